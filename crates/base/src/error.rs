@@ -1,0 +1,231 @@
+//! The one error type: few kinds, structured context, one line of advice.
+//!
+//! Absence of a key is not an error. An error is one pointer wide, so that `Result` stays small on
+//! hot paths and success costs nothing.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// `std::result::Result` with the crate's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong, and thereby what a caller can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The operating system refused an operation; retrying may help once its cause is gone.
+    Io,
+    /// Bytes on disk are not what was written; run `verify`, restore, or open in salvage.
+    Corruption,
+    /// The call itself is wrong: a limit exceeded, a name unknown, a comparator that differs.
+    InvalidArgument,
+    /// This version or platform cannot do it.
+    NotSupported,
+    /// The disk is full; free space and write again, no reopening needed.
+    NoSpace,
+    /// Another transaction won; retry.
+    Conflict,
+    /// Another handle or process has the database open.
+    Locked,
+    /// The handle was closed.
+    Closed,
+    /// A flush to disk failed earlier; reads go on, writes need a reopening.
+    Poisoned,
+    /// The handle was inherited over `fork`; open the database anew in the child.
+    Forked,
+    /// The files were written by a newer version; nothing was changed.
+    FormatTooNew,
+    /// The handle was opened read-only.
+    ReadOnly,
+    /// The path holds no database, and creating one was not asked for.
+    NotFound,
+}
+
+impl ErrorKind {
+    /// The kind as one lower-case phrase.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ErrorKind::Io => "i/o error",
+            ErrorKind::Corruption => "corruption",
+            ErrorKind::InvalidArgument => "invalid argument",
+            ErrorKind::NotSupported => "not supported",
+            ErrorKind::NoSpace => "no space left",
+            ErrorKind::Conflict => "conflict",
+            ErrorKind::Locked => "locked",
+            ErrorKind::Closed => "closed",
+            ErrorKind::Poisoned => "poisoned",
+            ErrorKind::Forked => "forked",
+            ErrorKind::FormatTooNew => "format too new",
+            ErrorKind::ReadOnly => "read-only",
+            ErrorKind::NotFound => "not found",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Inner {
+    kind: ErrorKind,
+    message: Cow<'static, str>,
+    file: Option<String>,
+    offset: Option<u64>,
+    expected: Option<String>,
+    found: Option<String>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+}
+
+/// An error with its kind, the file and offset it is about, and what was expected and found.
+///
+/// ```
+/// use cairndb_base::{Error, ErrorKind};
+/// let error = Error::corruption("page checksum does not match")
+///     .file("000007.tbl")
+///     .offset(4096)
+///     .expected(1)
+///     .found(2);
+/// assert_eq!(error.kind(), ErrorKind::Corruption);
+/// assert_eq!(
+///     error.to_string(),
+///     "corruption: page checksum does not match (file 000007.tbl, offset 4096, expected 1, found 2)"
+/// );
+/// ```
+#[derive(Clone, Debug)]
+pub struct Error(Box<Inner>);
+
+impl Error {
+    /// An error of `kind` with one lower-case sentence.
+    #[cold]
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Error {
+        Error(Box::new(Inner {
+            kind,
+            message: message.into(),
+            file: None,
+            offset: None,
+            expected: None,
+            found: None,
+            source: None,
+        }))
+    }
+
+    /// Damaged bytes.
+    #[cold]
+    pub fn corruption(message: impl Into<Cow<'static, str>>) -> Error {
+        Error::new(ErrorKind::Corruption, message)
+    }
+
+    /// A wrong call.
+    #[cold]
+    pub fn invalid(message: impl Into<Cow<'static, str>>) -> Error {
+        Error::new(ErrorKind::InvalidArgument, message)
+    }
+
+    /// A failure the operating system reported while doing `operation`. A full disk or quota
+    /// becomes [`ErrorKind::NoSpace`]; everything else is [`ErrorKind::Io`].
+    #[cold]
+    pub fn io(operation: impl Into<Cow<'static, str>>, cause: std::io::Error) -> Error {
+        let kind = match cause.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                ErrorKind::NoSpace
+            }
+            _ => ErrorKind::Io,
+        };
+        let mut error = Error::new(kind, operation);
+        error.0.source = Some(Arc::new(cause));
+        error
+    }
+
+    /// Names the file the error is about.
+    #[must_use]
+    pub fn file(mut self, name: impl Into<String>) -> Error {
+        self.0.file = Some(name.into());
+        self
+    }
+
+    /// Names the offset the error is about, unless an inner layer has already done so.
+    #[must_use]
+    pub fn offset(mut self, offset: u64) -> Error {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+
+    /// States what should have been there.
+    #[must_use]
+    pub fn expected(mut self, value: impl fmt::Display) -> Error {
+        self.0.expected = Some(value.to_string());
+        self
+    }
+
+    /// States what was there.
+    #[must_use]
+    pub fn found(mut self, value: impl fmt::Display) -> Error {
+        self.0.found = Some(value.to_string());
+        self
+    }
+
+    /// Attaches the error that caused this one.
+    #[must_use]
+    pub fn source_error(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Error {
+        self.0.source = Some(Arc::new(source));
+        self
+    }
+
+    /// The same error under another kind, for a layer that knows better what it means.
+    #[must_use]
+    pub fn with_kind(mut self, kind: ErrorKind) -> Error {
+        self.0.kind = kind;
+        self
+    }
+
+    /// What kind of failure this is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The sentence alone, without context.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The file the error names.
+    pub fn file_name(&self) -> Option<&str> {
+        self.0.file.as_deref()
+    }
+
+    /// The offset the error names.
+    pub fn file_offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        write!(f, "{}: {}", inner.kind.as_str(), inner.message)?;
+        let context = [
+            inner.file.as_ref().map(|file| format!("file {file}")),
+            inner.offset.map(|offset| format!("offset {offset}")),
+            inner
+                .expected
+                .as_ref()
+                .map(|expected| format!("expected {expected}")),
+            inner.found.as_ref().map(|found| format!("found {found}")),
+        ];
+        let context: Vec<String> = context.into_iter().flatten().collect();
+        if !context.is_empty() {
+            write!(f, " ({})", context.join(", "))?;
+        }
+        if let Some(source) = &inner.source {
+            write!(f, ": {source}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0
+            .source
+            .as_ref()
+            .map(|source| &**source as &(dyn std::error::Error + 'static))
+    }
+}

@@ -1,0 +1,18 @@
+//! The words every CairnDB crate shares: identifiers, key order, integer coding, limits, errors.
+//!
+//! Floor 1 of the house: no input or output, no threads, no unsafe code. Everything here is plain
+//! data and pure functions, so any crate may depend on it and a test of it needs nothing else.
+
+pub mod cache;
+pub mod coding;
+pub mod comparator;
+pub mod error;
+pub mod hash;
+pub mod ids;
+pub mod limits;
+
+pub use cache::PageCache;
+pub use comparator::{Comparator, Order};
+pub use error::{Error, ErrorKind, Result};
+pub use hash::hash64;
+pub use ids::{FileNumber, Kind, SEQ_MAX, SeqNo};

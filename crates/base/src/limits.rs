@@ -1,0 +1,14 @@
+//! Stated limits, each tested at the limit and one beyond it.
+
+/// Longest key: 64 MiB.
+pub const KEY_BYTES_MAX: usize = 64 << 20;
+/// Longest value: 1 GiB.
+pub const VALUE_BYTES_MAX: usize = 1 << 30;
+/// Largest batch, as encoded: 2 GiB.
+pub const BATCH_BYTES_MAX: usize = 2 << 30;
+/// Values of this size and more go to value files; the tree keeps a pointer.
+pub const LARGE_VALUE_BYTES_MIN: usize = 8 << 10;
+/// The unit of table files: pages are aligned to it and never straddle it.
+pub const PAGE_BYTES: usize = 4096;
+
+const _: () = assert!(LARGE_VALUE_BYTES_MIN > PAGE_BYTES);

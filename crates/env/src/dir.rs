@@ -1,0 +1,106 @@
+//! Directories: names in, files out.
+//!
+//! Every access is relative to one opened directory, so that renaming or replacing the path cannot
+//! redirect a write. Names are single components made from numbers by `crates/format`.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb_base::Result;
+
+use crate::file::{LogRegion, ReadFile, WritableFile};
+
+/// Held while a database is open; dropping it releases the lock.
+pub trait DirLock: Debug + Send + Sync {}
+
+/// One open directory.
+///
+/// Threads: all methods may be called concurrently. Durability: a created, renamed, linked or
+/// removed name survives power loss only after [`Dir::sync`].
+///
+/// # Errors
+/// All methods give `Io`, or `NoSpace` where space was lacking, naming the file.
+pub trait Dir: Debug + Send + Sync {
+    /// The path it was opened by, for messages only.
+    fn path(&self) -> &Path;
+
+    /// Takes the exclusive lock named `name`, creating that file if need be.
+    ///
+    /// # Errors
+    /// `Locked` when this or another process holds it, by whatever path.
+    fn lock(&self, name: &str) -> Result<Box<dyn DirLock>>;
+
+    /// The names in the directory, in no particular order, without `.` and `..`.
+    ///
+    /// # Errors
+    /// `Io` as the system reports it.
+    fn list(&self) -> Result<Vec<String>>;
+
+    /// The length of a file, or `None` when the name does not exist.
+    ///
+    /// # Errors
+    /// `Io`, also when the name is not a regular file.
+    fn size_of(&self, name: &str) -> Result<Option<u64>>;
+
+    /// Creates a new empty file for appending. An existing name is an error.
+    ///
+    /// # Errors
+    /// `Io` or `NoSpace`.
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>>;
+
+    /// Opens an existing regular file for reading; links are not followed.
+    ///
+    /// # Errors
+    /// `NotFound` when the name does not exist, else `Io`.
+    fn open_read(&self, name: &str) -> Result<Arc<dyn ReadFile>>;
+
+    /// Creates a log region of exactly `len` bytes, all zero and *allocated* (a later store cannot
+    /// run out of space), with the zeros synced so that a `sync` later changes no metadata.
+    /// The directory entry is not synced.
+    ///
+    /// # Errors
+    /// `NoSpace` when the bytes cannot be had, else `Io`.
+    fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>>;
+
+    /// Opens an existing log region to be overwritten from its start (recycling).
+    ///
+    /// # Errors
+    /// `NotFound` or `Io`.
+    fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>>;
+
+    /// Renames within the directory, replacing `to`. Atomic.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn rename(&self, from: &str, to: &str) -> Result<()>;
+
+    /// Removes a name.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn unlink(&self, name: &str) -> Result<()>;
+
+    /// Makes `name` of this directory appear as `to_name` in `to` (a directory of the same
+    /// environment): a hard link where the file system can, a copy otherwise.
+    ///
+    /// # Errors
+    /// `Io` or `NoSpace`.
+    fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()>;
+
+    /// Makes all names durable.
+    ///
+    /// # Errors
+    /// `Io`; a failed sync must never be retried on this directory.
+    fn sync(&self) -> Result<()>;
+
+    /// Removes the directory itself, which must be empty.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn remove(&self) -> Result<()>;
+
+    /// For implementations to recognise their own kind in [`Dir::link`].
+    fn as_any(&self) -> &dyn Any;
+}

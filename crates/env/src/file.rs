@@ -1,0 +1,130 @@
+//! Files: appended, read at an offset or mapped, and log regions that are overwritten in place.
+
+use std::fmt::Debug;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use cairndb_base::Result;
+
+/// How a reader means to use a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Point reads: no read-ahead.
+    Random,
+    /// A scan or merge from front to back.
+    Sequential,
+}
+
+/// A file that is written once, from front to back.
+pub trait WritableFile: Debug + Send {
+    /// Appends all of `bytes`.
+    ///
+    /// # Errors
+    /// `NoSpace` or `Io`. After an error the file's length is unknown and it must not be appended
+    /// to again.
+    fn append(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Bytes appended so far.
+    fn size(&self) -> u64;
+
+    /// Makes every appended byte durable (`fdatasync`).
+    ///
+    /// # Errors
+    /// `Io`; never retried.
+    fn sync(&mut self) -> Result<()>;
+
+    /// A second handle on the same file whose only use is to `sync` what was appended before, from
+    /// another thread: the syncer's. It keeps the descriptor open, so no write-back error is lost.
+    fn syncer(&self) -> Arc<dyn FileSync>;
+}
+
+/// Syncs a file that another handle wrote.
+pub trait FileSync: Debug + Send + Sync {
+    /// Makes the bytes appended so far durable.
+    ///
+    /// # Errors
+    /// `Io`; never retried.
+    fn sync(&self) -> Result<()>;
+}
+
+/// An immutable file.
+pub trait ReadFile: Debug + Send + Sync {
+    /// Its length when it was opened.
+    fn size(&self) -> u64;
+
+    /// Reads exactly `out.len()` bytes at `offset`.
+    ///
+    /// # Errors
+    /// `Corruption` when the file ends before; `Io` otherwise.
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()>;
+
+    /// Maps the whole file, or `None` where the environment does not map.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn map(&self, access: Access) -> Result<Option<Mapping>>;
+
+    /// Tells the system that a range will be read soon, or (with `wanted` false) is not needed in
+    /// memory any more. Advice only.
+    fn advise(&self, offset: u64, len: u64, wanted: bool);
+}
+
+/// Read-only bytes that stay valid and unchanged while it lives.
+#[derive(Clone, Debug)]
+pub struct Mapping {
+    bytes: Arc<dyn MappedBytes>,
+}
+
+/// What keeps mapped bytes alive: a real mapping, or heap bytes under simulation.
+pub trait MappedBytes: Debug + Send + Sync {
+    /// The bytes.
+    fn bytes(&self) -> &[u8];
+}
+
+impl Mapping {
+    /// Wraps an owner of bytes.
+    pub fn new(bytes: Arc<dyn MappedBytes>) -> Mapping {
+        Mapping { bytes }
+    }
+}
+
+impl Deref for Mapping {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.bytes.bytes()
+    }
+}
+
+/// The memory of one log segment: a fixed length, overwritten in place, one writer.
+///
+/// Real: a shared mapping (a `write` is a copy, survives `SIGKILL`). Simulated: heap bytes, each
+/// write split into pieces that a kill may separate and each dirtied 512-byte sector a pending unit
+/// of a crash state.
+pub trait LogRegion: Debug + Send + Sync {
+    /// The fixed length in bytes.
+    fn size(&self) -> u64;
+
+    /// Copies `parts` one behind the other to `offset`. They are then handed to the operating
+    /// system: the death of this process loses nothing, the loss of power may. `sync_next` says
+    /// that the caller will call [`LogRegion::sync`] right after, which lets an implementation take
+    /// the path that makes that sync cheapest.
+    ///
+    /// Must not be called concurrently with itself.
+    ///
+    /// # Errors
+    /// `NoSpace` or `Io`; afterwards the region must not be written again.
+    ///
+    /// # Panics
+    /// When the bytes reach past the end of the region.
+    fn write(&self, offset: u64, parts: &[&[u8]], sync_next: bool) -> Result<()>;
+
+    /// Makes every byte written so far durable. May run while another thread writes; what that
+    /// thread writes meanwhile is not covered.
+    ///
+    /// # Errors
+    /// `Io`; never retried.
+    fn sync(&self) -> Result<()>;
+
+    /// Prepares the region's memory so that following writes take no page fault. Advice only.
+    fn warm(&self);
+}
