@@ -95,6 +95,11 @@ pub trait Dir: Debug + Send + Sync {
     /// `Io`; a failed sync must never be retried on this directory.
     fn sync(&self) -> Result<()>;
 
+    /// Whether tables here may be read through mappings by default: a local file system known to
+    /// keep mapped bytes stable. Network and unknown file systems say `false`; there a lost server
+    /// would turn a read into the death of the process.
+    fn prefers_mapping(&self) -> bool;
+
     /// Removes the directory itself, which must be empty.
     ///
     /// # Errors
