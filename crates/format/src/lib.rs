@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod batch;
 mod checksum;
 pub mod name;
 #[cfg(test)]
