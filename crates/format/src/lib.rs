@@ -13,6 +13,7 @@
 
 pub mod batch;
 mod checksum;
+pub mod log;
 pub mod name;
 #[cfg(test)]
 mod testing;
