@@ -13,7 +13,9 @@
 
 pub mod batch;
 mod checksum;
+mod input;
 pub mod log;
+pub mod manifest;
 pub mod name;
 #[cfg(test)]
 mod testing;
