@@ -17,6 +17,7 @@
 mod cpu;
 pub mod crc;
 mod prefetch;
+pub mod search;
 
 pub use crc::{crc32c, crc32c_append};
 pub use prefetch::prefetch;
