@@ -14,6 +14,7 @@
 //! Threads: everything here is a pure function or a value owned by one thread; the only shared
 //! state is the cached answer to "which instructions does this processor have".
 
+pub mod codec;
 mod cpu;
 pub mod crc;
 mod prefetch;
