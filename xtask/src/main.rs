@@ -26,12 +26,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: cargo xtask tidy    check the rules of the house (xtask/tidy.toml)";
+const USAGE: &str = "usage: cargo xtask tidy [ROOT]    check the rules of the house (xtask/tidy.toml) \
+                     in this working tree, or in that at ROOT";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     match (arguments.next().as_deref(), arguments.next()) {
         (Some("tidy"), None) => run_tidy(&root()),
+        (Some("tidy"), Some(root)) => run_tidy(Path::new(&root)),
         (Some("help" | "--help" | "-h"), None) => {
             println!("{USAGE}");
             ExitCode::SUCCESS
