@@ -25,6 +25,18 @@ pub trait WritableFile: Debug + Send {
     /// to again.
     fn append(&mut self, bytes: &[u8]) -> Result<()>;
 
+    /// Appends all of `parts`, one behind the other, without joining them first. An implementation
+    /// may take one system call for all; this default takes one for each that is not empty.
+    ///
+    /// # Errors
+    /// As [`WritableFile::append`]; some of the parts may then have been appended.
+    fn append_parts(&mut self, parts: &[&[u8]]) -> Result<()> {
+        parts
+            .iter()
+            .filter(|part| !part.is_empty())
+            .try_for_each(|part| self.append(part))
+    }
+
     /// Bytes appended so far.
     fn size(&self) -> u64;
 
