@@ -123,7 +123,7 @@ impl Core {
             if cursor.kind() == cairndb_base::Kind::Pointer {
                 cursor.load_value()?;
                 let key = cursor.key().to_vec();
-                crate::read::fold::read_pointer(values, &key, cursor.value(), &mut value)?;
+                crate::read::fold::read_pointer(values, &key, cursor.loaded(), &mut value)?;
                 read += 1;
             }
             cursor.next()?;

@@ -12,6 +12,7 @@
 //! Readers take none of them: they load the view and the published sequence number.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -116,7 +117,6 @@ pub(crate) struct Settings {
 }
 
 /// One open database.
-#[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) env: Arc<dyn Env>,
     pub(crate) dir: Arc<dyn Dir>,
@@ -152,6 +152,12 @@ pub(crate) struct Core {
     pub(crate) threads_started: AtomicBool,
     /// For the threads to hold on to the engine.
     pub(crate) myself: OnceLock<Weak<Core>>,
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Core").field("dir", &self.dir.path()).finish_non_exhaustive()
+    }
 }
 
 impl Core {

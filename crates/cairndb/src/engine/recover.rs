@@ -209,7 +209,7 @@ pub(crate) fn recover(
         return Ok(recovered);
     }
     let segments = read_segments(&**dir, &folded)?;
-    let mut replay = Replay {
+    let replay = Replay {
         dir: &**dir,
         opener,
         settings,
@@ -257,7 +257,6 @@ fn check_components(folded: &Folded, context: &ReadContext, number: FileNumber) 
 /// A live segment as it stands on disk.
 struct OnDisk {
     name: String,
-    record: SegmentRecord,
     /// `None` when the header is not this segment's.
     header: Option<SegmentHeader>,
     bytes: Vec<u8>,
@@ -281,7 +280,7 @@ fn read_segments(dir: &dyn Dir, folded: &Folded) -> Result<Vec<OnDisk>> {
         let header = SegmentHeader::decode(&bytes)
             .ok()
             .filter(|header| header.segment == record.segment && header.salt == record.salt);
-        segments.push(OnDisk { name: named, record: record.clone(), header, bytes });
+        segments.push(OnDisk { name: named, header, bytes });
     }
     Ok(segments)
 }
@@ -313,7 +312,7 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    fn run(&mut self, segments: &[OnDisk]) -> Result<()> {
+    fn run(mut self, segments: &[OnDisk]) -> Result<()> {
         // Decided before anything is written: a refusal must leave the directory as it was.
         let cut = self.find_end(segments)?;
         let end = cut.as_ref().map_or((segments.len(), 0), |cut| (cut.segment, cut.offset));

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::limits::{KEY_BYTES_MAX, LARGE_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
-use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Result, SeqNo, hash64};
+use cairndb_base::{Error, FileNumber, Kind, Result, SeqNo, hash64};
 use cairndb_env::sync::MutexGuard;
 use cairndb_format::manifest::VersionEdit;
 use cairndb_format::value_file::ValueWriter;
-use cairndb_format::batch::{self, Entry};
+use cairndb_format::batch::{BatchWriter, Entry};
 use cairndb_format::{log, name};
 use cairndb_mem::Memtable;
 
@@ -47,7 +47,7 @@ impl Core {
 
     /// Writes a batch: all of it or nothing.
     pub(crate) fn write_batch(&self, batch: &WriteBatch, durability: Durability) -> Result<()> {
-        batch.check()?;
+        batch.writer().check()?;
         self.check_writable()?;
         if batch.is_empty() {
             return Ok(());
@@ -56,22 +56,21 @@ impl Core {
             self.check_operator()?;
         }
         if !batch.has_large() {
-            let payload = Payload::Many { entries: batch.entries(), count: batch.count() };
-            return self.write_payload(&payload, durability);
+            return self.write_payload(&Payload::Many(batch.writer()), durability);
         }
+        let mut pointers = BatchWriter::with_capacity(batch.len().saturating_mul(64));
         let mut commit = self.commit.lock();
-        let mut entries = Vec::with_capacity(batch.entries().len() / 2);
-        for entry in batch::entries(batch.entries(), batch.count()) {
+        for entry in batch.writer().iter() {
             let Entry { kind, key, value } = entry?;
             if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
                 let pointer = self.append_value(&mut commit, key, value)?;
-                batch::put_entry(&mut entries, Kind::Pointer, key, &pointer);
+                pointers.add(Kind::Pointer, key, &pointer);
             } else {
-                batch::put_entry(&mut entries, kind, key, value);
+                pointers.add(kind, key, value);
             }
         }
         drop(commit);
-        self.write_payload(&Payload::Many { entries: &entries, count: batch.count() }, durability)
+        self.write_payload(&Payload::Many(&pointers), durability)
     }
 
     pub(crate) fn check_operator(&self) -> Result<()> {
@@ -117,7 +116,8 @@ impl Core {
         };
         self.names_dirty.store(true, Ordering::Release);
         self.manifest.append(&edit, &self.stats)?;
-        let mut state = self.state.lock();
+        let mut guard = self.state.lock();
+        let state = &mut *guard;
         let handle = Arc::new(ValueHandle::new(number, &self.opener));
         // The manifest names the file already, so both versions know it from now on.
         for version in [&mut state.version, &mut state.durable] {
@@ -134,8 +134,8 @@ impl Core {
             next.values = Arc::new(values);
             pending.version = Arc::new(next);
         }
-        self.publish_view(&state);
-        drop(state);
+        self.publish_view(state);
+        drop(guard);
         self.values.begin(number, writer);
         Ok(())
     }
@@ -176,9 +176,9 @@ impl Core {
 
     /// Publishes the write that ends at `last`, after its sync where it wants one.
     #[inline]
-    fn acknowledge(
-        &self,
-        mut commit: MutexGuard<'_, Commit>,
+    fn acknowledge<'a>(
+        &'a self,
+        mut commit: MutexGuard<'a, Commit>,
         last: SeqNo,
         durability: Durability,
     ) -> Result<()> {
@@ -195,7 +195,11 @@ impl Core {
 
     /// Waits for the sync pass that covers `last`, or runs it.
     #[cold]
-    fn wait_published(&self, mut commit: MutexGuard<'_, Commit>, last: SeqNo) -> Result<()> {
+    fn wait_published<'a>(
+        &'a self,
+        mut commit: MutexGuard<'a, Commit>,
+        last: SeqNo,
+    ) -> Result<()> {
         while self.published.load(Ordering::Acquire) < last {
             self.health.check_write()?;
             if commit.syncing {
@@ -285,7 +289,7 @@ impl Core {
         if waiting > 0 && waiting + commit.mutable.allocated_bytes() > budget.sealed_max() {
             return Some(StallReason::Memtable);
         }
-        let hint = commit.mutable.common_prefix();
+        let hint = commit.mutable.common_prefix().to_vec();
         let order = self.context.order.clone();
         let (mutable, writer) = Memtable::new(order, hint, budget.part);
         let (mem, first_segment) = commit.replace_part(Arc::clone(&mutable), writer);
@@ -344,11 +348,5 @@ impl Core {
             !state.merging || state.version.runs.len() <= RUNS_STALL
         }));
         self.health.check_write()
-    }
-
-    /// A background failure as the writer who needed the room sees it: a full disk stays
-    /// `NoSpace`, everything else keeps its kind.
-    pub(crate) fn background_error(&self) -> Option<Error> {
-        self.health.background().filter(|error| error.kind() == ErrorKind::NoSpace)
     }
 }

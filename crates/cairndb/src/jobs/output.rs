@@ -48,18 +48,9 @@ pub(crate) struct Output<'a> {
     settings: OutputSettings,
     open: Option<Open>,
     written: Vec<Written>,
-    bytes: u64,
 }
 
 impl<'a> Output<'a> {
-    pub(crate) fn new(
-        dir: &'a dyn Dir,
-        next_file: &'a AtomicU64,
-        settings: OutputSettings,
-    ) -> Output<'a> {
-        Output { dir, next_file, settings, open: None, written: Vec::new(), bytes: 0 }
-    }
-
     /// Appends an entry. `new_key` says that the key differs from the last one, so that a file may
     /// be cut before it.
     #[inline]
@@ -113,7 +104,6 @@ impl<'a> Output<'a> {
     fn finish_table(&mut self) -> Result<()> {
         let Some(open) = self.open.take() else { return Ok(()) };
         let summary = open.builder.finish()?;
-        self.bytes += summary.bytes;
         let record = TableRecord {
             file: open.number,
             run: 0,
@@ -139,11 +129,6 @@ impl<'a> Output<'a> {
         Ok(std::mem::take(&mut self.written))
     }
 
-    /// Bytes of finished tables so far.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
     /// Names of every file begun, for removal after a failure.
     pub(crate) fn names(&self) -> Vec<String> {
         let open = self.open.as_ref().map(|open| open.number);
@@ -153,7 +138,7 @@ impl<'a> Output<'a> {
 
     /// Suspends the output, so that a stepped job owns no borrow between steps.
     pub(crate) fn into_parts(self) -> OutputParts {
-        OutputParts { open: self.open, written: self.written, bytes: self.bytes }
+        OutputParts { open: self.open, written: self.written }
     }
 
     /// Continues a suspended output.
@@ -163,8 +148,8 @@ impl<'a> Output<'a> {
         settings: OutputSettings,
         parts: OutputParts,
     ) -> Output<'a> {
-        let OutputParts { open, written, bytes } = parts;
-        Output { dir, next_file, settings, open, written, bytes }
+        let OutputParts { open, written } = parts;
+        Output { dir, next_file, settings, open, written }
     }
 }
 
@@ -173,5 +158,4 @@ impl<'a> Output<'a> {
 pub(crate) struct OutputParts {
     open: Option<Open>,
     written: Vec<Written>,
-    bytes: u64,
 }

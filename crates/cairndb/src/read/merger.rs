@@ -91,12 +91,6 @@ impl Merger {
         self.heap.is_empty() && self.source().is_some_and(Source::unique)
     }
 
-    /// Whether the current entry's own source holds no other entry of its key.
-    #[inline]
-    pub(crate) fn unique_in_source(&self) -> bool {
-        self.source().is_some_and(Source::unique)
-    }
-
     /// Whether `a` comes before `b` in the current direction.
     #[inline]
     fn before(&self, a: usize, b: usize) -> bool {

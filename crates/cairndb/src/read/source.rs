@@ -143,7 +143,7 @@ impl Source {
     pub(crate) fn value(&self) -> &[u8] {
         match self {
             Source::Mem(cursor) => cursor.value(),
-            Source::Run(run) => run.table.as_ref().map_or(&[], TableCursor::value),
+            Source::Run(run) => run.table.as_ref().map_or(&[], TableCursor::loaded),
         }
     }
 

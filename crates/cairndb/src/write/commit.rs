@@ -10,7 +10,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cairndb_base::coding::varint_len;
 use cairndb_base::{Kind, Order, Result, SEQ_MAX, SeqNo, hash64};
 use cairndb_format::batch::{self, BatchWriter};
 use cairndb_format::log;
@@ -50,22 +49,14 @@ pub(crate) enum Payload<'a> {
     /// A single entry.
     One { kind: Kind, key: &'a [u8], value: &'a [u8] },
     /// Encoded entries.
-    Many { entries: &'a [u8], count: u64 },
+    Many(&'a BatchWriter),
 }
 
 impl Payload<'_> {
     pub(crate) fn count(&self) -> u64 {
         match self {
             Payload::One { .. } => 1,
-            Payload::Many { count, .. } => *count,
-        }
-    }
-
-    /// Bytes of user data, about what the memtable will need.
-    pub(crate) fn bytes(&self) -> usize {
-        match self {
-            Payload::One { key, value, .. } => key.len() + value.len(),
-            Payload::Many { entries, .. } => entries.len(),
+            Payload::Many(batch) => batch.count(),
         }
     }
 
@@ -76,9 +67,7 @@ impl Payload<'_> {
                 let frame = batch::frame(*kind, key.len(), value.len());
                 log::record_bytes(frame.payload_len(key.len(), value.len()))
             }
-            Payload::Many { entries, count } => {
-                log::record_bytes((varint_len(*count) + entries.len()) as u64)
-            }
+            Payload::Many(batch) => log::record_bytes(batch.payload_len()),
         }
     }
 }
@@ -108,10 +97,10 @@ impl Commit {
                 self.mutable.is_empty() || self.writer.has_room(key.len(), value.len())
             }
             // The entries' own encoding is at most a few bytes an entry smaller than the nodes.
-            Payload::Many { entries, count } => {
-                let nodes = usize::try_from(*count).unwrap_or(usize::MAX).saturating_mul(64);
-                self.mutable.is_empty()
-                    || self.writer.has_room(entries.len().saturating_add(nodes), 0)
+            Payload::Many(batch) => {
+                let nodes = usize::try_from(batch.count()).unwrap_or(usize::MAX);
+                let bytes = batch.entries().len().saturating_add(nodes.saturating_mul(64));
+                self.mutable.is_empty() || self.writer.has_room(bytes, 0)
             }
         }
     }
@@ -156,9 +145,9 @@ impl Commit {
                 let parts = [frame.before_key(), key, frame.before_value(), value];
                 segment.append(self.at, seq, self.gap, &parts, sync_next)
             }
-            Payload::Many { entries, count } => {
-                let prefix = BatchWriter::joined_prefix(*count);
-                let parts = [prefix.as_slice(), entries];
+            Payload::Many(batch) => {
+                let prefix = batch.count_prefix();
+                let parts = [prefix.as_slice(), batch.entries()];
                 segment.append(self.at, seq, self.gap, &parts, sync_next)
             }
         };
@@ -196,8 +185,8 @@ impl Commit {
             Payload::One { kind, key, value } => {
                 self.insert(*kind, key, value);
             }
-            Payload::Many { entries, count } => {
-                for entry in batch::entries(entries, *count) {
+            Payload::Many(batch) => {
+                for entry in batch.iter() {
                     let entry = entry?;
                     self.insert(entry.kind, entry.key, entry.value);
                 }

@@ -138,11 +138,6 @@ impl Segments {
         self.sets.lock().spares.len()
     }
 
-    /// Takes every spare out, for closing.
-    pub(crate) fn take_spares(&self) -> Vec<(u64, Arc<dyn LogRegion>)> {
-        std::mem::take(&mut self.sets.lock().spares)
-    }
-
     /// Makes `region` the newest live segment: writes its header. The caller then names it in the
     /// manifest before the first record.
     pub(crate) fn begin(

@@ -57,11 +57,6 @@ impl ValueLog {
         }
     }
 
-    /// Ends the active file, so that the next value begins another.
-    pub(crate) fn finish(&self) {
-        *self.active.lock() = None;
-    }
-
     /// Syncs every file appended to since the last call; returns how many there were.
     pub(crate) fn sync(&self) -> Result<u64> {
         // Taken out first: what is appended from here on belongs to the next pass.
@@ -70,9 +65,5 @@ impl ValueLog {
             file.sync()?;
         }
         Ok(dirty.len() as u64)
-    }
-
-    pub(crate) fn is_dirty(&self) -> bool {
-        !self.dirty.lock().is_empty()
     }
 }
