@@ -11,7 +11,7 @@ use std::sync::Arc;
 use cairndb_base::{Error, ErrorKind, Result};
 use rustix::io::Errno;
 
-use super::directory::system_error;
+use super::descriptor::system_error;
 use crate::file::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile};
 
 /// A descriptor and the name errors give it, shared by a writer and its syncers.

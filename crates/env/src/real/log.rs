@@ -24,7 +24,7 @@ use cairndb_base::{Error, Result};
 use memmap2::MmapRaw;
 use rustix::io::Errno;
 
-use super::directory::system_error;
+use super::descriptor::system_error;
 use super::files::{NamedFile, sync_data, write_all_at};
 use crate::file::{FileSync, LogRegion};
 

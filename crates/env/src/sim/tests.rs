@@ -1,0 +1,12 @@
+use std::path::Path;
+
+use super::*;
+use crate::conformance;
+
+mod crash;
+mod faults;
+
+#[test]
+fn behaves_as_every_environment() {
+    conformance::check(&*SimEnv::new(1), Path::new("/db"));
+}
