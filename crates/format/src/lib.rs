@@ -1,4 +1,4 @@
-//! Every byte on disk: names, batches, the log, the manifest, value files.
+//! Every byte on disk: names, batches, the log, the manifest, tables, value files.
 //!
 //! Floor 3 of the house. Writers here turn values into bytes and readers turn bytes back into
 //! values; neither decides what to write or what a loss means. What the bytes mean is written down
@@ -17,6 +17,7 @@ mod input;
 pub mod log;
 pub mod manifest;
 pub mod name;
+pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod value_file;

@@ -180,6 +180,10 @@ impl Dir for MemoryDir {
         Err(Error::new(ErrorKind::NotSupported, "not removed"))
     }
 
+    fn prefers_mapping(&self) -> bool {
+        false
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
