@@ -57,20 +57,19 @@ const HALF_MAX: usize = 15;
 /// three, and so on: incompressible values cost little.
 const SKIP_SHIFT: u32 = 6;
 
-/// Most bits of a position's hash; the table of 16 KiB stays in the first-level cache.
-const HASH_BITS_MAX: u32 = 12;
+/// Bits of a position's hash: the table of 16 KiB stays in the first-level cache.
+const HASH_BITS: u32 = 12;
 
-/// Bits of hash for a value of `raw_len` bytes: four table entries a position, at most 2^12. A
-/// short value then touches few cache lines.
-#[inline]
-fn hash_bits(raw_len: usize) -> u32 {
-    (raw_len.ilog2() + 3).min(HASH_BITS_MAX)
-}
+/// The same for short values, which then touch a quarter of the table only.
+const HASH_BITS_SHORT: u32 = 10;
 
-/// Spreads four bytes over `bits` bits (Fibonacci hashing by 2^32 / golden ratio).
+/// Longest value that counts as short: its positions load the smaller table to a quarter.
+const SHORT_BYTES_MAX: usize = 256;
+
+/// Spreads four bytes over `BITS` bits (Fibonacci hashing by 2^32 / golden ratio).
 #[inline]
-fn hash(bytes: u32, bits: u32) -> usize {
-    (bytes.wrapping_mul(2_654_435_761) >> (32 - bits)) as usize
+fn hash<const BITS: u32>(bytes: u32) -> usize {
+    (bytes.wrapping_mul(2_654_435_761) >> (32 - BITS)) as usize
 }
 
 /// The high half of a token: literals.

@@ -8,6 +8,7 @@
 //!
 //! Fence columns are longer (up to 508 u64 per page) and are searched, not counted.
 
+mod fence;
 mod portable;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod x86;
@@ -69,7 +70,7 @@ pub fn upper_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize 
 /// When `bytes` is shorter than `8 * count` bytes.
 #[inline]
 pub fn lower_bound_u64_le(bytes: &[u8], count: usize, key: u64) -> usize {
-    portable::lower_bound_u64_le(bytes, count, key)
+    fence::lower_bound(column(bytes, 8, count).as_chunks().0, key)
 }
 
 /// The bytes of the first `count` heads; checks the bounds once for every kernel.

@@ -64,7 +64,6 @@ pub fn decode_into(src: &[u8], out: &mut [u8]) -> Option<()> {
 /// # Safety
 ///
 /// `room` bytes are writable at `to`, `room >= raw_len`, and they do not overlap `src`.
-#[inline]
 unsafe fn decode_raw(src: &[u8], to: *mut u8, raw_len: usize, room: usize) -> Option<()> {
     debug_assert!(room >= raw_len);
     let mut read = 0;
