@@ -56,9 +56,9 @@ pub trait Dir: Debug + Send + Sync {
     /// `NotFound` when the name does not exist, else `Io`.
     fn open_read(&self, name: &str) -> Result<Arc<dyn ReadFile>>;
 
-    /// Creates a log region of exactly `len` bytes, all zero and *allocated* (a later store cannot
-    /// run out of space), with the zeros synced so that a `sync` later changes no metadata.
-    /// The directory entry is not synced.
+    /// Creates a log region of exactly `len` bytes, all zero and *allocated*: a later store cannot
+    /// run out of space. Neither the zeros nor the directory entry are synced; once
+    /// [`LogRegion::sync`] has run, later syncs change no metadata.
     ///
     /// # Errors
     /// `NoSpace` when the bytes cannot be had, else `Io`.

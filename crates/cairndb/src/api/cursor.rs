@@ -39,7 +39,10 @@ impl Cursor {
 
     /// Another cursor over the same moment, not yet placed.
     pub(crate) fn fork(&self) -> Cursor {
-        Cursor { core: Arc::clone(&self.core), inner: self.inner.fork() }
+        Cursor {
+            core: Arc::clone(&self.core),
+            inner: self.inner.fork(),
+        }
     }
 
     /// Whether the cursor is on an entry.
@@ -101,7 +104,10 @@ impl Cursor {
     /// # Errors
     /// As [`Cursor::seek`].
     #[inline]
-    #[expect(clippy::should_implement_trait, reason = "a cursor is no iterator: it lends")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "a cursor is no iterator: it lends"
+    )]
     pub fn next(&mut self) -> Result<()> {
         self.core.health.check_read()?;
         self.inner.next()

@@ -64,7 +64,9 @@ impl Options {
     /// another handle has it; `Corruption` with file and offset; `FormatTooNew`; `NoSpace`; `Io`.
     /// A refused opening changes nothing on disk.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Db> {
-        Ok(Db { owner: Arc::new(Owner(Core::open(self, path.as_ref())?)) })
+        Ok(Db {
+            owner: Arc::new(Owner(Core::open(self, path.as_ref())?)),
+        })
     }
 }
 
@@ -132,7 +134,10 @@ impl Db {
     /// As [`Db::put`].
     pub fn write_with(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        core.write_batch(batch, options.durability.unwrap_or(core.settings.durability))
+        core.write_batch(
+            batch,
+            options.durability.unwrap_or(core.settings.durability),
+        )
     }
 
     /// [`Db::put`] with its own settings.
@@ -240,7 +245,8 @@ impl Db {
     pub fn compact_range<K: AsRef<[u8]>, R: RangeBounds<K>>(&self, range: R) -> Result<()> {
         let bytes = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
         let (from, to) = (bytes(range.start_bound()), bytes(range.end_bound()));
-        self.core().compact_range((from.as_ref().map(|k| &**k), to.as_ref().map(|k| &**k)))
+        self.core()
+            .compact_range((from.as_ref().map(|k| &**k), to.as_ref().map(|k| &**k)))
     }
 
     /// A property: `leveldb.num-files-at-level<N>`, `leveldb.stats`, `leveldb.sstables`,

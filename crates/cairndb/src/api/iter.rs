@@ -48,7 +48,12 @@ impl Iter {
         range: &impl RangeBounds<K>,
     ) -> Iter {
         let bytes = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
-        Iter::new(cursor, order, bytes(range.start_bound()), bytes(range.end_bound()))
+        Iter::new(
+            cursor,
+            order,
+            bytes(range.start_bound()),
+            bytes(range.end_bound()),
+        )
     }
 
     pub(crate) fn over_prefix(cursor: Cursor, order: &Order, prefix: &[u8]) -> Iter {
@@ -129,7 +134,10 @@ impl Iter {
         {
             return Ok(None);
         }
-        Ok(Some((Value::from(self.front.key()), Value::from(self.front.value()))))
+        Ok(Some((
+            Value::from(self.front.key()),
+            Value::from(self.front.value()),
+        )))
     }
 
     fn step_back(&mut self) -> Result<Option<Entry>> {
@@ -144,13 +152,14 @@ impl Iter {
                 }
             }
         }
-        let Some(back) = &self.back else { return Ok(None) };
+        let Some(back) = &self.back else {
+            return Ok(None);
+        };
         if !back.valid() || !self.inside(back.key()) {
             return Ok(None);
         }
         if matches!(self.front_at, End::Placed)
-            && (!self.front.valid()
-                || self.order.compare(back.key(), self.front.key()).is_le())
+            && (!self.front.valid() || self.order.compare(back.key(), self.front.key()).is_le())
         {
             return Ok(None);
         }

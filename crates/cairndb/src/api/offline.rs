@@ -31,7 +31,10 @@ pub struct VerifyReport {
 /// # Errors
 /// The first damage found, with file and offset; as [`Options::open`] otherwise.
 pub fn verify(path: impl AsRef<Path>, options: &Options) -> Result<VerifyReport> {
-    let core = Core::open(&options.clone().read_only(true).verify_always(true), path.as_ref())?;
+    let core = Core::open(
+        &options.clone().read_only(true).verify_always(true),
+        path.as_ref(),
+    )?;
     let report = core.verify()?;
     core.close()?;
     Ok(report)
@@ -54,11 +57,15 @@ pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
         Err(error) => return Err(error),
     };
     let names = dir.list()?;
-    let ours: Vec<&String> =
-        names.iter().filter(|found| FileKind::parse(found).is_some()).collect();
+    let ours: Vec<&String> = names
+        .iter()
+        .filter(|found| FileKind::parse(found).is_some())
+        .collect();
     if ours.is_empty() && !names.is_empty() {
-        return Err(Error::invalid("the directory holds no database; nothing was removed")
-            .file(dir.path().display().to_string()));
+        return Err(
+            Error::invalid("the directory holds no database; nothing was removed")
+                .file(dir.path().display().to_string()),
+        );
     }
     let lock = dir.lock(name::LOCK)?;
     // CURRENT first: from then on a crash leaves a directory that cannot be taken for a database
@@ -85,18 +92,24 @@ impl Core {
     /// Reads every table and every value behind a pointer.
     pub(crate) fn verify(&self) -> Result<VerifyReport> {
         let (view, _) = self.read_point();
-        let mut report = VerifyReport { log_entries: self.report.replayed_entries, ..Default::default() };
+        let mut report = VerifyReport {
+            log_entries: self.report.replayed_entries,
+            ..Default::default()
+        };
         view.version.check(&self.context.order)?;
         for handle in view.version.tables() {
             let table = handle.table()?;
             table.verify()?;
             let wrong = |what: &'static str| {
-                Error::corruption(what).file(name::table(FileNumber(handle.record.file))).offset(0)
+                Error::corruption(what)
+                    .file(name::table(FileNumber(handle.record.file)))
+                    .offset(0)
             };
             if table.entries() != handle.record.entries {
                 return Err(wrong("the table's entry count is not the manifest's"));
             }
-            if table.smallest() != handle.record.smallest || table.largest() != handle.record.largest
+            if table.smallest() != handle.record.smallest
+                || table.largest() != handle.record.largest
             {
                 return Err(wrong("the table's bounds are not the manifest's"));
             }

@@ -7,7 +7,10 @@ use std::ops::Deref;
 const INLINE_BYTES_MAX: usize = 119;
 
 enum Repr {
-    Inline { len: u8, bytes: [u8; INLINE_BYTES_MAX] },
+    Inline {
+        len: u8,
+        bytes: [u8; INLINE_BYTES_MAX],
+    },
     Heap(Vec<u8>),
 }
 

@@ -52,11 +52,19 @@ impl Core {
         if self.stepped() || self.threads_started.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        let Some(me) = self.myself.get().and_then(std::sync::Weak::upgrade) else { return Ok(()) };
+        let Some(me) = self.myself.get().and_then(std::sync::Weak::upgrade) else {
+            return Ok(());
+        };
         let worker = Arc::clone(&me);
         let mut threads = self.threads.lock();
-        threads.push(self.env.spawn("cairndb-worker", Box::new(move || worker.work_loop()))?);
-        threads.push(self.env.spawn("cairndb-syncer", Box::new(move || me.sync_loop()))?);
+        threads.push(
+            self.env
+                .spawn("cairndb-worker", Box::new(move || worker.work_loop()))?,
+        );
+        threads.push(
+            self.env
+                .spawn("cairndb-syncer", Box::new(move || me.sync_loop()))?,
+        );
         Ok(())
     }
 
@@ -124,6 +132,9 @@ impl Core {
                 return;
             }
             if !state.merging && !state.flushing && !state.quiet {
+                drop(state);
+                self.trim_spares();
+                state = self.state.lock();
                 state.quiet = true;
                 self.changed.notify_all();
             }
@@ -208,6 +219,7 @@ impl Core {
             for job in [Job::Flush, Job::IdleMerge, Job::Persist, Job::Reap] {
                 while self.step(job)? {}
             }
+            self.trim_spares();
             return Ok(());
         }
         if self.settings.read_only {
@@ -231,6 +243,15 @@ impl Core {
         }
     }
 
+    /// Gives back what a busy log kept in reserve.
+    pub(crate) fn trim_spares(&self) {
+        for file in self.segments.trim_spares() {
+            self.reaper
+                .add(cairndb_format::name::log(cairndb_base::FileNumber(file)));
+        }
+        self.reap();
+    }
+
     /// Keeps one segment ready, so that a commit that needs one does not wait for zeros.
     fn prepare_spare(&self) {
         if self.segments.spare_count() > 0 || self.health.check_write().is_err() {
@@ -238,7 +259,14 @@ impl Core {
         }
         let file = self.new_file();
         let name = cairndb_format::name::log(cairndb_base::FileNumber(file));
-        let Ok(region) = self.dir.create_log(&name, self.settings.budget.segment) else { return };
+        let Ok(region) = self.dir.create_log(&name, self.settings.budget.segment) else {
+            return;
+        };
+        // Synced here, so that the first `Sync` write into it finds its metadata durable.
+        if let Err(error) = region.sync() {
+            let _ = self.health.poison(error);
+            return;
+        }
         region.warm();
         if self.segments.add_spare(file, region).is_some() {
             self.reaper.add(name);

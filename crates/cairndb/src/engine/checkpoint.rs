@@ -44,7 +44,10 @@ impl Core {
         let number = FileNumber(self.new_file());
         let mut edit = self.snapshot_edit(&version, last_seq);
         edit.next_file = Some(self.next_file.load(Ordering::Relaxed));
-        edit.clean_close = Some(CleanClose { last_seq, log_ends: Vec::new() });
+        edit.clean_close = Some(CleanClose {
+            last_seq,
+            log_ends: Vec::new(),
+        });
         let salt = self.env.random_u64();
         drop(ManifestWriter::create(&*target, number, salt, &[edit])?);
         install_current(&*target, number)

@@ -22,7 +22,7 @@ impl Core {
         let result = flushed.and_then(|()| self.close_manifest());
         if result.is_ok() {
             self.drop_old_view();
-            self.reap();
+            self.trim_spares();
         }
         self.health.close();
         *self.lock.lock() = None;
@@ -68,7 +68,8 @@ impl Core {
         let mut commit = self.commit.lock();
         self.health.check_write()?;
         self.ensure_manifest(&mut commit)?;
-        self.sync_pass().map_err(|error| self.health.poison(error))?;
+        self.sync_pass()
+            .map_err(|error| self.health.poison(error))?;
         let floor = self.segments.next_number();
         let log_ends = self
             .segments
@@ -76,7 +77,10 @@ impl Core {
             .iter()
             .map(|segment| (segment.number, segment.written()))
             .collect();
-        let clean = CleanClose { last_seq: commit.last_seq, log_ends };
+        let clean = CleanClose {
+            last_seq: commit.last_seq,
+            log_ends,
+        };
         let edit = VersionEdit {
             last_seq: Some(commit.last_seq),
             next_file: Some(self.next_file.load(Ordering::Relaxed)),
@@ -85,12 +89,15 @@ impl Core {
             ..VersionEdit::default()
         };
         self.manifest.append(&edit, &self.stats)?;
-        self.manifest.sync(&self.stats).map_err(|error| self.health.poison(error))?;
+        self.manifest
+            .sync(&self.stats)
+            .map_err(|error| self.health.poison(error))?;
         for segment in self.segments.retire_before(floor) {
             let keep = segment.region.size() == self.settings.budget.segment;
             let region = std::sync::Arc::clone(&segment.region);
             if !keep || self.segments.add_spare(segment.file, region).is_some() {
-                self.reaper.add(name::log(cairndb_base::FileNumber(segment.file)));
+                self.reaper
+                    .add(name::log(cairndb_base::FileNumber(segment.file)));
             }
         }
         commit.leave_segment();

@@ -36,11 +36,18 @@ fn sizes(version: &Version) -> Vec<RunSize> {
 impl Core {
     fn group_plan(state: &mut State, group: Group) -> MergePlan {
         let runs = &state.version.runs;
-        let inputs = runs[group.first..=group.last].iter().map(|run| (**run).clone()).collect();
+        let inputs = runs[group.first..=group.last]
+            .iter()
+            .map(|run| (**run).clone())
+            .collect();
         let bottom = group.last + 1 == runs.len();
         let target = state.next_run;
         state.next_run += 1;
-        MergePlan { inputs, target, bottom }
+        MergePlan {
+            inputs,
+            target,
+            bottom,
+        }
     }
 
     /// Whether the picker finds something to merge, idle merges included when `idle`.
@@ -57,7 +64,9 @@ impl Core {
     pub(crate) fn merge_once(&self) -> Result<bool> {
         let mut state = self.state.lock();
         let idle = state.version.runs.len() > crate::jobs::picker::RUNS_STALL;
-        let Some(group) = self.merge_wanted(&state, idle) else { return Ok(false) };
+        let Some(group) = self.merge_wanted(&state, idle) else {
+            return Ok(false);
+        };
         let plan = Self::group_plan(&mut state, group);
         state.merging = true;
         drop(state);
@@ -68,7 +77,9 @@ impl Core {
     /// As [`Core::merge_once`], idle merges included.
     pub(crate) fn merge_idle(&self) -> Result<bool> {
         let mut state = self.state.lock();
-        let Some(group) = self.merge_wanted(&state, true) else { return Ok(false) };
+        let Some(group) = self.merge_wanted(&state, true) else {
+            return Ok(false);
+        };
         let plan = Self::group_plan(&mut state, group);
         state.merging = true;
         drop(state);
@@ -81,7 +92,10 @@ impl Core {
     pub(crate) fn merge_plan(&self, plan: &MergePlan) -> Result<()> {
         let begun = self.env.now_ns();
         let result = self.run_merge(plan);
-        Stats::add(&self.stats.merge_nanos, self.env.now_ns().saturating_sub(begun));
+        Stats::add(
+            &self.stats.merge_nanos,
+            self.env.now_ns().saturating_sub(begun),
+        );
         let mut state = self.state.lock();
         state.merging = false;
         let result = result.map(|outcome| {
@@ -226,11 +240,18 @@ impl Core {
                 && chosen.len() == version.runs.len();
             // The output belongs into the last run: nothing below it holds these keys.
             if !whole && chosen.last().is_none_or(|run| run.id != last) {
-                chosen.push(Run { id: last, tables: Vec::new() });
+                chosen.push(Run {
+                    id: last,
+                    tables: Vec::new(),
+                });
             }
             let target = if whole { state.next_run } else { last };
             state.next_run += 1;
-            MergePlan { inputs: chosen, target, bottom: true }
+            MergePlan {
+                inputs: chosen,
+                target,
+                bottom: true,
+            }
         })
     }
 

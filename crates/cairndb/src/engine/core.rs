@@ -13,8 +13,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, OnceLock, Weak};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use arc_swap::ArcSwap;
 use cairndb_base::{Error, ErrorKind, PageCache, Result, SeqNo};
@@ -85,7 +85,10 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn sealed_bytes(&self) -> usize {
-        self.sealed.iter().map(|part| part.mem.allocated_bytes()).sum()
+        self.sealed
+            .iter()
+            .map(|part| part.mem.allocated_bytes())
+            .sum()
     }
 }
 
@@ -156,7 +159,9 @@ pub(crate) struct Core {
 
 impl fmt::Debug for Core {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Core").field("dir", &self.dir.path()).finish_non_exhaustive()
+        f.debug_struct("Core")
+            .field("dir", &self.dir.path())
+            .finish_non_exhaustive()
     }
 }
 
@@ -177,7 +182,12 @@ impl Core {
     pub(crate) fn publish_view(&self, state: &State) {
         self.view.store(Arc::new(View {
             mutable: Arc::clone(&state.mutable),
-            sealed: state.sealed.iter().rev().map(|part| Arc::clone(&part.mem)).collect(),
+            sealed: state
+                .sealed
+                .iter()
+                .rev()
+                .map(|part| Arc::clone(&part.mem))
+                .collect(),
             version: Arc::clone(&state.version),
         }));
     }

@@ -32,8 +32,11 @@ impl Core {
 
         let begun = self.env.now_ns();
         let result = self.health.check_write().and_then(|()| {
-            let sources =
-                parts.iter().rev().map(|part| Source::Mem(part.mem.cursor())).collect();
+            let sources = parts
+                .iter()
+                .rev()
+                .map(|part| Source::Mem(part.mem.cursor()))
+                .collect();
             let rules = Rules {
                 snapshots: self.readable_at(),
                 bottom: version.runs.is_empty(),
@@ -43,7 +46,10 @@ impl Core {
             let merger = Merger::new(sources, self.context.order.clone());
             self.run_job(Job::new(merger, rules, self.settings.output.clone()))
         });
-        Stats::add(&self.stats.flush_nanos, self.env.now_ns().saturating_sub(begun));
+        Stats::add(
+            &self.stats.flush_nanos,
+            self.env.now_ns().saturating_sub(begun),
+        );
 
         let mut state = self.state.lock();
         state.flushing = false;

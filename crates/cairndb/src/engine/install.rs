@@ -46,7 +46,10 @@ impl Core {
         let order = &self.context.order;
         let alone = tables.iter().all(|table| {
             let (smallest, largest) = (&table.record.smallest, &table.record.largest);
-            version.runs.iter().all(|run| run.overlapping(order, smallest, largest).is_empty())
+            version
+                .runs
+                .iter()
+                .all(|run| run.overlapping(order, smallest, largest).is_empty())
         });
         if alone && let Some(last) = version.runs.last_mut() {
             let mut run = (**last).clone();
@@ -55,7 +58,10 @@ impl Core {
             crate::state::stats::Stats::add(&self.stats.moves, 1);
             return;
         }
-        let mut run = Run { id: state.next_run, tables: Vec::new() };
+        let mut run = Run {
+            id: state.next_run,
+            tables: Vec::new(),
+        };
         state.next_run += 1;
         self.insert_tables(&mut run, tables);
         version.runs.insert(0, Arc::new(run));
@@ -63,8 +69,15 @@ impl Core {
 
     fn insert_tables(&self, run: &mut Run, tables: &[Written]) {
         for written in tables {
-            let record = TableRecord { run: run.id, ..written.record.clone() };
-            insert_table(run, &self.context.order, TableHandle::new(record, &self.opener));
+            let record = TableRecord {
+                run: run.id,
+                ..written.record.clone()
+            };
+            insert_table(
+                run,
+                &self.context.order,
+                TableHandle::new(record, &self.opener),
+            );
         }
     }
 
@@ -77,19 +90,29 @@ impl Core {
             .flat_map(|run| run.tables.iter().map(|table| table.record.file))
             .collect();
         let oldest = plan.inputs.last().map_or(plan.target, |run| run.id);
-        let mut version = Version { runs: Vec::new(), values: Arc::clone(&state.version.values) };
+        let mut version = Version {
+            runs: Vec::new(),
+            values: Arc::clone(&state.version.values),
+        };
         for run in &state.version.runs {
             let mut next = (**run).clone();
-            next.tables.retain(|table| !gone.contains(&table.record.file));
+            next.tables
+                .retain(|table| !gone.contains(&table.record.file));
             if run.id == oldest {
-                let mut target = Run { id: plan.target, tables: Vec::new() };
+                let mut target = Run {
+                    id: plan.target,
+                    tables: Vec::new(),
+                };
                 if plan.target == run.id {
                     target.tables = std::mem::take(&mut next.tables);
                 }
                 self.insert_tables(&mut target, &outcome.tables);
                 // What a flush appended to a wholly merged run moves on with it.
                 for table in std::mem::take(&mut next.tables) {
-                    let record = TableRecord { run: target.id, ..table.record.clone() };
+                    let record = TableRecord {
+                        run: target.id,
+                        ..table.record.clone()
+                    };
                     let moved = TableHandle::adopt(record, &table, &self.opener);
                     insert_table(&mut target, &self.context.order, moved);
                 }
@@ -100,7 +123,10 @@ impl Core {
             }
         }
         self.count_dead(&version, &outcome);
-        let last_seq = state.pending.back().map_or(state.durable_seq, |pending| pending.last_seq);
+        let last_seq = state
+            .pending
+            .back()
+            .map_or(state.durable_seq, |pending| pending.last_seq);
         self.install(state, version, outcome.tables, last_seq);
     }
 
@@ -126,9 +152,16 @@ impl Core {
         }
         state.version = Arc::new(version);
         state.quiet = false;
-        let syncs = tables.into_iter().map(|table| (table.record.file, table.sync)).collect();
+        let syncs = tables
+            .into_iter()
+            .map(|table| (table.record.file, table.sync))
+            .collect();
         let version = Arc::clone(&state.version);
-        state.pending.push_back(Pending { version, syncs, last_seq });
+        state.pending.push_back(Pending {
+            version,
+            syncs,
+            last_seq,
+        });
         self.publish_view(state);
     }
 }

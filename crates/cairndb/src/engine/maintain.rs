@@ -37,13 +37,26 @@ impl Core {
         let number = self.new_file();
         let (durable, last_seq, old, dead) = {
             let state = self.state.lock();
-            let dead = state.durable_dead.iter().map(|(file, dead)| (*file, *dead)).collect();
-            (Arc::clone(&state.durable), state.durable_seq, state.manifest, dead)
+            let dead = state
+                .durable_dead
+                .iter()
+                .map(|(file, dead)| (*file, *dead))
+                .collect();
+            (
+                Arc::clone(&state.durable),
+                state.durable_seq,
+                state.manifest,
+                dead,
+            )
         };
         let mut edit = self.snapshot_edit(&durable, last_seq);
         edit.value_dead = dead;
-        edit.added_segments =
-            self.segments.live().iter().map(|segment| segment.record()).collect();
+        edit.added_segments = self
+            .segments
+            .live()
+            .iter()
+            .map(|segment| segment.record())
+            .collect();
         let salt = self.env.random_u64();
         let number = FileNumber(number);
         let writer = ManifestWriter::create(&*self.dir, number, salt, &[edit])?;
@@ -61,7 +74,11 @@ impl Core {
 
     /// The edit that makes `version` from nothing.
     pub(crate) fn snapshot_edit(&self, version: &Version, last_seq: u64) -> VersionEdit {
-        let operator = self.context.merge_operator.as_ref().map(|operator| operator.name());
+        let operator = self
+            .context
+            .merge_operator
+            .as_ref()
+            .map(|operator| operator.name());
         VersionEdit {
             comparator: Some(self.context.order.name().to_owned()),
             merge_operator: operator.map(str::to_owned),
@@ -77,10 +94,16 @@ impl Core {
     /// Takes log files that no manifest names as spares, and removes what else is left over from
     /// an earlier handle.
     fn adopt_spares(&self) -> Result<()> {
-        let live: BTreeSet<u64> =
-            self.segments.live().iter().map(|segment| segment.file).collect();
+        let live: BTreeSet<u64> = self
+            .segments
+            .live()
+            .iter()
+            .map(|segment| segment.file)
+            .collect();
         for found in self.dir.list()? {
-            let Some(FileKind::Log(FileNumber(file))) = FileKind::parse(&found) else { continue };
+            let Some(FileKind::Log(FileNumber(file))) = FileKind::parse(&found) else {
+                continue;
+            };
             if live.contains(&file) {
                 continue;
             }
@@ -134,7 +157,10 @@ impl Core {
         if gone.is_empty() || !self.manifest.is_open() || !self.values.needs_file() {
             return Ok(false);
         }
-        let edit = VersionEdit { removed_values: gone.clone(), ..VersionEdit::default() };
+        let edit = VersionEdit {
+            removed_values: gone.clone(),
+            ..VersionEdit::default()
+        };
         self.manifest.append(&edit, &self.stats)?;
         let mut next = (*state.version).clone();
         let mut values = (*next.values).clone();
@@ -144,7 +170,9 @@ impl Core {
         state.durable = Arc::clone(&state.version);
         self.publish_view(&state);
         drop(state);
-        self.manifest.sync(&self.stats).map_err(|error| self.health.poison(error))?;
+        self.manifest
+            .sync(&self.stats)
+            .map_err(|error| self.health.poison(error))?;
         for handle in removed {
             handle.doom();
         }

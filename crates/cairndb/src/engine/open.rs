@@ -53,8 +53,11 @@ impl Core {
         let create = options.create_if_missing && !options.read_only;
         let dir = env.open_dir(path, create)?;
         look(&*dir, options)?;
-        let lock =
-            if options.read_only { None } else { Some(dir.lock(name::LOCK)?) };
+        let lock = if options.read_only {
+            None
+        } else {
+            Some(dir.lock(name::LOCK)?)
+        };
         let budget = Budget::new(options.memory_budget);
         let cache: Arc<dyn PageCache> = Arc::new(ClockCache::new(budget.cache));
         let reaper = Arc::new(Reaper::default());
@@ -75,7 +78,9 @@ impl Core {
                 recover(&dir, &opener, &settings, &context, options.recovery, number)?
             }
         };
-        let core = assemble(env, dir, lock, options, settings, opener, cache, reaper, recovered);
+        let core = assemble(
+            env, dir, lock, options, settings, opener, cache, reaper, recovered,
+        );
         core.after_open()?;
         Ok(core)
     }
@@ -125,7 +130,9 @@ fn validate(options: &Options) -> Result<()> {
             .found(options.memory_budget));
     }
     if options.order.name().len() > 255 {
-        return Err(Error::invalid("the comparator's name is longer than 255 bytes"));
+        return Err(Error::invalid(
+            "the comparator's name is longer than 255 bytes",
+        ));
     }
     Ok(())
 }
@@ -135,7 +142,10 @@ fn use_mapping(options: &Options, dir: &dyn Dir) -> bool {
 }
 
 fn context(options: &Options) -> ReadContext {
-    ReadContext { order: options.order.clone(), merge_operator: options.merge_operator.clone() }
+    ReadContext {
+        order: options.order.clone(),
+        merge_operator: options.merge_operator.clone(),
+    }
 }
 
 fn settings(options: &Options, budget: Budget, mapped: bool) -> Settings {
@@ -202,7 +212,10 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
     Ok(Found::Empty)
 }
 
-#[expect(clippy::too_many_arguments, reason = "the one place where all parts come together")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the one place where all parts come together"
+)]
 fn assemble(
     env: Arc<dyn Env>,
     dir: Arc<dyn Dir>,
@@ -221,7 +234,11 @@ fn assemble(
     let sealed: VecDeque<_> = recovered.sealed.into();
     let view = View {
         mutable: Arc::clone(&mutable),
-        sealed: sealed.iter().rev().map(|part| Arc::clone(&part.mem)).collect(),
+        sealed: sealed
+            .iter()
+            .rev()
+            .map(|part| Arc::clone(&part.mem))
+            .collect(),
         version: Arc::clone(&version),
     };
     let state = State {
@@ -287,7 +304,10 @@ impl Recovered {
             next_segment: 1,
             manifest: 0,
             value_dead: std::collections::BTreeMap::new(),
-            report: OpenReport { created: true, ..OpenReport::default() },
+            report: OpenReport {
+                created: true,
+                ..OpenReport::default()
+            },
         }
     }
 }

@@ -30,8 +30,10 @@ struct Batch {
 
 /// The edit that turns `from` into `to`.
 fn difference(from: &Version, to: &Version) -> VersionEdit {
-    let old: BTreeMap<u64, u64> =
-        from.tables().map(|table| (table.record.file, table.record.run)).collect();
+    let old: BTreeMap<u64, u64> = from
+        .tables()
+        .map(|table| (table.record.file, table.record.run))
+        .collect();
     let mut edit = VersionEdit::default();
     let mut kept = BTreeSet::new();
     for table in to.tables() {
@@ -40,12 +42,17 @@ fn difference(from: &Version, to: &Version) -> VersionEdit {
             Some(run) => {
                 kept.insert(table.record.file);
                 if *run != table.record.run {
-                    edit.moved_tables.push((table.record.file, table.record.run));
+                    edit.moved_tables
+                        .push((table.record.file, table.record.run));
                 }
             }
         }
     }
-    edit.removed_tables = old.keys().copied().filter(|file| !kept.contains(file)).collect();
+    edit.removed_tables = old
+        .keys()
+        .copied()
+        .filter(|file| !kept.contains(file))
+        .collect();
     let runs: Vec<u64> = to.runs.iter().map(|run| run.id).collect();
     if runs != from.runs.iter().map(|run| run.id).collect::<Vec<u64>>() {
         edit.runs = Some(runs);
@@ -60,7 +67,9 @@ impl Core {
     /// A failed sync poisons the handle. A failed append leaves the versions pending and the next
     /// attempt begins a new manifest.
     pub(crate) fn persist(&self) -> Result<bool> {
-        let Some(batch) = self.take_batch()? else { return Ok(false) };
+        let Some(batch) = self.take_batch()? else {
+            return Ok(false);
+        };
         let result = self.persist_batch(&batch);
         let mut state = self.state.lock();
         state.persisting = false;
@@ -103,7 +112,9 @@ impl Core {
         let mut state = self.state.lock();
         let floor = self.segment_floor(&commit, &state.sealed);
         let pending: Vec<Pending> = state.pending.drain(..).collect();
-        let Some(last) = pending.last() else { return Ok(None) };
+        let Some(last) = pending.last() else {
+            return Ok(None);
+        };
         state.persisting = true;
         Ok(Some(Batch {
             from: Arc::clone(&state.durable),

@@ -37,7 +37,13 @@ impl Core {
             None => (0, &[][..]),
         };
         match level {
-            0 => Some(upper.iter().map(|run| run.tables.len()).sum::<usize>().to_string()),
+            0 => Some(
+                upper
+                    .iter()
+                    .map(|run| run.tables.len())
+                    .sum::<usize>()
+                    .to_string(),
+            ),
             1 => Some(last.to_string()),
             2..7 => Some("0".to_owned()),
             _ => None,
@@ -104,7 +110,11 @@ impl Core {
     /// Anonymous memory by owner.
     fn memory_parts(&self) -> [(&'static str, u64); 4] {
         let state = self.state.lock();
-        let tables: usize = state.version.tables().map(|table| table.memory_bytes()).sum();
+        let tables: usize = state
+            .version
+            .tables()
+            .map(|table| table.memory_bytes())
+            .sum();
         [
             ("mutable", state.mutable.allocated_bytes() as u64),
             ("sealed", state.sealed_bytes() as u64),
@@ -130,7 +140,10 @@ impl Core {
         }
         let mapped = if self.settings.mapped { index } else { 0 };
         let log = self.segments.retained_bytes();
-        let _ = write!(out, ",\"total\":{total},\"mapped_index\":{mapped},\"mapped_log\":{log}}}");
+        let _ = write!(
+            out,
+            ",\"total\":{total},\"mapped_index\":{mapped},\"mapped_log\":{log}}}"
+        );
         out
     }
 
@@ -175,12 +188,22 @@ impl Core {
             ("runs", version.runs.len() as u64),
             ("tables", version.tables().count() as u64),
             ("table_bytes", version.bytes()),
-            ("entries", version.tables().map(|table| table.record.entries).sum()),
-            ("deletes", version.tables().map(|table| table.record.deletes).sum()),
+            (
+                "entries",
+                version.tables().map(|table| table.record.entries).sum(),
+            ),
+            (
+                "deletes",
+                version.tables().map(|table| table.record.deletes).sum(),
+            ),
             ("value_files", version.values.len() as u64),
             (
                 "value_dead_bytes",
-                version.values.values().map(|file| file.dead.load(Ordering::Relaxed)).sum(),
+                version
+                    .values
+                    .values()
+                    .map(|file| file.dead.load(Ordering::Relaxed))
+                    .sum(),
             ),
             ("sealed_parts", sealed as u64),
             ("pending_versions", pending as u64),

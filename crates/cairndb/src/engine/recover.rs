@@ -17,11 +17,13 @@ use std::sync::atomic::AtomicU64;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Result, SeqNo, hash64};
 use cairndb_env::Dir;
-use cairndb_format::log::{HEADER_BYTES, Record, SegmentHeader, SegmentReader, Step, find_later_synced};
+use cairndb_format::batch;
+use cairndb_format::log::{
+    HEADER_BYTES, Record, SegmentHeader, SegmentReader, Step, find_later_synced,
+};
 use cairndb_format::manifest::{ManifestReader, SegmentRecord, TableRecord, VersionEdit};
 use cairndb_format::name::{self, FileKind};
 use cairndb_format::value_file::{Pointer, read_value};
-use cairndb_format::batch;
 use cairndb_mem::{MemWriter, Memtable};
 
 use crate::engine::core::{OpenReport, Part, Settings};
@@ -51,7 +53,9 @@ pub(crate) struct Recovered {
 impl Recovered {
     /// What the keys of the newest run have in common: the next memtable's heads begin behind it.
     pub(crate) fn key_prefix(&self) -> Vec<u8> {
-        let Some(run) = self.version.runs.first() else { return Vec::new() };
+        let Some(run) = self.version.runs.first() else {
+            return Vec::new();
+        };
         let (Some(first), Some(last)) = (run.tables.first(), run.tables.last()) else {
             return Vec::new();
         };
@@ -89,8 +93,10 @@ impl Folded {
         self.last_seq = self.last_seq.max(edit.last_seq.unwrap_or(0));
         for file in edit.removed_tables {
             if self.tables.remove(&file).is_none() {
-                return Err(Error::corruption("an edit removes a table that is not there")
-                    .found(FileNumber(file)));
+                return Err(
+                    Error::corruption("an edit removes a table that is not there")
+                        .found(FileNumber(file)),
+                );
             }
         }
         for (file, run) in edit.moved_tables {
@@ -128,38 +134,58 @@ impl Folded {
 
     /// The runs with their tables, checked against the directory.
     fn version(&self, opener: &Arc<TableOpener>) -> Result<Version> {
-        let mut runs: Vec<Run> =
-            self.runs.iter().map(|id| Run { id: *id, tables: Vec::new() }).collect();
+        let mut runs: Vec<Run> = self
+            .runs
+            .iter()
+            .map(|id| Run {
+                id: *id,
+                tables: Vec::new(),
+            })
+            .collect();
         for record in self.tables.values() {
             let named = name::table(FileNumber(record.file));
             match opener.dir.size_of(&named)? {
                 Some(size) if size == record.bytes => {}
                 found => {
                     let found = found.map_or("no file".to_owned(), |size| format!("{size} bytes"));
-                    return Err(Error::corruption("a table the manifest names is not there whole")
-                        .file(named)
-                        .offset(0)
-                        .expected(format_args!("{} bytes", record.bytes))
-                        .found(found));
+                    return Err(
+                        Error::corruption("a table the manifest names is not there whole")
+                            .file(named)
+                            .offset(0)
+                            .expected(format_args!("{} bytes", record.bytes))
+                            .found(found),
+                    );
                 }
             }
-            let run = runs.iter_mut().find(|run| run.id == record.run).ok_or_else(|| {
-                Error::corruption("a table belongs to a run the manifest does not list")
-                    .file(named)
-            })?;
-            run.tables.push(Arc::new(TableHandle::new(record.clone(), opener)));
+            let run = runs
+                .iter_mut()
+                .find(|run| run.id == record.run)
+                .ok_or_else(|| {
+                    Error::corruption("a table belongs to a run the manifest does not list")
+                        .file(named)
+                })?;
+            run.tables
+                .push(Arc::new(TableHandle::new(record.clone(), opener)));
         }
         for run in &mut runs {
-            run.tables.sort_by(|a, b| opener.order.compare(&a.record.smallest, &b.record.smallest));
+            run.tables
+                .sort_by(|a, b| opener.order.compare(&a.record.smallest, &b.record.smallest));
         }
         runs.retain(|run| !run.tables.is_empty());
         let mut values = Values::new();
         for number in &self.values {
             let handle = ValueHandle::new(*number, opener);
-            let size = opener.dir.size_of(&name::value(FileNumber(*number)))?.unwrap_or(0);
-            handle.bytes.store(size, std::sync::atomic::Ordering::Relaxed);
+            let size = opener
+                .dir
+                .size_of(&name::value(FileNumber(*number)))?
+                .unwrap_or(0);
+            handle
+                .bytes
+                .store(size, std::sync::atomic::Ordering::Relaxed);
             let dead = self.value_dead.get(number).copied().unwrap_or(0);
-            handle.dead.store(dead, std::sync::atomic::Ordering::Relaxed);
+            handle
+                .dead
+                .store(dead, std::sync::atomic::Ordering::Relaxed);
             values.insert(*number, Arc::new(handle));
         }
         let version = Version {
@@ -183,7 +209,9 @@ pub(crate) fn recover(
     let mut folded = Folded::default();
     let mut reader = ManifestReader::open(&**dir, number)?;
     while let Some(edit) = reader.advance()? {
-        folded.apply(edit).map_err(|error| error.file(name::manifest(number)))?;
+        folded
+            .apply(edit)
+            .map_err(|error| error.file(name::manifest(number)))?;
     }
     check_components(&folded, context, number)?;
     let version = folded.version(opener)?;
@@ -203,7 +231,10 @@ pub(crate) fn recover(
         next_segment: folded.next_segment.max(1),
         manifest: number.0,
         value_dead: folded.value_dead.clone(),
-        report: OpenReport { clean: folded.clean, ..OpenReport::default() },
+        report: OpenReport {
+            clean: folded.clean,
+            ..OpenReport::default()
+        },
     };
     if folded.clean {
         return Ok(recovered);
@@ -280,7 +311,11 @@ fn read_segments(dir: &dyn Dir, folded: &Folded) -> Result<Vec<OnDisk>> {
         let header = SegmentHeader::decode(&bytes)
             .ok()
             .filter(|header| header.segment == record.segment && header.salt == record.salt);
-        segments.push(OnDisk { name: named, header, bytes });
+        segments.push(OnDisk {
+            name: named,
+            header,
+            bytes,
+        });
     }
     Ok(segments)
 }
@@ -315,7 +350,9 @@ impl Replay<'_> {
     fn run(mut self, segments: &[OnDisk]) -> Result<()> {
         // Decided before anything is written: a refusal must leave the directory as it was.
         let cut = self.find_end(segments)?;
-        let end = cut.as_ref().map_or((segments.len(), 0), |cut| (cut.segment, cut.offset));
+        let end = cut
+            .as_ref()
+            .map_or((segments.len(), 0), |cut| (cut.segment, cut.offset));
         for (index, segment) in segments.iter().enumerate().take(end.0 + 1) {
             let Some(header) = &segment.header else { break };
             let mut reader = SegmentReader::new(&segment.bytes, header);
@@ -328,7 +365,9 @@ impl Replay<'_> {
             }
         }
         if let Some(cut) = cut {
-            let named = segments.get(cut.segment).map_or_else(String::new, |one| one.name.clone());
+            let named = segments
+                .get(cut.segment)
+                .map_or_else(String::new, |one| one.name.clone());
             self.recovered.report.log_cut = Some((named, cut.offset, cut.why));
         }
         self.finish()
@@ -341,7 +380,14 @@ impl Replay<'_> {
         for (index, segment) in segments.iter().enumerate() {
             let Some(header) = &segment.header else {
                 let why = "the segment's header is missing or not its own".to_owned();
-                return self.cut(segments, Cut { segment: index, offset: 0, why });
+                return self.cut(
+                    segments,
+                    Cut {
+                        segment: index,
+                        offset: 0,
+                        why,
+                    },
+                );
             };
             let mut reader = SegmentReader::new(&segment.bytes, header);
             let (offset, why) = loop {
@@ -367,7 +413,11 @@ impl Replay<'_> {
                 continue;
             }
             let why = why.unwrap_or_else(|| "the segment is full".to_owned());
-            let cut = Cut { segment: index, offset, why };
+            let cut = Cut {
+                segment: index,
+                offset,
+                why,
+            };
             if next.is_none() {
                 return self.last_cut(segments, cut);
             }
@@ -383,7 +433,10 @@ impl Replay<'_> {
         due: &mut SeqNo,
     ) -> std::result::Result<(), String> {
         if record.seq != *due + u64::from(record.gap) {
-            return Err(format!("sequence number {} where {due} was due", record.seq));
+            return Err(format!(
+                "sequence number {} where {due} was due",
+                record.seq
+            ));
         }
         let entries = batch::iter(record.payload).map_err(|error| error.to_string())?;
         let mut count = 0u64;
@@ -391,7 +444,8 @@ impl Replay<'_> {
             let entry = entry.map_err(|error| error.to_string())?;
             count += 1;
             if entry.kind == Kind::Pointer {
-                self.check_pointer(entry.key, entry.value).map_err(|error| error.to_string())?;
+                self.check_pointer(entry.key, entry.value)
+                    .map_err(|error| error.to_string())?;
             }
         }
         *due = record.seq + count;
@@ -400,11 +454,22 @@ impl Replay<'_> {
 
     fn check_pointer(&self, key: &[u8], encoded: &[u8]) -> Result<()> {
         let pointer = Pointer::decode(encoded)?;
-        let handle = self.recovered.version.values.get(&pointer.file.0).ok_or_else(|| {
-            Error::corruption("a logged pointer names a value file the manifest does not")
-        })?;
+        let handle = self
+            .recovered
+            .version
+            .values
+            .get(&pointer.file.0)
+            .ok_or_else(|| {
+                Error::corruption("a logged pointer names a value file the manifest does not")
+            })?;
         let mut value = Vec::new();
-        read_value(handle.file()?, pointer.file, &pointer, hash64(key), &mut value)
+        read_value(
+            handle.file()?,
+            pointer.file,
+            &pointer,
+            hash64(key),
+            &mut value,
+        )
     }
 
     /// The last segment's end: a torn tail unless an intact record behind it knew better.
@@ -426,17 +491,16 @@ impl Replay<'_> {
             return Ok(Some(cut));
         }
         let segment = &segments[cut.segment];
-        let here = segment.header.as_ref().and_then(|header| {
-            find_later_synced(&segment.bytes, header, cut.offset)
-        });
+        let here = segment
+            .header
+            .as_ref()
+            .and_then(|header| find_later_synced(&segment.bytes, header, cut.offset));
         let later = segments[cut.segment + 1..].iter().find_map(|later| {
             let header = later.header.as_ref()?;
             let synced = find_later_synced(&later.bytes, header, 0)?;
             Some((later.name.clone(), synced.0))
         });
-        let witness = here
-            .map(|(at, _)| (segment.name.clone(), at))
-            .or(later);
+        let witness = here.map(|(at, _)| (segment.name.clone(), at)).or(later);
         match witness {
             None => Ok(Some(cut)),
             Some((file, at)) => Err(Error::corruption(
@@ -445,7 +509,9 @@ impl Replay<'_> {
             )
             .file(segment.name.clone())
             .offset(cut.offset)
-            .expected(format_args!("the record that {file} offset {at} knew to be durable"))
+            .expected(format_args!(
+                "the record that {file} offset {at} knew to be durable"
+            ))
             .found(cut.why)),
         }
     }
@@ -470,10 +536,9 @@ impl Replay<'_> {
     }
 
     fn insert(&mut self, seq: SeqNo, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
-        let full = self
-            .part
-            .as_ref()
-            .is_some_and(|(mem, writer)| !mem.is_empty() && !writer.has_room(key.len(), value.len()));
+        let full = self.part.as_ref().is_some_and(|(mem, writer)| {
+            !mem.is_empty() && !writer.has_room(key.len(), value.len())
+        });
         if full {
             self.seal()?;
         }
@@ -481,7 +546,11 @@ impl Replay<'_> {
             let order = self.context.order.clone();
             Memtable::new(order, Vec::new(), self.settings.budget.part)
         });
-        let hash = if self.context.order.can_hash() { hash64(key) } else { 0 };
+        let hash = if self.context.order.can_hash() {
+            hash64(key)
+        } else {
+            0
+        };
         part.1.insert(seq, kind, key, value, hash);
         Ok(())
     }
@@ -510,7 +579,11 @@ impl Replay<'_> {
             context: self.context.clone(),
             values: Arc::clone(&version.values),
         };
-        let sources = parts.iter().rev().map(|part| Source::Mem(part.cursor())).collect();
+        let sources = parts
+            .iter()
+            .rev()
+            .map(|part| Source::Mem(part.cursor()))
+            .collect();
         let merger = Merger::new(sources, self.context.order.clone());
         let mut job = Job::new(merger, rules, self.settings.output.clone());
         let next_file = AtomicU64::new(self.recovered.next_file);
@@ -526,11 +599,18 @@ impl Replay<'_> {
         }
         let id = self.recovered.next_run;
         self.recovered.next_run += 1;
-        let mut run = Run { id, tables: Vec::new() };
+        let mut run = Run {
+            id,
+            tables: Vec::new(),
+        };
         for written in outcome.tables {
             written.sync.sync()?;
-            let record = TableRecord { run: id, ..written.record };
-            run.tables.push(Arc::new(TableHandle::new(record, self.opener)));
+            let record = TableRecord {
+                run: id,
+                ..written.record
+            };
+            run.tables
+                .push(Arc::new(TableHandle::new(record, self.opener)));
         }
         version.runs.insert(0, Arc::new(run));
         Ok(())
@@ -540,8 +620,13 @@ impl Replay<'_> {
         self.seal()?;
         if self.settings.read_only {
             let parts = std::mem::take(&mut self.parts);
-            self.recovered.sealed =
-                parts.into_iter().map(|mem| Part { mem, first_segment: None }).collect();
+            self.recovered.sealed = parts
+                .into_iter()
+                .map(|mem| Part {
+                    mem,
+                    first_segment: None,
+                })
+                .collect();
             return Ok(());
         }
         self.write_out()?;

@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering;
 use cairndb_base::limits::{KEY_BYTES_MAX, LARGE_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
 use cairndb_base::{Error, FileNumber, Kind, Result, SeqNo, hash64};
 use cairndb_env::sync::MutexGuard;
+use cairndb_format::batch::{BatchWriter, Entry};
 use cairndb_format::manifest::VersionEdit;
 use cairndb_format::value_file::ValueWriter;
-use cairndb_format::batch::{BatchWriter, Entry};
 use cairndb_format::{log, name};
 use cairndb_mem::Memtable;
 
@@ -89,7 +89,14 @@ impl Core {
             let mut commit = self.commit.lock();
             self.append_value(&mut commit, key, value)?
         };
-        self.write_payload(&Payload::One { kind: Kind::Pointer, key, value: &pointer }, durability)
+        self.write_payload(
+            &Payload::One {
+                kind: Kind::Pointer,
+                key,
+                value: &pointer,
+            },
+            durability,
+        )
     }
 
     fn append_value(&self, commit: &mut Commit, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
@@ -195,11 +202,7 @@ impl Core {
 
     /// Waits for the sync pass that covers `last`, or runs it.
     #[cold]
-    fn wait_published<'a>(
-        &'a self,
-        mut commit: MutexGuard<'a, Commit>,
-        last: SeqNo,
-    ) -> Result<()> {
+    fn wait_published<'a>(&'a self, mut commit: MutexGuard<'a, Commit>, last: SeqNo) -> Result<()> {
         while self.published.load(Ordering::Acquire) < last {
             self.health.check_write()?;
             if commit.syncing {
@@ -215,10 +218,15 @@ impl Core {
             let result = result.map_err(|error| self.health.poison(error));
             if result.is_ok() {
                 commit.synced_seq = commit.synced_seq.max(target);
-                while commit.awaiting_sync.front().is_some_and(|seq| *seq <= target) {
+                while commit
+                    .awaiting_sync
+                    .front()
+                    .is_some_and(|seq| *seq <= target)
+                {
                     commit.awaiting_sync.pop_front();
                 }
-                self.published.fetch_max(commit.publishable(), Ordering::AcqRel);
+                self.published
+                    .fetch_max(commit.publishable(), Ordering::AcqRel);
             }
             self.committed.notify_all();
             result?;
@@ -255,11 +263,16 @@ impl Core {
             spare
         } else {
             let file = self.new_file();
-            (file, self.dir.create_log(&name::log(FileNumber(file)), size)?)
+            (
+                file,
+                self.dir.create_log(&name::log(FileNumber(file)), size)?,
+            )
         };
         let salt = self.env.random_u64();
         let start_seq = commit.last_seq + 1;
-        let segment = self.segments.begin(file, Arc::clone(&region), salt, start_seq)?;
+        let segment = self
+            .segments
+            .begin(file, Arc::clone(&region), salt, start_seq)?;
         let edit = VersionEdit {
             added_segments: vec![segment.record()],
             next_file: Some(self.next_file.load(Ordering::Relaxed)),
@@ -312,7 +325,8 @@ impl Core {
             StallReason::Log => self.help_persist(),
             StallReason::Runs => self.help_merge(),
         };
-        self.stats.stalled(reason, self.env.now_ns().saturating_sub(begun));
+        self.stats
+            .stalled(reason, self.env.now_ns().saturating_sub(begun));
         result
     }
 
@@ -324,7 +338,9 @@ impl Core {
         }
         let state = self.state.lock();
         let before = state.sealed.len();
-        drop(self.wait_state(state, |state| !state.flushing || state.sealed.len() < before));
+        drop(self.wait_state(state, |state| {
+            !state.flushing || state.sealed.len() < before
+        }));
         self.health.check_write()
     }
 

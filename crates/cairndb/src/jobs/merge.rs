@@ -61,7 +61,9 @@ impl Job {
         }
         let parts = std::mem::take(&mut self.parts);
         let mut output = Output::from_parts(dir, next_file, self.settings.clone(), parts);
-        let result = self.rules.run(&mut self.merger, &mut output, &mut self.progress, entries);
+        let result = self
+            .rules
+            .run(&mut self.merger, &mut output, &mut self.progress, entries);
         self.parts = output.into_parts();
         result
     }
@@ -71,7 +73,10 @@ impl Job {
         let output = Output::from_parts(dir, next_file, self.settings, self.parts);
         let names = output.names();
         match output.finish() {
-            Ok(tables) => Ok(Outcome { tables, dead: self.progress.dead }),
+            Ok(tables) => Ok(Outcome {
+                tables,
+                dead: self.progress.dead,
+            }),
             Err(error) => {
                 remove_all(dir, &names);
                 Err(error)

@@ -97,12 +97,21 @@ impl<'a> Output<'a> {
         };
         let builder = TableBuilder::new(file, options);
         let refs = BTreeMap::new();
-        self.open = Some(Open { number, builder, sync, refs, seq_min: SeqNo::MAX, seq_max: 0 });
+        self.open = Some(Open {
+            number,
+            builder,
+            sync,
+            refs,
+            seq_min: SeqNo::MAX,
+            seq_max: 0,
+        });
         Ok(())
     }
 
     fn finish_table(&mut self) -> Result<()> {
-        let Some(open) = self.open.take() else { return Ok(()) };
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
         let summary = open.builder.finish()?;
         let record = TableRecord {
             file: open.number,
@@ -119,7 +128,10 @@ impl<'a> Output<'a> {
             value_refs: open.refs.into_iter().collect(),
         };
         assert!(record.entries > 0, "a table holds at least one entry");
-        self.written.push(Written { record, sync: open.sync });
+        self.written.push(Written {
+            record,
+            sync: open.sync,
+        });
         Ok(())
     }
 
@@ -133,12 +145,17 @@ impl<'a> Output<'a> {
     pub(crate) fn names(&self) -> Vec<String> {
         let open = self.open.as_ref().map(|open| open.number);
         let done = self.written.iter().map(|written| written.record.file);
-        done.chain(open).map(|file| name::table(FileNumber(file))).collect()
+        done.chain(open)
+            .map(|file| name::table(FileNumber(file)))
+            .collect()
     }
 
     /// Suspends the output, so that a stepped job owns no borrow between steps.
     pub(crate) fn into_parts(self) -> OutputParts {
-        OutputParts { open: self.open, written: self.written }
+        OutputParts {
+            open: self.open,
+            written: self.written,
+        }
     }
 
     /// Continues a suspended output.
@@ -149,7 +166,13 @@ impl<'a> Output<'a> {
         parts: OutputParts,
     ) -> Output<'a> {
         let OutputParts { open, written } = parts;
-        Output { dir, next_file, settings, open, written }
+        Output {
+            dir,
+            next_file,
+            settings,
+            open,
+            written,
+        }
     }
 }
 

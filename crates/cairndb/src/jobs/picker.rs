@@ -52,9 +52,15 @@ pub(crate) fn pick(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
         while end < runs.len() && tiers[end] <= tiers[first] {
             end += 1;
         }
-        let same = tiers[first..end].iter().filter(|tier| **tier == tiers[first]).count();
+        let same = tiers[first..end]
+            .iter()
+            .filter(|tier| **tier == tiers[first])
+            .count();
         if same >= FAN_IN {
-            return Some(Group { first, last: end - 1 });
+            return Some(Group {
+                first,
+                last: end - 1,
+            });
         }
         first = end;
     }
@@ -69,8 +75,10 @@ fn outgrown(runs: &[RunSize]) -> Option<Group> {
         return None;
     }
     let upper: u64 = upper.iter().map(|run| run.bytes).sum();
-    (upper > last.bytes.saturating_mul(2) && last.bytes > 0)
-        .then_some(Group { first: 0, last: runs.len() - 1 })
+    (upper > last.bytes.saturating_mul(2) && last.bytes > 0).then_some(Group {
+        first: 0,
+        last: runs.len() - 1,
+    })
 }
 
 /// The group to merge when nothing else is going on: everything, where it pays.
@@ -82,7 +90,10 @@ pub(crate) fn pick_idle(runs: &[RunSize]) -> Option<Group> {
     let several = runs.len() > 1;
     let pays = several && (total < IDLE_BYTES_MAX || upper.saturating_mul(10) > total)
         || dead && last.deletes > 0;
-    pays.then_some(Group { first: 0, last: runs.len() - 1 })
+    pays.then_some(Group {
+        first: 0,
+        last: runs.len() - 1,
+    })
 }
 
 #[cfg(test)]
@@ -90,7 +101,11 @@ mod tests {
     use super::*;
 
     fn run(bytes: u64) -> RunSize {
-        RunSize { bytes, entries: bytes / 60, deletes: 0 }
+        RunSize {
+            bytes,
+            entries: bytes / 60,
+            deletes: 0,
+        }
     }
 
     #[test]
@@ -113,23 +128,37 @@ mod tests {
             runs.insert(0, run(1000));
             flushed += 1000;
             while let Some(group) = pick(&runs, 1000) {
-                let bytes: u64 = runs[group.first..=group.last].iter().map(|run| run.bytes).sum();
+                let bytes: u64 = runs[group.first..=group.last]
+                    .iter()
+                    .map(|run| run.bytes)
+                    .sum();
                 written += bytes;
                 runs.splice(group.first..=group.last, [run(bytes)]);
             }
             assert!(runs.len() <= 4 * FAN_IN, "{} runs", runs.len());
         }
-        assert!(written <= 6 * flushed, "write amplification {}", written / flushed);
+        assert!(
+            written <= 6 * flushed,
+            "write amplification {}",
+            written / flushed
+        );
     }
 
     #[test]
     fn an_idle_database_becomes_one_run_where_it_pays() {
         assert_eq!(pick_idle(&[]), None);
         assert_eq!(pick_idle(&[run(1000)]), None);
-        assert_eq!(pick_idle(&[run(1000), run(1000)]), Some(Group { first: 0, last: 1 }));
+        assert_eq!(
+            pick_idle(&[run(1000), run(1000)]),
+            Some(Group { first: 0, last: 1 })
+        );
         let huge = [run(1 << 20), run(1 << 40)];
         assert_eq!(pick_idle(&huge), None);
-        let dead = RunSize { bytes: 1000, entries: 100, deletes: 50 };
+        let dead = RunSize {
+            bytes: 1000,
+            entries: 100,
+            deletes: 50,
+        };
         assert_eq!(pick_idle(&[dead]), Some(Group { first: 0, last: 0 }));
     }
 }

@@ -73,8 +73,8 @@ impl Rules {
         let stop = progress.entries_in + entries_max;
         while merger.valid() && progress.entries_in < stop {
             progress.entries_in += 1;
-            let new_key = !progress.has_key
-                || self.order().compare(merger.key(), &progress.key).is_ne();
+            let new_key =
+                !progress.has_key || self.order().compare(merger.key(), &progress.key).is_ne();
             if new_key {
                 progress.key.clear();
                 progress.key.extend_from_slice(merger.key());
@@ -159,7 +159,10 @@ impl Rules {
         while let Some(first) = rest.next() {
             let stripe = self.stripe(first.seq);
             let mut group = vec![first];
-            while rest.peek().is_some_and(|next| self.stripe(next.seq) == stripe) {
+            while rest
+                .peek()
+                .is_some_and(|next| self.stripe(next.seq) == stripe)
+            {
                 group.extend(rest.next());
             }
             if taken.take() == Some(stripe) {
@@ -171,7 +174,11 @@ impl Rules {
             let last_stripe = rest.peek().is_none();
             kept.extend(self.fold_stripe(&progress.key, group, last_stripe, &mut progress.dead)?);
         }
-        while self.bottom && kept.last().is_some_and(|version| version.kind == Kind::Delete) {
+        while self.bottom
+            && kept
+                .last()
+                .is_some_and(|version| version.kind == Kind::Delete)
+        {
             kept.pop();
         }
         let oldest = self.snapshots.first().copied().unwrap_or(SeqNo::MAX);
@@ -179,7 +186,13 @@ impl Rules {
         for version in &kept {
             let first = progress.kept == 0;
             let seq = if alone { 0 } else { version.seq };
-            output.add(first, &progress.key, seq, version.kind, ValueIn::Raw(&version.value))?;
+            output.add(
+                first,
+                &progress.key,
+                seq,
+                version.kind,
+                ValueIn::Raw(&version.value),
+            )?;
             progress.kept += 1;
         }
         progress.done = true;
@@ -194,7 +207,10 @@ impl Rules {
         last_stripe: bool,
         dead: &mut BTreeMap<u64, u64>,
     ) -> Result<Vec<Version>> {
-        let operands = group.iter().take_while(|version| version.kind == Kind::Merge).count();
+        let operands = group
+            .iter()
+            .take_while(|version| version.kind == Kind::Merge)
+            .count();
         if operands == 0 {
             for version in &group[1..] {
                 count_dead_version(dead, version);
@@ -218,7 +234,11 @@ impl Rules {
         for version in &group {
             count_dead_version(dead, version);
         }
-        Ok(vec![Version { seq: group[0].seq, kind: Kind::Put, value }])
+        Ok(vec![Version {
+            seq: group[0].seq,
+            kind: Kind::Put,
+            value,
+        }])
     }
 
     /// The folded value, or `None` when there is no operator or it refuses.

@@ -129,10 +129,7 @@ impl ViewCursor {
     /// The next entry; on an invalid cursor, nothing.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
-        if self.shown == Shown::InPlace
-            && self.heading == Heading::Forward
-            && self.merger.alone()
-        {
+        if self.shown == Shown::InPlace && self.heading == Heading::Forward && self.merger.alone() {
             self.shown = Shown::Nothing;
             self.merger.step()?;
             return self.show_forward();
@@ -164,7 +161,11 @@ impl ViewCursor {
     /// Moves the merger off every entry whose key is `self.key`.
     fn skip_key(&mut self) -> Result<()> {
         while self.merger.valid()
-            && self.context.order.compare(self.merger.key(), &self.key).is_eq()
+            && self
+                .context
+                .order
+                .compare(self.merger.key(), &self.key)
+                .is_eq()
         {
             self.merger.step()?;
         }
@@ -215,7 +216,11 @@ impl ViewCursor {
         self.key.extend_from_slice(self.merger.key());
         self.fold.clear();
         while self.merger.valid()
-            && self.context.order.compare(self.merger.key(), &self.key).is_eq()
+            && self
+                .context
+                .order
+                .compare(self.merger.key(), &self.key)
+                .is_eq()
         {
             self.merger.load_value()?;
             match self.merger.kind() {
@@ -241,9 +246,7 @@ impl ViewCursor {
     /// The entry before; on an invalid cursor, nothing.
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<()> {
-        if self.shown == Shown::InPlace
-            && self.heading == Heading::Backward
-            && self.merger.alone()
+        if self.shown == Shown::InPlace && self.heading == Heading::Backward && self.merger.alone()
         {
             self.shown = Shown::Nothing;
             self.merger.step()?;
@@ -305,7 +308,11 @@ impl ViewCursor {
         self.fold.clear();
         let mut newest = None;
         while self.merger.valid()
-            && self.context.order.compare(self.merger.key(), &self.key).is_eq()
+            && self
+                .context
+                .order
+                .compare(self.merger.key(), &self.key)
+                .is_eq()
         {
             if self.merger.seq() <= self.seq {
                 self.merger.load_value()?;

@@ -60,14 +60,27 @@ fn newest(
     }
     for run in &view.version.runs {
         let index = run.find(&context.order, key);
-        let Some(table) = run.tables.get(index) else { continue };
+        let Some(table) = run.tables.get(index) else {
+            continue;
+        };
         if context.order.compare(&table.record.smallest, key).is_gt() {
             continue;
         }
-        match table.table()?.get(key, hash, seq, GetHints::default(), out)? {
+        match table
+            .table()?
+            .get(key, hash, seq, GetHints::default(), out)?
+        {
             None => {}
-            Some(Found { kind, value: FoundValue::InScratch, .. }) => return Ok(Newest::Is(kind)),
-            Some(Found { kind, value: FoundValue::Mapped(bytes), .. }) => {
+            Some(Found {
+                kind,
+                value: FoundValue::InScratch,
+                ..
+            }) => return Ok(Newest::Is(kind)),
+            Some(Found {
+                kind,
+                value: FoundValue::Mapped(bytes),
+                ..
+            }) => {
                 out.extend_from_slice(bytes);
                 return Ok(Newest::Is(kind));
             }
@@ -85,7 +98,10 @@ pub(crate) fn sources(view: &View, context: &ReadContext) -> Vec<Source> {
         }
     }
     for run in &view.version.runs {
-        sources.push(Source::Run(RunCursor::new(run.clone(), context.order.clone())));
+        sources.push(Source::Run(RunCursor::new(
+            run.clone(),
+            context.order.clone(),
+        )));
     }
     sources
 }

@@ -36,7 +36,13 @@ pub(crate) struct Merger {
 impl Merger {
     pub(crate) fn new(sources: Vec<Source>, order: Order) -> Merger {
         let heap = Vec::with_capacity(sources.len());
-        Merger { sources, order, heap, current: None, direction: Direction::Forward }
+        Merger {
+            sources,
+            order,
+            heap,
+            current: None,
+            direction: Direction::Forward,
+        }
     }
 
     #[inline]
@@ -94,7 +100,9 @@ impl Merger {
     /// Whether `a` comes before `b` in the current direction.
     #[inline]
     fn before(&self, a: usize, b: usize) -> bool {
-        let keys = self.order.compare(self.sources[a].key(), self.sources[b].key());
+        let keys = self
+            .order
+            .compare(self.sources[a].key(), self.sources[b].key());
         match (self.direction, keys) {
             (Direction::Forward, Ordering::Less) | (Direction::Backward, Ordering::Greater) => true,
             (Direction::Forward, Ordering::Equal) => a < b,
@@ -106,7 +114,9 @@ impl Merger {
     fn sift_down(&mut self, mut at: usize) {
         loop {
             let left = 2 * at + 1;
-            let Some(&left_index) = self.heap.get(left) else { return };
+            let Some(&left_index) = self.heap.get(left) else {
+                return;
+            };
             let right = left + 1;
             let child = match self.heap.get(right) {
                 Some(&right_index) if self.before(right_index, left_index) => right,
@@ -180,7 +190,9 @@ impl Merger {
     /// The next entry in the current direction.
     #[inline]
     pub(crate) fn step(&mut self) -> Result<()> {
-        let Some(index) = self.current else { return Ok(()) };
+        let Some(index) = self.current else {
+            return Ok(());
+        };
         let source = &mut self.sources[index];
         match self.direction {
             Direction::Forward => source.next()?,

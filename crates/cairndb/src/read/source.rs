@@ -19,7 +19,12 @@ pub(crate) struct RunCursor {
 
 impl RunCursor {
     pub(crate) fn new(run: Arc<Run>, order: Order) -> RunCursor {
-        RunCursor { run, order, at: usize::MAX, table: None }
+        RunCursor {
+            run,
+            order,
+            at: usize::MAX,
+            table: None,
+        }
     }
 
     /// Makes table `index` the current one, keeping its cursor when it already is.
@@ -45,7 +50,10 @@ impl RunCursor {
     }
 
     fn seek_for_prev(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
-        let index = self.run.find(&self.order, key).min(self.run.tables.len().wrapping_sub(1));
+        let index = self
+            .run
+            .find(&self.order, key)
+            .min(self.run.tables.len().wrapping_sub(1));
         if let Some(table) = self.enter(index)? {
             table.seek_for_prev(key, seq)?;
         }
@@ -176,9 +184,15 @@ impl Source {
                 Ok(())
             }
             Source::Run(run) => {
-                let Some(table) = run.table.as_mut() else { return Ok(()) };
+                let Some(table) = run.table.as_mut() else {
+                    return Ok(());
+                };
                 table.next()?;
-                if table.valid() { Ok(()) } else { run.settle_forward() }
+                if table.valid() {
+                    Ok(())
+                } else {
+                    run.settle_forward()
+                }
             }
         }
     }
@@ -191,9 +205,15 @@ impl Source {
                 Ok(())
             }
             Source::Run(run) => {
-                let Some(table) = run.table.as_mut() else { return Ok(()) };
+                let Some(table) = run.table.as_mut() else {
+                    return Ok(());
+                };
                 table.prev()?;
-                if table.valid() { Ok(()) } else { run.settle_backward() }
+                if table.valid() {
+                    Ok(())
+                } else {
+                    run.settle_backward()
+                }
             }
         }
     }

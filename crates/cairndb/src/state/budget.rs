@@ -41,7 +41,9 @@ impl Budget {
             write_share,
             flush: (write_share / 2).clamp(part, FLUSH_BYTES_MAX),
             cache: total / 4,
-            segment: (total as u64 / 8).clamp(64 << 10, 4 << 20).next_power_of_two(),
+            segment: (total as u64 / 8)
+                .clamp(64 << 10, 4 << 20)
+                .next_power_of_two(),
             table: (total as u64).clamp(2 << 20, 16 << 20),
         };
         debug_assert!(budget.flush + budget.part <= budget.write_share.max(2 * budget.part));

@@ -28,13 +28,21 @@ impl Health {
     pub(crate) fn check_write(&self) -> Result<()> {
         // Relaxed: a write that races with the failure is ordered by the commit lock, which the
         // failing thread takes before it acknowledges anything.
-        if self.state.load(Ordering::Relaxed) == HEALTHY { Ok(()) } else { Err(self.error()) }
+        if self.state.load(Ordering::Relaxed) == HEALTHY {
+            Ok(())
+        } else {
+            Err(self.error())
+        }
     }
 
     /// `Ok` while reads are allowed: always, but after closing.
     #[inline]
     pub(crate) fn check_read(&self) -> Result<()> {
-        if self.state.load(Ordering::Relaxed) == CLOSED { Err(self.error()) } else { Ok(()) }
+        if self.state.load(Ordering::Relaxed) == CLOSED {
+            Err(self.error())
+        } else {
+            Ok(())
+        }
     }
 
     #[cold]
@@ -59,12 +67,9 @@ impl Health {
             *slot = Some(cause);
         }
         drop(slot);
-        let _ = self.state.compare_exchange(
-            HEALTHY,
-            POISONED,
-            Ordering::AcqRel,
-            Ordering::Acquire,
-        );
+        let _ = self
+            .state
+            .compare_exchange(HEALTHY, POISONED, Ordering::AcqRel, Ordering::Acquire);
         self.error()
     }
 

@@ -27,7 +27,9 @@ impl Snapshots {
 
     pub(crate) fn release(&self, seq: SeqNo) {
         let mut open = self.open.lock();
-        let count = open.get_mut(&seq).expect("released snapshots were acquired");
+        let count = open
+            .get_mut(&seq)
+            .expect("released snapshots were acquired");
         *count -= 1;
         if *count == 0 {
             open.remove(&seq);

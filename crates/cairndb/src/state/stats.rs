@@ -65,10 +65,15 @@ impl Stats {
 
     /// Bytes the engine has written to files of every kind but the log.
     pub(crate) fn written_besides_log(&self) -> u64 {
-        [&self.flush_bytes, &self.merge_bytes, &self.value_bytes, &self.manifest_bytes]
-            .into_iter()
-            .map(Stats::get)
-            .sum()
+        [
+            &self.flush_bytes,
+            &self.merge_bytes,
+            &self.value_bytes,
+            &self.manifest_bytes,
+        ]
+        .into_iter()
+        .map(Stats::get)
+        .sum()
     }
 
     /// `(reason, count, total nanoseconds, longest)` of each reason.

@@ -32,11 +32,13 @@ impl TableOpener {
     fn open(&self, record: &TableRecord) -> Result<Arc<Table>> {
         let file = self.dir.open_read(&name::table(FileNumber(record.file)))?;
         if file.size() != record.bytes {
-            return Err(Error::corruption("table file has another length than the manifest says")
-                .file(name::table(FileNumber(record.file)))
-                .offset(file.size().min(record.bytes))
-                .expected(record.bytes)
-                .found(file.size()));
+            return Err(
+                Error::corruption("table file has another length than the manifest says")
+                    .file(name::table(FileNumber(record.file)))
+                    .offset(file.size().min(record.bytes))
+                    .expected(record.bytes)
+                    .found(file.size()),
+            );
         }
         let access = if self.mapped {
             PageAccess::Mapped
@@ -74,7 +76,10 @@ impl TableHandle {
         old: &TableHandle,
         opener: &Arc<TableOpener>,
     ) -> TableHandle {
-        assert_eq!(record.file, old.record.file, "a table is adopted under its own number");
+        assert_eq!(
+            record.file, old.record.file,
+            "a table is adopted under its own number"
+        );
         let handle = TableHandle::new(record, opener);
         // Opened now: a reader of the old handle must not find the file unlinked by the new one's
         // end. What cannot be opened will say so to its first reader.
@@ -119,7 +124,9 @@ impl Drop for TableHandle {
     fn drop(&mut self) {
         if self.doomed.load(Ordering::Acquire) {
             self.opener.cache.evict_file(FileNumber(self.record.file));
-            self.opener.reaper.add(name::table(FileNumber(self.record.file)));
+            self.opener
+                .reaper
+                .add(name::table(FileNumber(self.record.file)));
         }
     }
 }
@@ -151,7 +158,10 @@ impl ValueHandle {
         if let Some(file) = self.open.get() {
             return Ok(&**file);
         }
-        let file = self.opener.dir.open_read(&name::value(FileNumber(self.number)))?;
+        let file = self
+            .opener
+            .dir
+            .open_read(&name::value(FileNumber(self.number)))?;
         Ok(&**self.open.get_or_init(|| file))
     }
 
@@ -184,9 +194,9 @@ impl Run {
     #[inline]
     pub(crate) fn find(&self, order: &Order, key: &[u8]) -> usize {
         match order {
-            Order::Bytewise => {
-                self.tables.partition_point(|table| table.record.largest.as_slice() < key)
-            }
+            Order::Bytewise => self
+                .tables
+                .partition_point(|table| table.record.largest.as_slice() < key),
             Order::Custom(custom) => self
                 .tables
                 .partition_point(|table| custom.compare(&table.record.largest, key).is_lt()),
@@ -238,7 +248,10 @@ impl Version {
                 }
             }
             for table in &run.tables {
-                if order.compare(&table.record.smallest, &table.record.largest).is_gt() {
+                if order
+                    .compare(&table.record.smallest, &table.record.largest)
+                    .is_gt()
+                {
                     return Err(Error::corruption("a table's bounds are in the wrong order")
                         .file(name::table(FileNumber(table.record.file))));
                 }

@@ -47,7 +47,11 @@ pub(crate) struct Commit {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Payload<'a> {
     /// A single entry.
-    One { kind: Kind, key: &'a [u8], value: &'a [u8] },
+    One {
+        kind: Kind,
+        key: &'a [u8],
+        value: &'a [u8],
+    },
     /// Encoded entries.
     Many(&'a BatchWriter),
 }
@@ -73,7 +77,12 @@ impl Payload<'_> {
 }
 
 impl Commit {
-    pub(crate) fn new(mutable: Arc<Memtable>, writer: MemWriter, last_seq: SeqNo, order: &Order) -> Commit {
+    pub(crate) fn new(
+        mutable: Arc<Memtable>,
+        writer: MemWriter,
+        last_seq: SeqNo,
+        order: &Order,
+    ) -> Commit {
         Commit {
             mutable,
             writer,
@@ -99,7 +108,10 @@ impl Commit {
             // The entries' own encoding is at most a few bytes an entry smaller than the nodes.
             Payload::Many(batch) => {
                 let nodes = usize::try_from(batch.count()).unwrap_or(usize::MAX);
-                let bytes = batch.entries().len().saturating_add(nodes.saturating_mul(64));
+                let bytes = batch
+                    .entries()
+                    .len()
+                    .saturating_add(nodes.saturating_mul(64));
                 self.mutable.is_empty() || self.writer.has_room(bytes, 0)
             }
         }
@@ -107,7 +119,9 @@ impl Commit {
 
     /// Whether the segment takes a record of `bytes`.
     pub(crate) fn segment_has_room(&self, bytes: u64) -> bool {
-        self.segment.as_ref().is_some_and(|segment| self.at + bytes <= segment.region.size())
+        self.segment
+            .as_ref()
+            .is_some_and(|segment| self.at + bytes <= segment.region.size())
     }
 
     /// Continues in `segment`.
@@ -180,7 +194,10 @@ impl Commit {
 
     /// Inserts `payload` into the mutable part; returns its last sequence number.
     pub(crate) fn apply(&mut self, payload: &Payload<'_>) -> Result<SeqNo> {
-        assert!(self.last_seq + payload.count() < SEQ_MAX, "sequence numbers are used up");
+        assert!(
+            self.last_seq + payload.count() < SEQ_MAX,
+            "sequence numbers are used up"
+        );
         match payload {
             Payload::One { kind, key, value } => {
                 self.insert(*kind, key, value);
@@ -205,6 +222,10 @@ impl Commit {
     /// The largest sequence number that may be published now: everything, unless a `Sync` write
     /// still waits, then what is synced. Publishing never goes back.
     pub(crate) fn publishable(&self) -> SeqNo {
-        if self.awaiting_sync.is_empty() { self.last_seq } else { self.synced_seq }
+        if self.awaiting_sync.is_empty() {
+            self.last_seq
+        } else {
+            self.synced_seq
+        }
     }
 }

@@ -28,7 +28,12 @@ impl Manifest {
     /// Makes `writer` the manifest to append to.
     pub(crate) fn replace(&self, writer: ManifestWriter) {
         let sync = writer.syncer();
-        *self.tail.lock() = Some(Tail { writer, sync, broken: false, dirty: false });
+        *self.tail.lock() = Some(Tail {
+            writer,
+            sync,
+            broken: false,
+            dirty: false,
+        });
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -41,21 +46,33 @@ impl Manifest {
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        self.tail.lock().as_ref().map_or(0, |tail| tail.writer.bytes())
+        self.tail
+            .lock()
+            .as_ref()
+            .map_or(0, |tail| tail.writer.bytes())
     }
 
     /// Appends `edit`; the operating system has it when this returns.
     pub(crate) fn append(&self, edit: &VersionEdit, stats: &Stats) -> Result<()> {
         let mut tail = self.tail.lock();
         let Some(tail) = tail.as_mut() else {
-            return Err(Error::new(ErrorKind::ReadOnly, "no manifest is open for writing"));
+            return Err(Error::new(
+                ErrorKind::ReadOnly,
+                "no manifest is open for writing",
+            ));
         };
         if tail.broken {
-            return Err(Error::new(ErrorKind::Io, "an earlier append to the manifest failed"));
+            return Err(Error::new(
+                ErrorKind::Io,
+                "an earlier append to the manifest failed",
+            ));
         }
         let before = tail.writer.bytes();
         let result = tail.writer.append(edit);
-        Stats::add(&stats.manifest_bytes, tail.writer.bytes().saturating_sub(before));
+        Stats::add(
+            &stats.manifest_bytes,
+            tail.writer.bytes().saturating_sub(before),
+        );
         tail.dirty = true;
         tail.broken = result.is_err();
         result
@@ -65,9 +82,14 @@ impl Manifest {
     pub(crate) fn sync(&self, stats: &Stats) -> Result<()> {
         let sync = {
             let mut tail = self.tail.lock();
-            let Some(tail) = tail.as_mut() else { return Ok(()) };
+            let Some(tail) = tail.as_mut() else {
+                return Ok(());
+            };
             if tail.broken {
-                return Err(Error::new(ErrorKind::Io, "an earlier append to the manifest failed"));
+                return Err(Error::new(
+                    ErrorKind::Io,
+                    "an earlier append to the manifest failed",
+                ));
             }
             if !tail.dirty {
                 return Ok(());

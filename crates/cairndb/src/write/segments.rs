@@ -17,7 +17,10 @@ use cairndb_format::log::{self, Binding, RecordHead, SegmentHeader};
 use cairndb_format::manifest::SegmentRecord;
 
 /// Spare files kept when the database is quiet.
-pub(crate) const SPARES_MAX: usize = 2;
+pub(crate) const QUIET_SPARES_MAX: usize = 2;
+/// Bytes of spare files kept while it is busy: as many as a burst of writes retires at a time, so
+/// that recycling, not zero-filling, feeds the log.
+const BUSY_SPARE_BYTES_MAX: u64 = 32 << 20;
 
 /// One live segment.
 #[derive(Debug)]
@@ -69,10 +72,18 @@ impl Segment {
     ) -> Result<u64> {
         let payload_len: usize = payload.iter().map(|part| part.len()).sum();
         let end = at + log::record_bytes(payload_len as u64);
-        assert!(end <= self.region.size(), "the segment has room for the record");
+        assert!(
+            end <= self.region.size(),
+            "the segment has room for the record"
+        );
         let synced = u32::try_from(self.synced()).unwrap_or(u32::MAX);
         let offset = u32::try_from(at).expect("segments are below 4 GiB");
-        let head = RecordHead { offset, seq, synced: synced.min(offset), gap };
+        let head = RecordHead {
+            offset,
+            seq,
+            synced: synced.min(offset),
+            gap,
+        };
         let header = log::encode_header(self.binding, &head, payload);
         let mut parts: [&[u8]; 8] = [&[]; 8];
         parts[0] = &header;
@@ -114,24 +125,42 @@ pub(crate) struct SyncPlan {
 
 impl Segments {
     pub(crate) fn new(next_number: u64) -> Segments {
-        Segments { sets: Mutex::new(Sets { next_number, ..Sets::default() }) }
+        Segments {
+            sets: Mutex::new(Sets {
+                next_number,
+                ..Sets::default()
+            }),
+        }
     }
 
     /// A spare of exactly `bytes`, if there is one.
     pub(crate) fn take_spare(&self, bytes: u64) -> Option<(u64, Arc<dyn LogRegion>)> {
         let mut sets = self.sets.lock();
-        let found = sets.spares.iter().position(|(_, region)| region.size() == bytes)?;
+        let found = sets
+            .spares
+            .iter()
+            .position(|(_, region)| region.size() == bytes)?;
         Some(sets.spares.swap_remove(found))
     }
 
     /// Keeps a file for recycling; returns its number back when there are enough.
     pub(crate) fn add_spare(&self, file: u64, region: Arc<dyn LogRegion>) -> Option<u64> {
         let mut sets = self.sets.lock();
-        if sets.spares.len() >= SPARES_MAX {
+        let bytes: u64 = sets.spares.iter().map(|(_, spare)| spare.size()).sum();
+        if bytes + region.size() > BUSY_SPARE_BYTES_MAX {
             return Some(file);
         }
         sets.spares.push((file, region));
         None
+    }
+
+    /// Takes out the spares above what a quiet database keeps; their file numbers.
+    pub(crate) fn trim_spares(&self) -> Vec<u64> {
+        let mut sets = self.sets.lock();
+        let keep = QUIET_SPARES_MAX
+            .saturating_sub(sets.live.len())
+            .min(sets.spares.len());
+        sets.spares.drain(keep..).map(|(file, _)| file).collect()
     }
 
     pub(crate) fn spare_count(&self) -> usize {
@@ -149,10 +178,17 @@ impl Segments {
     ) -> Result<Arc<Segment>> {
         let mut sets = self.sets.lock();
         let number = sets.next_number;
-        let (previous_segment, previous_end) =
-            sets.live.back().map_or((0, 0), |segment| (segment.number, segment.written()));
-        let header =
-            SegmentHeader { segment: number, salt, previous_segment, previous_end, start_seq };
+        let (previous_segment, previous_end) = sets
+            .live
+            .back()
+            .map_or((0, 0), |segment| (segment.number, segment.written()));
+        let header = SegmentHeader {
+            segment: number,
+            salt,
+            previous_segment,
+            previous_end,
+            start_seq,
+        };
         region.write(0, &[&header.encode()], false)?;
         sets.next_number += 1;
         let segment = Arc::new(Segment {
@@ -172,7 +208,10 @@ impl Segments {
 
     /// Takes back a segment whose naming failed.
     pub(crate) fn abandon(&self, segment: &Arc<Segment>) {
-        self.sets.lock().live.retain(|live| live.number != segment.number);
+        self.sets
+            .lock()
+            .live
+            .retain(|live| live.number != segment.number);
     }
 
     pub(crate) fn live(&self) -> Vec<Arc<Segment>> {
@@ -181,7 +220,12 @@ impl Segments {
 
     /// Bytes of all live segments' files.
     pub(crate) fn retained_bytes(&self) -> u64 {
-        self.sets.lock().live.iter().map(|segment| segment.region.size()).sum()
+        self.sets
+            .lock()
+            .live
+            .iter()
+            .map(|segment| segment.region.size())
+            .sum()
     }
 
     /// Number the next segment will get.
@@ -193,7 +237,11 @@ impl Segments {
     pub(crate) fn retire_before(&self, floor: u64) -> Vec<Arc<Segment>> {
         let mut sets = self.sets.lock();
         let mut retired = Vec::new();
-        while sets.live.front().is_some_and(|segment| segment.number < floor) {
+        while sets
+            .live
+            .front()
+            .is_some_and(|segment| segment.number < floor)
+        {
             retired.extend(sets.live.pop_front());
         }
         retired
@@ -202,7 +250,11 @@ impl Segments {
     /// The numbers of live segments before `floor`.
     pub(crate) fn numbers_before(&self, floor: u64) -> Vec<u64> {
         let sets = self.sets.lock();
-        sets.live.iter().map(|segment| segment.number).filter(|number| *number < floor).collect()
+        sets.live
+            .iter()
+            .map(|segment| segment.number)
+            .filter(|number| *number < floor)
+            .collect()
     }
 
     /// What must be synced so that everything appended so far is durable.
@@ -220,7 +272,11 @@ impl Segments {
             .map(|segment| (Arc::clone(segment), segment.written()))
             .filter(|(segment, end)| segment.synced() < *end)
             .collect();
-        SyncPlan { name_first: !named.is_empty(), segments, named }
+        SyncPlan {
+            name_first: !named.is_empty(),
+            segments,
+            named,
+        }
     }
 }
 

@@ -31,7 +31,10 @@ pub(crate) struct ValueLog {
 impl ValueLog {
     /// Whether a new file must be begun before the next append.
     pub(crate) fn needs_file(&self) -> bool {
-        self.active.lock().as_ref().is_none_or(|active| active.writer.bytes() >= VALUE_FILE_BYTES)
+        self.active
+            .lock()
+            .as_ref()
+            .is_none_or(|active| active.writer.bytes() >= VALUE_FILE_BYTES)
     }
 
     pub(crate) fn begin(&self, number: u64, writer: ValueWriter) {
@@ -45,7 +48,10 @@ impl ValueLog {
         match active.writer.append(key_hash, &[value]) {
             Ok(pointer) => {
                 let mut dirty = self.dirty.lock();
-                if dirty.last().is_none_or(|(number, _)| *number != active.number) {
+                if dirty
+                    .last()
+                    .is_none_or(|(number, _)| *number != active.number)
+                {
                     dirty.push((active.number, active.writer.syncer()));
                 }
                 Ok((pointer, active.writer.bytes()))

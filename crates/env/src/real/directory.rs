@@ -72,9 +72,11 @@ impl RealDir {
     pub(super) fn open(path: &Path, create: bool, modes: Modes) -> Result<RealDir> {
         let fail =
             |what: &'static str, errno| system_error(what, errno).file(path.to_string_lossy());
+        let mut made = false;
         if create {
             match rustix::fs::mkdirat(CWD, path, mode(modes.dir)) {
-                Ok(()) | Err(Errno::EXIST) => {}
+                Ok(()) => made = true,
+                Err(Errno::EXIST) => {}
                 Err(Errno::NOENT) => {
                     return Err(Error::new(
                         ErrorKind::NotFound,
@@ -98,7 +100,7 @@ impl RealDir {
             Err(Errno::NOTDIR) => return Err(not_a_directory(path)),
             Err(errno) => return Err(fail("open the directory", errno)),
         };
-        if create {
+        if made {
             sync_parent(fd.as_fd()).map_err(|errno| fail("sync the parent directory", errno))?;
         }
         let kind = file_system(fd.as_fd());

@@ -25,7 +25,7 @@ use memmap2::MmapRaw;
 use rustix::io::Errno;
 
 use super::descriptor::system_error;
-use super::files::{NamedFile, sync_data, write_all_at};
+use super::files::{NamedFile, write_all_at};
 use crate::file::{FileSync, LogRegion};
 
 /// Zeros written at a time.
@@ -42,7 +42,7 @@ pub(super) fn fill_with_zeros(fd: BorrowedFd<'_>, len: u64) -> std::result::Resu
         write_all_at(fd, &zeros[..part], offset)?;
         offset += part as u64;
     }
-    sync_data(fd)
+    Ok(())
 }
 
 /// One log segment's file.

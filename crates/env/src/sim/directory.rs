@@ -132,10 +132,7 @@ impl Dir for SimDir {
             Err(why) => return Err(state.refuse(refusal(why, name))),
         };
         state.disk.grow(inode, len);
-        match state.begin(&self.call(OpKind::FillLog, name), || None)? {
-            Some(Effect::SyncLies) => {}
-            _ => state.disk.sync(inode),
-        }
+        state.begin(&self.call(OpKind::FillLog, name), || None)?;
         let handle = self.handle(&state, name, inode);
         Ok(Arc::new(SimLog { handle, len }))
     }

@@ -354,6 +354,48 @@ impl TableCursor {
         }
     }
 
+    /// Makes [`TableCursor::loaded`] answer for the current entry.
+    ///
+    /// # Errors
+    /// `Corruption` when the value does not decode.
+    #[inline]
+    pub fn load_value(&mut self) -> Result<()> {
+        if self.decoded != Decoded::Page && self.decoded != Decoded::One(self.index) {
+            self.decode()?;
+        }
+        Ok(())
+    }
+
+    /// The value that [`TableCursor::load_value`] loaded; a caller may read it while it reads the
+    /// key.
+    #[inline]
+    pub fn loaded(&self) -> &[u8] {
+        match self.decoded {
+            Decoded::Page => {
+                let start = match self.index {
+                    0 => 0,
+                    index => self.ends.get(index - 1).map_or(0, |end| *end as usize),
+                };
+                let end = self.ends.get(self.index).map_or(0, |end| *end as usize);
+                self.values.get(start..end).unwrap_or_default()
+            }
+            Decoded::One(_) => &self.values,
+            Decoded::Nothing => match self.view().map(|page| page.stored(self.index)) {
+                Some(Stored::Raw(bytes)) => bytes,
+                _ => &[],
+            },
+        }
+    }
+
+    /// Whether every entry of the current page is the only version of its key in this table: the
+    /// writer gave each the sequence number 0, which it does only then.
+    #[inline]
+    pub fn page_unique(&self) -> bool {
+        self.layout
+            .as_ref()
+            .is_some_and(|layout| layout.seq_width == 0 && layout.base_seq == 0)
+    }
+
     /// Decodes what `value` will give, unless it can be given in place.
     fn decode(&mut self) -> Result<()> {
         let (mut values, mut ends) = (
