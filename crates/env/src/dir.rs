@@ -89,6 +89,13 @@ pub trait Dir: Debug + Send + Sync {
     /// `Io` or `NoSpace`.
     fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()>;
 
+    /// Makes the bytes of an existing file durable, whoever wrote them: a recovery's way to turn
+    /// what it read into what it may rely on.
+    ///
+    /// # Errors
+    /// `NotFound`, `Io`; a failed sync must never be retried.
+    fn sync_file(&self, name: &str) -> Result<()>;
+
     /// Makes all names durable.
     ///
     /// # Errors

@@ -212,6 +212,10 @@ impl Dir for MemDir {
         to.insert_new(to_name, self.find(name)?)
     }
 
+    fn sync_file(&self, name: &str) -> Result<()> {
+        self.open_read(name).map(drop)
+    }
+
     fn sync(&self) -> Result<()> {
         Ok(())
     }

@@ -12,7 +12,7 @@ use super::files::{Handle, Shared, SimLog, SimReader, SimWriter, missing, no_spa
 use super::op::OpKind;
 use super::state::{Call, State};
 use crate::dir::{Dir, DirLock};
-use crate::file::{LogRegion, ReadFile, WritableFile};
+use crate::file::{FileSync, LogRegion, ReadFile, WritableFile};
 
 /// See [`crate::Env::open_dir`]. The root exists; other parents must.
 pub(super) fn open_dir(shared: &Shared, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
@@ -185,6 +185,15 @@ impl Dir for SimDir {
         result
             .map(drop)
             .map_err(|why| state.refuse(refusal(why, name)))
+    }
+
+    fn sync_file(&self, name: &str) -> Result<()> {
+        let handle = {
+            let mut state = self.shared.lock();
+            let inode = self.find(&mut state, name)?;
+            self.handle(&state, name, inode)
+        };
+        FileSync::sync(&handle)
     }
 
     fn sync(&self) -> Result<()> {
