@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use super::content::{Content, SECTOR_BYTES, Sector};
 use super::disk::{Disk, InodeId, Remains};
 use super::op::Op;
+use super::protocol::ManifestReader;
 use super::unit::{self, Unit};
 use crate::environment::Background;
 use crate::random::Random;
@@ -92,12 +93,13 @@ impl CrashChoice {
 }
 
 /// What an environment passes on to the images of its crashes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) seed: u64,
     pub(super) background: Background,
     pub(super) mapping: bool,
     pub(super) memory_bytes: u64,
+    pub(super) reader: Option<ManifestReader>,
 }
 
 /// A write that the crash interrupts, in the pieces that may be done apart.
