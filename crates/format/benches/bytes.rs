@@ -95,7 +95,7 @@ fn log(c: &mut Criterion) {
     let segment = filled_segment();
     group.throughput(Throughput::Elements(records(&segment)));
     group.bench_function("read a segment", |b| {
-        b.iter(|| records(black_box(&segment)))
+        b.iter(|| records(black_box(&segment)));
     });
     group.finish();
 }
