@@ -11,8 +11,9 @@ use cairndb_base::{Kind, Result, SeqNo};
 
 use super::bits::{head_bytes, low32};
 use super::layout::{HEADER_BYTES, Layout, ValueMode, flag};
+use super::lookup::{Lookup, Place, Unit};
 use super::page::Page;
-use super::reader::{Place, Table, Unit};
+use super::reader::Table;
 use super::source::PageRef;
 use super::values::Stored;
 use super::{EntryIn, EntryMark, ValueIn};
@@ -116,7 +117,7 @@ impl TableCursor {
     pub fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         let table = Arc::clone(&self.table);
         self.layout = None;
-        if let Some(Place { unit, index, .. }) = table.find(key, seq)? {
+        if let Some(Place { unit, index, .. }) = Lookup::new(&table).find(key, seq)? {
             self.enter(unit, index, false);
         }
         Ok(())
@@ -148,7 +149,7 @@ impl TableCursor {
     pub fn first(&mut self) -> Result<()> {
         let table = Arc::clone(&self.table);
         self.layout = None;
-        let unit = table.unit(0)?;
+        let unit = Lookup::new(&table).unit(0)?;
         self.enter(unit, 0, true);
         Ok(())
     }
@@ -160,7 +161,7 @@ impl TableCursor {
     pub fn last(&mut self) -> Result<()> {
         let table = Arc::clone(&self.table);
         self.layout = None;
-        let unit = table.unit(table.meta.units - 1)?;
+        let unit = Lookup::new(&table).unit(table.meta.units - 1)?;
         let index = unit.layout.count() - 1;
         self.enter(unit, index, true);
         Ok(())
@@ -210,12 +211,13 @@ impl TableCursor {
         if self.unit + 1 >= table.meta.units {
             return Ok(());
         }
+        let lookup = Lookup::new(&table);
         let pages = if layout.extent {
-            table.pages_of_unit(self.page)?
+            lookup.pages_of_unit(self.page)?
         } else {
             1
         };
-        let unit = table.unit_at(self.unit + 1, self.page + pages)?;
+        let unit = lookup.unit_at(self.unit + 1, self.page + pages)?;
         self.enter(unit, 0, true);
         Ok(())
     }
@@ -226,7 +228,7 @@ impl TableCursor {
         if self.unit == 0 {
             return Ok(());
         }
-        let unit = table.unit(self.unit - 1)?;
+        let unit = Lookup::new(&table).unit(self.unit - 1)?;
         let index = unit.layout.count() - 1;
         self.enter(unit, index, true);
         Ok(())

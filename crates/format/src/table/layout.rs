@@ -10,7 +10,7 @@
 use cairndb_base::limits::{PAGE_BYTES, VALUE_BYTES_MAX};
 use cairndb_base::{Kind, Order};
 
-use super::bits::{load, load_span, load16};
+use super::bits::{load, load_span, load16, low32};
 
 /// Length of the header of a data page or extent.
 pub(super) const HEADER_BYTES: usize = 40;
@@ -104,19 +104,21 @@ pub(super) struct Layout {
 
 #[inline]
 fn u16_at(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
-    u32::from(header[at]) | u32::from(header[at + 1]) << 8
+    load16(header, low32(at), 0).try_into().unwrap_or(0)
 }
 
 #[inline]
 fn u32_at(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
-    u16_at(header, at) | u16_at(header, at + 2) << 16
+    let bytes = header.get(at..).and_then(|rest| rest.first_chunk());
+    bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
 #[inline]
 fn u64_at(header: &[u8; HEADER_BYTES], at: usize) -> u64 {
-    u64::from(u32_at(header, at)) | u64::from(u32_at(header, at + 4)) << 32
+    load(header, low32(at), 8, 0)
 }
 
+#[inline]
 fn kind_of(number: u8) -> Result<Kind, Flaw> {
     match Kind::from_u8(number) {
         Some(kind) => Ok(kind),
@@ -125,6 +127,7 @@ fn kind_of(number: u8) -> Result<Kind, Flaw> {
     }
 }
 
+#[inline]
 fn mode_of(number: u8) -> Result<ValueMode, Flaw> {
     match number {
         0 => Ok(ValueMode::Raw),
@@ -156,10 +159,12 @@ impl Layout {
         }
         let count = u16_at(header, 6);
         let (head_width, seq_width) = (header[11], header[12]);
-        let widths = 0b1_0001_0111u32;
-        if widths.checked_shr(head_width.into()).unwrap_or(0) & 1 == 0
-            || widths.checked_shr(seq_width.into()).unwrap_or(0) & 1 == 0
-            || header[10] > 8
+        // Bit n is set for a width of n bytes that columns have.
+        let widths = 0b1_0001_0111u16;
+        if header[10] > 8
+            || head_width > 8
+            || seq_width > 8
+            || (widths >> head_width) & (widths >> seq_width) & 1 == 0
             || count == 0
         {
             return Err(Flaw::Damaged("page header is malformed"));

@@ -10,7 +10,7 @@ use cairndb_base::{Kind, Order, SeqNo};
 use cairndb_kernel::search;
 
 use super::EntryMark;
-use super::bits::{head_bytes, head_of, load, load_span};
+use super::bits::{behind_prefix, head_bytes, head_of, load, load_span};
 use super::layout::{HEADER_END, Layout, flag};
 
 /// A data page or extent whose bytes have been checked.
@@ -142,10 +142,10 @@ impl<'a> Page<'a> {
             return order.compare(self.whole_key(index), key);
         }
         let prefix = self.prefix();
-        let Some(suffix) = key.strip_prefix(prefix) else {
+        let Some(suffix) = behind_prefix(key, prefix) else {
             return prefix.cmp(key);
         };
-        let head = head_of(suffix, self.layout.head_bytes.into());
+        let head = head_of(key, prefix.len(), self.layout.head_bytes.into());
         self.head(index)
             .cmp(&head)
             .then_with(|| self.compare_rest(index, suffix))
@@ -209,12 +209,13 @@ impl<'a> Page<'a> {
             index,
             exact: false,
         };
-        let Some(suffix) = key.strip_prefix(prefix) else {
+        let Some(suffix) = behind_prefix(key, prefix) else {
             return outside(if key < prefix { 0 } else { count });
         };
         let width = usize::from(layout.head_width);
         let head_bytes = usize::from(layout.head_bytes);
-        let Some(sought) = head_of(suffix, head_bytes).checked_sub(layout.base_head) else {
+        let head = head_of(key, prefix.len(), head_bytes);
+        let Some(sought) = head.checked_sub(layout.base_head) else {
             return outside(0);
         };
         if width < 8 && sought >> (8 * width) != 0 {

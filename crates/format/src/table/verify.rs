@@ -184,7 +184,7 @@ impl Table {
         let mut key = Vec::new();
         view.key_into(0, &mut key);
         match self.suffix_of(&key) {
-            Ok(suffix) if self.head_of(suffix) == head => Ok(()),
+            Ok(suffix) if self.head_of(suffix, &key) == head => Ok(()),
             _ => Err(self
                 .pages
                 .damage(page, "fence head is not that of the page")
