@@ -138,6 +138,35 @@ fn mode_of(number: u8) -> Result<ValueMode, Flaw> {
 }
 
 impl Layout {
+    /// No entries.
+    pub(super) const EMPTY: Layout = Layout {
+        count: 0,
+        prefix_len: 0,
+        base_head: 0,
+        base_seq: 0,
+        raw_len: 0,
+        stored_len: 0,
+        heads_at: 0,
+        head_lens_at: 0,
+        tail_ends_at: 0,
+        kinds_at: 0,
+        raws_at: 0,
+        seqs_at: 0,
+        groups_at: 0,
+        ends_at: 0,
+        tails_at: 0,
+        values_at: 0,
+        values_end: 0,
+        groups: 0,
+        head_bytes: 0,
+        head_width: 0,
+        seq_width: 0,
+        flags: 0,
+        kind: Kind::Delete,
+        mode: ValueMode::Raw,
+        extent: false,
+    };
+
     /// Reads the header and places the columns. `bytes` is one page, or a whole extent.
     #[inline]
     pub(super) fn parse(bytes: &[u8]) -> Result<Layout, Flaw> {
@@ -177,17 +206,6 @@ impl Layout {
             base_seq: u64_at(header, 24),
             raw_len: u16_at(header, 32),
             stored_len: u16_at(header, 34),
-            heads_at: 0,
-            head_lens_at: 0,
-            tail_ends_at: 0,
-            kinds_at: 0,
-            raws_at: 0,
-            seqs_at: 0,
-            groups_at: 0,
-            ends_at: 0,
-            tails_at: 0,
-            values_at: 0,
-            values_end: 0,
             groups: header[15],
             head_bytes: header[10],
             head_width,
@@ -195,7 +213,7 @@ impl Layout {
             flags,
             kind,
             mode,
-            extent: false,
+            ..Layout::EMPTY
         };
         layout.place(u16_at(header, 36), u16_at(header, 38));
         if layout.values_end as usize > len || len > PAGE_BYTES {

@@ -46,10 +46,10 @@ pub(super) struct Unit<'t> {
 
 impl Unit<'_> {
     #[inline]
-    pub(super) fn view(&self) -> Page<'_> {
+    pub(super) fn view(&self) -> Page<'_, '_> {
         Page {
             bytes: &self.bytes,
-            layout: self.layout,
+            layout: &self.layout,
         }
     }
 }
@@ -92,7 +92,10 @@ impl<'t> Lookup<'t> {
         if let Some(bytes) = self.checked_page(unit) {
             let table = self.table;
             let layout = Layout::parse(bytes).map_err(|flaw| table.pages.flaw(unit, flaw))?;
-            let page = Page { bytes, layout };
+            let page = Page {
+                bytes,
+                layout: &layout,
+            };
             let slot = page.search(key, snapshot, &table.order);
             if !slot.exact {
                 return Ok(None);
@@ -150,7 +153,7 @@ impl<'t> Lookup<'t> {
             value,
         };
         if let PageRef::Mapped(bytes) = place.unit.bytes {
-            let layout = place.unit.layout;
+            let layout = &place.unit.layout;
             if let Stored::Raw(bytes) = (Page { bytes, layout }).stored(place.index) {
                 return Ok(found(FoundValue::Mapped(bytes)));
             }

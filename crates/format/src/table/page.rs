@@ -15,9 +15,9 @@ use super::layout::{HEADER_END, Layout, flag};
 
 /// A data page or extent whose bytes have been checked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Page<'a> {
+pub(super) struct Page<'a, 'l> {
     pub(super) bytes: &'a [u8],
-    pub(super) layout: Layout,
+    pub(super) layout: &'l Layout,
 }
 
 /// Where a search ended: the first entry not before the sought one.
@@ -28,7 +28,7 @@ pub(super) struct Slot {
     pub(super) exact: bool,
 }
 
-impl<'a> Page<'a> {
+impl<'a> Page<'a, '_> {
     #[inline]
     pub(super) fn count(&self) -> usize {
         self.layout.count()
@@ -82,6 +82,38 @@ impl<'a> Page<'a> {
         let (start, end) = load_span(self.bytes, self.layout.tail_ends_at, index);
         let at = self.layout.tails_at as usize;
         self.bytes.get(at + start..at + end).unwrap_or_default()
+    }
+
+    /// Appends the heads of all entries, each spelled as the eight bytes behind the prefix.
+    pub(super) fn spell_heads(&self, out: &mut Vec<[u8; 8]>) {
+        let layout = self.layout;
+        let heads = self.slice(layout.heads_at, layout.head_lens_at);
+        let bytes = usize::from(layout.head_bytes);
+        let spell = |delta: u64| head_bytes(layout.base_head.wrapping_add(delta), bytes);
+        match layout.head_width {
+            0 => out.extend((0..self.count()).map(|_| spell(0))),
+            1 => out.extend(heads.iter().map(|head| spell(u64::from(*head)))),
+            2 => {
+                let (heads, _) = heads.as_chunks();
+                out.extend(
+                    heads
+                        .iter()
+                        .map(|head| spell(u16::from_le_bytes(*head).into())),
+                );
+            }
+            4 => {
+                let (heads, _) = heads.as_chunks();
+                out.extend(
+                    heads
+                        .iter()
+                        .map(|head| spell(u32::from_le_bytes(*head).into())),
+                );
+            }
+            _ => {
+                let (heads, _) = heads.as_chunks();
+                out.extend(heads.iter().map(|head| spell(u64::from_le_bytes(*head))));
+            }
+        }
     }
 
     /// Whether a key is always prefix and whole head: no lengths, no tails.
@@ -203,7 +235,7 @@ impl<'a> Page<'a> {
 
     #[inline]
     fn search_bytewise(&self, key: &[u8]) -> Slot {
-        let layout = &self.layout;
+        let layout = self.layout;
         let (count, prefix) = (layout.count(), self.prefix());
         let outside = |index| Slot {
             index,
