@@ -60,7 +60,7 @@ pub enum Action {
     ReadWrite,
     /// Merges.
     Merge,
-    /// Reads and merges in the proportion of `--mergereadpercent`.
+    /// Reads and merges; `--mergereadpercent` of a hundred are merges.
     ReadMerge,
     /// Point reads beside one writer.
     GetBeside(Beside),

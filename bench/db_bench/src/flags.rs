@@ -228,20 +228,30 @@ fn unknown(word: &str, name: &str) -> String {
     }
 }
 
-/// Characters to insert, remove or replace to make one word of another.
+/// Characters to insert, remove, replace or exchange with their neighbour to make one word of another.
 pub(crate) fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (index, left) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for (at, &right) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(left != right);
-            diagonal = row[at + 1];
-            row[at + 1] = replaced.min(row[at] + 1).min(diagonal + 1);
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let mut rows = vec![vec![0; to.len() + 1]; from.len() + 1];
+    for row in 0..=from.len() {
+        for column in 0..=to.len() {
+            rows[row][column] = if row == 0 || column == 0 {
+                row + column
+            } else {
+                let (left, right) = (from[row - 1], to[column - 1]);
+                let replaced = rows[row - 1][column - 1] + usize::from(left != right);
+                let moved = rows[row - 1][column].min(rows[row][column - 1]) + 1;
+                let exchanged =
+                    row > 1 && column > 1 && left == to[column - 2] && from[row - 2] == right;
+                let crossed = if exchanged {
+                    rows[row - 2][column - 2] + 1
+                } else {
+                    usize::MAX
+                };
+                replaced.min(moved).min(crossed)
+            };
         }
     }
-    row[to.len()]
+    rows[from.len()][to.len()]
 }
 
 /// The text of `--help`.

@@ -67,19 +67,19 @@ impl<'t, S: Session> Worker<'t, S> {
         Ok(format!("( updates:{done}){}", self.by_hand()))
     }
 
-    /// So many reads, then so many merges of every hundred.
+    /// Merges by chance, so many of every hundred, reads else.
     pub(super) fn read_merge(&mut self) -> Result<String, Fault> {
         let mut values = self.values();
-        let share = u64::from(self.task.plan.mergereadpercent);
+        let share = self.task.plan.mergereadpercent;
         let (mut reads, mut merges, mut found) = (0, 0, 0);
         while self.meter.wants() {
             let index = self.draw();
-            if self.meter.done() % 100 < share {
-                found += u64::from(self.read(index)?);
-                reads += 1;
-            } else {
+            if self.random.uniform(100) < share {
                 self.merge_next(index, &mut values)?;
                 merges += 1;
+            } else {
+                found += u64::from(self.read(index)?);
+                reads += 1;
             }
             self.meter.op();
         }

@@ -302,7 +302,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "mergereadpercent",
         Kind::Number(0, 100),
         "70",
-        "reads in a hundred operations of readrandommergerandom",
+        "merges in a hundred operations of readrandommergerandom",
     ),
     flag(
         STORE,
