@@ -56,9 +56,9 @@ pub trait Dir: Debug + Send + Sync {
     /// `NotFound` when the name does not exist, else `Io`.
     fn open_read(&self, name: &str) -> Result<Arc<dyn ReadFile>>;
 
-    /// Creates a log region of exactly `len` bytes, all zero and *allocated* (a later store cannot
-    /// run out of space), with the zeros synced so that a `sync` later changes no metadata.
-    /// The directory entry is not synced.
+    /// Creates a log region of exactly `len` bytes, all zero and *allocated*: a later store cannot
+    /// run out of space. Neither the zeros nor the directory entry are synced; once
+    /// [`LogRegion::sync`] has run, later syncs change no metadata.
     ///
     /// # Errors
     /// `NoSpace` when the bytes cannot be had, else `Io`.
@@ -73,27 +73,40 @@ pub trait Dir: Debug + Send + Sync {
     /// Renames within the directory, replacing `to`. Atomic.
     ///
     /// # Errors
-    /// `Io`.
+    /// `NotFound` when `from` does not exist, else `Io`.
     fn rename(&self, from: &str, to: &str) -> Result<()>;
 
     /// Removes a name.
     ///
     /// # Errors
-    /// `Io`.
+    /// `NotFound` when it does not exist, else `Io`.
     fn unlink(&self, name: &str) -> Result<()>;
 
     /// Makes `name` of this directory appear as `to_name` in `to` (a directory of the same
-    /// environment): a hard link where the file system can, a copy otherwise.
+    /// environment): a hard link where the file system can, a synced copy otherwise. An existing
+    /// `to_name` is an error.
     ///
     /// # Errors
-    /// `Io` or `NoSpace`.
+    /// `NotFound` when `name` does not exist, else `Io` or `NoSpace`.
     fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()>;
+
+    /// Makes the bytes of an existing file durable, whoever wrote them: a recovery's way to turn
+    /// what it read into what it may rely on.
+    ///
+    /// # Errors
+    /// `NotFound`, `Io`; a failed sync must never be retried.
+    fn sync_file(&self, name: &str) -> Result<()>;
 
     /// Makes all names durable.
     ///
     /// # Errors
     /// `Io`; a failed sync must never be retried on this directory.
     fn sync(&self) -> Result<()>;
+
+    /// Whether tables here may be read through mappings by default: a local file system known to
+    /// keep mapped bytes stable. Network and unknown file systems say `false`; there a lost server
+    /// would turn a read into the death of the process.
+    fn prefers_mapping(&self) -> bool;
 
     /// Removes the directory itself, which must be empty.
     ///

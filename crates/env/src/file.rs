@@ -1,7 +1,8 @@
 //! Files: appended, read at an offset or mapped, and log regions that are overwritten in place.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::ops::Deref;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use cairndb_base::Result;
@@ -23,6 +24,18 @@ pub trait WritableFile: Debug + Send {
     /// `NoSpace` or `Io`. After an error the file's length is unknown and it must not be appended
     /// to again.
     fn append(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Appends all of `parts`, one behind the other, without joining them first. An implementation
+    /// may take one system call for all; this default takes one for each that is not empty.
+    ///
+    /// # Errors
+    /// As [`WritableFile::append`]; some of the parts may then have been appended.
+    fn append_parts(&mut self, parts: &[&[u8]]) -> Result<()> {
+        parts
+            .iter()
+            .filter(|part| !part.is_empty())
+            .try_for_each(|part| self.append(part))
+    }
 
     /// Bytes appended so far.
     fn size(&self) -> u64;
@@ -69,29 +82,62 @@ pub trait ReadFile: Debug + Send + Sync {
     fn advise(&self, offset: u64, len: u64, wanted: bool);
 }
 
-/// Read-only bytes that stay valid and unchanged while it lives.
-#[derive(Clone, Debug)]
-pub struct Mapping {
-    bytes: Arc<dyn MappedBytes>,
-}
-
 /// What keeps mapped bytes alive: a real mapping, or heap bytes under simulation.
 pub trait MappedBytes: Debug + Send + Sync {
-    /// The bytes.
+    /// The bytes. Asked once, when a [`Mapping`] is made.
     fn bytes(&self) -> &[u8];
 }
 
+/// Read-only bytes that stay valid and unchanged while it lives. Dereferencing is a field access.
+#[derive(Clone)]
+pub struct Mapping {
+    start: NonNull<u8>,
+    len: usize,
+    /// Keeps `start..start + len` alive; never reached otherwise.
+    _owner: Arc<dyn MappedBytes>,
+}
+
+// SAFETY: the bytes are only ever read, and their owner is itself `Send + Sync`.
+#[expect(unsafe_code, reason = "a raw pointer beside the owner of its bytes")]
+unsafe impl Send for Mapping {}
+// SAFETY: as above: shared reads of bytes that nobody changes.
+#[expect(unsafe_code, reason = "a raw pointer beside the owner of its bytes")]
+unsafe impl Sync for Mapping {}
+
 impl Mapping {
     /// Wraps an owner of bytes.
-    pub fn new(bytes: Arc<dyn MappedBytes>) -> Mapping {
-        Mapping { bytes }
+    pub fn new(owner: Arc<dyn MappedBytes>) -> Mapping {
+        let bytes = owner.bytes();
+        let (start, len) = (NonNull::from(bytes).cast::<u8>(), bytes.len());
+        Mapping {
+            start,
+            len,
+            _owner: owner,
+        }
     }
 }
 
 impl Deref for Mapping {
     type Target = [u8];
+
+    #[inline]
+    #[expect(
+        unsafe_code,
+        reason = "a virtual call on each use would cost more than the use"
+    )]
     fn deref(&self) -> &[u8] {
-        self.bytes.bytes()
+        // SAFETY: `start` and `len` come from a slice borrowed from the owner, which this value
+        // shares. An `Arc` never moves what it owns and gives no exclusive access while shared, so
+        // the slice, borrowed for as long as the owner lives, is valid and unchanged here.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl Debug for Mapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mapping")
+            .field("len", &self.len)
+            .finish_non_exhaustive()
     }
 }
 
@@ -115,7 +161,7 @@ pub trait LogRegion: Debug + Send + Sync {
     /// `NoSpace` or `Io`; afterwards the region must not be written again.
     ///
     /// # Panics
-    /// When the bytes reach past the end of the region.
+    /// When the bytes reach past the end of the region, or on a concurrent call.
     fn write(&self, offset: u64, parts: &[&[u8]], sync_next: bool) -> Result<()>;
 
     /// Makes every byte written so far durable. May run while another thread writes; what that
@@ -126,5 +172,8 @@ pub trait LogRegion: Debug + Send + Sync {
     fn sync(&self) -> Result<()>;
 
     /// Prepares the region's memory so that following writes take no page fault. Advice only.
+    ///
+    /// It dirties the whole region, so the next [`LogRegion::sync`] writes all of it back: for
+    /// regions that will be written without syncs, ahead of their use.
     fn warm(&self);
 }

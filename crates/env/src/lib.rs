@@ -2,56 +2,32 @@
 //!
 //! Floor 2 of the house. No other library crate touches `std::fs`, a clock or a thread; what the
 //! engine may ask of the operating system is exactly what [`Env`], [`Dir`] and the file traits say.
-//! Three environments implement them: real, in-memory, and simulated (crash states and faults).
+//! Three environments implement them: [`RealEnv`], [`MemEnv`], and [`sim::SimEnv`] (crash states
+//! and faults).
 
+#![allow(
+    clippy::useless_conversion,
+    reason = "the widths of the system's own types differ between platforms"
+)]
+
+#[cfg(test)]
+mod conformance;
 pub mod dir;
+pub mod environment;
 pub mod file;
+pub mod mem;
+pub mod random;
+#[cfg(unix)]
+pub mod real;
+pub mod sim;
 pub mod sync;
-
-use std::fmt::Debug;
-use std::path::Path;
-use std::sync::Arc;
-
-use cairndb_base::Result;
+#[cfg(unix)]
+mod system;
+mod worker;
 
 pub use dir::{Dir, DirLock};
+pub use environment::{Background, Env, Join};
 pub use file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
-
-/// How background work runs in an environment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Background {
-    /// On threads of its own, started by [`Env::spawn`].
-    Threads,
-    /// Only when the caller steps it, one job at a time: deterministic from a seed.
-    Stepped,
-}
-
-/// A join handle: blocks until the thread has ended.
-pub type Join = Box<dyn FnOnce() + Send>;
-
-/// Everything the engine may ask of the world outside.
-pub trait Env: Debug + Send + Sync {
-    /// Opens a directory, creating the last path component when `create` is set and it is missing.
-    ///
-    /// # Errors
-    /// `NotFound` when it is missing, `InvalidArgument` when it is not a directory, `Io` otherwise.
-    fn open_dir(&self, path: &Path, create: bool) -> Result<Arc<dyn Dir>>;
-
-    /// Whether jobs run on threads or are stepped.
-    fn background(&self) -> Background;
-
-    /// Starts a low-priority (`nice` +10 where possible) thread with a small stack.
-    ///
-    /// # Errors
-    /// `NotSupported` where [`Env::background`] is `Stepped`.
-    fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> Result<Join>;
-
-    /// Monotonic nanoseconds from an arbitrary start. For slow paths and samples only.
-    fn now_ns(&self) -> u64;
-
-    /// A random number: log salts, hash seeds.
-    fn random_u64(&self) -> u64;
-
-    /// Physical memory in bytes as the environment sees it (cgroup limit included).
-    fn memory_bytes(&self) -> u64;
-}
+pub use mem::MemEnv;
+#[cfg(unix)]
+pub use real::RealEnv;

@@ -1,1 +1,24 @@
-//! Placeholder head; replaced by the first commit of this crate.
+//! The few loops CairnDB spends its time in: checksum, short-value codec, head search, prefetch.
+//!
+//! Floor 0 of the house: no dependency on another CairnDB crate, no input or output, no threads,
+//! no policy. Callers are the page, log and table code of the upper floors.
+//!
+//! Invariants:
+//! 1. Every kernel that uses unsafe code or processor-specific instructions has a portable, safe
+//!    twin with the same answers, byte for byte. Tests and fuzz targets compare the two.
+//! 2. No kernel reads outside the slices it was given or writes outside the room it reserved,
+//!    whatever the bytes say. Malformed input is `None`, never a panic.
+//! 3. Answers do not depend on the processor: a file written on one machine reads the same on
+//!    any other.
+//!
+//! Threads: everything here is a pure function or a value owned by one thread; the only shared
+//! state is the cached answer to "which instructions does this processor have".
+
+pub mod codec;
+mod cpu;
+pub mod crc;
+mod prefetch;
+pub mod search;
+
+pub use crc::{crc32c, crc32c_append};
+pub use prefetch::prefetch;

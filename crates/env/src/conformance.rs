@@ -1,0 +1,144 @@
+//! What every environment must do alike, run against each of them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb_base::{Error, ErrorKind};
+
+use crate::dir::Dir;
+use crate::environment::Env;
+use crate::file::Access;
+
+/// Runs every check in the new directory `path` of `env`.
+pub(crate) fn check(env: &dyn Env, path: &Path) {
+    let missing = env.open_dir(path, false).unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
+    let dir = env.open_dir(path, true).unwrap();
+    assert_eq!(dir.path(), path);
+    assert!(dir.list().unwrap().is_empty());
+    env.open_dir(path, true).unwrap();
+    files(&*dir);
+    names(&*dir);
+    logs(&*dir);
+    locks(env, &dir);
+    links(env, &*dir, &path.join("checkpoint"));
+    remove(env, &path.join("empty"));
+}
+
+fn kind<T>(result: Result<T, Error>) -> ErrorKind {
+    result.map(drop).unwrap_err().kind()
+}
+
+fn files(dir: &dyn Dir) {
+    let mut file = dir.create("a").unwrap();
+    file.append(b"hello ").unwrap();
+    file.append(b"").unwrap();
+    // Appended bytes are visible before any sync.
+    assert_eq!(dir.size_of("a").unwrap(), Some(6));
+    let syncer = file.syncer();
+    file.append(&vec![7; 70_000]).unwrap();
+    assert_eq!(file.size(), 70_006);
+    syncer.sync().unwrap();
+    file.sync().unwrap();
+    drop(file);
+    assert_eq!(kind(dir.create("a")), ErrorKind::Io);
+    let file = dir.open_read("a").unwrap();
+    assert_eq!(file.size(), 70_006);
+    let mut out = [0; 8];
+    file.read_at(2, &mut out).unwrap();
+    assert_eq!(&out, b"llo \x07\x07\x07\x07");
+    file.read_at(99_999, &mut []).unwrap();
+    let short = file.read_at(70_000, &mut out).unwrap_err();
+    assert_eq!(short.kind(), ErrorKind::Corruption);
+    assert_eq!(short.file_name(), Some("a"));
+    assert_eq!(short.file_offset(), Some(70_000));
+    file.advise(0, 4096, true);
+    file.advise(0, 0, false);
+    let bytes = file.map(Access::Random).unwrap().unwrap();
+    assert_eq!(bytes.len(), 70_006);
+    assert_eq!(&bytes[..7], b"hello \x07");
+    // A mapping outlives the name and the file it was made of.
+    dir.unlink("a").unwrap();
+    drop(file);
+    assert!(bytes[6..].iter().all(|&byte| byte == 7));
+    assert_eq!(dir.size_of("a").unwrap(), None);
+    dir.create("empty").unwrap();
+    let empty = dir.open_read("empty").unwrap();
+    assert!(empty.map(Access::Sequential).unwrap().unwrap().is_empty());
+    dir.unlink("empty").unwrap();
+}
+
+fn names(dir: &dyn Dir) {
+    assert_eq!(kind(dir.open_read("x")), ErrorKind::NotFound);
+    assert_eq!(kind(dir.open_log("x")), ErrorKind::NotFound);
+    assert_eq!(kind(dir.unlink("x")), ErrorKind::NotFound);
+    assert_eq!(kind(dir.rename("x", "y")), ErrorKind::NotFound);
+    dir.create("x").unwrap().append(b"x").unwrap();
+    dir.create("y").unwrap().append(b"yy").unwrap();
+    dir.rename("x", "y").unwrap();
+    dir.sync().unwrap();
+    assert_eq!(dir.list().unwrap(), ["y"]);
+    assert_eq!(dir.size_of("y").unwrap(), Some(1));
+    dir.rename("y", "y").unwrap();
+    dir.unlink("y").unwrap();
+}
+
+fn logs(dir: &dyn Dir) {
+    let log = dir.create_log("log", 10_000).unwrap();
+    assert_eq!(log.size(), 10_000);
+    assert_eq!(dir.size_of("log").unwrap(), Some(10_000));
+    log.warm();
+    log.write(100, &[b"one", b"", b"two"], false).unwrap();
+    log.write(106, &[b"three"], true).unwrap();
+    let parts: Vec<Vec<u8>> = (0..20u8).map(|byte| vec![byte; 100]).collect();
+    let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+    log.write(8000, &parts, true).unwrap();
+    log.sync().unwrap();
+    let file = dir.open_read("log").unwrap();
+    let mut out = vec![0; 10_000];
+    file.read_at(0, &mut out).unwrap();
+    assert_eq!(&out[99..112], b"\0onetwothree\0");
+    assert_eq!(out[8000..], parts.concat());
+    let log = dir.open_log("log").unwrap();
+    assert_eq!(log.size(), 10_000);
+    log.write(0, &[b"over"], false).unwrap();
+    let mut out = [0; 4];
+    file.read_at(0, &mut out).unwrap();
+    assert_eq!(&out, b"over");
+    assert_eq!(kind(dir.create_log("log", 10)), ErrorKind::Io);
+    dir.unlink("log").unwrap();
+}
+
+fn locks(env: &dyn Env, dir: &Arc<dyn Dir>) {
+    let lock = dir.lock("LOCK").unwrap();
+    assert_eq!(kind(dir.lock("LOCK")), ErrorKind::Locked);
+    let again = env.open_dir(dir.path(), false).unwrap();
+    assert_eq!(kind(again.lock("LOCK")), ErrorKind::Locked);
+    assert_eq!(dir.size_of("LOCK").unwrap(), Some(0));
+    drop(lock);
+    drop(again.lock("LOCK").unwrap());
+    dir.unlink("LOCK").unwrap();
+}
+
+fn links(env: &dyn Env, dir: &dyn Dir, path: &Path) {
+    let other = env.open_dir(path, true).unwrap();
+    let mut file = dir.create("t").unwrap();
+    file.append(b"table").unwrap();
+    file.sync().unwrap();
+    dir.link("t", &*other, "u").unwrap();
+    assert_eq!(kind(dir.link("t", &*other, "u")), ErrorKind::Io);
+    assert_eq!(kind(dir.link("none", &*other, "v")), ErrorKind::NotFound);
+    other.sync().unwrap();
+    dir.unlink("t").unwrap();
+    let mut out = [0; 5];
+    other.open_read("u").unwrap().read_at(0, &mut out).unwrap();
+    assert_eq!(&out, b"table");
+    assert_eq!(kind(other.remove()), ErrorKind::Io);
+    other.unlink("u").unwrap();
+}
+
+fn remove(env: &dyn Env, path: &Path) {
+    let dir = env.open_dir(path, true).unwrap();
+    dir.remove().unwrap();
+    assert_eq!(kind(env.open_dir(path, false)), ErrorKind::NotFound);
+}

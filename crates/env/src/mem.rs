@@ -1,0 +1,381 @@
+//! The in-memory environment: nothing touches a disk, nothing is ever lost or torn.
+//!
+//! For tests and for databases that need not outlive the process. Directories live as long as the
+//! environment. Background work runs on threads or is stepped, as chosen.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use cairndb_base::{Error, ErrorKind, Result};
+
+use crate::dir::{Dir, DirLock};
+use crate::environment::{Background, Env, Join};
+use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
+use crate::sync::Mutex;
+use crate::{random::Random, worker};
+
+/// What a memory environment says the machine has.
+const MEMORY_BYTES: u64 = 1 << 30;
+
+/// Files in memory.
+///
+/// ```
+/// use std::path::Path;
+/// use cairndb_env::{Background, Env, MemEnv};
+/// let env = MemEnv::new(Background::Stepped);
+/// let dir = env.open_dir(Path::new("db"), true)?;
+/// dir.create("000001.tbl")?.append(b"bytes")?;
+/// assert_eq!(dir.size_of("000001.tbl")?, Some(5));
+/// # Ok::<(), cairndb_base::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct MemEnv {
+    background: Background,
+    dirs: Arc<Dirs>,
+    random: Mutex<Random>,
+    clock_ns: AtomicU64,
+}
+
+impl MemEnv {
+    /// An environment without directories. Its randomness is a fixed sequence and its clock counts
+    /// the times it was asked, so a stepped run repeats exactly.
+    pub fn new(background: Background) -> Arc<MemEnv> {
+        Arc::new(MemEnv {
+            background,
+            dirs: Arc::default(),
+            random: Mutex::new(Random::new(0)),
+            clock_ns: AtomicU64::new(0),
+        })
+    }
+}
+
+impl Env for MemEnv {
+    fn open_dir(&self, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
+        let mut dirs = self.dirs.lock();
+        if let Some(dir) = dirs.get(path) {
+            return Ok(dir.clone());
+        }
+        if !create {
+            return Err(
+                Error::new(ErrorKind::NotFound, "the directory does not exist")
+                    .file(path.to_string_lossy()),
+            );
+        }
+        let dir = Arc::new(MemDir {
+            path: path.to_owned(),
+            files: Mutex::default(),
+            locked: Arc::default(),
+            all: Arc::downgrade(&self.dirs),
+        });
+        dirs.insert(path.to_owned(), dir.clone());
+        Ok(dir)
+    }
+
+    fn background(&self) -> Background {
+        self.background
+    }
+
+    fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> Result<Join> {
+        match self.background {
+            Background::Threads => worker::spawn(name, body),
+            Background::Stepped => Err(Error::new(
+                ErrorKind::NotSupported,
+                "background work is stepped in this environment",
+            )),
+        }
+    }
+
+    fn now_ns(&self) -> u64 {
+        // A microsecond for each question: time passes, and passes alike in every run.
+        self.clock_ns.fetch_add(1000, Ordering::Relaxed)
+    }
+
+    fn random_u64(&self) -> u64 {
+        self.random.lock().next_u64()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        MEMORY_BYTES
+    }
+}
+
+type Dirs = Mutex<BTreeMap<PathBuf, Arc<MemDir>>>;
+
+/// The names held in one directory and its locks.
+#[derive(Debug)]
+struct MemDir {
+    path: PathBuf,
+    files: Mutex<BTreeMap<String, Arc<MemFile>>>,
+    locked: Arc<Mutex<Vec<String>>>,
+    all: Weak<Dirs>,
+}
+
+impl MemDir {
+    fn find(&self, name: &str) -> Result<Arc<MemFile>> {
+        let found = self.files.lock().get(name).cloned();
+        found.ok_or_else(|| missing(name))
+    }
+
+    fn insert_new(&self, name: &str, file: Arc<MemFile>) -> Result<()> {
+        let mut files = self.files.lock();
+        if files.contains_key(name) {
+            let cause = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
+            return Err(Error::io("create the file", cause).file(name));
+        }
+        files.insert(name.to_owned(), file);
+        Ok(())
+    }
+}
+
+#[cold]
+fn missing(name: &str) -> Error {
+    Error::new(ErrorKind::NotFound, "the file does not exist").file(name)
+}
+
+impl Dir for MemDir {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn lock(&self, name: &str) -> Result<Box<dyn DirLock>> {
+        let mut locked = self.locked.lock();
+        if locked.iter().any(|held| held == name) {
+            let message = "this process has the database open already; share that handle";
+            return Err(Error::new(ErrorKind::Locked, message).file(name));
+        }
+        let mut files = self.files.lock();
+        files.entry(name.to_owned()).or_default();
+        locked.push(name.to_owned());
+        Ok(Box::new(MemLock {
+            name: name.to_owned(),
+            locked: self.locked.clone(),
+        }))
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        Ok(self.files.lock().keys().cloned().collect())
+    }
+
+    fn size_of(&self, name: &str) -> Result<Option<u64>> {
+        let files = self.files.lock();
+        Ok(files.get(name).map(|file| file.len()))
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        let file = Arc::new(MemFile::default());
+        self.insert_new(name, file.clone())?;
+        Ok(Box::new(MemWriter { file, size: 0 }))
+    }
+
+    fn open_read(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
+        let file = self.find(name)?;
+        let size = file.len();
+        let name = name.to_owned();
+        Ok(Arc::new(MemReader { file, name, size }))
+    }
+
+    fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
+        let bytes = usize::try_from(len)
+            .map_err(|_| Error::new(ErrorKind::NoSpace, "a log larger than memory").file(name))?;
+        let file = Arc::new(MemFile {
+            bytes: Mutex::new(Arc::new(vec![0; bytes])),
+        });
+        self.insert_new(name, file.clone())?;
+        Ok(Arc::new(MemLog { file, len }))
+    }
+
+    fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>> {
+        let file = self.find(name)?;
+        let len = file.len();
+        Ok(Arc::new(MemLog { file, len }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        let mut files = self.files.lock();
+        let file = files.remove(from).ok_or_else(|| missing(from))?;
+        files.insert(to.to_owned(), file);
+        Ok(())
+    }
+
+    fn unlink(&self, name: &str) -> Result<()> {
+        let removed = self.files.lock().remove(name);
+        removed.map(drop).ok_or_else(|| missing(name))
+    }
+
+    fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()> {
+        let Some(to) = to.as_any().downcast_ref::<MemDir>() else {
+            return Err(Error::invalid("a link must stay in one environment").file(name));
+        };
+        to.insert_new(to_name, self.find(name)?)
+    }
+
+    fn sync_file(&self, name: &str) -> Result<()> {
+        self.open_read(name).map(drop)
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn prefers_mapping(&self) -> bool {
+        true
+    }
+
+    fn remove(&self) -> Result<()> {
+        if self.files.lock().is_empty() {
+            if let Some(all) = self.all.upgrade() {
+                all.lock().remove(&self.path);
+            }
+            return Ok(());
+        }
+        let cause = std::io::Error::from(std::io::ErrorKind::DirectoryNotEmpty);
+        Err(Error::io("remove the directory", cause).file(self.path.to_string_lossy()))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[derive(Debug)]
+struct MemLock {
+    name: String,
+    locked: Arc<Mutex<Vec<String>>>,
+}
+
+impl DirLock for MemLock {}
+
+impl Drop for MemLock {
+    fn drop(&mut self) {
+        self.locked.lock().retain(|held| *held != self.name);
+    }
+}
+
+/// Bytes shared with the mappings made of them: a write that finds them shared copies them first.
+#[derive(Debug, Default)]
+struct MemFile {
+    bytes: Mutex<Arc<Vec<u8>>>,
+}
+
+impl MemFile {
+    fn len(&self) -> u64 {
+        self.bytes.lock().len() as u64
+    }
+}
+
+#[derive(Debug)]
+struct MemWriter {
+    file: Arc<MemFile>,
+    size: u64,
+}
+
+impl WritableFile for MemWriter {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        Arc::make_mut(&mut self.file.bytes.lock()).extend_from_slice(bytes);
+        self.size += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn syncer(&self) -> Arc<dyn FileSync> {
+        self.file.clone()
+    }
+}
+
+impl FileSync for MemFile {
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct MemReader {
+    file: Arc<MemFile>,
+    name: String,
+    size: u64,
+}
+
+impl ReadFile for MemReader {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let bytes = self.file.bytes.lock();
+        let start = usize::try_from(offset).ok();
+        let range = start.and_then(|start| Some(start..start.checked_add(out.len())?));
+        match range.and_then(|range| bytes.get(range)) {
+            Some(found) => {
+                out.copy_from_slice(found);
+                Ok(())
+            }
+            None => Err(Error::corruption("the file ends before the bytes wanted")
+                .file(&*self.name)
+                .offset(offset)
+                .expected(format_args!("{} bytes", out.len()))
+                .found(format_args!("a file of {} bytes", bytes.len()))),
+        }
+    }
+
+    fn map(&self, _access: Access) -> Result<Option<Mapping>> {
+        let bytes = self.file.bytes.lock().clone();
+        Ok(Some(Mapping::new(Arc::new(MemBytes(bytes)))))
+    }
+
+    fn advise(&self, _offset: u64, _len: u64, _wanted: bool) {}
+}
+
+#[derive(Debug)]
+struct MemBytes(Arc<Vec<u8>>);
+
+impl MappedBytes for MemBytes {
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+#[derive(Debug)]
+struct MemLog {
+    file: Arc<MemFile>,
+    len: u64,
+}
+
+impl LogRegion for MemLog {
+    fn size(&self) -> u64 {
+        self.len
+    }
+
+    fn write(&self, offset: u64, parts: &[&[u8]], _sync_next: bool) -> Result<()> {
+        let mut shared = self.file.bytes.lock();
+        let bytes = Arc::make_mut(&mut shared);
+        let mut at = usize::try_from(offset).expect("a log write lies within its region");
+        for part in parts {
+            let end = at + part.len();
+            bytes[at..end].copy_from_slice(part);
+            at = end;
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn warm(&self) {}
+}
+
+#[cfg(test)]
+mod tests;

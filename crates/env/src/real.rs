@@ -1,0 +1,84 @@
+//! The real environment: the operating system's files, clock, randomness and threads.
+//!
+//! Directories are held by descriptor and files opened relative to them, so that renaming or
+//! replacing a path redirects nothing. Every descriptor is above the standard three (a stray print
+//! never lands in a table), closed on exec, never opened through a final symbolic link and never
+//! opened blocking; what is not a regular file is refused.
+
+mod descriptor;
+mod directory;
+mod files;
+mod lock;
+mod log;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb_base::Result;
+
+use crate::dir::Dir;
+use crate::environment::{Background, Env, Join};
+use crate::{system, worker};
+
+pub use directory::Modes;
+
+/// The operating system.
+///
+/// ```
+/// use cairndb_env::{Env, RealEnv};
+/// let path = tempfile::tempdir().unwrap();
+/// let dir = RealEnv::new().open_dir(path.path(), false)?;
+/// let mut file = dir.create("000001.tbl")?;
+/// file.append(b"bytes")?;
+/// file.sync()?;
+/// dir.sync()?;
+/// assert_eq!(dir.size_of("000001.tbl")?, Some(5));
+/// # Ok::<(), cairndb_base::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct RealEnv {
+    modes: Modes,
+}
+
+impl RealEnv {
+    /// The environment with private modes.
+    pub fn new() -> Arc<RealEnv> {
+        Arc::new(RealEnv::default())
+    }
+
+    /// The environment creating files and directories with these permission bits (the process's
+    /// umask still applies).
+    pub fn with_modes(modes: Modes) -> Arc<RealEnv> {
+        Arc::new(RealEnv { modes })
+    }
+}
+
+impl Env for RealEnv {
+    fn open_dir(&self, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
+        Ok(Arc::new(directory::RealDir::open(
+            path, create, self.modes,
+        )?))
+    }
+
+    fn background(&self) -> Background {
+        Background::Threads
+    }
+
+    fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> Result<Join> {
+        worker::spawn(name, body)
+    }
+
+    fn now_ns(&self) -> u64 {
+        system::now_ns()
+    }
+
+    fn random_u64(&self) -> u64 {
+        system::random_u64()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        system::memory_bytes()
+    }
+}

@@ -1,0 +1,323 @@
+//! Directories by descriptor.
+//!
+//! Names are single components: the engine makes them from numbers, and [`RealDir`] refuses any
+//! other, so that bytes read from a hostile file can never name a path.
+
+use std::any::Any;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cairndb_base::{Error, ErrorKind, Result};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::descriptor::{
+    above_stdio, check_name, mode, open_regular, regular_size, size_of_open, system_error,
+};
+use super::files::{RealReadFile, RealWritableFile, sync_data};
+use super::{lock, log};
+use crate::dir::{Dir, DirLock};
+use crate::file::{LogRegion, ReadFile, WritableFile};
+
+/// Copied at a time where a file system cannot link.
+const COPY_BYTES: usize = 256 << 10;
+
+/// Permission bits of what an environment creates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Modes {
+    /// Of new files. Default `0o600`: a database is its owner's.
+    pub file: u32,
+    /// Of new directories. Default `0o700`.
+    pub dir: u32,
+}
+
+impl Default for Modes {
+    fn default() -> Modes {
+        Modes {
+            file: 0o600,
+            dir: 0o700,
+        }
+    }
+}
+
+/// One open directory of the operating system.
+#[derive(Debug)]
+pub(super) struct RealDir {
+    fd: OwnedFd,
+    path: PathBuf,
+    modes: Modes,
+    kind: FileSystem,
+}
+
+/// What kind of file system a directory lies on, as far as the engine cares.
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "file systems are told apart on Linux only")
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FileSystem {
+    /// ext2/3/4 or XFS: prewritten blocks are overwritten in place and a store cannot run out of
+    /// space, so logs are mapped.
+    InPlace,
+    /// Local, but it may copy on write (Btrfs, `OverlayFS`, F2FS) or swap (tmpfs): read mappings
+    /// only.
+    Local,
+    /// Network or unknown: no mappings.
+    Unknown,
+}
+
+impl RealDir {
+    /// Opens `path`, see [`crate::Env::open_dir`].
+    pub(super) fn open(path: &Path, create: bool, modes: Modes) -> Result<RealDir> {
+        let fail =
+            |what: &'static str, errno| system_error(what, errno).file(path.to_string_lossy());
+        let mut made = false;
+        if create {
+            match rustix::fs::mkdirat(CWD, path, mode(modes.dir)) {
+                Ok(()) => made = true,
+                Err(Errno::EXIST) => {}
+                Err(Errno::NOENT) => {
+                    return Err(Error::new(
+                        ErrorKind::NotFound,
+                        "the parent directory does not exist; create it first",
+                    )
+                    .file(path.to_string_lossy()));
+                }
+                Err(Errno::NOTDIR) => return Err(not_a_directory(path)),
+                Err(errno) => return Err(fail("create the directory", errno)),
+            }
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = match rustix::fs::openat(CWD, path, flags, Mode::empty()) {
+            Ok(fd) => above_stdio(fd)?,
+            Err(Errno::NOENT) => {
+                return Err(
+                    Error::new(ErrorKind::NotFound, "the directory does not exist")
+                        .file(path.to_string_lossy()),
+                );
+            }
+            Err(Errno::NOTDIR) => return Err(not_a_directory(path)),
+            Err(errno) => return Err(fail("open the directory", errno)),
+        };
+        if made {
+            sync_parent(fd.as_fd()).map_err(|errno| fail("sync the parent directory", errno))?;
+        }
+        let kind = file_system(fd.as_fd());
+        Ok(RealDir {
+            fd,
+            path: path.to_owned(),
+            modes,
+            kind,
+        })
+    }
+
+    fn open_existing(&self, name: &str, flags: OFlags) -> Result<OwnedFd> {
+        check_name(name)?;
+        open_regular(self.fd.as_fd(), name, flags)
+    }
+
+    /// Opens a new file, which must not exist.
+    fn open_new(&self, name: &str, flags: OFlags) -> Result<OwnedFd> {
+        check_name(name)?;
+        let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::openat(&self.fd, name, flags, mode(self.modes.file)) {
+            Ok(fd) => above_stdio(fd),
+            Err(errno) => Err(system_error("create the file", errno).file(name)),
+        }
+    }
+
+    /// Copies and syncs `name`, for file systems without links.
+    fn copy(&self, name: &str, to: &RealDir, to_name: &str) -> Result<()> {
+        let from = self.open_read(name)?;
+        let mut copy = to.create(to_name)?;
+        let mut buffer = vec![0; COPY_BYTES];
+        let mut offset = 0;
+        while offset < from.size() {
+            let left = usize::try_from(from.size() - offset).unwrap_or(COPY_BYTES);
+            let part = &mut buffer[..left.min(COPY_BYTES)];
+            from.read_at(offset, part)?;
+            copy.append(part)?;
+            offset += part.len() as u64;
+        }
+        copy.sync()
+    }
+}
+
+impl Dir for RealDir {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn lock(&self, name: &str) -> Result<Box<dyn DirLock>> {
+        check_name(name)?;
+        Ok(Box::new(lock::acquire(
+            self.fd.as_fd(),
+            name,
+            mode(self.modes.file),
+        )?))
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        let fail = |errno| system_error("list the directory", errno);
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.fd).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let name = entry.file_name().to_string_lossy();
+            if name != "." && name != ".." {
+                names.push(name.into_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    fn size_of(&self, name: &str) -> Result<Option<u64>> {
+        check_name(name)?;
+        match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => regular_size(&stat, name).map(Some),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(system_error("look up the file", errno).file(name)),
+        }
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        let fd = self.open_new(name, OFlags::WRONLY)?;
+        Ok(Box::new(RealWritableFile::new(fd, name)))
+    }
+
+    fn open_read(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
+        let fd = self.open_existing(name, OFlags::RDONLY)?;
+        let size = size_of_open(fd.as_fd(), name)?;
+        Ok(Arc::new(RealReadFile::new(fd, name, size)))
+    }
+
+    fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
+        let fd = self.open_new(name, OFlags::RDWR)?;
+        log::fill_with_zeros(fd.as_fd(), len)
+            .map_err(|errno| system_error("write the zeros of a log segment", errno).file(name))?;
+        self.region(fd, name, len)
+    }
+
+    fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>> {
+        let fd = self.open_existing(name, OFlags::RDWR)?;
+        let len = size_of_open(fd.as_fd(), name)?;
+        self.region(fd, name, len)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        check_name(from)?;
+        check_name(to)?;
+        rustix::fs::renameat(&self.fd, from, &self.fd, to)
+            .map_err(|errno| system_error("rename the file", errno).file(from))
+    }
+
+    fn unlink(&self, name: &str) -> Result<()> {
+        check_name(name)?;
+        rustix::fs::unlinkat(&self.fd, name, AtFlags::empty())
+            .map_err(|errno| system_error("remove the file", errno).file(name))
+    }
+
+    fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()> {
+        check_name(name)?;
+        check_name(to_name)?;
+        let Some(to) = to.as_any().downcast_ref::<RealDir>() else {
+            return Err(Error::invalid("a link must stay in one environment").file(name));
+        };
+        match rustix::fs::linkat(&self.fd, name, &to.fd, to_name, AtFlags::empty()) {
+            Ok(()) => Ok(()),
+            // Another device, no links on this file system, or the file has all it may have.
+            Err(Errno::XDEV | Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
+                self.copy(name, to, to_name)
+            }
+            Err(errno) => Err(system_error("link the file", errno).file(name)),
+        }
+    }
+
+    fn sync_file(&self, name: &str) -> Result<()> {
+        let fd = self.open_existing(name, OFlags::RDONLY)?;
+        sync_data(&fd).map_err(|errno| system_error("sync the file", errno).file(name))
+    }
+
+    fn sync(&self) -> Result<()> {
+        rustix::fs::fsync(&self.fd)
+            .map_err(|errno| system_error("sync the directory", errno))
+            .map_err(|error| error.file(self.path.to_string_lossy()))
+    }
+
+    fn prefers_mapping(&self) -> bool {
+        self.kind != FileSystem::Unknown
+    }
+
+    fn remove(&self) -> Result<()> {
+        let fail =
+            |errno| system_error("remove the directory", errno).file(self.path.to_string_lossy());
+        let ours = rustix::fs::fstat(&self.fd).map_err(fail)?;
+        let named = rustix::fs::stat(&self.path).map_err(fail)?;
+        if (ours.st_dev, ours.st_ino) != (named.st_dev, named.st_ino) {
+            return Err(Error::new(
+                ErrorKind::Io,
+                "the path now names another directory; nothing was removed",
+            )
+            .file(self.path.to_string_lossy()));
+        }
+        rustix::fs::unlinkat(CWD, &self.path, AtFlags::REMOVEDIR).map_err(fail)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl RealDir {
+    fn region(&self, fd: OwnedFd, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
+        let mapped = self.kind == FileSystem::InPlace;
+        Ok(Arc::new(log::RealLogRegion::new(fd, name, len, mapped)?))
+    }
+}
+
+#[cold]
+fn not_a_directory(path: &Path) -> Error {
+    Error::invalid("the path is not a directory").file(path.to_string_lossy())
+}
+
+/// Makes the entry of an open directory in its parent durable. A parent that may be searched but
+/// not read cannot be synced by anybody but its owner, and is let be.
+fn sync_parent(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match rustix::fs::openat(dir, "..", flags, Mode::empty()) {
+        Ok(parent) => match rustix::fs::fsync(&parent) {
+            // A file system without directory syncs (some network ones, read-only ones) says so.
+            Ok(()) | Err(Errno::INVAL | Errno::ROFS | Errno::OPNOTSUPP) => Ok(()),
+            Err(errno) => Err(errno),
+        },
+        Err(Errno::ACCESS | Errno::PERM) => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn file_system(fd: BorrowedFd<'_>) -> FileSystem {
+    const EXT: i64 = 0xEF53;
+    const XFS: i64 = 0x5846_5342;
+    const TMPFS: i64 = 0x0102_1994;
+    const BTRFS: i64 = 0x9123_683E;
+    const F2FS: i64 = 0xF2F5_2010;
+    const OVERLAY: i64 = 0x794C_7630;
+    const ZFS: i64 = 0x2FC1_2FC1;
+    let magic = match rustix::fs::fstatfs(fd) {
+        // Some platforms hold the number in 32 bits, with its sign.
+        Ok(stat) => i64::from(stat.f_type) & 0xFFFF_FFFF,
+        Err(_) => return FileSystem::Unknown,
+    };
+    match magic {
+        EXT | XFS => FileSystem::InPlace,
+        TMPFS | BTRFS | F2FS | OVERLAY | ZFS => FileSystem::Local,
+        _ => FileSystem::Unknown,
+    }
+}
+
+/// Elsewhere nothing is known for certain: no mappings.
+#[cfg(not(target_os = "linux"))]
+fn file_system(_fd: BorrowedFd<'_>) -> FileSystem {
+    FileSystem::Unknown
+}

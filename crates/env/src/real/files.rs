@@ -1,0 +1,224 @@
+//! Append-only files and immutable files, over descriptors.
+//!
+//! Every append reaches the operating system before it returns: the death of the process loses
+//! nothing that was appended, and callers batch as they see fit. Interrupted calls are repeated,
+//! short ones continued.
+
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use cairndb_base::{Error, ErrorKind, Result};
+use rustix::io::Errno;
+
+use super::descriptor::system_error;
+use crate::file::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile};
+
+/// A descriptor and the name errors give it, shared by a writer and its syncers.
+#[derive(Debug)]
+pub(super) struct NamedFile {
+    pub(super) fd: OwnedFd,
+    pub(super) name: String,
+}
+
+impl FileSync for NamedFile {
+    fn sync(&self) -> Result<()> {
+        sync_data(&self.fd).map_err(|errno| system_error("sync the file", errno).file(&*self.name))
+    }
+}
+
+/// A file being written from front to back.
+#[derive(Debug)]
+pub(super) struct RealWritableFile {
+    file: Arc<NamedFile>,
+    size: u64,
+    failed: bool,
+}
+
+impl RealWritableFile {
+    pub(super) fn new(fd: OwnedFd, name: &str) -> RealWritableFile {
+        let name = name.to_owned();
+        RealWritableFile {
+            file: Arc::new(NamedFile { fd, name }),
+            size: 0,
+            failed: false,
+        }
+    }
+}
+
+impl WritableFile for RealWritableFile {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.failed {
+            return Err(Error::new(
+                ErrorKind::Io,
+                "an earlier append failed; the file's end is unknown",
+            )
+            .file(&*self.file.name));
+        }
+        if let Err(errno) = write_all_at(&self.file.fd, bytes, self.size) {
+            self.failed = true;
+            return Err(system_error("append to the file", errno)
+                .file(&*self.file.name)
+                .offset(self.size));
+        }
+        self.size += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.file.sync()
+    }
+
+    fn syncer(&self) -> Arc<dyn FileSync> {
+        self.file.clone()
+    }
+}
+
+/// Makes a file's bytes durable, and of its attributes only what reading them needs.
+#[cfg(not(target_vendor = "apple"))]
+pub(super) fn sync_data(fd: impl AsFd) -> std::result::Result<(), Errno> {
+    rustix::fs::fdatasync(fd)
+}
+
+/// There `fsync` stops at the drive's cache; only this request goes through it.
+#[cfg(target_vendor = "apple")]
+pub(super) fn sync_data(fd: impl AsFd) -> std::result::Result<(), Errno> {
+    match rustix::fs::fcntl_fullfsync(&fd) {
+        // File systems that do not know the request.
+        Err(Errno::NOTSUP | Errno::INVAL | Errno::NOTTY) => rustix::fs::fsync(fd),
+        result => result,
+    }
+}
+
+/// Writes all of `bytes` at `offset`.
+pub(super) fn write_all_at(
+    fd: impl AsFd,
+    mut bytes: &[u8],
+    mut offset: u64,
+) -> std::result::Result<(), Errno> {
+    while !bytes.is_empty() {
+        match rustix::io::pwrite(&fd, bytes, offset) {
+            // A regular file takes at least a byte or says why not; never loop on a silent zero.
+            Ok(0) => return Err(Errno::IO),
+            Ok(written) => {
+                bytes = &bytes[written..];
+                offset += written as u64;
+            }
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+/// A file that is no longer written.
+#[derive(Debug)]
+pub(super) struct RealReadFile {
+    file: NamedFile,
+    size: u64,
+}
+
+impl RealReadFile {
+    pub(super) fn new(fd: OwnedFd, name: &str, size: u64) -> RealReadFile {
+        let name = name.to_owned();
+        RealReadFile {
+            file: NamedFile { fd, name },
+            size,
+        }
+    }
+}
+
+impl ReadFile for RealReadFile {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        let mut done = 0;
+        while done < out.len() {
+            match rustix::io::pread(&self.file.fd, &mut out[done..], offset + done as u64) {
+                Ok(0) => {
+                    return Err(Error::corruption("the file ends before the bytes wanted")
+                        .file(&*self.file.name)
+                        .offset(offset)
+                        .expected(format_args!("{} bytes", out.len()))
+                        .found(format_args!("{done} bytes")));
+                }
+                Ok(read) => done += read,
+                Err(Errno::INTR) => {}
+                Err(errno) => {
+                    return Err(system_error("read the file", errno)
+                        .file(&*self.file.name)
+                        .offset(offset));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn map(&self, access: Access) -> Result<Option<Mapping>> {
+        if self.size == 0 {
+            return Ok(Some(Mapping::new(Arc::new(NoBytes))));
+        }
+        let fail = |cause| Error::io("map the file", cause).file(&*self.file.name);
+        let len = usize::try_from(self.size)
+            .map_err(|_| Error::new(ErrorKind::NotSupported, "the file is larger than memory"))?;
+        let mut options = memmap2::MmapOptions::new();
+        options.len(len);
+        // SAFETY: files are written once, under the directory's lock, and only mapped when closed;
+        // nothing in this program changes or shortens one afterwards. What another program does to
+        // them is outside what any reader of a shared mapping can exclude, and documented so.
+        #[expect(unsafe_code, reason = "tables are read in place")]
+        let map = unsafe { options.map(&self.file.fd) }.map_err(fail)?;
+        let advice = match access {
+            Access::Random => memmap2::Advice::Random,
+            Access::Sequential => memmap2::Advice::Sequential,
+        };
+        // Advice: a kernel without it reads more than it should, or less.
+        let _ = map.advise(advice);
+        Ok(Some(Mapping::new(Arc::new(MappedFile(map)))))
+    }
+
+    fn advise(&self, offset: u64, len: u64, wanted: bool) {
+        if let Some(len) = NonZeroU64::new(len) {
+            advise(&self.file.fd, offset, len, wanted);
+        }
+    }
+}
+
+#[cfg(not(target_vendor = "apple"))]
+fn advise(fd: &OwnedFd, offset: u64, len: NonZeroU64, wanted: bool) {
+    let advice = if wanted {
+        rustix::fs::Advice::WillNeed
+    } else {
+        rustix::fs::Advice::DontNeed
+    };
+    // Advice only: a refusal changes nothing but speed.
+    let _ = rustix::fs::fadvise(fd, offset, Some(len), advice);
+}
+
+#[cfg(target_vendor = "apple")]
+fn advise(_fd: &OwnedFd, _offset: u64, _len: NonZeroU64, _wanted: bool) {}
+
+#[derive(Debug)]
+struct MappedFile(memmap2::Mmap);
+
+impl MappedBytes for MappedFile {
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// An empty file, which no system maps.
+#[derive(Debug)]
+struct NoBytes;
+
+impl MappedBytes for NoBytes {
+    fn bytes(&self) -> &[u8] {
+        &[]
+    }
+}

@@ -1,0 +1,127 @@
+//! Clock, randomness and memory size, from the operating system.
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Monotonic nanoseconds.
+pub(crate) fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(now.tv_nsec).unwrap_or(0);
+    seconds * 1_000_000_000 + nanos
+}
+
+/// A random number from the kernel. Before its pool is ready (early boot) or where the call is
+/// filtered, the standard library's per-process keys serve: a salt has to differ, not to hide.
+pub(crate) fn random_u64() -> u64 {
+    kernel_random().unwrap_or_else(|| RandomState::new().hash_one(now_ns()))
+}
+
+#[cfg(target_os = "linux")]
+fn kernel_random() -> Option<u64> {
+    let mut bytes = [0u8; 8];
+    let flags = rustix::rand::GetRandomFlags::NONBLOCK;
+    match rustix::rand::getrandom(&mut bytes[..], flags) {
+        Ok(8) => Some(u64::from_le_bytes(bytes)),
+        _ => None,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn kernel_random() -> Option<u64> {
+    None
+}
+
+/// Physical memory, or the control group's limit where that is less.
+pub(crate) fn memory_bytes() -> u64 {
+    let limit = std::fs::read_to_string("/proc/self/cgroup")
+        .ok()
+        .and_then(|text| cgroup_limit(&text, Path::new("/sys/fs/cgroup")));
+    limit.map_or(physical_bytes(), |limit| limit.min(physical_bytes()))
+}
+
+#[cfg(target_os = "linux")]
+fn physical_bytes() -> u64 {
+    let info = rustix::system::sysinfo();
+    u64::from(info.totalram) * u64::from(info.mem_unit)
+}
+
+/// Without `sysinfo`: an amount that any machine of today has.
+#[cfg(not(target_os = "linux"))]
+fn physical_bytes() -> u64 {
+    4 << 30
+}
+
+/// The least memory limit on the way from this process's control group to the root, for version 2
+/// (`memory.max`) and version 1 (`memory.limit_in_bytes`); `None` when there is none.
+fn cgroup_limit(own_groups: &str, mount: &Path) -> Option<u64> {
+    let mut least = None;
+    for line in own_groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(group)) = (fields.next(), fields.next()) else {
+            continue;
+        };
+        let (base, file) = if controllers.is_empty() {
+            (mount.to_path_buf(), "memory.max")
+        } else if controllers.split(',').any(|name| name == "memory") {
+            (mount.join("memory"), "memory.limit_in_bytes")
+        } else {
+            continue;
+        };
+        // Inside a container the group's path may not exist below the mount, its tail may: every
+        // ancestor is asked, the base itself last.
+        let mut group = Path::new(group.trim_start_matches('/'));
+        loop {
+            let limit = std::fs::read_to_string(base.join(group).join(file))
+                .ok()
+                .and_then(|text| text.trim().parse::<u64>().ok());
+            least = match (least, limit) {
+                (Some(a), Some(b)) => Some(u64::min(a, b)),
+                (a, b) => a.or(b),
+            };
+            match group.parent() {
+                Some(parent) => group = parent,
+                None => break,
+            }
+        }
+    }
+    least
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clock_advances_and_randomness_varies() {
+        let (a, b) = (now_ns(), now_ns());
+        assert!(a > 0 && b >= a);
+        assert_ne!(random_u64(), random_u64());
+        assert!(memory_bytes() > 1 << 24);
+    }
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "lays out a false control group tree"
+    )]
+    fn cgroup_limit_takes_the_least_ancestor() {
+        let root = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        assert_eq!(cgroup_limit("0::/a/b\n", root.path()), None);
+        put("a/b/memory.max", "max\n");
+        put("a/memory.max", "1000\n");
+        put("memory.max", "5000\n");
+        assert_eq!(cgroup_limit("0::/a/b\n", root.path()), Some(1000));
+        assert_eq!(cgroup_limit("0::/elsewhere\n", root.path()), Some(5000));
+        put("memory/x/memory.limit_in_bytes", "77\n");
+        let old = "3:cpu:/x\n7:memory,hugetlb:/x\nnonsense\n";
+        assert_eq!(cgroup_limit(old, root.path()), Some(77));
+    }
+}

@@ -1,0 +1,45 @@
+//! Background threads as every threaded environment starts them.
+
+use std::thread::Builder;
+
+use cairndb_base::{Error, Result};
+
+use crate::environment::Join;
+
+/// Stack of a background thread. Address space only: what is never touched is never resident, and
+/// compaction recurses nowhere, so twice the 256 KiB it is designed for is room enough.
+const STACK_BYTES: usize = 512 << 10;
+/// Added to the process's own `nice` value.
+#[cfg(target_os = "linux")]
+const NICE_STEP: i32 = 10;
+
+/// Starts `body` on a low-priority thread.
+///
+/// # Errors
+/// `Io` when the system has no thread to give.
+pub(crate) fn spawn(name: &str, body: Box<dyn FnOnce() + Send>) -> Result<Join> {
+    let handle = Builder::new()
+        .name(name.to_owned())
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            lower_priority();
+            body();
+        })
+        .map_err(|cause| Error::io("start a background thread", cause))?;
+    Ok(Box::new(move || {
+        // A panic has been reported by the body or the panic hook; a joiner can add nothing.
+        let _ = handle.join();
+    }))
+}
+
+/// Linux keeps `nice` per thread, so this touches no other. Failing changes speed only.
+#[cfg(target_os = "linux")]
+fn lower_priority() {
+    let thread = rustix::thread::gettid();
+    if let Ok(nice) = rustix::process::getpriority_process(Some(thread)) {
+        let _ = rustix::process::setpriority_process(Some(thread), (nice + NICE_STEP).min(19));
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lower_priority() {}

@@ -1,0 +1,207 @@
+//! Reading payloads: untrusted bytes in, borrowed entries out, no allocation.
+
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use cairndb_base::coding::{get_bytes, get_varint};
+use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use cairndb_base::{Error, ErrorKind, Kind, Result};
+
+use crate::value_file::POINTER_BYTES;
+
+/// Bytes of the smallest entry: a kind and the length of an empty key.
+const ENTRY_BYTES_MIN: u64 = 2;
+
+/// One entry of a batch, borrowed from the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// What it does.
+    pub kind: Kind,
+    /// To which key.
+    pub key: &'a [u8],
+    /// The value, operand or encoded pointer; empty for a deletion.
+    pub value: &'a [u8],
+}
+
+/// What [`validate`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validated {
+    /// Number of entries, and so of sequence numbers.
+    pub count: u64,
+    /// The first kind this version does not know, if any: replaying would be `FormatTooNew`.
+    pub unknown_kind: Option<u8>,
+}
+
+/// The number of entries a payload claims to hold.
+///
+/// # Errors
+/// `Corruption` when it could not hold that many.
+pub fn count(payload: &[u8]) -> Result<u64> {
+    split(payload).map(|(count, _)| count)
+}
+
+/// Reads a whole payload once: every entry lies within it, nothing follows the last one.
+///
+/// After `Ok` with no unknown kind, [`iter`] over the same payload meets no error. About 2 ns an
+/// entry; nothing is allocated.
+///
+/// # Errors
+/// `Corruption` saying at which byte of the payload; the caller adds file and offset.
+pub fn validate(payload: &[u8]) -> Result<Validated> {
+    let (count, entries) = split(payload)?;
+    let mut iter = BatchIter::over(entries, count);
+    let mut unknown_kind = None;
+    for _ in 0..count {
+        let raw = iter.step()?;
+        if Kind::from_u8(raw.kind).is_none() {
+            unknown_kind = unknown_kind.or(Some(raw.kind));
+        }
+    }
+    iter.finish()?;
+    Ok(Validated {
+        count,
+        unknown_kind,
+    })
+}
+
+/// The entries of a payload.
+///
+/// # Errors
+/// `Corruption` when the count is not there or more than the bytes can hold. Each entry is checked
+/// as it is reached: use [`validate`] first where half a batch must not be applied.
+pub fn iter(payload: &[u8]) -> Result<BatchIter<'_>> {
+    let (count, entries) = split(payload)?;
+    Ok(BatchIter::over(entries, count))
+}
+
+fn split(payload: &[u8]) -> Result<(u64, &[u8])> {
+    let mut at = 0;
+    let count = get_varint(payload, &mut at);
+    let entries = payload.get(at..).unwrap_or_default();
+    match count {
+        Some(count) if count <= entries.len() as u64 / ENTRY_BYTES_MIN => Ok((count, entries)),
+        _ => Err(
+            Error::corruption("batch does not hold the entries it counts")
+                .expected(format_args!(
+                    "at most {} entries",
+                    entries.len() as u64 / ENTRY_BYTES_MIN
+                ))
+                .found(count.map_or_else(|| "no count".to_owned(), |count| count.to_string())),
+        ),
+    }
+}
+
+/// An iterator over the entries of one payload.
+///
+/// Yields an error once and then ends: `Corruption` for malformed bytes or bytes behind the last
+/// entry, `FormatTooNew` for a kind this version does not know.
+#[derive(Clone, Debug)]
+pub struct BatchIter<'a> {
+    entries: &'a [u8],
+    at: usize,
+    left: u64,
+    done: bool,
+}
+
+/// An entry whose kind may be unknown.
+struct Raw<'a> {
+    kind: u8,
+    key: &'a [u8],
+    value: &'a [u8],
+}
+
+impl<'a> BatchIter<'a> {
+    /// Over `count` encoded entries.
+    pub(crate) fn over(entries: &'a [u8], count: u64) -> BatchIter<'a> {
+        BatchIter {
+            entries,
+            at: 0,
+            left: count,
+            done: false,
+        }
+    }
+
+    /// Entries not yet yielded, as the count says.
+    pub fn remaining(&self) -> u64 {
+        self.left
+    }
+
+    #[inline]
+    fn step(&mut self) -> Result<Raw<'a>> {
+        let start = self.at;
+        let read = || -> Option<(Raw<'a>, usize)> {
+            let kind = *self.entries.get(start)?;
+            let mut at = start.checked_add(1)?;
+            let key = get_bytes(self.entries, &mut at)?;
+            let value: &[u8] = match kind {
+                0 => &[],
+                _ => get_bytes(self.entries, &mut at)?,
+            };
+            let fits = key.len() <= KEY_BYTES_MAX && value.len() <= VALUE_BYTES_MAX;
+            let whole = kind != Kind::Pointer as u8 || value.len() == POINTER_BYTES;
+            (fits && whole).then_some((Raw { kind, key, value }, at))
+        };
+        let (raw, end) = read().ok_or_else(|| self.malformed())?;
+        self.at = end;
+        self.left = self.left.saturating_sub(1);
+        Ok(raw)
+    }
+
+    fn finish(&self) -> Result<()> {
+        if self.at == self.entries.len() {
+            return Ok(());
+        }
+        Err(Error::corruption("batch goes on behind its last entry")
+            .expected(format_args!("{} bytes of entries", self.at))
+            .found(self.entries.len()))
+    }
+
+    #[cold]
+    fn malformed(&self) -> Error {
+        Error::corruption("batch entry is malformed")
+            .expected("kind, key and value within the payload and the limits")
+            .found(format_args!(
+                "something else at byte {} of {} with {} entries to come",
+                self.at,
+                self.entries.len(),
+                self.left
+            ))
+    }
+
+    #[inline]
+    fn entry(&mut self) -> Result<Entry<'a>> {
+        let Raw { kind, key, value } = self.step()?;
+        match Kind::from_u8(kind) {
+            Some(kind) => Ok(Entry { kind, key, value }),
+            None => Err(too_new(kind)),
+        }
+    }
+}
+
+#[cold]
+fn too_new(kind: u8) -> Error {
+    Error::new(
+        ErrorKind::FormatTooNew,
+        "batch holds a kind of entry that a newer version wrote; open it with that version",
+    )
+    .expected("kind 0 to 3")
+    .found(kind)
+}
+
+impl<'a> Iterator for BatchIter<'a> {
+    type Item = Result<Entry<'a>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Result<Entry<'a>>> {
+        if self.done {
+            return None;
+        }
+        let result = if self.left == 0 {
+            self.done = true;
+            return self.finish().err().map(Err);
+        } else {
+            self.entry()
+        };
+        self.done = result.is_err();
+        Some(result)
+    }
+}

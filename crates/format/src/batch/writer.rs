@@ -1,0 +1,191 @@
+//! Collecting entries.
+
+use cairndb_base::coding::{put_bytes, varint_len};
+use cairndb_base::limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use cairndb_base::{Error, Kind, Result};
+
+use crate::batch::frame::Short;
+use crate::batch::read::BatchIter;
+use crate::value_file::Pointer;
+
+/// The entries of one batch, encoded as they are added.
+///
+/// Adding cannot fail: an entry beyond a limit is left out and remembered, and
+/// [`BatchWriter::check`] reports it before anything is written. Memory is that of the encoded
+/// entries. Its two parts, [`BatchWriter::count_prefix`] and [`BatchWriter::entries`], form a
+/// payload one behind the other; several batches are joined under one count.
+#[derive(Clone, Debug, Default)]
+pub struct BatchWriter {
+    entries: Vec<u8>,
+    count: u64,
+    excess: Option<Excess>,
+}
+
+/// The first entry that did not fit.
+#[derive(Clone, Copy, Debug)]
+struct Excess {
+    what: &'static str,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl BatchWriter {
+    /// An empty batch.
+    pub fn new() -> BatchWriter {
+        BatchWriter::default()
+    }
+
+    /// An empty batch with room for `bytes` of encoded entries.
+    pub fn with_capacity(bytes: usize) -> BatchWriter {
+        BatchWriter {
+            entries: Vec::with_capacity(bytes),
+            ..BatchWriter::default()
+        }
+    }
+
+    /// Sets `key` to `value`.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) {
+        self.add(Kind::Put, key, value);
+    }
+
+    /// Deletes `key`.
+    pub fn delete(&mut self, key: &[u8]) {
+        self.add(Kind::Delete, key, &[]);
+    }
+
+    /// Adds a merge operand to `key`.
+    pub fn merge(&mut self, key: &[u8], operand: &[u8]) {
+        self.add(Kind::Merge, key, operand);
+    }
+
+    /// Sets `key` to a value that lies in a value file.
+    pub fn pointer(&mut self, key: &[u8], pointer: &Pointer) {
+        self.add(Kind::Pointer, key, &pointer.encode());
+    }
+
+    /// Adds an entry of any kind; a deletion's `value` is ignored.
+    pub fn add(&mut self, kind: Kind, key: &[u8], value: &[u8]) {
+        let value = if kind == Kind::Delete { &[] } else { value };
+        if let Some(excess) = self.excess_of(key.len(), value.len()) {
+            self.excess.get_or_insert(excess);
+            return;
+        }
+        self.entries.push(kind as u8);
+        put_bytes(&mut self.entries, key);
+        if kind != Kind::Delete {
+            put_bytes(&mut self.entries, value);
+        }
+        self.count += 1;
+    }
+
+    fn excess_of(&self, key_len: usize, value_len: usize) -> Option<Excess> {
+        // Kind and two lengths take at most 1 + 4 + 5 bytes.
+        let bytes = self
+            .entries
+            .len()
+            .saturating_add(key_len)
+            .saturating_add(value_len);
+        [
+            ("key", key_len, KEY_BYTES_MAX),
+            ("value", value_len, VALUE_BYTES_MAX),
+            ("batch", bytes.saturating_add(10), BATCH_BYTES_MAX),
+        ]
+        .into_iter()
+        .find(|&(_, bytes, bytes_max)| bytes > bytes_max)
+        .map(|(what, bytes, bytes_max)| Excess {
+            what,
+            bytes,
+            bytes_max,
+        })
+    }
+
+    /// Appends the entries of `other` behind these.
+    pub fn append(&mut self, other: &BatchWriter) {
+        let bytes = self.entries.len().saturating_add(other.entries.len());
+        if bytes > BATCH_BYTES_MAX {
+            let bytes_max = BATCH_BYTES_MAX;
+            self.excess.get_or_insert(Excess {
+                what: "batch",
+                bytes,
+                bytes_max,
+            });
+            return;
+        }
+        self.entries.extend_from_slice(&other.entries);
+        self.count += other.count;
+        self.excess = self.excess.or(other.excess);
+    }
+
+    /// Whether every entry that was added is within the limits.
+    ///
+    /// # Errors
+    /// `InvalidArgument` with the limit that one of them exceeds.
+    pub fn check(&self) -> Result<()> {
+        match self.excess {
+            None => Ok(()),
+            Some(Excess {
+                what,
+                bytes,
+                bytes_max,
+            }) => Err(Error::invalid(format!("{what} is too large; split it"))
+                .expected(format_args!("at most {bytes_max} bytes"))
+                .found(bytes)),
+        }
+    }
+
+    /// Removes all entries and forgets a limit exceeded; keeps the memory.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.count = 0;
+        self.excess = None;
+    }
+
+    /// Number of entries.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The first part of the payload.
+    pub fn count_prefix(&self) -> Short {
+        Short::varint(self.count)
+    }
+
+    /// The first part of the payload of several batches together, when they hold `count` entries.
+    pub fn joined_prefix(count: u64) -> Short {
+        Short::varint(count)
+    }
+
+    /// The second part of the payload.
+    pub fn entries(&self) -> &[u8] {
+        &self.entries
+    }
+
+    /// Length of the whole payload.
+    pub fn payload_len(&self) -> u64 {
+        (varint_len(self.count) + self.entries.len()) as u64
+    }
+
+    /// The payload in one piece.
+    pub fn to_payload(&self) -> Vec<u8> {
+        [self.count_prefix().as_slice(), &self.entries].concat()
+    }
+
+    /// The entries in the order they were added.
+    pub fn iter(&self) -> BatchIter<'_> {
+        BatchIter::over(&self.entries, self.count)
+    }
+}
+
+impl<'a> IntoIterator for &'a BatchWriter {
+    type Item = <BatchIter<'a> as Iterator>::Item;
+    type IntoIter = BatchIter<'a>;
+
+    fn into_iter(self) -> BatchIter<'a> {
+        self.iter()
+    }
+}

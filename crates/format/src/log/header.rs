@@ -1,0 +1,112 @@
+//! The first sector of a segment.
+
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use cairndb_base::coding::{get_u32, get_u64};
+use cairndb_base::{Error, ErrorKind, Result, SeqNo};
+
+use crate::checksum::{crc32c_append, seed};
+use crate::log::record::Binding;
+
+/// Bytes of a segment's header: one sector, so that it is old or new as a whole.
+pub const HEADER_BYTES: usize = 512;
+
+const MAGIC: &[u8; 8] = b"CAIRNLOG";
+const VERSION: u32 = 1;
+const CRC_AT: usize = 12;
+
+/// What the first sector of a segment says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentHeader {
+    /// Segments are numbered from 1 in the order of the log.
+    pub segment: u64,
+    /// Drawn at random for each segment: makes stale records unreadable.
+    pub salt: u64,
+    /// The segment before this one, or 0 when there is none.
+    pub previous_segment: u64,
+    /// Where the records of the previous segment end.
+    pub previous_end: u64,
+    /// Every sequence number in this segment is at least this one.
+    pub start_seq: SeqNo,
+}
+
+impl SegmentHeader {
+    /// The whole sector, ready to be written at offset 0.
+    pub fn encode(&self) -> [u8; HEADER_BYTES] {
+        self.encode_version(VERSION)
+    }
+
+    pub(crate) fn encode_version(&self, version: u32) -> [u8; HEADER_BYTES] {
+        let mut out = [0; HEADER_BYTES];
+        let fields = [
+            self.segment,
+            self.salt,
+            self.previous_segment,
+            self.previous_end,
+            self.start_seq,
+        ];
+        let bytes = MAGIC
+            .iter()
+            .copied()
+            .chain(version.to_le_bytes())
+            .chain([0; 4])
+            .chain(fields.into_iter().flat_map(u64::to_le_bytes));
+        for (slot, byte) in out.iter_mut().zip(bytes) {
+            *slot = byte;
+        }
+        let crc = checksum(&out).to_le_bytes();
+        for (slot, byte) in out.iter_mut().skip(CRC_AT).zip(crc) {
+            *slot = byte;
+        }
+        out
+    }
+
+    /// Reads the sector at the start of `segment`.
+    ///
+    /// # Errors
+    /// `Corruption` when it is none, `FormatTooNew` when a newer version wrote it. The caller adds
+    /// the file. Whether number and salt are the expected ones is for the caller to compare.
+    pub fn decode(segment: &[u8]) -> Result<SegmentHeader> {
+        let damaged = |what: &'static str| Error::corruption(what).offset(0);
+        let sector = segment
+            .get(..HEADER_BYTES)
+            .ok_or_else(|| damaged("log segment is shorter than its header"))?;
+        if !sector.starts_with(MAGIC) {
+            return Err(damaged("file is not a log segment"));
+        }
+        let found = get_u32(sector, CRC_AT).unwrap_or_default();
+        if found != checksum(sector) {
+            return Err(damaged("log segment header checksum does not match")
+                .expected(checksum(sector))
+                .found(found));
+        }
+        let version = get_u32(sector, MAGIC.len()).unwrap_or_default();
+        if version != VERSION {
+            return Err(
+                Error::new(ErrorKind::FormatTooNew, "log segment has a newer format")
+                    .expected(VERSION)
+                    .found(version),
+            );
+        }
+        let field = |at| get_u64(sector, at).unwrap_or_default();
+        Ok(SegmentHeader {
+            segment: field(16),
+            salt: field(24),
+            previous_segment: field(32),
+            previous_end: field(40),
+            start_seq: field(48),
+        })
+    }
+
+    /// What the checksums of this segment's records start from. Computed once for a segment.
+    pub fn binding(&self) -> Binding {
+        Binding::new(seed(self.segment, self.salt))
+    }
+}
+
+/// Over the whole sector with the checksum's own four bytes left out.
+fn checksum(sector: &[u8]) -> u32 {
+    let before = sector.get(..CRC_AT).unwrap_or_default();
+    let behind = sector.get(CRC_AT.saturating_add(4)..).unwrap_or_default();
+    crc32c_append(crc32c_append(0, before), behind)
+}

@@ -1,0 +1,220 @@
+//! Stepping through a segment.
+
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use std::fmt;
+use std::ops::Range;
+
+use cairndb_base::coding::{get_u32, get_u64};
+use cairndb_base::{Result, SEQ_MAX, SeqNo};
+
+use crate::batch;
+use crate::checksum::RangeChecksum;
+use crate::log::header::{HEADER_BYTES, SegmentHeader};
+use crate::log::record::{Binding, RECORD_HEADER_BYTES, record_bytes};
+
+/// One record, borrowed from the segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// Where it begins.
+    pub offset: u64,
+    /// Where the next one begins, or the log ends.
+    pub end: u64,
+    /// The sequence number of its first entry.
+    pub seq: SeqNo,
+    /// The sequence numbers just before `seq` that were never logged.
+    pub gap: u32,
+    /// The bytes of this segment known to be durable when it was written.
+    pub synced: u64,
+    /// The batch.
+    pub payload: &'a [u8],
+}
+
+impl Record<'_> {
+    /// The number of entries, and so of sequence numbers it takes.
+    ///
+    /// # Errors
+    /// `Corruption` when the payload cannot hold what it counts: a checksum that matches proves
+    /// such a record was written so.
+    pub fn count(&self) -> Result<u64> {
+        batch::count(self.payload).map_err(|error| error.offset(self.offset))
+    }
+}
+
+/// Why bytes are no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Bad {
+    /// The length is zero, as in bytes never written.
+    Empty,
+    /// The length reaches past the end of the segment.
+    PastEnd,
+    /// The checksum does not match: torn, damaged, or of another segment or place.
+    Checksum,
+    /// Checksum right, fields that no writer sets: a sequence number out of range, or a synced
+    /// position behind the record itself.
+    Fields,
+}
+
+impl fmt::Display for Bad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Bad::Empty => "a record of length zero",
+            Bad::PastEnd => "a record reaching past the end of the segment",
+            Bad::Checksum => "a record whose checksum does not match",
+            Bad::Fields => "a record with contradicting fields",
+        })
+    }
+}
+
+/// What [`SegmentReader::advance`] met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// A record.
+    Record(Record<'a>),
+    /// Too little is left for another record: the segment was filled.
+    End {
+        /// Where the last record ended.
+        offset: u64,
+    },
+    /// The bytes here are no record, so the segment's records end here.
+    Bad {
+        /// Where the last record ended.
+        offset: u64,
+        /// What is wrong with the bytes.
+        why: Bad,
+    },
+}
+
+/// Reads a segment's records in order.
+#[derive(Clone, Debug)]
+pub struct SegmentReader<'a> {
+    bytes: &'a [u8],
+    rules: Rules,
+    at: usize,
+}
+
+impl<'a> SegmentReader<'a> {
+    /// Over the bytes of a whole segment, its header sector included.
+    pub fn new(bytes: &'a [u8], header: &SegmentHeader) -> SegmentReader<'a> {
+        SegmentReader {
+            bytes,
+            rules: Rules::new(header),
+            at: HEADER_BYTES,
+        }
+    }
+
+    /// The next record, or why there is none. After [`Step::End`] or [`Step::Bad`] the same again.
+    pub fn advance(&mut self) -> Step<'a> {
+        let offset = self.at as u64;
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        if rest.len() < RECORD_HEADER_BYTES {
+            return Step::End { offset };
+        }
+        let checked = self.rules.parse(self.bytes, self.at).and_then(|found| {
+            let payload = self.bytes.get(found.payload.clone()).ok_or(Bad::PastEnd)?;
+            let crc = crate::checksum::crc32c_append(found.crc_before, payload);
+            self.rules.accept(&found, crc)?;
+            Ok((found, payload))
+        });
+        match checked {
+            Ok((found, payload)) => {
+                let record = found.record(payload);
+                self.at = usize::try_from(record.end).unwrap_or(usize::MAX);
+                Step::Record(record)
+            }
+            Err(why) => Step::Bad { offset, why },
+        }
+    }
+}
+
+/// What makes bytes a record of one segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    binding: Binding,
+    start_seq: SeqNo,
+}
+
+/// A header whose payload lies within the segment, its checksum not yet compared.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) offset: u32,
+    pub(crate) payload: Range<usize>,
+    pub(crate) crc_before: u32,
+    crc: u32,
+    seq: SeqNo,
+    pub(crate) synced: u32,
+    gap: u32,
+}
+
+impl Candidate {
+    fn record<'a>(&self, payload: &'a [u8]) -> Record<'a> {
+        let offset = u64::from(self.offset);
+        Record {
+            offset,
+            end: offset.saturating_add(record_bytes(payload.len() as u64)),
+            seq: self.seq,
+            gap: self.gap,
+            synced: u64::from(self.synced),
+            payload,
+        }
+    }
+}
+
+impl Rules {
+    pub(crate) fn new(header: &SegmentHeader) -> Rules {
+        Rules {
+            binding: header.binding(),
+            start_seq: header.start_seq,
+        }
+    }
+
+    /// Reads the header at `at`; its payload then lies within `bytes`.
+    pub(crate) fn parse(&self, bytes: &[u8], at: usize) -> std::result::Result<Candidate, Bad> {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let header = rest
+            .first_chunk::<RECORD_HEADER_BYTES>()
+            .ok_or(Bad::PastEnd)?;
+        let len = get_u32(header, 4).unwrap_or_default();
+        if len == 0 {
+            return Err(Bad::Empty);
+        }
+        let start = at.saturating_add(RECORD_HEADER_BYTES);
+        let end = usize::try_from(len)
+            .ok()
+            .and_then(|len| start.checked_add(len))
+            .filter(|end| *end <= bytes.len())
+            .ok_or(Bad::PastEnd)?;
+        let offset = u32::try_from(at).map_err(|_| Bad::PastEnd)?;
+        Ok(Candidate {
+            offset,
+            payload: start..end,
+            crc_before: self.binding.header_checksum(offset, header),
+            crc: get_u32(header, 0).unwrap_or_default(),
+            seq: get_u64(header, 8).unwrap_or_default(),
+            synced: get_u32(header, 16).unwrap_or_default(),
+            gap: get_u32(header, 20).unwrap_or_default(),
+        })
+    }
+
+    /// Whether `crc`, computed over the whole record, and its fields make it one.
+    pub(crate) fn accept(&self, found: &Candidate, crc: u32) -> std::result::Result<(), Bad> {
+        if crc != found.crc {
+            return Err(Bad::Checksum);
+        }
+        let in_range = (self.start_seq..=SEQ_MAX).contains(&found.seq);
+        if in_range && found.synced <= found.offset {
+            return Ok(());
+        }
+        Err(Bad::Fields)
+    }
+
+    /// As [`Rules::accept`] for one of very many candidates.
+    pub(crate) fn accept_in(&self, found: &Candidate, sums: &mut RangeChecksum<'_>) -> bool {
+        let fields_fit = found.seq >= self.start_seq && found.synced <= found.offset;
+        fields_fit
+            && sums
+                .append(found.crc_before, found.payload.clone())
+                .is_some_and(|crc| self.accept(found, crc).is_ok())
+    }
+}

@@ -1,0 +1,29 @@
+//! The manifest: the sequence of version edits that says which files make up the database.
+//!
+//! The engine creates one with a base (everything that is true at that moment), points `CURRENT`
+//! at it, and appends an edit for every change of the file set; opening reads the one `CURRENT`
+//! names. Layout: `docs/format/manifest.md`, `docs/format/directory.md`.
+//!
+//! 1. The base is durable before `CURRENT` names the file, so damage within it is always an error.
+//! 2. Each record tells how much of the file was known durable when it was written. Bad bytes that
+//!    a later record knew to be durable are damage; any others are a torn tail, which is cut.
+//! 3. Encoding is deterministic: equal edits give equal bytes.
+
+mod codec;
+mod current;
+mod edit;
+mod fields;
+mod frame;
+mod header;
+mod reader;
+mod table_record;
+mod writer;
+
+pub use current::{install_current, read_current};
+pub use edit::{CleanClose, SegmentRecord, TableRecord, VersionEdit};
+pub use header::{HEADER_BYTES, ManifestHeader};
+pub use reader::{EDITS_MAX, Manifest, ManifestReader, TABLES_MAX, Tail, read_manifest};
+pub use writer::{ManifestSyncer, ManifestWriter};
+
+#[cfg(test)]
+mod tests;

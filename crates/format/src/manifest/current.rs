@@ -1,0 +1,64 @@
+//! `CURRENT`: which manifest is the valid one.
+
+use cairndb_base::{Error, FileNumber, Result};
+use cairndb_env::Dir;
+
+use crate::name::{self, CURRENT, FileKind};
+
+/// `MANIFEST-`, twenty digits, a newline.
+const BYTES_MAX: usize = name::MANIFEST_PREFIX.len() + 20 + 1;
+
+/// The manifest that `CURRENT` names, or `None` when there is no `CURRENT`.
+///
+/// # Errors
+/// `Corruption` when it holds anything but `MANIFEST-`, six to twenty digits and a newline; `Io`.
+pub fn read_current(dir: &dyn Dir) -> Result<Option<FileNumber>> {
+    if dir.size_of(CURRENT)?.is_none() {
+        return Ok(None);
+    }
+    let file = dir.open_read(CURRENT)?;
+    let mut bytes = vec![0; BYTES_MAX];
+    let len = usize::try_from(file.size())
+        .ok()
+        .filter(|len| *len <= BYTES_MAX);
+    bytes.truncate(len.ok_or_else(|| malformed(format_args!("{} bytes", file.size())))?);
+    file.read_at(0, &mut bytes)?;
+    parse(&bytes)
+        .map(Some)
+        .ok_or_else(|| malformed(format_args!("\"{}\"", bytes.escape_ascii())))
+}
+
+fn parse(bytes: &[u8]) -> Option<FileNumber> {
+    let name = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
+    match FileKind::parse(name)? {
+        FileKind::Manifest(number) => Some(number),
+        _ => None,
+    }
+}
+
+fn malformed(found: std::fmt::Arguments<'_>) -> Error {
+    Error::corruption("CURRENT does not name a manifest")
+        .file(CURRENT)
+        .offset(0)
+        .expected("MANIFEST-, six to twenty digits and a newline")
+        .found(found)
+}
+
+/// Makes `CURRENT` name manifest `number`, atomically and durably: temporary file, sync, rename,
+/// directory sync. The manifest must have been synced; its name becomes durable here too.
+///
+/// # Errors
+/// `Io` or `NoSpace`. Before the rename the old `CURRENT` stays valid; when the last step fails,
+/// either may be found after a crash, so that neither manifest may be removed.
+pub fn install_current(dir: &dyn Dir, number: FileNumber) -> Result<()> {
+    let temp = name::temp(number);
+    if dir.size_of(&temp)?.is_some() {
+        dir.unlink(&temp)?;
+    }
+    let mut file = dir.create(&temp)?;
+    file.append(format!("{}\n", name::manifest(number)).as_bytes())?;
+    file.sync()?;
+    drop(file);
+    dir.rename(&temp, CURRENT)?;
+    dir.sync()
+}

@@ -1,0 +1,93 @@
+//! What an edit can say.
+
+use cairndb_base::SeqNo;
+
+/// One change of the database's files, applied as a whole.
+///
+/// Lists keep the order they are given. An edit that says nothing has no bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VersionEdit {
+    /// The name of the key order; stands in every base.
+    pub comparator: Option<String>,
+    /// The name of the merge operator, once one was used.
+    pub merge_operator: Option<String>,
+    /// File numbers from here on were never used.
+    pub next_file: Option<u64>,
+    /// The last sequence number in the tables.
+    pub last_seq: Option<SeqNo>,
+    /// Tables that now belong to the database.
+    pub added_tables: Vec<TableRecord>,
+    /// Numbers of tables that no longer do.
+    pub removed_tables: Vec<u64>,
+    /// (file, run): tables that now belong to another run.
+    pub moved_tables: Vec<(u64, u64)>,
+    /// All runs, newest first; replaces the list before.
+    pub runs: Option<Vec<u64>>,
+    /// Log segments that may hold acknowledged writes from now on.
+    pub added_segments: Vec<SegmentRecord>,
+    /// Numbers of segments whose contents are in tables.
+    pub retired_segments: Vec<u64>,
+    /// Value files that now belong to the database.
+    pub added_values: Vec<u64>,
+    /// (file, bytes): value files that are complete, with their length.
+    pub value_sizes: Vec<(u64, u64)>,
+    /// (file, bytes): how many more bytes of a value file are dead.
+    pub value_dead: Vec<(u64, u64)>,
+    /// Value files that no longer belong to the database.
+    pub removed_values: Vec<u64>,
+    /// The database was closed with everything synced; valid while it is the last edit.
+    pub clean_close: Option<CleanClose>,
+}
+
+/// What the manifest knows of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableRecord {
+    /// Its file number.
+    pub file: u64,
+    /// The run it belongs to.
+    pub run: u64,
+    /// Its smallest key.
+    pub smallest: Vec<u8>,
+    /// Its largest key.
+    pub largest: Vec<u8>,
+    /// Its smallest sequence number.
+    pub seq_min: SeqNo,
+    /// Its largest sequence number.
+    pub seq_max: SeqNo,
+    /// Number of entries.
+    pub entries: u64,
+    /// Number of them that are deletions.
+    pub deletes: u64,
+    /// Length of the file.
+    pub bytes: u64,
+    /// Keys and values before compression.
+    pub raw_bytes: u64,
+    /// Checksum of the table's meta page.
+    pub checksum: u32,
+    /// (value file, bytes): what its pointers hold alive, ascending by file.
+    pub value_refs: Vec<(u64, u64)>,
+}
+
+/// A log segment and the file that holds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SegmentRecord {
+    /// Segment number.
+    pub segment: u64,
+    /// The file; recycled files hold several segments one after the other.
+    pub file: u64,
+    /// The salt its header must have.
+    pub salt: u64,
+    /// Length of the file.
+    pub bytes: u64,
+    /// Sequence numbers in it begin here.
+    pub start_seq: SeqNo,
+}
+
+/// What a clean close left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CleanClose {
+    /// The last sequence number of the database.
+    pub last_seq: SeqNo,
+    /// (segment, end): where the records of each live segment end.
+    pub log_ends: Vec<(u64, u64)>,
+}

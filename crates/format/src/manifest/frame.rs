@@ -1,0 +1,65 @@
+//! The frame around an edit: checksum, length, synced position.
+
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use cairndb_base::coding::{get_u32, get_u64};
+
+use crate::checksum::crc32c_append;
+
+/// Bytes before an edit: checksum u32, length u32, synced u64.
+pub(crate) const FRAME_BYTES: usize = 16;
+
+/// Longest edit.
+pub(crate) const EDIT_BYTES_MAX: u32 = 0x7fff_ffff;
+
+/// The head of a frame, its checksum not yet compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) crc: u32,
+    pub(crate) len: u32,
+    /// Bytes of the manifest known to be durable when this was written.
+    pub(crate) synced: u64,
+}
+
+impl Frame {
+    /// Reads a frame head; `None` for one that no writer makes at `offset` of a file of `size`.
+    pub(crate) fn decode(bytes: &[u8], offset: u64, size: u64) -> Option<Frame> {
+        let frame = Frame {
+            crc: get_u32(bytes, 0)?,
+            len: get_u32(bytes, 4)?,
+            synced: get_u64(bytes, 8)?,
+        };
+        let end = frame.end(offset)?;
+        let fits = frame.len > 0 && frame.len <= EDIT_BYTES_MAX && end <= size;
+        (fits && frame.synced <= offset).then_some(frame)
+    }
+
+    /// Where the record ends.
+    pub(crate) fn end(&self, offset: u64) -> Option<u64> {
+        offset
+            .checked_add(FRAME_BYTES as u64)?
+            .checked_add(u64::from(self.len))
+    }
+
+    /// The checksum state behind the head of the record at `offset`.
+    pub(crate) fn checksum_before(&self, seed: u32, offset: u64) -> u32 {
+        let place = crc32c_append(seed, &offset.to_le_bytes());
+        let len = crc32c_append(place, &self.len.to_le_bytes());
+        crc32c_append(len, &self.synced.to_le_bytes())
+    }
+
+    /// The head's bytes.
+    pub(crate) fn encode(&self) -> [u8; FRAME_BYTES] {
+        let mut out = [0; FRAME_BYTES];
+        let bytes = self
+            .crc
+            .to_le_bytes()
+            .into_iter()
+            .chain(self.len.to_le_bytes())
+            .chain(self.synced.to_le_bytes());
+        for (slot, byte) in out.iter_mut().zip(bytes) {
+            *slot = byte;
+        }
+        out
+    }
+}

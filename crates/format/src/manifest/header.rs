@@ -1,0 +1,116 @@
+//! The first 64 bytes of a manifest.
+//!
+//! They are at the same time a record that LevelDB's log reader accepts: a version edit that names
+//! a comparator LevelDB does not have. Programs that know only LevelDB's manifest refuse the
+//! database with that name in their message, before they touch anything.
+
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use cairndb_base::coding::{get_u32, get_u64};
+use cairndb_base::{Error, ErrorKind, FileNumber, Result};
+
+use crate::checksum::{crc32c, seed};
+
+/// Bytes of a manifest's header; the base follows.
+pub const HEADER_BYTES: usize = 64;
+
+/// LevelDB's record: length of the payload, type "full", then in the payload the tag "comparator"
+/// and the length of its name, which takes the rest of the header.
+const OUTER: [u8; 5] = [57, 0, 1, 1, 55];
+/// Begins the comparator's name.
+const MAGIC: &[u8; 19] = b"CairnDB manifest\0\0\0";
+const VERSION: u32 = 1;
+/// What LevelDB's checksum covers: type and payload.
+const COVERED_FROM: usize = 6;
+
+/// What the header of a manifest says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ManifestHeader {
+    /// The manifest's own number.
+    pub number: FileNumber,
+    /// Drawn at random for each manifest.
+    pub salt: u64,
+    /// Where the base ends: up to here the file was durable before `CURRENT` named it.
+    pub base_end: u64,
+}
+
+impl ManifestHeader {
+    /// The header's bytes.
+    pub fn encode(&self) -> [u8; HEADER_BYTES] {
+        self.encode_with(VERSION, 0)
+    }
+
+    /// `features` are bits that a reader must know to open the database; none exist yet.
+    pub(crate) fn encode_with(&self, version: u32, features: u64) -> [u8; HEADER_BYTES] {
+        let mut out = [0; HEADER_BYTES];
+        let numbers = [self.number.0, self.salt, self.base_end, features];
+        let bytes = [0; 4]
+            .into_iter()
+            .chain(OUTER)
+            .chain(*MAGIC)
+            .chain(version.to_le_bytes())
+            .chain(numbers.into_iter().flat_map(u64::to_le_bytes));
+        for (slot, byte) in out.iter_mut().zip(bytes) {
+            *slot = byte;
+        }
+        let crc = checksum(&out).to_le_bytes();
+        for (slot, byte) in out.iter_mut().zip(crc) {
+            *slot = byte;
+        }
+        out
+    }
+
+    /// Reads the header of manifest `number`.
+    ///
+    /// # Errors
+    /// `Corruption` when it is none or another's, `FormatTooNew` when it needs a newer version.
+    pub fn decode(bytes: &[u8], number: FileNumber) -> Result<ManifestHeader> {
+        let damaged = |what: &'static str| Error::corruption(what).offset(0);
+        let header = bytes
+            .get(..HEADER_BYTES)
+            .ok_or_else(|| damaged("manifest is shorter than its header"))?;
+        let names = header.get(4..).unwrap_or_default();
+        let text = names.strip_prefix(&OUTER).unwrap_or_default();
+        if !text.starts_with(MAGIC) {
+            return Err(damaged("file is not a manifest of this database"));
+        }
+        let found = get_u32(header, 0).unwrap_or_default();
+        if found != checksum(header) {
+            return Err(damaged("manifest header checksum does not match")
+                .expected(checksum(header))
+                .found(found));
+        }
+        let version = get_u32(header, 28).unwrap_or_default();
+        let field = |at| get_u64(header, at).unwrap_or_default();
+        if version != VERSION || field(56) != 0 {
+            return Err(Error::new(
+                ErrorKind::FormatTooNew,
+                "database has a newer format; open it with the version that wrote it",
+            )
+            .offset(0)
+            .expected(format_args!("version {VERSION}, features 0"))
+            .found(format_args!("version {version}, features {:#x}", field(56))));
+        }
+        if field(32) != number.0 {
+            return Err(damaged("manifest header names another file")
+                .expected(number)
+                .found(field(32)));
+        }
+        Ok(ManifestHeader {
+            number,
+            salt: field(40),
+            base_end: field(48),
+        })
+    }
+
+    /// What the checksums of this manifest's records start from.
+    pub(crate) fn seed(&self) -> u32 {
+        seed(self.number.0, self.salt)
+    }
+}
+
+/// CRC-32C of everything from the record type on, masked as LevelDB masks it.
+fn checksum(header: &[u8]) -> u32 {
+    let crc = crc32c(header.get(COVERED_FROM..HEADER_BYTES).unwrap_or_default());
+    crc.rotate_right(15).wrapping_add(0xa282_ead8)
+}

@@ -1,0 +1,249 @@
+//! Reading a manifest back.
+
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use std::sync::Arc;
+
+use cairndb_base::{Error, FileNumber, Result};
+use cairndb_env::{Dir, ReadFile};
+
+use crate::checksum::{RangeChecksum, crc32c_append};
+use crate::manifest::edit::VersionEdit;
+use crate::manifest::frame::{FRAME_BYTES, Frame};
+use crate::manifest::header::{HEADER_BYTES, ManifestHeader};
+use crate::name;
+
+/// Most tables a database may have at a time.
+pub const TABLES_MAX: u64 = 10_000_000;
+/// Most edits one manifest may hold.
+pub const EDITS_MAX: u64 = 10_000_000;
+
+/// How a manifest ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// With its last record.
+    Clean,
+    /// With bytes that no sync is known to have covered: a crash cut an append.
+    Torn {
+        /// Where the last good record ends.
+        offset: u64,
+    },
+}
+
+/// A whole manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// Number, salt and end of the base.
+    pub header: ManifestHeader,
+    /// The edits in order, the base's first.
+    pub edits: Vec<VersionEdit>,
+    /// How it ended.
+    pub tail: Tail,
+    /// Length of the file, a torn tail included.
+    pub bytes: u64,
+}
+
+/// Reads all of manifest `number`. Memory is that of the edits; [`ManifestReader`] needs only that
+/// of one.
+///
+/// # Errors
+/// As [`ManifestReader`].
+pub fn read_manifest(dir: &dyn Dir, number: FileNumber) -> Result<Manifest> {
+    let mut reader = ManifestReader::open(dir, number)?;
+    let mut edits = Vec::new();
+    while let Some(edit) = reader.advance()? {
+        edits.push(edit);
+    }
+    Ok(Manifest {
+        header: *reader.header(),
+        edits,
+        tail: reader.tail(),
+        bytes: reader.size,
+    })
+}
+
+/// Reads a manifest edit by edit, with memory for one edit and a read buffer. Behind a bad record
+/// the rest of the file is read at once, to tell a torn tail from damage.
+#[derive(Debug)]
+pub struct ManifestReader {
+    file: Arc<dyn ReadFile>,
+    name: String,
+    header: ManifestHeader,
+    size: u64,
+    at: u64,
+    buffer: Vec<u8>,
+    buffer_at: u64,
+    edits: u64,
+    tables: u64,
+    tail: Tail,
+}
+
+/// Read ahead this much: few system calls, little memory.
+const BUFFER_BYTES: u64 = 256 << 10;
+
+impl ManifestReader {
+    /// Opens manifest `number` and reads its header.
+    ///
+    /// # Errors
+    /// `NotFound`, `Io`, `Corruption` with file and offset, `FormatTooNew`.
+    pub fn open(dir: &dyn Dir, number: FileNumber) -> Result<ManifestReader> {
+        ManifestReader::new(dir.open_read(&name::manifest(number))?, number)
+    }
+
+    /// As [`ManifestReader::open`] over an open file.
+    ///
+    /// # Errors
+    /// As [`ManifestReader::open`].
+    pub fn new(file: Arc<dyn ReadFile>, number: FileNumber) -> Result<ManifestReader> {
+        let name = name::manifest(number);
+        let size = file.size();
+        let read = || {
+            let mut bytes = [0; HEADER_BYTES];
+            if size < HEADER_BYTES as u64 {
+                return ManifestHeader::decode(&[], number);
+            }
+            file.read_at(0, &mut bytes)?;
+            let header = ManifestHeader::decode(&bytes, number)?;
+            if header.base_end > size || header.base_end < HEADER_BYTES as u64 {
+                return Err(Error::corruption("manifest ends within its base")
+                    .offset(size)
+                    .expected(format_args!("{} bytes or more", header.base_end))
+                    .found(size));
+            }
+            Ok(header)
+        };
+        let header = read().map_err(|error| error.file(name.clone()))?;
+        Ok(ManifestReader {
+            file,
+            name,
+            header,
+            size,
+            at: HEADER_BYTES as u64,
+            buffer: Vec::new(),
+            buffer_at: 0,
+            edits: 0,
+            tables: 0,
+            tail: Tail::Clean,
+        })
+    }
+
+    /// The header.
+    pub fn header(&self) -> &ManifestHeader {
+        &self.header
+    }
+
+    /// How the manifest ended, once [`ManifestReader::advance`] has given `None`.
+    pub fn tail(&self) -> Tail {
+        self.tail
+    }
+
+    /// The next edit, or `None` at the end.
+    ///
+    /// # Errors
+    /// `Corruption` naming file and offset: of bytes that a sync had covered, of an intact record
+    /// that makes no sense, or of more edits or tables than the limits. `FormatTooNew`, `Io`.
+    pub fn advance(&mut self) -> Result<Option<VersionEdit>> {
+        if self.at == self.size || self.tail != Tail::Clean {
+            return Ok(None);
+        }
+        let offset = self.at;
+        self.step()
+            .map_err(|error| error.file(self.name.clone()).offset(offset))
+    }
+
+    fn step(&mut self) -> Result<Option<VersionEdit>> {
+        let offset = self.at;
+        let Some(frame) = self.frame(offset)? else {
+            return self.end_at(offset);
+        };
+        let seed = self.header.seed();
+        let start = offset.saturating_add(FRAME_BYTES as u64);
+        let payload = self.read(start, u64::from(frame.len))?;
+        if crc32c_append(frame.checksum_before(seed, offset), payload) != frame.crc {
+            return self.end_at(offset);
+        }
+        let edit = VersionEdit::decode(payload)?;
+        self.count(&edit)?;
+        self.at = start.saturating_add(u64::from(frame.len));
+        Ok(Some(edit))
+    }
+
+    fn frame(&mut self, offset: u64) -> Result<Option<Frame>> {
+        let size = self.size;
+        if size.saturating_sub(offset) < FRAME_BYTES as u64 {
+            return Ok(None);
+        }
+        let head = self.read(offset, FRAME_BYTES as u64)?;
+        Ok(Frame::decode(head, offset, size))
+    }
+
+    /// `len` bytes at `offset`, which lie within the file.
+    fn read(&mut self, offset: u64, len: u64) -> Result<&[u8]> {
+        let short = || Error::corruption("manifest is too large for this machine");
+        let buffered = self.buffer_at.saturating_add(self.buffer.len() as u64);
+        if offset < self.buffer_at || offset.saturating_add(len) > buffered {
+            let left = self.size.saturating_sub(offset);
+            let fill = usize::try_from(len.max(BUFFER_BYTES.min(left))).map_err(|_| short())?;
+            self.buffer.resize(fill, 0);
+            self.buffer_at = offset;
+            self.file.read_at(offset, &mut self.buffer)?;
+        }
+        let start = usize::try_from(offset.saturating_sub(self.buffer_at)).map_err(|_| short())?;
+        let len = usize::try_from(len).map_err(|_| short())?;
+        let rest = self.buffer.get(start..).unwrap_or_default();
+        rest.get(..len)
+            .ok_or_else(|| Error::corruption("manifest ends early"))
+    }
+
+    fn count(&mut self, edit: &VersionEdit) -> Result<()> {
+        self.edits = self.edits.saturating_add(1);
+        let added = edit.added_tables.len() as u64;
+        let removed = edit.removed_tables.len() as u64;
+        self.tables = self.tables.saturating_add(added).saturating_sub(removed);
+        if self.edits <= EDITS_MAX && self.tables <= TABLES_MAX {
+            return Ok(());
+        }
+        Err(Error::corruption("manifest exceeds the limits")
+            .expected(format_args!(
+                "at most {EDITS_MAX} edits and {TABLES_MAX} tables"
+            ))
+            .found(format_args!("{} and {}", self.edits, self.tables)))
+    }
+
+    /// The bytes at `offset` are no record: an error if they ever were, else the end.
+    fn end_at(&mut self, offset: u64) -> Result<Option<VersionEdit>> {
+        let damaged = Error::corruption("manifest record is damaged");
+        if offset < self.header.base_end {
+            return Err(damaged.expected("an intact base").found("a bad record"));
+        }
+        if let Some(later) = self.find_later_synced(offset)? {
+            return Err(damaged
+                .expected("bytes that had been synced")
+                .found(format_args!("a bad record before an intact one at {later}")));
+        }
+        self.tail = Tail::Torn { offset };
+        Ok(None)
+    }
+
+    /// The offset of a record behind `from` that knew the bytes at `from` to be durable.
+    ///
+    /// Every byte is a candidate; the cost for each is bounded whatever its length claims.
+    fn find_later_synced(&mut self, from: u64) -> Result<Option<u64>> {
+        let size = self.size;
+        let seed = self.header.seed();
+        let rest = self.read(from, size.saturating_sub(from))?;
+        let mut sums = RangeChecksum::new(rest);
+        let found = (1..rest.len()).find_map(|at| {
+            let offset = from.checked_add(at as u64)?;
+            let frame = Frame::decode(rest.get(at..)?, offset, size)?;
+            if frame.synced <= from {
+                return None;
+            }
+            let start = at.checked_add(FRAME_BYTES)?;
+            let end = start.checked_add(usize::try_from(frame.len).ok()?)?;
+            let crc = sums.append(frame.checksum_before(seed, offset), start..end)?;
+            (crc == frame.crc).then_some(offset)
+        });
+        Ok(found)
+    }
+}

@@ -1,0 +1,92 @@
+//! A table record's bytes.
+
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use cairndb_base::coding::{put_bytes, put_varint};
+use cairndb_base::limits::KEY_BYTES_MAX;
+use cairndb_base::{Error, ErrorKind, Result, SEQ_MAX};
+
+use crate::input::Input;
+use crate::manifest::edit::TableRecord;
+use crate::manifest::fields::{next_field, unknown};
+
+/// The only keyspace of this version.
+const KEYSPACE: u64 = 0;
+
+pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
+    debug_assert!(record.seq_min <= record.seq_max && record.deletes <= record.entries);
+    for value in [record.file, record.run, KEYSPACE] {
+        put_varint(out, value);
+    }
+    put_bytes(out, &record.smallest);
+    put_bytes(out, &record.largest);
+    let numbers = [
+        record.seq_min,
+        record.seq_max,
+        record.entries,
+        record.deletes,
+        record.bytes,
+        record.raw_bytes,
+    ];
+    for value in numbers {
+        put_varint(out, value);
+    }
+    out.extend_from_slice(&record.checksum.to_le_bytes());
+    put_varint(out, record.value_refs.len() as u64);
+    for (file, bytes) in &record.value_refs {
+        put_varint(out, *file);
+        put_varint(out, *bytes);
+    }
+}
+
+pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
+    let mut input = Input::new(body);
+    let mut record = TableRecord {
+        file: input.varint("a table's file number")?,
+        run: input.varint("a table's run")?,
+        ..TableRecord::default()
+    };
+    let keyspace = input.varint("a keyspace")?;
+    if keyspace != KEYSPACE {
+        let message = "database has keyspaces, which this version lacks; open it with a newer one";
+        return Err(Error::new(ErrorKind::FormatTooNew, message)
+            .expected(KEYSPACE)
+            .found(keyspace));
+    }
+    record.smallest = key(&mut input, "a table's smallest key")?;
+    record.largest = key(&mut input, "a table's largest key")?;
+    record.seq_min = input.varint("a table's smallest sequence number")?;
+    record.seq_max = input.varint("a table's largest sequence number")?;
+    record.entries = input.varint("a table's number of entries")?;
+    record.deletes = input.varint("a table's number of deletions")?;
+    record.bytes = input.varint("a table's length")?;
+    record.raw_bytes = input.varint("a table's length before compression")?;
+    record.checksum = input.u32("a table's checksum")?;
+    for _ in 0..input.varint("a number of value references")? {
+        let file = input.varint("a value file")?;
+        record
+            .value_refs
+            .push((file, input.varint("a number of bytes")?));
+    }
+    while let Some((tag, _)) = next_field(&mut input)? {
+        unknown(tag)?;
+    }
+    let ordered = record.seq_min <= record.seq_max && record.seq_max <= SEQ_MAX;
+    if ordered && record.deletes <= record.entries {
+        return Ok(record);
+    }
+    Err(Error::corruption("table record contradicts itself")
+        .expected("ordered sequence numbers and no more deletions than entries")
+        .found(format_args!(
+            "sequence numbers {} to {}, {} deletions of {}",
+            record.seq_min, record.seq_max, record.deletes, record.entries
+        )))
+}
+
+fn key(input: &mut Input<'_>, what: &'static str) -> Result<Vec<u8>> {
+    let key = input.bytes(what)?;
+    if key.len() <= KEY_BYTES_MAX {
+        return Ok(key.to_vec());
+    }
+    Err(input.error(what))
+}

@@ -1,0 +1,277 @@
+//! Edits as bytes.
+
+use cairndb_base::coding::{put_bytes, put_varint};
+use cairndb_base::{ErrorKind, SEQ_MAX};
+use proptest::prelude::*;
+
+use super::super::*;
+use crate::testing::Noise;
+
+pub(super) fn full() -> VersionEdit {
+    VersionEdit {
+        comparator: Some("leveldb.BytewiseComparator".to_owned()),
+        merge_operator: Some("example.append".to_owned()),
+        next_file: Some(42),
+        last_seq: Some(1_000_000),
+        added_tables: vec![
+            TableRecord {
+                file: 17,
+                run: 3,
+                smallest: b"apple".to_vec(),
+                largest: b"pear".to_vec(),
+                seq_min: 5,
+                seq_max: 900,
+                entries: 250,
+                deletes: 3,
+                bytes: 65_536,
+                raw_bytes: 130_000,
+                checksum: 0xdead_beef,
+                value_refs: vec![(20, 90_000), (21, 8192)],
+            },
+            TableRecord::default(),
+        ],
+        removed_tables: vec![9, 8],
+        moved_tables: vec![(10, 3)],
+        runs: Some(vec![3, 1]),
+        added_segments: vec![SegmentRecord {
+            segment: 4,
+            file: 30,
+            salt: 0x0102_0304_0506_0708,
+            bytes: 4 << 20,
+            start_seq: 901,
+        }],
+        retired_segments: vec![2, 3],
+        added_values: vec![22],
+        value_sizes: vec![(21, 1 << 28)],
+        value_dead: vec![(20, 9000)],
+        removed_values: vec![19],
+        clean_close: Some(CleanClose {
+            last_seq: 1_000_000,
+            log_ends: vec![(4, 512)],
+        }),
+    }
+}
+
+fn encoded(edit: &VersionEdit) -> Vec<u8> {
+    let mut out = Vec::new();
+    edit.encode(&mut out);
+    out
+}
+
+fn field(tag: u64, body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_varint(&mut out, tag);
+    put_bytes(&mut out, body);
+    out
+}
+
+#[test]
+fn a_full_edit_survives() {
+    let edit = full();
+    assert_eq!(VersionEdit::decode(&encoded(&edit)).unwrap(), edit);
+    assert!(!edit.is_empty());
+}
+
+#[test]
+fn an_empty_edit_has_no_bytes_but_empty_runs_have() {
+    assert!(encoded(&VersionEdit::default()).is_empty());
+    assert!(VersionEdit::decode(&[]).unwrap().is_empty());
+    let edit = VersionEdit {
+        runs: Some(Vec::new()),
+        ..VersionEdit::default()
+    };
+    assert_eq!(VersionEdit::decode(&encoded(&edit)).unwrap(), edit);
+}
+
+#[test]
+fn unknown_fields_are_skipped_if_even_and_refused_if_odd() {
+    let mut bytes = encoded(&full());
+    bytes.extend(field(28, b"advice"));
+    assert_eq!(VersionEdit::decode(&bytes).unwrap(), full());
+    bytes.extend(field(29, b"law"));
+    let error = VersionEdit::decode(&bytes).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::FormatTooNew);
+}
+
+#[test]
+fn table_records_grow_at_their_end() {
+    let mut plain = Vec::new();
+    table_record::encode(&full().added_tables[0], &mut plain);
+    for (tag, kind) in [(2, None), (3, Some(ErrorKind::FormatTooNew))] {
+        let body = [&plain[..], &field(tag, b"later")].concat();
+        let result = VersionEdit::decode(&field(9, &body));
+        assert_eq!(result.as_ref().err().map(cairndb_base::Error::kind), kind);
+        if let Ok(edit) = result {
+            assert_eq!(edit.added_tables[0], full().added_tables[0]);
+        }
+    }
+    plain[2] = 1; // keyspace
+    let error = VersionEdit::decode(&field(9, &plain)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::FormatTooNew);
+}
+
+#[test]
+fn repeated_or_unordered_fields_are_corruption() {
+    let (first, second) = (field(5, &[1]), field(7, &[1]));
+    VersionEdit::decode(&[&first[..], &second].concat()).unwrap();
+    for pair in [[&first[..], &first], [&second, &first]] {
+        let error = VersionEdit::decode(&pair.concat()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption);
+    }
+}
+
+#[test]
+fn impossible_values_are_corruption() {
+    let table = |change: fn(&mut TableRecord)| {
+        let mut record = full().added_tables[0].clone();
+        change(&mut record);
+        // Encoded by hand, since the writer refuses such records.
+        let (seq_min, seq_max, deletes) = (record.seq_min, record.seq_max, record.deletes);
+        let mut body = vec![17, 3, 0, 0, 0];
+        for value in [seq_min, seq_max, record.entries, deletes, 1, 1] {
+            put_varint(&mut body, value);
+        }
+        body.extend([0; 5]);
+        field(9, &body)
+    };
+    VersionEdit::decode(&table(|_| {})).unwrap();
+    let bad = [
+        table(|record| record.seq_min = record.seq_max + 1),
+        table(|record| record.seq_max = SEQ_MAX + 1),
+        table(|record| record.deletes = record.entries + 1),
+        field(1, &[b'x'; 256]),
+        field(1, &[0xff]),
+        field(5, &[]),
+        field(5, &[1, 1]),
+        field(5, &[0x80]),
+        field(7, &[0xff; 9]),
+        field(11, &[0x80]),
+        field(13, &[1]),
+        field(17, &[1, 2, 3]),
+        field(27, &[]),
+        field(27, &[1, 2]),
+        field(9, &[0; 14]),
+        vec![5],
+        vec![5, 2, 1],
+        vec![0, 0],
+        vec![0x80],
+    ];
+    for bytes in bad {
+        let error = VersionEdit::decode(&bytes).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption, "{bytes:?}");
+    }
+    VersionEdit::decode(&field(1, &[b'x'; 255])).unwrap();
+}
+
+#[test]
+fn noise_never_panics_and_what_decodes_encodes_again() {
+    let whole = encoded(&full());
+    for seed in 0..20_000 {
+        let mut noise = Noise::new(seed);
+        let mut bytes = whole.clone();
+        for _ in 0..=noise.below(4) {
+            let at = noise.below(bytes.len());
+            bytes[at] = noise.next_u32().to_le_bytes()[0] >> noise.below(8);
+        }
+        bytes.truncate(1 + noise.below(bytes.len() * 2));
+        if let Ok(edit) = VersionEdit::decode(&bytes) {
+            assert_eq!(
+                VersionEdit::decode(&encoded(&edit)).unwrap(),
+                edit,
+                "seed {seed}"
+            );
+        }
+    }
+}
+
+fn numbers() -> impl Strategy<Value = Vec<u64>> {
+    prop::collection::vec(any::<u64>(), 0..5)
+}
+
+fn pairs() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    prop::collection::vec((any::<u64>(), any::<u64>()), 0..5)
+}
+
+fn table() -> impl Strategy<Value = TableRecord> {
+    let key = || prop::collection::vec(any::<u8>(), 0..40);
+    let seqs = (0..=SEQ_MAX, 0..=SEQ_MAX);
+    let counts = (any::<u64>(), any::<u64>());
+    (
+        any::<[u64; 4]>(),
+        key(),
+        key(),
+        seqs,
+        counts,
+        any::<u32>(),
+        pairs(),
+    )
+        .prop_map(
+            |(numbers, smallest, largest, seqs, counts, checksum, value_refs)| TableRecord {
+                file: numbers[0],
+                run: numbers[1],
+                smallest,
+                largest,
+                seq_min: seqs.0.min(seqs.1),
+                seq_max: seqs.0.max(seqs.1),
+                entries: counts.0.max(counts.1),
+                deletes: counts.0.min(counts.1),
+                bytes: numbers[2],
+                raw_bytes: numbers[3],
+                checksum,
+                value_refs,
+            },
+        )
+}
+
+fn segment() -> impl Strategy<Value = SegmentRecord> {
+    (any::<[u64; 4]>(), 0..=SEQ_MAX).prop_map(|([segment, file, salt, bytes], start_seq)| {
+        SegmentRecord {
+            segment,
+            file,
+            salt,
+            bytes,
+            start_seq,
+        }
+    })
+}
+
+fn edit() -> impl Strategy<Value = VersionEdit> {
+    let names = (prop::option::of(".{0,40}"), prop::option::of(".{0,40}"));
+    let singles = (
+        prop::option::of(any::<u64>()),
+        prop::option::of(0..=SEQ_MAX),
+    );
+    let tables = prop::collection::vec(table(), 0..4);
+    let lists = (numbers(), pairs(), prop::option::of(numbers()));
+    let segments = (prop::collection::vec(segment(), 0..3), numbers());
+    let values = (numbers(), pairs(), pairs(), numbers());
+    let close = prop::option::of((0..=SEQ_MAX, pairs()));
+    (names, singles, tables, lists, segments, values, close).prop_map(
+        |(names, singles, added_tables, lists, segments, values, close)| VersionEdit {
+            comparator: names.0,
+            merge_operator: names.1,
+            next_file: singles.0,
+            last_seq: singles.1,
+            added_tables,
+            removed_tables: lists.0,
+            moved_tables: lists.1,
+            runs: lists.2,
+            added_segments: segments.0,
+            retired_segments: segments.1,
+            added_values: values.0,
+            value_sizes: values.1,
+            value_dead: values.2,
+            removed_values: values.3,
+            clean_close: close.map(|(last_seq, log_ends)| CleanClose { last_seq, log_ends }),
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn any_edit_round_trips(edit in edit()) {
+        let bytes = encoded(&edit);
+        prop_assert_eq!(VersionEdit::decode(&bytes).unwrap(), edit.clone());
+        prop_assert_eq!(encoded(&edit), bytes);
+    }
+}

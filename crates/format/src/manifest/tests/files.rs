@@ -1,0 +1,344 @@
+//! Manifests and `CURRENT` as files.
+
+use cairndb_base::{ErrorKind, FileNumber, Result};
+
+use super::super::*;
+use super::edits::full;
+use crate::testing::{MemoryDir, Noise};
+
+const NUMBER: FileNumber = FileNumber(5);
+const NAME: &str = "MANIFEST-000005";
+const SALT: u64 = 0xfeed_f00d_0bad_cafe;
+
+fn next_file(number: u64) -> VersionEdit {
+    VersionEdit {
+        next_file: Some(number),
+        ..VersionEdit::default()
+    }
+}
+
+/// A manifest with a base of one edit, then `synced` edits each synced, then two that are not.
+fn written(synced: u64) -> (MemoryDir, Vec<u64>) {
+    let dir = MemoryDir::default();
+    let mut writer = ManifestWriter::create(&dir, NUMBER, SALT, &[full()]).unwrap();
+    let mut starts = vec![64];
+    for number in 0..synced + 2 {
+        starts.push(writer.bytes());
+        writer.append(&next_file(100 + number)).unwrap();
+        if number < synced {
+            writer.sync().unwrap();
+        }
+    }
+    starts.push(writer.bytes());
+    (dir, starts)
+}
+
+fn read(bytes: &[u8]) -> Result<Manifest> {
+    read_manifest(&MemoryDir::with(NAME, bytes), NUMBER)
+}
+
+#[test]
+fn edits_come_back_in_order() {
+    let (dir, starts) = written(3);
+    let manifest = read_manifest(&dir, NUMBER).unwrap();
+    let expected: Vec<_> = std::iter::once(full())
+        .chain((100..105).map(next_file))
+        .collect();
+    assert_eq!(manifest.edits, expected);
+    assert_eq!(manifest.tail, Tail::Clean);
+    assert_eq!(manifest.bytes, *starts.last().unwrap());
+    assert_eq!(
+        manifest.header,
+        ManifestHeader {
+            number: NUMBER,
+            salt: SALT,
+            base_end: starts[1]
+        }
+    );
+}
+
+#[test]
+fn creation_syncs_and_appending_does_not() {
+    let dir = MemoryDir::default();
+    let mut writer = ManifestWriter::create(&dir, NUMBER, SALT, &[next_file(1)]).unwrap();
+    assert_eq!(writer.synced_bytes(), writer.bytes());
+    let calls = dir.take_calls();
+    assert_eq!(calls.first().unwrap(), "create MANIFEST-000005");
+    assert_eq!(calls.last().unwrap(), "sync MANIFEST-000005");
+    writer.append(&VersionEdit::default()).unwrap();
+    assert!(dir.take_calls().is_empty());
+    writer.append(&next_file(2)).unwrap();
+    assert!(
+        dir.take_calls()
+            .iter()
+            .all(|call| call.starts_with("append"))
+    );
+    assert!(writer.synced_bytes() < writer.bytes());
+    let syncer = writer.syncer();
+    syncer.sync().unwrap();
+    assert_eq!(writer.synced_bytes(), writer.bytes());
+}
+
+#[test]
+fn every_cut_is_a_torn_tail_or_an_error() {
+    let (dir, starts) = written(2);
+    let bytes = dir.bytes(NAME).unwrap();
+    for len in 0..bytes.len() {
+        let result = read(&bytes[..len]);
+        if (len as u64) < starts[1] {
+            let error = result.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corruption, "cut at {len}");
+            assert_eq!(error.file_name(), Some(NAME));
+            continue;
+        }
+        let manifest = result.unwrap();
+        let end = starts
+            .iter()
+            .rev()
+            .find(|start| **start <= len as u64)
+            .unwrap();
+        let whole = *end == len as u64;
+        let tail = if whole {
+            Tail::Clean
+        } else {
+            Tail::Torn { offset: *end }
+        };
+        assert_eq!(manifest.tail, tail, "cut at {len}");
+        assert_eq!(
+            manifest.edits.len(),
+            starts.iter().position(|start| start == end).unwrap()
+        );
+    }
+}
+
+#[test]
+fn every_changed_byte_is_damage_where_a_sync_is_known_and_a_torn_tail_beyond() {
+    let (dir, starts) = written(3);
+    let bytes = dir.bytes(NAME).unwrap();
+    let whole = read(&bytes).unwrap();
+    // Records 0 to 3 were synced before the last two were appended.
+    let unsynced = starts[4];
+    for at in 0..bytes.len() {
+        for damage in (0..8).map(|bit| 1u8 << bit).chain([0xff]) {
+            let mut changed = bytes.clone();
+            changed[at] ^= damage;
+            let start = *starts
+                .iter()
+                .rev()
+                .find(|start| **start <= at as u64)
+                .unwrap_or(&0);
+            match read(&changed) {
+                Err(error) => {
+                    assert!((at as u64) < unsynced, "byte {at}: {error}");
+                    assert_eq!(error.kind(), ErrorKind::Corruption, "byte {at}: {error}");
+                    assert_eq!(error.file_name(), Some(NAME));
+                    assert_eq!(error.file_offset(), Some(start));
+                }
+                Ok(manifest) => {
+                    assert!(
+                        at as u64 >= unsynced,
+                        "byte {at} ^ {damage} was not noticed"
+                    );
+                    assert_eq!(manifest.tail, Tail::Torn { offset: start });
+                    let kept = starts.iter().position(|offset| *offset == start).unwrap();
+                    assert_eq!(manifest.edits, whole.edits[..kept]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn noise_behind_the_last_record_is_a_torn_tail() {
+    let (dir, starts) = written(3);
+    for seed in 0..500 {
+        let mut bytes = dir.bytes(NAME).unwrap();
+        let mut noise = Noise::new(seed);
+        let len = 1 + noise.below(3000);
+        let mut tail = noise.bytes(len);
+        if seed.is_multiple_of(3) {
+            tail.fill(0);
+        }
+        bytes.extend(tail);
+        let manifest = read(&bytes).unwrap();
+        assert_eq!(
+            manifest.tail,
+            Tail::Torn {
+                offset: *starts.last().unwrap()
+            },
+            "seed {seed}"
+        );
+        assert_eq!(manifest.edits.len(), 6);
+    }
+}
+
+#[test]
+fn a_record_elsewhere_is_no_record() {
+    let (dir, starts) = written(1);
+    let bytes = dir.bytes(NAME).unwrap();
+    let last = usize::try_from(starts[2]).unwrap()..usize::try_from(starts[3]).unwrap();
+    let copied = [&bytes[..], &bytes[last]].concat();
+    let manifest = read(&copied).unwrap();
+    assert_eq!(
+        manifest.tail,
+        Tail::Torn {
+            offset: bytes.len() as u64
+        }
+    );
+    let renamed = MemoryDir::with("MANIFEST-000006", &bytes);
+    let error = read_manifest(&renamed, FileNumber(6)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption);
+}
+
+#[test]
+fn a_newer_manifest_is_refused() {
+    let header = ManifestHeader {
+        number: NUMBER,
+        salt: 1,
+        base_end: 64,
+    };
+    read(&header.encode()).unwrap();
+    for (version, features) in [(2, 0), (1, 1), (1, 1 << 63)] {
+        let error = read(&header.encode_with(version, features)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FormatTooNew);
+    }
+    for base_end in [0, 63, 65, u64::MAX] {
+        let error = read(&ManifestHeader { base_end, ..header }.encode()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption);
+    }
+}
+
+#[test]
+fn large_edits_are_read_through_a_small_buffer() {
+    let dir = MemoryDir::default();
+    let mut writer = ManifestWriter::create(&dir, NUMBER, SALT, &[]).unwrap();
+    let mut edits = Vec::new();
+    for count in [1, 60_000, 1, 200_000, 3] {
+        let removed_tables = (0..count).collect();
+        let edit = VersionEdit {
+            removed_tables,
+            ..VersionEdit::default()
+        };
+        writer.append(&edit).unwrap();
+        edits.push(edit);
+    }
+    assert_eq!(read_manifest(&dir, NUMBER).unwrap().edits, edits);
+}
+
+#[test]
+fn hostile_lengths_cost_no_more_than_linear_time() {
+    let mut bytes = ManifestHeader {
+        number: NUMBER,
+        salt: 1,
+        base_end: 64,
+    }
+    .encode()
+    .to_vec();
+    // Each byte of the tail begins a frame of about half a megabyte that was synced up to 0x0707.
+    let len: usize = 1 << 20;
+    bytes.resize(len, 7);
+    for at in (64..len - 16).step_by(11) {
+        bytes[at + 4..at + 16].copy_from_slice(&[0, 0, 8, 0, 65, 0, 0, 0, 0, 0, 0, 0]);
+    }
+    let manifest = read(&bytes).unwrap();
+    assert_eq!(manifest.tail, Tail::Torn { offset: 64 });
+}
+
+#[test]
+fn a_failed_append_or_sync_ends_a_manifest() {
+    for failing in ["append", "sync"] {
+        let dir = MemoryDir::default();
+        let mut writer = ManifestWriter::create(&dir, NUMBER, SALT, &[full()]).unwrap();
+        let base = writer.bytes();
+        dir.fail(Some(failing));
+        let failed = writer.append(&next_file(1)).and_then(|()| writer.sync());
+        assert_eq!(failed.unwrap_err().kind(), ErrorKind::Io);
+        dir.fail(None);
+        dir.take_calls();
+        writer.append(&next_file(2)).unwrap_err();
+        writer.sync().unwrap_err();
+        writer.syncer().sync().unwrap_err();
+        assert!(dir.take_calls().is_empty(), "nothing is retried");
+        assert_eq!(writer.synced_bytes(), base);
+    }
+}
+
+#[test]
+fn current_names_a_manifest_and_nothing_else() {
+    let dir = MemoryDir::default();
+    assert_eq!(read_current(&dir).unwrap(), None);
+    install_current(&dir, NUMBER).unwrap();
+    assert_eq!(dir.bytes("CURRENT").unwrap(), b"MANIFEST-000005\n");
+    assert_eq!(read_current(&dir).unwrap(), Some(NUMBER));
+    install_current(&dir, FileNumber(u64::MAX)).unwrap();
+    assert_eq!(read_current(&dir).unwrap(), Some(FileNumber(u64::MAX)));
+    let bad: [&[u8]; 16] = [
+        b"",
+        b"\n",
+        b"MANIFEST-000005",
+        b"MANIFEST-000005\n\n",
+        b"MANIFEST-000005\r\n",
+        b" MANIFEST-000005\n",
+        b"MANIFEST-00005\n",
+        b"MANIFEST-0000005\n",
+        b"MANIFEST-\n",
+        b"../MANIFEST-000005\n",
+        b"MANIFEST-../../5\n",
+        b"MANIFEST-18446744073709551616\n",
+        b"manifest-000005\n",
+        b"000005.log\n",
+        b"\xff\xfe\n",
+        &[b'M'; 5000],
+    ];
+    for text in bad {
+        let error = read_current(&MemoryDir::with("CURRENT", text)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption);
+        assert_eq!(error.file_name(), Some("CURRENT"));
+    }
+}
+
+#[test]
+fn current_is_replaced_in_the_one_safe_order() {
+    let dir = MemoryDir::default();
+    dir.put("000005.tmp", b"left by a crash");
+    install_current(&dir, NUMBER).unwrap();
+    assert_eq!(
+        dir.take_calls(),
+        [
+            "unlink 000005.tmp",
+            "create 000005.tmp",
+            "append 000005.tmp 16",
+            "sync 000005.tmp",
+            "rename 000005.tmp CURRENT",
+            "sync dir",
+        ]
+    );
+    for step in ["create", "append", "sync 000006", "rename", "sync dir"] {
+        let dir = MemoryDir::with("CURRENT", b"MANIFEST-000005\n");
+        dir.fail(Some(step));
+        install_current(&dir, FileNumber(6)).unwrap_err();
+        let renamed = step == "sync dir";
+        let expected = FileNumber(if renamed { 6 } else { 5 });
+        assert_eq!(read_current(&dir).unwrap(), Some(expected), "{step}");
+    }
+}
+
+/// What LevelDB's log reader and version edit parser make of the header.
+#[test]
+fn leveldb_reads_the_header_as_a_comparator_it_does_not_have() {
+    let header = ManifestHeader {
+        number: NUMBER,
+        salt: SALT,
+        base_end: 64,
+    }
+    .encode();
+    let stored = u32::from_le_bytes(header[..4].try_into().unwrap());
+    let crc = stored.wrapping_sub(0xa282_ead8).rotate_left(15);
+    assert_eq!(crc, crate::checksum::crc32c(&header[6..]));
+    let len = usize::from(u16::from_le_bytes(header[4..6].try_into().unwrap()));
+    assert_eq!(7 + len, HEADER_BYTES);
+    assert_eq!(header[6], 1, "a full record");
+    let (tag, name) = (header[7], &header[9..]);
+    assert_eq!((tag, usize::from(header[8])), (1, name.len()));
+    assert!(name.starts_with(b"CairnDB manifest"));
+}

@@ -1,0 +1,412 @@
+//! Writes a table from entries in order.
+//!
+//! Flow: flush and compaction call [`TableBuilder::add`] once per entry and [`TableBuilder::finish`]
+//! once. Entries collect in a page writer until the next would not fit 4 KiB as encoded; pages
+//! collect in a buffer that goes to the file 64 KiB at a time. Filter, fence and meta block follow.
+//!
+//! Invariant: keys go up, versions of a key go down in sequence; an entry out of order is refused
+//! before it can reach the file.
+
+use std::cmp::Ordering;
+
+use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES, VALUE_BYTES_MAX};
+use cairndb_base::{Error, Kind, Result, SEQ_MAX, SeqNo, hash64};
+use cairndb_env::WritableFile;
+use cairndb_kernel::codec::Encoder;
+
+use super::bits::low32;
+use super::fence::FenceBuilder;
+use super::filter::{FilterLines, LINES_PER_PAGE, fold};
+use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
+use super::meta::Meta;
+use super::page_writer::{NewEntry, PageWriter};
+use super::source::{file_seed, name_of, page_checksum, seal};
+use crate::value_file::{Pointer, record_bytes};
+
+use super::{Compression, RAW_LEN_MAX_IN_PAGE, TableOptions, TableSummary, ValueIn};
+
+/// Appends are collected to this size.
+const APPEND_BYTES: usize = 64 << 10;
+
+/// A table under construction.
+///
+/// The file is not synced: the caller syncs through the handle it took before, and until then must
+/// not let the manifest name the file.
+pub struct TableBuilder {
+    output: Output,
+    options: TableOptions,
+    encoder: Encoder,
+    page: PageWriter,
+    /// The first key of the page under construction is the last of the page before.
+    continued: bool,
+    /// The last key and sequence number of the pages written, while `page` is empty.
+    last_key: Vec<u8>,
+    last_seq: Option<SeqNo>,
+    fence: FenceBuilder,
+    hashes: Vec<u32>,
+    summary: TableSummary,
+}
+
+impl std::fmt::Debug for TableBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableBuilder")
+            .field("file", &self.options.file)
+            .field("entries", &self.summary.entries)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The file and what has not been appended to it yet.
+struct Output {
+    file: Box<dyn WritableFile>,
+    buffer: Vec<u8>,
+    seed: u32,
+    /// Pages appended or in the buffer.
+    pages: u32,
+}
+
+impl Output {
+    /// Seals the pages from `start` of the buffer on, each on its own.
+    fn seal_pages(&mut self, start: usize) {
+        for page in self.buffer[start..].chunks_exact_mut(PAGE_BYTES) {
+            seal(self.seed, self.pages, page);
+            self.pages += 1;
+        }
+    }
+
+    fn append_when_full(&mut self) -> Result<()> {
+        if self.buffer.len() >= APPEND_BYTES {
+            self.append()?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self) -> Result<()> {
+        if !self.buffer.is_empty() {
+            self.file.append(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+}
+
+impl TableBuilder {
+    /// A builder that writes to an empty file.
+    pub fn new(file: Box<dyn WritableFile>, options: TableOptions) -> TableBuilder {
+        let bytewise = options.order.is_bytewise();
+        TableBuilder {
+            output: Output {
+                file,
+                buffer: Vec::with_capacity(APPEND_BYTES + PAGE_BYTES),
+                seed: file_seed(options.file),
+                pages: 0,
+            },
+            encoder: Encoder::new(),
+            page: PageWriter::new(bytewise),
+            continued: false,
+            last_key: Vec::new(),
+            last_seq: None,
+            fence: FenceBuilder::new(bytewise),
+            hashes: Vec::new(),
+            summary: TableSummary {
+                smallest: Vec::new(),
+                largest: Vec::new(),
+                seq_min: SeqNo::MAX,
+                seq_max: 0,
+                entries: 0,
+                deletes: 0,
+                bytes: 0,
+                raw_bytes: 0,
+                checksum: 0,
+                value_refs: Vec::new(),
+            },
+            options,
+        }
+    }
+
+    /// Adds an entry behind all others.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the entry is not behind the last, or a limit is exceeded;
+    /// `Corruption` for a pointer that is none; the errors of the file. After an error of the file the table must be thrown away.
+    #[inline]
+    pub fn add(&mut self, key: &[u8], seq: SeqNo, kind: Kind, value: ValueIn<'_>) -> Result<()> {
+        let same_key = self.check_order(key, seq)?;
+        if kind == Kind::Pointer {
+            self.note_pointer(value.bytes())?;
+        }
+        let start = self.page.values_bytes();
+        let raw_len = self.store_value(kind, value)?;
+        let entry = NewEntry {
+            key,
+            seq,
+            kind,
+            raw_len,
+            stored_len: self.page.values.len() - start,
+        };
+        if !same_key {
+            self.note_key(key);
+        }
+        self.place(&entry, same_key)?;
+        let summary = &mut self.summary;
+        summary.entries += 1;
+        summary.deletes += u64::from(kind == Kind::Delete);
+        summary.raw_bytes += (key.len() + raw_len) as u64;
+        summary.seq_min = summary.seq_min.min(seq);
+        summary.seq_max = summary.seq_max.max(seq);
+        Ok(())
+    }
+
+    /// Number of entries added.
+    pub fn entries(&self) -> u64 {
+        self.summary.entries
+    }
+
+    /// About how long the file would be if it were finished now.
+    pub fn bytes_estimate(&self) -> u64 {
+        let page = PAGE_BYTES as u64;
+        let filter = self.hashes.len() as u64 * u64::from(self.options.filter_bits_per_key) / 8;
+        let fence = self.fence.units() as u64 * 8;
+        let pages = u64::from(self.output.pages) + 1 + u64::from(!self.page.is_empty());
+        pages * page + (filter + fence).next_multiple_of(page)
+    }
+
+    /// Heap bytes held: buffers, filter hashes and fence.
+    pub fn memory_bytes(&self) -> usize {
+        self.output.buffer.capacity()
+            + self.page.memory_bytes()
+            + self.fence.memory_bytes()
+            + self.hashes.capacity() * 4
+            + self.last_key.capacity()
+    }
+
+    /// Writes what is left, filter, fence and meta block, and says what the table holds.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a table without entries; the errors of the file.
+    ///
+    /// # Panics
+    /// When the file does not hold as many bytes as were appended.
+    pub fn finish(mut self) -> Result<TableSummary> {
+        if self.summary.entries == 0 {
+            return Err(Error::invalid("a table needs at least one entry"));
+        }
+        self.end_page()?;
+        let data_pages = self.output.pages;
+        let (filter_lines, filter_probes) = self.write_filter()?;
+        let fence = self.fence.finish(&self.last_key, data_pages);
+        let start = self.output.buffer.len();
+        self.output.buffer.extend_from_slice(&fence.pages);
+        self.output.seal_pages(start);
+        self.output.append_when_full()?;
+        self.summary.smallest = self.fence.smallest().to_vec();
+        self.summary.largest = std::mem::take(&mut self.last_key);
+        let meta = Meta {
+            order: self.options.order.name().to_owned(),
+            data_pages,
+            units: low32(self.fence.units()),
+            filter_lines,
+            filter_probes,
+            numbered: fence.numbered,
+            prefix: low32(fence.prefix),
+            summary: self.summary,
+            top: fence
+                .top
+                .iter()
+                .flat_map(|head| head.to_le_bytes())
+                .collect(),
+        };
+        let mut block = meta.encode();
+        let mut summary = meta.summary;
+        summary.checksum = seal(self.output.seed, self.output.pages, &mut block);
+        self.output.buffer.extend_from_slice(&block);
+        self.output.append()?;
+        summary.bytes = u64::from(self.output.pages) * PAGE_BYTES as u64 + block.len() as u64;
+        assert_eq!(summary.bytes, self.output.file.size(), "bytes went astray");
+        Ok(summary)
+    }
+
+    /// Refuses what is not behind the last entry; says whether the key is the last one's.
+    #[inline]
+    fn check_order(&self, key: &[u8], seq: SeqNo) -> Result<bool> {
+        let last = match (self.page.last(), self.last_seq) {
+            (Some(last), _) => last,
+            (None, Some(seq)) => (&self.last_key[..], seq),
+            (None, None) => return self.check_limits(key, seq).map(|()| false),
+        };
+        match self.options.order.compare(last.0, key) {
+            Ordering::Less => self.check_limits(key, seq).map(|()| false),
+            Ordering::Equal if seq < last.1 => Ok(true),
+            Ordering::Equal | Ordering::Greater => Err(self.refuse("entry is out of order")),
+        }
+    }
+
+    #[inline]
+    fn check_limits(&self, key: &[u8], seq: SeqNo) -> Result<()> {
+        if key.len() > KEY_BYTES_MAX {
+            return Err(self.refuse("key is too long"));
+        }
+        if seq > SEQ_MAX {
+            return Err(self.refuse("sequence number is too large"));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn refuse(&self, message: &'static str) -> Error {
+        Error::invalid(message).file(name_of(self.options.file))
+    }
+
+    /// Counts the bytes that a pointer names in its value file.
+    fn note_pointer(&mut self, stored: &[u8]) -> Result<()> {
+        let pointer = Pointer::decode(stored)?;
+        let (file, bytes) = (pointer.file.0, record_bytes(pointer.len));
+        let refs = &mut self.summary.value_refs;
+        match refs.binary_search_by_key(&file, |entry| entry.0) {
+            Ok(index) => refs[index].1 += bytes,
+            Err(index) => refs.insert(index, (file, bytes)),
+        }
+        Ok(())
+    }
+
+    fn note_key(&mut self, key: &[u8]) {
+        if self.options.filter_bits_per_key > 0 && self.options.order.can_hash() {
+            self.hashes.push(fold(hash64(key)));
+        }
+    }
+
+    /// Puts the value as it will be stored behind those of the page; gives its raw length.
+    #[inline]
+    fn store_value(&mut self, kind: Kind, value: ValueIn<'_>) -> Result<usize> {
+        let values = &mut self.page.values;
+        match value {
+            ValueIn::Raw(bytes) => {
+                if bytes.len() > VALUE_BYTES_MAX {
+                    return Err(self.refuse("value is too long"));
+                }
+                let encode = self.options.compression != Compression::None
+                    && kind != Kind::Pointer
+                    && !bytes.is_empty();
+                if !(encode && self.encoder.encode(bytes, values)) {
+                    values.extend_from_slice(bytes);
+                }
+                Ok(bytes.len())
+            }
+            ValueIn::Stored { bytes, raw_len } => {
+                let raw_len = raw_len as usize;
+                if bytes.len() > raw_len || raw_len > VALUE_BYTES_MAX {
+                    return Err(self.refuse("stored value is longer than its raw length"));
+                }
+                values.extend_from_slice(bytes);
+                Ok(raw_len)
+            }
+        }
+    }
+
+    /// Puts an entry whose value is stored into this page, the next, or an extent.
+    #[inline]
+    fn place(&mut self, entry: &NewEntry<'_>, same_key: bool) -> Result<()> {
+        let shape = self.page.shape_with(entry);
+        let fits = shape.bytes() <= PAGE_BYTES && entry.raw_len <= RAW_LEN_MAX_IN_PAGE;
+        if fits && shape.count > 1 {
+            self.page.push(entry, shape);
+            return Ok(());
+        }
+        self.place_first(entry, same_key)
+    }
+
+    /// Ends the page if need be and begins another, or an extent, with an entry.
+    fn place_first(&mut self, entry: &NewEntry<'_>, same_key: bool) -> Result<()> {
+        self.end_page()?;
+        self.continued = same_key;
+        let shape = self.page.shape_with(entry);
+        if shape.bytes() > PAGE_BYTES || entry.raw_len > RAW_LEN_MAX_IN_PAGE {
+            return self.write_extent(entry);
+        }
+        self.fence.add(entry.key, self.output.pages);
+        self.page.push(entry, shape);
+        Ok(())
+    }
+
+    /// Writes the page under construction, if it has entries.
+    fn end_page(&mut self) -> Result<()> {
+        let Some((key, seq)) = self.page.last() else {
+            return Ok(());
+        };
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+        self.last_seq = Some(seq);
+        let start = self.output.buffer.len();
+        self.page.write(self.continued, &mut self.output.buffer);
+        self.output.seal_pages(start);
+        self.page.restart();
+        self.output.append_when_full()
+    }
+
+    /// Writes an entry too large for a page; its value stands alone in `page.values`.
+    fn write_extent(&mut self, entry: &NewEntry<'_>) -> Result<()> {
+        self.fence.add(entry.key, self.output.pages);
+        let mut header = [0u8; HEADER_BYTES];
+        header[4] = page_kind::EXTENT;
+        header[5] = if self.continued { flag::CONTINUED } else { 0 };
+        header[6] = 1;
+        header[13] = entry.kind as u8;
+        header[14] = if entry.raw_len == entry.stored_len {
+            ValueMode::Raw as u8
+        } else {
+            ValueMode::Each as u8
+        };
+        header[16..20].copy_from_slice(&low32(entry.key.len()).to_le_bytes());
+        header[24..32].copy_from_slice(&entry.seq.to_le_bytes());
+        header[32..36].copy_from_slice(&low32(entry.raw_len).to_le_bytes());
+        header[36..40].copy_from_slice(&low32(entry.stored_len).to_le_bytes());
+        let output = &mut self.output;
+        let start = output.buffer.len();
+        output.buffer.extend_from_slice(&header);
+        output.buffer.extend_from_slice(entry.key);
+        output.buffer.extend_from_slice(&self.page.values);
+        let len = (output.buffer.len() - start).next_multiple_of(PAGE_BYTES);
+        output.buffer.resize(start + len, 0);
+        let extent = &mut output.buffer[start..];
+        let checksum = page_checksum(output.seed, output.pages, extent);
+        extent[..4].copy_from_slice(&checksum.to_le_bytes());
+        output.pages = u32::try_from(len / PAGE_BYTES)
+            .ok()
+            .and_then(|pages| output.pages.checked_add(pages))
+            .ok_or_else(|| Error::invalid("table is too long"))?;
+        self.page.values.clear();
+        self.page.values.shrink_to(APPEND_BYTES);
+        self.last_key.clear();
+        self.last_key.extend_from_slice(entry.key);
+        self.last_seq = Some(entry.seq);
+        self.output.append_when_full()?;
+        self.output.buffer.shrink_to(2 * APPEND_BYTES);
+        Ok(())
+    }
+
+    /// Writes the filter pages; gives the number of lines and probes.
+    fn write_filter(&mut self) -> Result<(u32, u32)> {
+        let hashes = std::mem::take(&mut self.hashes);
+        if hashes.is_empty() {
+            return Ok((0, 0));
+        }
+        let filter = FilterLines::build(&hashes, self.options.filter_bits_per_key);
+        drop(hashes);
+        for (index, lines) in filter.lines.chunks(LINES_PER_PAGE).enumerate() {
+            let start = self.output.buffer.len();
+            let buffer = &mut self.output.buffer;
+            buffer.resize(start + PAGE_BYTES, 0);
+            let page = &mut buffer[start..];
+            page[4] = page_kind::FILTER;
+            page[8..12].copy_from_slice(&low32(index).to_le_bytes());
+            page[12..16].copy_from_slice(&filter.count().to_le_bytes());
+            let (slots, _) = page.as_chunks_mut::<64>();
+            for (slot, line) in slots[1..].iter_mut().zip(lines) {
+                *slot = *line;
+            }
+            self.output.seal_pages(start);
+            self.output.append_when_full()?;
+        }
+        Ok((filter.count(), filter.probes))
+    }
+}

@@ -1,0 +1,225 @@
+//! The meta block: the last pages of a table, which say what and where everything else is.
+//!
+//! One checksum covers the whole block; the manifest keeps it, so a reader knows that it has the
+//! very file the manifest means. The last 16 bytes of the file lead to the block's first page.
+
+use cairndb_base::coding::{get_bytes, get_u32, get_u64, get_varint, put_bytes, put_varint};
+use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES};
+
+use super::TableSummary;
+use super::bits::low32;
+use super::fence::{BLOCK_HEADS, heads_per_page};
+use super::filter::{LINES_PER_PAGE, PROBES_MAX};
+use super::layout::{Flaw, page_kind};
+
+/// First bytes of the block behind checksum and kind, and last bytes of the file.
+const MAGIC: [u8; 8] = *b"CAIRNTBL";
+/// The format version this code writes and reads.
+const VERSION: u32 = 1;
+/// Length of the block's fixed start.
+const FIXED_BYTES: usize = 32;
+/// Length of the trailer at the end of the file.
+pub(super) const TRAILER_BYTES: usize = 16;
+
+/// Where the parts of a table lie and what it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Meta {
+    pub(super) order: String,
+    pub(super) data_pages: u32,
+    /// Data pages and extents, an extent counted once.
+    pub(super) units: u32,
+    pub(super) filter_lines: u32,
+    pub(super) filter_probes: u32,
+    pub(super) numbered: bool,
+    pub(super) prefix: u32,
+    pub(super) summary: TableSummary,
+    /// First head of every fence block, little-endian.
+    pub(super) top: Vec<u8>,
+}
+
+impl Meta {
+    pub(super) fn filter_pages(&self) -> u32 {
+        self.filter_lines.div_ceil(low32(LINES_PER_PAGE))
+    }
+
+    pub(super) fn fence_pages(&self) -> u32 {
+        self.units.div_ceil(low32(heads_per_page(self.numbered)))
+    }
+
+    /// First page of the fence.
+    pub(super) fn fence_at(&self) -> u32 {
+        self.data_pages + self.filter_pages()
+    }
+
+    /// The first page of the block itself.
+    fn meta_at(&self) -> u64 {
+        u64::from(self.data_pages) + u64::from(self.filter_pages()) + u64::from(self.fence_pages())
+    }
+
+    /// The block, padded to whole pages, its checksum left zero.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = vec![0u8; FIXED_BYTES];
+        out[4] = page_kind::META;
+        out[8..16].copy_from_slice(&MAGIC);
+        out[16..20].copy_from_slice(&VERSION.to_le_bytes());
+        let summary = &self.summary;
+        for number in [
+            self.data_pages,
+            self.units,
+            self.filter_lines,
+            self.filter_probes,
+            u32::from(self.numbered),
+            self.prefix,
+        ] {
+            put_varint(&mut out, u64::from(number));
+        }
+        for number in [
+            summary.entries,
+            summary.deletes,
+            summary.raw_bytes,
+            summary.seq_min,
+            summary.seq_max,
+        ] {
+            put_varint(&mut out, number);
+        }
+        put_bytes(&mut out, self.order.as_bytes());
+        put_bytes(&mut out, &summary.smallest);
+        put_bytes(&mut out, &summary.largest);
+        put_varint(&mut out, summary.value_refs.len() as u64);
+        for (file, bytes) in &summary.value_refs {
+            put_varint(&mut out, *file);
+            put_varint(&mut out, *bytes);
+        }
+        put_bytes(&mut out, &self.top);
+        let used = low32(out.len());
+        out[24..28].copy_from_slice(&used.to_le_bytes());
+        out.resize((out.len() + TRAILER_BYTES).next_multiple_of(PAGE_BYTES), 0);
+        let pages = low32(out.len() / PAGE_BYTES);
+        let first = self.fence_at() + self.fence_pages();
+        let trailer = out.len() - TRAILER_BYTES;
+        out[trailer..trailer + 4].copy_from_slice(&first.to_le_bytes());
+        out[trailer + 4..trailer + 8].copy_from_slice(&pages.to_le_bytes());
+        out[trailer + 8..].copy_from_slice(&MAGIC);
+        out
+    }
+
+    /// First page and number of pages of the block, from the last page of a file of `pages` pages.
+    pub(super) fn find(last_page: &[u8], pages: u32) -> Result<(u32, u32), Flaw> {
+        let at = PAGE_BYTES - TRAILER_BYTES;
+        let (Some(first), Some(count)) = (get_u32(last_page, at), get_u32(last_page, at + 4))
+        else {
+            return Err(Flaw::Damaged("table is cut short"));
+        };
+        if last_page.get(at + 8..) != Some(&MAGIC[..]) {
+            return Err(Flaw::Damaged("table does not end as a table does"));
+        }
+        if count == 0 || first.checked_add(count) != Some(pages) {
+            return Err(Flaw::Damaged("table does not end where it says"));
+        }
+        Ok((first, count))
+    }
+
+    /// Reads a block whose checksum is right. `first` is its first page.
+    pub(super) fn decode(block: &[u8], first: u32, checksum: u32) -> Result<Meta, Flaw> {
+        if block.get(4) != Some(&page_kind::META) || block.get(8..16) != Some(&MAGIC[..]) {
+            return Err(Flaw::Damaged("meta block is malformed"));
+        }
+        // The feature word after the version: a later version sets a bit for what must be known.
+        if get_u32(block, 16) != Some(VERSION) || get_u32(block, 20) != Some(0) {
+            return Err(Flaw::TooNew("table version"));
+        }
+        // The keyspace: only the default one, 0, exists yet.
+        if get_u32(block, 28) != Some(0) {
+            return Err(Flaw::TooNew("keyspace"));
+        }
+        let meta =
+            Meta::decode_fields(block, checksum).ok_or(Flaw::Damaged("meta block is malformed"))?;
+        if !meta.is_consistent(first) {
+            return Err(Flaw::Damaged("meta block contradicts itself"));
+        }
+        Ok(meta)
+    }
+
+    fn decode_fields(block: &[u8], checksum: u32) -> Option<Meta> {
+        let used = get_u32(block, 24)? as usize;
+        let bytes = block.get(..used)?;
+        let mut at = FIXED_BYTES;
+        let mut numbers = [0u32; 6];
+        for number in &mut numbers {
+            *number = u32::try_from(get_varint(bytes, &mut at)?).ok()?;
+        }
+        let mut counts = [0u64; 5];
+        for count in &mut counts {
+            *count = get_varint(bytes, &mut at)?;
+        }
+        let order = std::str::from_utf8(get_bytes(bytes, &mut at)?).ok()?;
+        let smallest = get_bytes(bytes, &mut at)?.to_vec();
+        let largest = get_bytes(bytes, &mut at)?.to_vec();
+        let refs = get_varint(bytes, &mut at)?;
+        let mut value_refs = Vec::new();
+        for _ in 0..refs {
+            let file = get_varint(bytes, &mut at)?;
+            value_refs.push((file, get_varint(bytes, &mut at)?));
+        }
+        let top = get_bytes(bytes, &mut at)?.to_vec();
+        let [
+            data_pages,
+            units,
+            filter_lines,
+            filter_probes,
+            numbered,
+            prefix,
+        ] = numbers;
+        let [entries, deletes, raw_bytes, seq_min, seq_max] = counts;
+        if at != used || numbered > 1 {
+            return None;
+        }
+        Some(Meta {
+            order: order.to_owned(),
+            data_pages,
+            units,
+            filter_lines,
+            filter_probes,
+            numbered: numbered == 1,
+            prefix,
+            summary: TableSummary {
+                smallest,
+                largest,
+                seq_min,
+                seq_max,
+                entries,
+                deletes,
+                bytes: block.len() as u64,
+                raw_bytes,
+                checksum,
+                value_refs,
+            },
+            top,
+        })
+    }
+
+    fn is_consistent(&self, first: u32) -> bool {
+        let summary = &self.summary;
+        let prefix = self.prefix as usize;
+        let blocks = (self.units as usize).div_ceil(BLOCK_HEADS);
+        self.meta_at() == u64::from(first)
+            && self.units > 0
+            && self.units <= self.data_pages
+            && (self.numbered || self.units == self.data_pages)
+            && self.top.len() == 8 * blocks
+            && self.filter_probes <= PROBES_MAX
+            && summary.entries >= u64::from(self.units)
+            && summary.deletes <= summary.entries
+            && summary.seq_min <= summary.seq_max
+            && summary.smallest.len() <= KEY_BYTES_MAX
+            && summary.largest.len() <= KEY_BYTES_MAX
+            && summary.smallest.get(..prefix).is_some()
+            && summary.smallest.get(..prefix) == summary.largest.get(..prefix)
+            && self.tops_in_order()
+    }
+
+    fn tops_in_order(&self) -> bool {
+        let heads = self.top.chunks_exact(8).map(|head| get_u64(head, 0));
+        heads.is_sorted()
+    }
+}

@@ -1,0 +1,268 @@
+//! One data page or extent in place: search by key, and the columns of an entry.
+//!
+//! A [`Page`] is a byte slice and its [`Layout`]; making one allocates nothing. A search looks at
+//! the common prefix, then at the heads (all of one width, searched by `kernel::search`), and only
+//! where a head is not the whole suffix at lengths and tails.
+
+use std::cmp::Ordering;
+
+use cairndb_base::{Kind, Order, SeqNo};
+use cairndb_kernel::search;
+
+use super::EntryMark;
+use super::bits::{head_bytes, head_of, load, load_span};
+use super::layout::{HEADER_END, Layout, flag};
+
+/// A data page or extent whose bytes have been checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Page<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) layout: Layout,
+}
+
+/// Where a search ended: the first entry not before the sought one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub(super) index: usize,
+    /// Whether the entry there has the very key that was sought.
+    pub(super) exact: bool,
+}
+
+impl<'a> Page<'a> {
+    #[inline]
+    pub(super) fn count(&self) -> usize {
+        self.layout.count()
+    }
+
+    #[inline]
+    pub(super) fn slice(&self, start: u32, end: u32) -> &'a [u8] {
+        self.bytes
+            .get(start as usize..end as usize)
+            .unwrap_or_default()
+    }
+
+    #[inline]
+    pub(super) fn prefix(&self) -> &'a [u8] {
+        self.slice(HEADER_END, HEADER_END + self.layout.prefix_len)
+    }
+
+    #[inline]
+    fn delta(&self, index: usize) -> u64 {
+        load(
+            self.bytes,
+            self.layout.heads_at,
+            self.layout.head_width,
+            index,
+        )
+    }
+
+    /// The head of an entry as a number.
+    #[inline]
+    pub(super) fn head(&self, index: usize) -> u64 {
+        self.layout.base_head.wrapping_add(self.delta(index))
+    }
+
+    /// Number of suffix bytes that an entry's head stands for.
+    #[inline]
+    pub(super) fn head_len(&self, index: usize) -> usize {
+        if !self.layout.has(flag::HEAD_LENS) {
+            return usize::from(self.layout.head_bytes);
+        }
+        let at = self.layout.head_lens_at as usize + index;
+        let len = self.bytes.get(at).copied().unwrap_or(0);
+        usize::from(len.min(self.layout.head_bytes))
+    }
+
+    /// What follows an entry's head.
+    #[inline]
+    pub(super) fn tail(&self, index: usize) -> &'a [u8] {
+        if !self.layout.has(flag::TAILS) {
+            return &[];
+        }
+        let (start, end) = load_span(self.bytes, self.layout.tail_ends_at, index);
+        let at = self.layout.tails_at as usize;
+        self.bytes.get(at + start..at + end).unwrap_or_default()
+    }
+
+    /// Whether a key is always prefix and whole head: no lengths, no tails.
+    #[inline]
+    pub(super) fn fixed_keys(&self) -> bool {
+        self.layout.flags & (flag::TAILS | flag::HEAD_LENS) == 0
+    }
+
+    #[inline]
+    pub(super) fn seq(&self, index: usize) -> SeqNo {
+        let delta = load(
+            self.bytes,
+            self.layout.seqs_at,
+            self.layout.seq_width,
+            index,
+        );
+        self.layout.base_seq.wrapping_add(delta)
+    }
+
+    #[inline]
+    pub(super) fn kind(&self, index: usize) -> Kind {
+        if !self.layout.has(flag::KINDS) {
+            return self.layout.kind;
+        }
+        let at = self.layout.kinds_at as usize + index;
+        let number = self.bytes.get(at).copied().unwrap_or(0);
+        Kind::from_u8(number).unwrap_or(Kind::Delete)
+    }
+
+    #[inline]
+    pub(super) fn mark(&self, index: usize) -> EntryMark {
+        EntryMark {
+            seq: self.seq(index),
+            kind: self.kind(index),
+        }
+    }
+
+    /// Appends the key of an entry.
+    pub(super) fn key_into(&self, index: usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.prefix());
+        let spelled = head_bytes(self.head(index), self.layout.head_bytes.into());
+        out.extend_from_slice(&spelled[..self.head_len(index)]);
+        out.extend_from_slice(self.tail(index));
+    }
+
+    /// The whole key, of a page that cuts no keys.
+    fn whole_key(&self, index: usize) -> &'a [u8] {
+        if self.layout.prefix_len > 0 {
+            self.prefix()
+        } else {
+            self.tail(index)
+        }
+    }
+
+    /// Orders an entry's key against `key`.
+    pub(super) fn compare_key(&self, index: usize, key: &[u8], order: &Order) -> Ordering {
+        if !order.is_bytewise() {
+            return order.compare(self.whole_key(index), key);
+        }
+        let prefix = self.prefix();
+        let Some(suffix) = key.strip_prefix(prefix) else {
+            return prefix.cmp(key);
+        };
+        let head = head_of(suffix, self.layout.head_bytes.into());
+        self.head(index)
+            .cmp(&head)
+            .then_with(|| self.compare_rest(index, suffix))
+    }
+
+    /// Orders an entry whose head equals that of `suffix` against it.
+    #[inline]
+    fn compare_rest(&self, index: usize, suffix: &[u8]) -> Ordering {
+        let head_bytes = usize::from(self.layout.head_bytes);
+        let (head, tail) = suffix.split_at(suffix.len().min(head_bytes));
+        self.head_len(index)
+            .cmp(&head.len())
+            .then_with(|| self.tail(index).cmp(tail))
+    }
+
+    /// Orders an entry against (key, seq) as entries stand in a table.
+    pub(super) fn compare(&self, index: usize, key: &[u8], seq: SeqNo, order: &Order) -> Ordering {
+        self.compare_key(index, key, order)
+            .then_with(|| seq.cmp(&self.seq(index)))
+    }
+
+    /// Whether an entry and the one after it have the same key.
+    pub(super) fn same_key_as_next(&self, index: usize, order: &Order) -> bool {
+        if !order.is_bytewise() {
+            return order
+                .compare(self.whole_key(index), self.whole_key(index + 1))
+                .is_eq();
+        }
+        self.delta(index) == self.delta(index + 1)
+            && self.head_len(index) == self.head_len(index + 1)
+            && self.tail(index) == self.tail(index + 1)
+    }
+
+    /// The first entry not before (key, seq).
+    #[inline]
+    pub(super) fn search(&self, key: &[u8], seq: SeqNo, order: &Order) -> Slot {
+        let mut slot = if order.is_bytewise() {
+            self.search_bytewise(key)
+        } else {
+            self.search_custom(key, order)
+        };
+        if !slot.exact || (self.layout.seq_width == 0 && self.layout.base_seq <= seq) {
+            return slot;
+        }
+        while self.seq(slot.index) > seq {
+            let more = slot.index + 1 < self.count();
+            slot.exact = more && self.same_key_as_next(slot.index, order);
+            slot.index += 1;
+            if !slot.exact {
+                break;
+            }
+        }
+        slot
+    }
+
+    #[inline]
+    fn search_bytewise(&self, key: &[u8]) -> Slot {
+        let layout = &self.layout;
+        let (count, prefix) = (layout.count(), self.prefix());
+        let outside = |index| Slot {
+            index,
+            exact: false,
+        };
+        let Some(suffix) = key.strip_prefix(prefix) else {
+            return outside(if key < prefix { 0 } else { count });
+        };
+        let width = usize::from(layout.head_width);
+        let head_bytes = usize::from(layout.head_bytes);
+        let Some(sought) = head_of(suffix, head_bytes).checked_sub(layout.base_head) else {
+            return outside(0);
+        };
+        if width < 8 && sought >> (8 * width) != 0 {
+            return outside(count);
+        }
+        let heads = self.slice(layout.heads_at, layout.head_lens_at);
+        let index = if width == 0 {
+            0
+        } else {
+            search::lower_bound(heads, width, count, sought)
+        };
+        if index >= count || self.delta(index) != sought {
+            return outside(index);
+        }
+        if self.fixed_keys() && suffix.len() <= head_bytes {
+            return Slot {
+                index,
+                exact: suffix.len() == head_bytes,
+            };
+        }
+        let end = if width == 0 {
+            count
+        } else {
+            search::upper_bound(heads, width, count, sought)
+        };
+        Self::partition(index, end, |index| self.compare_rest(index, suffix))
+    }
+
+    fn search_custom(&self, key: &[u8], order: &Order) -> Slot {
+        Self::partition(0, self.count(), |index| {
+            order.compare(self.whole_key(index), key)
+        })
+    }
+
+    /// The first of `start..end` whose comparison is not `Less`.
+    fn partition(start: usize, end: usize, compare: impl Fn(usize) -> Ordering) -> Slot {
+        let (mut low, mut high) = (start, end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if compare(middle).is_lt() {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Slot {
+            index: low,
+            exact: low < end && compare(low).is_eq(),
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! Collects the entries of one data page and writes it out, filled exactly.
+//!
+//! The writer knows the encoded size of its page after every entry without encoding it: keys come
+//! in order, so the first and the last key alone give the common prefix and the range of the heads.
+//! [`Shape`] holds those running figures; the builder asks for the shape with one more entry and
+//! ends the page when that would not fit.
+
+use cairndb_base::limits::PAGE_BYTES;
+use cairndb_base::{Kind, SeqNo};
+
+use super::bits::{common_prefix, head_of, low8, low16, low32, width_of};
+use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
+
+/// One entry with its value as it will be stored.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewEntry<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) seq: SeqNo,
+    pub(super) kind: Kind,
+    pub(super) raw_len: usize,
+    pub(super) stored_len: usize,
+}
+
+/// Figures over the entries of a page that give its encoded size.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says whether one column is needed"
+)]
+pub(super) struct Shape {
+    pub(super) count: usize,
+    prefix: usize,
+    head_bytes: usize,
+    first_head: u64,
+    last_head: u64,
+    key_len_min: usize,
+    key_len_max: usize,
+    key_bytes: usize,
+    tails: usize,
+    seq_min: SeqNo,
+    seq_max: SeqNo,
+    kind: u8,
+    kinds_differ: bool,
+    raw_len: usize,
+    raws_differ: bool,
+    stored_len: usize,
+    stored_differ: bool,
+    encoded: bool,
+    values: usize,
+}
+
+impl Shape {
+    fn has_short_heads(&self) -> bool {
+        self.key_len_min < self.prefix + self.head_bytes
+    }
+
+    fn head_width(&self) -> usize {
+        width_of(self.last_head - self.first_head)
+    }
+
+    fn seq_width(&self) -> usize {
+        width_of(self.seq_max - self.seq_min)
+    }
+
+    /// Bytes of everything but the values.
+    pub(super) fn bytes_before_values(&self, mode: ValueMode) -> usize {
+        let grouped = mode == ValueMode::Groups;
+        let raws = self.raws_differ && (self.encoded || grouped);
+        let entry = self.head_width()
+            + self.seq_width()
+            + usize::from(self.has_short_heads())
+            + usize::from(self.kinds_differ)
+            + 2 * usize::from(self.tails > 0)
+            + 2 * usize::from(raws)
+            + 2 * usize::from(self.stored_differ && !grouped);
+        HEADER_BYTES + self.prefix + self.tails + self.count * entry
+    }
+
+    /// Encoded size of a page of entries stored each alone.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes_before_values(ValueMode::Each) + self.values
+    }
+}
+
+/// The entries of the page under construction.
+#[derive(Debug, Default)]
+pub(super) struct PageWriter {
+    keys: Vec<u8>,
+    key_ends: Vec<u32>,
+    seqs: Vec<SeqNo>,
+    kinds: Vec<u8>,
+    raw_lens: Vec<u32>,
+    value_ends: Vec<u32>,
+    /// Stored values one behind the other; the value of an entry not yet pushed may follow them.
+    pub(super) values: Vec<u8>,
+    pub(super) shape: Shape,
+    /// Whether keys may be cut into prefix and heads.
+    bytewise: bool,
+}
+
+impl PageWriter {
+    pub(super) fn new(bytewise: bool) -> PageWriter {
+        PageWriter {
+            bytewise,
+            ..PageWriter::default()
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.shape.count == 0
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.keys.capacity()
+            + self.values.capacity()
+            + self.seqs.capacity() * 8
+            + self.kinds.capacity()
+            + 4 * (self.key_ends.capacity() + self.raw_lens.capacity() + self.value_ends.capacity())
+    }
+
+    pub(super) fn key(&self, index: usize) -> &[u8] {
+        let start = match index {
+            0 => 0,
+            _ => self.key_ends[index - 1] as usize,
+        };
+        &self.keys[start..self.key_ends[index] as usize]
+    }
+
+    /// The last entry's key and sequence number.
+    #[inline]
+    pub(super) fn last(&self) -> Option<(&[u8], SeqNo)> {
+        let seq = *self.seqs.last()?;
+        Some((self.key(self.shape.count - 1), seq))
+    }
+
+    /// Bytes of the values pushed.
+    #[inline]
+    pub(super) fn values_bytes(&self) -> usize {
+        self.shape.values
+    }
+
+    /// The shape this page would have with `entry` as well.
+    #[inline]
+    pub(super) fn shape_with(&self, entry: &NewEntry<'_>) -> Shape {
+        let old = &self.shape;
+        let len = entry.key.len();
+        let encoded = entry.stored_len != entry.raw_len;
+        if old.count == 0 {
+            return self.shape_of_one(entry);
+        }
+        let mut shape = Shape {
+            count: old.count + 1,
+            key_len_min: old.key_len_min.min(len),
+            key_len_max: old.key_len_max.max(len),
+            key_bytes: old.key_bytes + len,
+            seq_min: old.seq_min.min(entry.seq),
+            seq_max: old.seq_max.max(entry.seq),
+            kinds_differ: old.kinds_differ || old.kind != entry.kind as u8,
+            raws_differ: old.raws_differ || old.raw_len != entry.raw_len,
+            stored_differ: old.stored_differ || old.stored_len != entry.stored_len,
+            encoded: old.encoded || encoded,
+            values: old.values + entry.stored_len,
+            ..*old
+        };
+        if self.bytewise {
+            self.cut_keys(&mut shape, entry.key);
+        } else {
+            shape.tails += len;
+        }
+        shape
+    }
+
+    fn shape_of_one(&self, entry: &NewEntry<'_>) -> Shape {
+        let len = entry.key.len();
+        Shape {
+            count: 1,
+            prefix: if self.bytewise { len } else { 0 },
+            tails: if self.bytewise { 0 } else { len },
+            key_len_min: len,
+            key_len_max: len,
+            key_bytes: len,
+            seq_min: entry.seq,
+            seq_max: entry.seq,
+            kind: entry.kind as u8,
+            raw_len: entry.raw_len,
+            stored_len: entry.stored_len,
+            encoded: entry.stored_len != entry.raw_len,
+            values: entry.stored_len,
+            ..Shape::default()
+        }
+    }
+
+    /// Brings prefix, heads and tails up to date for a key behind the last.
+    #[inline]
+    fn cut_keys(&self, shape: &mut Shape, key: &[u8]) {
+        let old = &self.shape;
+        let first = self.key(0);
+        if key.get(..old.prefix) != Some(&first[..old.prefix]) {
+            shape.prefix = common_prefix(&first[..old.prefix], key);
+        }
+        shape.head_bytes = (shape.key_len_max - shape.prefix).min(8);
+        let cut = shape.prefix + shape.head_bytes;
+        shape.last_head = head_of(&key[shape.prefix..], shape.head_bytes);
+        if shape.prefix == old.prefix && shape.head_bytes == old.head_bytes {
+            shape.tails += key.len().saturating_sub(cut);
+            return;
+        }
+        shape.first_head = head_of(&first[shape.prefix..], shape.head_bytes);
+        shape.tails = if shape.key_len_min >= cut {
+            shape.key_bytes - shape.count * cut
+        } else {
+            let mut start = 0;
+            let mut tails = key.len().saturating_sub(cut);
+            for end in &self.key_ends {
+                tails += ((*end - start) as usize).saturating_sub(cut);
+                start = *end;
+            }
+            tails
+        };
+    }
+
+    /// Takes an entry whose stored value already stands behind the others in `values`.
+    #[inline]
+    pub(super) fn push(&mut self, entry: &NewEntry<'_>, shape: Shape) {
+        self.shape = shape;
+        self.keys.extend_from_slice(entry.key);
+        self.key_ends.push(low32(self.keys.len()));
+        self.seqs.push(entry.seq);
+        self.kinds.push(entry.kind as u8);
+        self.raw_lens.push(low32(entry.raw_len));
+        self.value_ends.push(low32(shape.values));
+        debug_assert_eq!(self.values.len(), shape.values);
+    }
+
+    /// Forgets the entries pushed, but keeps a value that stands behind theirs.
+    pub(super) fn restart(&mut self) {
+        self.values.drain(..self.shape.values);
+        self.keys.clear();
+        self.key_ends.clear();
+        self.seqs.clear();
+        self.kinds.clear();
+        self.raw_lens.clear();
+        self.value_ends.clear();
+        self.shape = Shape::default();
+        if self.values.capacity() > VALUES_BYTES_KEPT {
+            self.values.shrink_to(VALUES_BYTES_KEPT);
+        }
+    }
+
+    /// Appends the page to `out`, checksum left zero, with values stored each alone.
+    pub(super) fn write(&self, continued: bool, out: &mut Vec<u8>) {
+        let mode = if self.shape.encoded {
+            ValueMode::Each
+        } else {
+            ValueMode::Raw
+        };
+        let values = &self.values[..self.shape.values];
+        self.write_with(mode, &[], values, continued, out);
+    }
+
+    fn write_with(
+        &self,
+        mode: ValueMode,
+        groups: &[(u16, u16)],
+        values: &[u8],
+        continued: bool,
+        out: &mut Vec<u8>,
+    ) {
+        let start = out.len();
+        let shape = &self.shape;
+        let raws = shape.raws_differ && mode != ValueMode::Raw;
+        let ends = shape.stored_differ && mode != ValueMode::Groups;
+        out.extend_from_slice(&self.header(mode, groups.len(), values.len(), continued));
+        out.extend_from_slice(&self.key(0)[..shape.prefix]);
+        self.write_heads(out);
+        if shape.has_short_heads() {
+            let cut = shape.prefix + shape.head_bytes;
+            out.extend(self.keys().map(|key| {
+                let len = key.len().min(cut) - shape.prefix;
+                low8(len)
+            }));
+        }
+        if shape.tails > 0 {
+            self.write_tail_ends(out);
+        }
+        if shape.kinds_differ {
+            out.extend_from_slice(&self.kinds);
+        }
+        if raws {
+            for len in &self.raw_lens {
+                out.extend_from_slice(&low16(*len as usize).to_le_bytes());
+            }
+        }
+        self.write_seqs(out);
+        for (entry_end, end) in groups {
+            out.extend_from_slice(&entry_end.to_le_bytes());
+            out.extend_from_slice(&end.to_le_bytes());
+        }
+        if ends {
+            for end in &self.value_ends {
+                out.extend_from_slice(&low16(*end as usize).to_le_bytes());
+            }
+        }
+        if shape.tails > 0 {
+            let cut = shape.prefix + shape.head_bytes;
+            for key in self.keys() {
+                out.extend_from_slice(key.get(cut..).unwrap_or_default());
+            }
+        }
+        out.extend_from_slice(values);
+        let used = out.len() - start;
+        assert!(used <= PAGE_BYTES, "page shape was computed wrong");
+        out.resize(start + PAGE_BYTES, 0);
+    }
+
+    fn header(
+        &self,
+        mode: ValueMode,
+        groups: usize,
+        values: usize,
+        continued: bool,
+    ) -> [u8; HEADER_BYTES] {
+        let shape = &self.shape;
+        let grouped = mode == ValueMode::Groups;
+        let mut flags = 0;
+        for (set, bit) in [
+            (continued, flag::CONTINUED),
+            (shape.tails > 0, flag::TAILS),
+            (shape.has_short_heads(), flag::HEAD_LENS),
+            (shape.kinds_differ, flag::KINDS),
+            (shape.raws_differ && mode != ValueMode::Raw, flag::RAWS),
+            (shape.stored_differ && !grouped, flag::ENDS),
+        ] {
+            if set {
+                flags |= bit;
+            }
+        }
+        let raw_len = if flags & flag::RAWS != 0 || mode == ValueMode::Raw {
+            0
+        } else {
+            shape.raw_len
+        };
+        let stored_len = if shape.stored_differ || grouped {
+            0
+        } else {
+            shape.stored_len
+        };
+        let mut header = [0u8; HEADER_BYTES];
+        header[4] = page_kind::DATA;
+        header[5] = flags;
+        header[6..8].copy_from_slice(&low16(shape.count).to_le_bytes());
+        header[8..10].copy_from_slice(&low16(shape.prefix).to_le_bytes());
+        header[10] = low8(shape.head_bytes);
+        header[11] = low8(shape.head_width());
+        header[12] = low8(shape.seq_width());
+        header[13] = if shape.kinds_differ { 0 } else { shape.kind };
+        header[14] = mode as u8;
+        header[15] = low8(groups);
+        header[16..24].copy_from_slice(&shape.first_head.to_le_bytes());
+        header[24..32].copy_from_slice(&shape.seq_min.to_le_bytes());
+        header[32..34].copy_from_slice(&low16(raw_len).to_le_bytes());
+        header[34..36].copy_from_slice(&low16(stored_len).to_le_bytes());
+        header[36..38].copy_from_slice(&low16(shape.tails).to_le_bytes());
+        header[38..40].copy_from_slice(&low16(values).to_le_bytes());
+        header
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.key_ends.iter().map(move |end| {
+            let key = &self.keys[start..*end as usize];
+            start = *end as usize;
+            key
+        })
+    }
+
+    fn write_heads(&self, out: &mut Vec<u8>) {
+        let shape = &self.shape;
+        let deltas = self
+            .keys()
+            .map(|key| head_of(&key[shape.prefix..], shape.head_bytes) - shape.first_head);
+        write_column(out, shape.head_width(), shape.count, deltas);
+    }
+
+    fn write_seqs(&self, out: &mut Vec<u8>) {
+        let base = self.shape.seq_min;
+        let deltas = self.seqs.iter().map(|seq| seq - base);
+        write_column(out, self.shape.seq_width(), self.shape.count, deltas);
+    }
+
+    fn write_tail_ends(&self, out: &mut Vec<u8>) {
+        let cut = self.shape.prefix + self.shape.head_bytes;
+        let mut end = 0;
+        for key in self.keys() {
+            end += key.len().saturating_sub(cut);
+            out.extend_from_slice(&low16(end).to_le_bytes());
+        }
+    }
+}
+
+/// A buffer of values larger than this is given back after its page.
+const VALUES_BYTES_KEPT: usize = 64 << 10;
+
+/// Appends the low `width` bytes of each number.
+fn write_column(out: &mut Vec<u8>, width: usize, count: usize, numbers: impl Iterator<Item = u64>) {
+    if width == 0 {
+        return;
+    }
+    let start = out.len();
+    out.resize(start + count * width, 0);
+    let column = &mut out[start..];
+    match width {
+        1 => fill::<1>(column, numbers),
+        2 => fill::<2>(column, numbers),
+        4 => fill::<4>(column, numbers),
+        _ => fill::<8>(column, numbers),
+    }
+}
+
+fn fill<const WIDTH: usize>(column: &mut [u8], numbers: impl Iterator<Item = u64>) {
+    let (items, _) = column.as_chunks_mut::<WIDTH>();
+    for (item, number) in items.iter_mut().zip(numbers) {
+        item.copy_from_slice(&number.to_le_bytes()[..WIDTH]);
+    }
+}

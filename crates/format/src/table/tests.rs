@@ -1,0 +1,13 @@
+//! Tests of the table file as a whole: models, damage, golden bytes.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "seeds and sizes of tests are small"
+)]
+
+mod damage;
+mod golden;
+mod limits;
+mod model;
+mod support;

@@ -1,0 +1,180 @@
+//! Damage: no flipped bit, cut or forged field may give a wrong answer, a panic or a hang.
+
+use std::sync::Arc;
+
+use cairndb_base::{Error, ErrorKind, Kind, Order, SEQ_MAX, hash64};
+
+use super::support::*;
+use crate::table::source::{file_seed, seal};
+use crate::table::{Compression, GetHints, Table, TableOptions};
+
+/// Reads everything and gives what was read, or the error.
+fn read_all(table: &Arc<Table>, entries: &[Entry]) -> Result<(), Error> {
+    let mut cursor = table.cursor();
+    let mut read = Vec::new();
+    cursor.first()?;
+    while cursor.valid() {
+        read.push(Entry {
+            key: cursor.key().to_vec(),
+            seq: cursor.seq(),
+            kind: cursor.kind(),
+            value: cursor.value()?.to_vec(),
+        });
+        cursor.next()?;
+    }
+    assert!(read == entries, "a scan of a damaged table was wrong");
+    let mut scratch = Vec::new();
+    for entry in entries {
+        let (hash, hints) = (hash64(&entry.key), GetHints::default());
+        let found = table.get(&entry.key, hash, entry.seq, hints, &mut scratch)?;
+        let found = found.expect("a get in a damaged table missed");
+        assert_eq!(found.value.bytes(&scratch), &entry.value[..]);
+    }
+    Ok(())
+}
+
+fn small_table(seed: u64, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32) {
+    let mut rng = Rng(seed);
+    let mut entries = entries_of_shape(seed as usize % KEY_SHAPES, 90, &mut rng);
+    for entry in &mut entries {
+        if entry.kind != Kind::Pointer {
+            entry.value.truncate(600);
+        }
+    }
+    sort(&mut entries, &Order::Bytewise);
+    let options = TableOptions {
+        compression,
+        ..TableOptions::new(FILE)
+    };
+    let (bytes, summary) = build(&entries, options);
+    (entries, bytes, summary.checksum)
+}
+
+fn assert_names_the_place(error: &Error) {
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+    assert_eq!(error.file_name(), Some("000007.tbl"), "{error}");
+    assert!(error.file_offset().is_some(), "{error}");
+}
+
+#[test]
+fn every_flipped_byte_is_noticed() {
+    for (seed, reach) in [(0, Reach::Mapped), (6, Reach::Mapped), (3, Reach::Cached)] {
+        let (entries, bytes, checksum) = small_table(seed, Compression::Short);
+        let mut rng = Rng(seed);
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << rng.below(8);
+            let error = match open_with(damaged, &Order::Bytewise, checksum, reach) {
+                Err(error) => error,
+                Ok(table) => {
+                    let verified = table.verify().expect_err("verify missed damage");
+                    assert_names_the_place(&verified);
+                    read_all(&table, &entries).expect_err("damage was read over")
+                }
+            };
+            assert_names_the_place(&error);
+        }
+    }
+}
+
+#[test]
+fn every_truncation_is_noticed() {
+    let (_, bytes, checksum) = small_table(0, Compression::Short);
+    for len in (0..bytes.len())
+        .step_by(512)
+        .chain(bytes.len() - 70..bytes.len())
+    {
+        for reach in [Reach::Mapped, Reach::Cached] {
+            let cut = bytes[..len].to_vec();
+            let error = open_with(cut, &Order::Bytewise, checksum, reach)
+                .expect_err("a cut table was opened");
+            assert_names_the_place(&error);
+        }
+    }
+}
+
+#[test]
+fn pages_of_another_place_or_file_are_noticed() {
+    let (entries, bytes, checksum) = small_table(6, Compression::None);
+    let mut swapped = bytes.clone();
+    let (first, second) = swapped.split_at_mut(4096);
+    first.swap_with_slice(&mut second[..4096]);
+    let table = open_with(swapped, &Order::Bytewise, checksum, Reach::Mapped).unwrap();
+    assert_names_the_place(&read_all(&table, &entries).unwrap_err());
+    let other = open_with(bytes, &Order::Bytewise, checksum ^ 1, Reach::Mapped);
+    assert_names_the_place(&other.unwrap_err());
+}
+
+/// Uses a table whose checksums are right but whose fields lie: any answer, but no panic and no
+/// endless loop.
+fn exercise(table: &Arc<Table>, entries: &[Entry]) {
+    let steps = 20 * entries.len() + 10_000;
+    let mut cursor = table.cursor();
+    let mut scratch = Vec::new();
+    for forward in [true, false] {
+        let start = if forward {
+            cursor.first()
+        } else {
+            cursor.last()
+        };
+        let mut taken = 0;
+        let mut step = start;
+        while step.is_ok() && cursor.valid() {
+            let _ = (cursor.key().len(), cursor.mark());
+            let _ = cursor.value().map(<[u8]>::len);
+            let _ = cursor.stored().is_ok();
+            taken += 1;
+            assert!(taken < steps * 100, "a forged table has no end");
+            step = if forward {
+                cursor.next()
+            } else {
+                cursor.prev()
+            };
+        }
+    }
+    for entry in entries.iter().step_by(7) {
+        let hash = hash64(&entry.key);
+        let hints = GetHints { skip_filter: true };
+        let _ = table.get(&entry.key, hash, SEQ_MAX, hints, &mut scratch);
+        let _ = cursor.seek(&entry.key, entry.seq);
+        let _ = cursor.seek_for_prev(&entry.key, 0);
+    }
+    let _ = table.verify();
+}
+
+#[test]
+fn forged_fields_never_panic_or_hang() {
+    for seed in 0..16u64 {
+        let mut rng = Rng(seed + 1000);
+        let compression = [Compression::Short, Compression::Adaptive][seed as usize % 2];
+        let (entries, bytes, checksum) = small_table(seed, compression);
+        let pages = bytes.len() / 4096;
+        for round in 0..1500 {
+            let mut forged = bytes.clone();
+            let page = rng.below(pages);
+            let at = match rng.below(3) {
+                0 => 4 + rng.below(36),
+                1 => 40 + rng.below(600),
+                _ => 4 + rng.below(4092),
+            };
+            let at = page * 4096 + at;
+            forged[at] = match rng.below(4) {
+                0 => 0xff,
+                1 => 0,
+                2 => forged[at].wrapping_add(1),
+                _ => rng.next() as u8,
+            };
+            let number = page as u32;
+            let mut expected = checksum;
+            let slice = &mut forged[page * 4096..(page + 1) * 4096];
+            let new = seal(file_seed(FILE), number, slice);
+            if page == pages - 1 {
+                expected = new;
+            }
+            let reach = [Reach::Mapped, Reach::Cached][round % 2];
+            if let Ok(table) = open_with(forged, &Order::Bytewise, expected, reach) {
+                exercise(&table, &entries);
+            }
+        }
+    }
+}

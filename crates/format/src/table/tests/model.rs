@@ -1,0 +1,310 @@
+//! Tables against a sorted list: every get, seek and scan, for all shapes of keys and orders.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cairndb_base::{Kind, Order, SEQ_MAX, hash64};
+
+use super::support::*;
+use crate::value_file::{Pointer, record_bytes};
+
+use crate::table::{
+    Compression, GetHints, Table, TableBuilder, TableCursor, TableOptions, TableSummary, ValueIn,
+};
+
+fn options(order: &Order, compression: Compression) -> TableOptions {
+    TableOptions {
+        order: order.clone(),
+        compression,
+        ..TableOptions::new(FILE)
+    }
+}
+
+fn check_at(cursor: &mut TableCursor, entry: Option<&Entry>, context: &str) {
+    let Some(entry) = entry else {
+        assert!(!cursor.valid(), "{context}: expected nowhere");
+        return;
+    };
+    assert!(cursor.valid(), "{context}: expected {}", entry.seq);
+    assert_eq!(cursor.key(), &entry.key[..], "{context}");
+    assert_eq!(
+        (cursor.seq(), cursor.kind()),
+        (entry.seq, entry.kind),
+        "{context}"
+    );
+    assert!(
+        cursor.value().unwrap() == entry.value,
+        "{context}: wrong value"
+    );
+}
+
+fn check_scans(table: &Arc<Table>, entries: &[Entry], context: &str) {
+    let mut cursor = table.cursor();
+    cursor.first().unwrap();
+    for entry in entries {
+        check_at(&mut cursor, Some(entry), context);
+        cursor.next().unwrap();
+    }
+    check_at(&mut cursor, None, context);
+    cursor.last().unwrap();
+    for entry in entries.iter().rev() {
+        check_at(&mut cursor, Some(entry), context);
+        cursor.prev().unwrap();
+    }
+    check_at(&mut cursor, None, context);
+}
+
+fn check_probe(table: &Arc<Table>, entries: &[Entry], key: &[u8], seq: u64, context: &str) {
+    let order = &table.order;
+    let from = entries.partition_point(|entry| compare(entry, key, seq, order).is_lt());
+    let mut cursor = table.cursor();
+    cursor.seek(key, seq).unwrap();
+    check_at(&mut cursor, entries.get(from), context);
+    if cursor.valid() {
+        cursor.prev().unwrap();
+        check_at(
+            &mut cursor,
+            from.checked_sub(1).map(|at| &entries[at]),
+            context,
+        );
+    }
+    let to = entries.partition_point(|entry| compare(entry, key, seq, order).is_le());
+    cursor.seek_for_prev(key, seq).unwrap();
+    check_at(
+        &mut cursor,
+        to.checked_sub(1).map(|at| &entries[at]),
+        context,
+    );
+    if cursor.valid() {
+        cursor.next().unwrap();
+        check_at(&mut cursor, entries.get(to), context);
+    }
+    let expected = entries
+        .get(from)
+        .filter(|entry| order.compare(&entry.key, key).is_eq());
+    let mut scratch = b"rubbish".to_vec();
+    for skip_filter in [false, true] {
+        let hints = GetHints { skip_filter };
+        table.prefetch(key, hash64(key));
+        let found = table
+            .get(key, hash64(key), seq, hints, &mut scratch)
+            .unwrap();
+        match (expected, found) {
+            (None, None) => {}
+            (Some(entry), Some(found)) => {
+                assert_eq!(
+                    (found.seq, found.kind),
+                    (entry.seq, entry.kind),
+                    "{context}"
+                );
+                assert!(
+                    found.value.bytes(&scratch) == entry.value,
+                    "{context}: wrong value"
+                );
+            }
+            (expected, found) => panic!(
+                "{context}: {:?} against {:?}",
+                expected.map(|entry| entry.seq),
+                found.map(|found| found.seq)
+            ),
+        }
+    }
+}
+
+fn check_summary(summary: &TableSummary, entries: &[Entry], bytes: usize) {
+    let raw: usize = entries.iter().map(|e| e.key.len() + e.value.len()).sum();
+    let deletes = entries.iter().filter(|e| e.kind == Kind::Delete).count();
+    assert_eq!(summary.smallest, entries[0].key);
+    assert_eq!(summary.largest, entries[entries.len() - 1].key);
+    assert_eq!(summary.entries, entries.len() as u64);
+    assert_eq!(summary.deletes, deletes as u64);
+    assert_eq!(summary.raw_bytes, raw as u64);
+    assert_eq!(summary.bytes, bytes as u64);
+    assert_eq!(Some(summary.seq_min), entries.iter().map(|e| e.seq).min());
+    assert_eq!(Some(summary.seq_max), entries.iter().map(|e| e.seq).max());
+    let mut refs = BTreeMap::new();
+    for entry in entries.iter().filter(|e| e.kind == Kind::Pointer) {
+        let pointer = Pointer::decode(&entry.value).unwrap();
+        *refs.entry(pointer.file.0).or_insert(0) += record_bytes(pointer.len);
+    }
+    assert_eq!(summary.value_refs, refs.into_iter().collect::<Vec<_>>());
+}
+
+fn check_table(entries: &[Entry], options: &TableOptions, rng: &mut Rng, context: &str) {
+    let (bytes, summary) = build(entries, options.clone());
+    check_summary(&summary, entries, bytes.len());
+    for reach in [Reach::Mapped, Reach::Cached, Reach::Unmapped] {
+        let context = format!("{context} {reach:?}");
+        let table = open_with(bytes.clone(), &options.order, summary.checksum, reach).unwrap();
+        assert_eq!(table.summary(), &summary, "{context}");
+        table.verify().expect(&context);
+        check_scans(&table, entries, &context);
+        let probes = if reach == Reach::Mapped { 400 } else { 60 };
+        for _ in 0..probes {
+            let entry = &entries[rng.below(entries.len())];
+            let mut key = entry.key.clone();
+            let seq = match rng.below(4) {
+                0 => SEQ_MAX,
+                1 => entry.seq.saturating_sub(1),
+                2 => entry.seq + 1,
+                _ => entry.seq,
+            };
+            match rng.below(6) {
+                0 => key.push(rng.next() as u8),
+                1 => drop(key.pop()),
+                2 if !key.is_empty() => {
+                    let at = rng.below(key.len());
+                    key[at] = key[at].wrapping_add(rng.next() as u8);
+                }
+                _ => {}
+            }
+            check_probe(&table, entries, &key, seq, &context);
+        }
+        check_probe(&table, entries, b"", SEQ_MAX, &context);
+        check_probe(&table, entries, b"", 0, &context);
+        check_probe(&table, entries, &[0xff; 40], SEQ_MAX, &context);
+    }
+}
+
+#[test]
+fn bytewise_tables_answer_as_a_sorted_list() {
+    for seed in 0..48u64 {
+        let mut rng = Rng(seed);
+        let shape = seed as usize % KEY_SHAPES;
+        let compression =
+            [Compression::None, Compression::Short, Compression::Adaptive][rng.below(3)];
+        let count = [1, 2, 70, 2000][rng.below(4)];
+        let mut entries = entries_of_shape(shape, count, &mut rng);
+        let order = Order::Bytewise;
+        sort(&mut entries, &order);
+        let context = format!("seed {seed} shape {shape} {compression:?}");
+        check_table(&entries, &options(&order, compression), &mut rng, &context);
+    }
+}
+
+#[test]
+fn custom_orders_answer_as_a_sorted_list() {
+    for seed in 100..124u64 {
+        let mut rng = Rng(seed);
+        let shape = seed as usize % KEY_SHAPES;
+        let order = if seed % 2 == 0 {
+            Order::Custom(Arc::new(Reverse))
+        } else {
+            Order::Custom(Arc::new(NoCase))
+        };
+        let mut entries = entries_of_shape(shape, 700, &mut rng);
+        sort(&mut entries, &order);
+        let context = format!("seed {seed} shape {shape} {}", order.name());
+        let options = options(&order, Compression::Short);
+        check_table(&entries, &options, &mut rng, &context);
+    }
+}
+
+#[test]
+fn versions_of_one_key_span_pages() {
+    let mut rng = Rng(5);
+    let mut entries = Vec::new();
+    for key in [&b"a"[..], b"stone", b"stone\0", b"z"] {
+        for seq in 0..900 {
+            entries.push(Entry {
+                key: key.to_vec(),
+                seq: seq * 3,
+                kind: Kind::Put,
+                value: rng.text(seq as usize % 90),
+            });
+        }
+    }
+    let order = Order::Bytewise;
+    sort(&mut entries, &order);
+    let options = options(&order, Compression::Short);
+    check_table(&entries, &options, &mut rng, "versions");
+    let (bytes, summary) = build(&entries, options);
+    let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
+    for entry in &entries {
+        for seq in [entry.seq, entry.seq + 1] {
+            check_probe(&table, &entries, &entry.key, seq, "versions, all");
+        }
+    }
+}
+
+#[test]
+fn every_key_and_every_gap_of_a_dense_table_is_found() {
+    let mut rng = Rng(9);
+    let order = Order::Bytewise;
+    let entries: Vec<Entry> = (0..4000u32)
+        .map(|number| Entry {
+            key: format!("{:016}", number * 2).into_bytes(),
+            seq: 0,
+            kind: Kind::Put,
+            value: classic_value(&mut rng),
+        })
+        .collect();
+    let (bytes, summary) = build(&entries, options(&order, Compression::Short));
+    let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
+    for number in 0..8002 {
+        let key = format!("{number:016}");
+        check_probe(&table, &entries, key.as_bytes(), SEQ_MAX, &key);
+    }
+}
+
+/// Every entry of `table` added to a new one as its cursor gives it.
+fn copy(table: &Arc<Table>, compression: Compression) -> (Vec<u8>, TableSummary) {
+    let sink = Sink::default();
+    let mut builder = TableBuilder::new(Box::new(sink.clone()), options(&table.order, compression));
+    let mut cursor = table.cursor();
+    cursor.first().unwrap();
+    while cursor.valid() {
+        let (key, mark) = (cursor.key().to_vec(), cursor.mark());
+        let value = cursor.stored().unwrap();
+        builder.add(&key, mark.seq, mark.kind, value).unwrap();
+        cursor.next().unwrap();
+    }
+    let summary = builder.finish().unwrap();
+    let bytes = std::mem::take(&mut *sink.bytes.lock().unwrap());
+    (bytes, summary)
+}
+
+#[test]
+fn a_verbatim_copy_is_the_same_file() {
+    for seed in 200..224u64 {
+        let mut rng = Rng(seed);
+        let mut entries = entries_of_shape(seed as usize % KEY_SHAPES, 900, &mut rng);
+        let order = Order::Bytewise;
+        sort(&mut entries, &order);
+        let (bytes, summary) = build(&entries, options(&order, Compression::Short));
+        let table = open_with(bytes.clone(), &order, summary.checksum, Reach::Mapped).unwrap();
+        let (copied, copied_summary) = copy(&table, Compression::Short);
+        assert_eq!(copied_summary, summary, "seed {seed}");
+        assert!(copied == bytes, "seed {seed}: the copy differs");
+        let half = ValueIn::Stored {
+            bytes: b"longer",
+            raw_len: 2,
+        };
+        let mut builder = TableBuilder::new(
+            Box::new(Sink::default()),
+            options(&order, Compression::Short),
+        );
+        assert!(builder.add(b"k", 1, Kind::Put, half).is_err());
+    }
+}
+
+#[test]
+fn classic_data_takes_63_bytes_an_entry() {
+    let mut rng = Rng(1);
+    let order = Order::Bytewise;
+    for share in [1, 2] {
+        let entries: Vec<Entry> = (0..200_000u32)
+            .filter(|_| share == 1 || rng.below(2) == 0)
+            .map(|number| Entry {
+                key: format!("{number:016}").into_bytes(),
+                seq: 0,
+                kind: Kind::Put,
+                value: classic_value(&mut Rng(u64::from(number))),
+            })
+            .collect();
+        let (bytes, _) = build(&entries, options(&order, Compression::Short));
+        let per_entry = bytes.len() as f64 / entries.len() as f64;
+        println!("one key of {share}: {per_entry:.2} bytes an entry");
+        assert!(per_entry <= 63.0, "{per_entry}");
+    }
+}

@@ -1,0 +1,170 @@
+//! The values of one page: where they lie, and their decoding.
+
+use cairndb_kernel::codec;
+
+use super::bits::{load_span, load16, low32};
+use super::layout::{Flaw, GROUP_RAW_BYTES_MAX, Layout, ValueMode, flag};
+use super::page::Page;
+
+/// A value as a page holds it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stored<'a> {
+    /// In place.
+    Raw(&'a [u8]),
+    /// Encoded alone.
+    Encoded { bytes: &'a [u8], raw_len: usize },
+    /// Part of a group.
+    Grouped,
+}
+
+const BAD_VALUE: Flaw = Flaw::Damaged("value does not decode");
+
+impl Layout {
+    #[inline]
+    pub(super) fn raw_len_of(&self, bytes: &[u8], index: usize) -> usize {
+        if self.has(flag::RAWS) {
+            load16(bytes, self.raws_at, index)
+        } else {
+            self.raw_len as usize
+        }
+    }
+
+    /// Where the stored bytes of a value lie, unless it is part of a group.
+    #[inline]
+    pub(super) fn stored_span(&self, bytes: &[u8], index: usize) -> (usize, usize) {
+        let at = self.values_at as usize;
+        if self.has(flag::ENDS) {
+            let (start, end) = load_span(bytes, self.ends_at, index);
+            (at + start, at + end)
+        } else {
+            let len = self.stored_len as usize;
+            (at + index * len, at + (index + 1) * len)
+        }
+    }
+}
+
+impl<'a> Page<'a> {
+    /// The value of an entry as it is stored.
+    #[inline]
+    pub(super) fn stored(&self, index: usize) -> Stored<'a> {
+        if self.layout.mode == ValueMode::Groups {
+            return Stored::Grouped;
+        }
+        let (start, end) = self.layout.stored_span(self.bytes, index);
+        let bytes = self.bytes.get(start..end).unwrap_or_default();
+        if self.layout.mode == ValueMode::Raw {
+            return Stored::Raw(bytes);
+        }
+        let raw_len = self.layout.raw_len_of(self.bytes, index);
+        if bytes.len() == raw_len {
+            Stored::Raw(bytes)
+        } else {
+            Stored::Encoded { bytes, raw_len }
+        }
+    }
+
+    /// Appends the value of an entry.
+    pub(super) fn value_into(&self, index: usize, out: &mut Vec<u8>) -> Result<(), Flaw> {
+        match self.stored(index) {
+            Stored::Raw(bytes) => {
+                out.extend_from_slice(bytes);
+                Ok(())
+            }
+            Stored::Encoded { bytes, raw_len } => {
+                codec::decode(bytes, raw_len, out).ok_or(BAD_VALUE)
+            }
+            Stored::Grouped => self.grouped_into(index, out),
+        }
+    }
+
+    /// Raw bytes of all values together.
+    pub(super) fn raw_total(&self) -> usize {
+        if self.layout.mode == ValueMode::Raw {
+            (self.layout.values_end - self.layout.values_at) as usize
+        } else if self.layout.has(flag::RAWS) {
+            (0..self.count())
+                .map(|index| self.layout.raw_len_of(self.bytes, index))
+                .sum()
+        } else {
+            self.layout.raw_len as usize * self.count()
+        }
+    }
+
+    /// Appends every value of the page, and to `ends` where each of them ends in `out`.
+    pub(super) fn all_into(&self, out: &mut Vec<u8>, ends: &mut Vec<u32>) -> Result<(), Flaw> {
+        out.reserve(self.raw_total());
+        ends.reserve(self.count());
+        if self.layout.mode == ValueMode::Groups {
+            for group in 0..usize::from(self.layout.groups) {
+                let mut at = out.len();
+                let (first, last) = self.group_into(group, out)?;
+                for index in first..last {
+                    at += self.layout.raw_len_of(self.bytes, index);
+                    ends.push(low32(at));
+                }
+            }
+            return Ok(());
+        }
+        for index in 0..self.count() {
+            match self.stored(index) {
+                Stored::Encoded { bytes, raw_len } => {
+                    codec::decode(bytes, raw_len, out).ok_or(BAD_VALUE)?;
+                }
+                Stored::Raw(bytes) => out.extend_from_slice(bytes),
+                Stored::Grouped => return Err(BAD_VALUE),
+            }
+            ends.push(low32(out.len()));
+        }
+        Ok(())
+    }
+
+    fn grouped_into(&self, index: usize, out: &mut Vec<u8>) -> Result<(), Flaw> {
+        let group = (0..usize::from(self.layout.groups))
+            .find(|group| load16(self.bytes, self.layout.groups_at, 2 * group) > index)
+            .ok_or(BAD_VALUE)?;
+        let before = out.len();
+        let (first, _) = self.group_into(group, out)?;
+        let start: usize = (first..index)
+            .map(|index| self.layout.raw_len_of(self.bytes, index))
+            .sum();
+        let len = self.layout.raw_len_of(self.bytes, index);
+        out.drain(before..before + start);
+        out.truncate(before + len);
+        Ok(())
+    }
+
+    /// Appends the raw bytes of a group and gives the range of its entries.
+    fn group_into(&self, group: usize, out: &mut Vec<u8>) -> Result<(usize, usize), Flaw> {
+        let (bytes, at) = (self.bytes, self.layout.groups_at);
+        let (mut first, mut start) = (0, 0);
+        if group > 0 {
+            first = load16(bytes, at, 2 * group - 2);
+            start = load16(bytes, at, 2 * group - 1);
+        }
+        let (last, end) = (
+            load16(bytes, at, 2 * group),
+            load16(bytes, at, 2 * group + 1),
+        );
+        let raw: usize = (first..last)
+            .map(|index| self.layout.raw_len_of(bytes, index))
+            .sum();
+        let values = self.slice(self.layout.values_at, self.layout.values_end);
+        let stored = values.get(start..end).ok_or(BAD_VALUE)?;
+        if raw > GROUP_RAW_BYTES_MAX || stored.len() > raw {
+            return Err(BAD_VALUE);
+        }
+        if stored.len() == raw {
+            out.extend_from_slice(stored);
+            return Ok((first, last));
+        }
+        let before = out.len();
+        out.resize(before + raw, 0);
+        match lz4_flex::block::decompress_into(stored, &mut out[before..]) {
+            Ok(len) if len == raw => Ok((first, last)),
+            _ => {
+                out.truncate(before);
+                Err(BAD_VALUE)
+            }
+        }
+    }
+}

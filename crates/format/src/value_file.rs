@@ -1,0 +1,23 @@
+//! Value files: large values, written once, found by pointers in the tree.
+//!
+//! Commit appends a value here before its pointer enters the log; merges count the bytes whose
+//! pointers they drop; relocation copies what is left. Layout: `docs/format/value-file.md`.
+//!
+//! 1. A record's checksum covers the value and binds file, offset, lengths, codec and key hash,
+//!    and the pointer carries it: whatever a pointer is answered with is what was written for it.
+//! 2. Value files are only appended to, by one writer, and never after an unclean stop.
+
+mod header;
+mod pointer;
+mod reader;
+mod scan;
+mod writer;
+
+pub use header::HEADER_BYTES;
+pub use pointer::{CODEC_RAW, POINTER_BYTES, Pointer, RECORD_HEADER_BYTES, record_bytes};
+pub use reader::{read_value, value_in};
+pub use scan::{Scanned, ValueScan};
+pub use writer::ValueWriter;
+
+#[cfg(test)]
+mod tests;

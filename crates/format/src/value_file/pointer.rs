@@ -1,0 +1,153 @@
+//! Where a value lies, and the record header that follows from it.
+
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use cairndb_base::coding::{get_u32, get_u64};
+use cairndb_base::limits::VALUE_BYTES_MAX;
+use cairndb_base::{Error, ErrorKind, FileNumber, Result};
+
+use crate::checksum::{crc32c_append, seed};
+
+/// Bytes of an encoded [`Pointer`].
+pub const POINTER_BYTES: usize = 32;
+/// Bytes before the stored value of a record.
+pub const RECORD_HEADER_BYTES: usize = 24;
+/// The value is stored as it is. No other codec is known yet.
+pub const CODEC_RAW: u8 = 0;
+/// Records begin at multiples of this.
+pub(crate) const ALIGN: u64 = 8;
+
+/// Length of a whole record, padding included.
+pub const fn record_bytes(stored_len: u32) -> u64 {
+    (RECORD_HEADER_BYTES as u64)
+        .saturating_add(stored_len as u64)
+        .next_multiple_of(ALIGN)
+}
+
+/// The place of one value in a value file, and the checksum its record must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pointer {
+    /// The value file.
+    pub file: FileNumber,
+    /// Where the record begins.
+    pub offset: u64,
+    /// Bytes of the value as stored.
+    pub len: u32,
+    /// Bytes of the value.
+    pub raw_len: u32,
+    /// The record's checksum.
+    pub crc: u32,
+    /// How the value is stored.
+    pub codec: u8,
+}
+
+impl Pointer {
+    /// The pointer as it stands in a batch or table.
+    pub fn encode(&self) -> [u8; POINTER_BYTES] {
+        let mut out = [0; POINTER_BYTES];
+        let fields: [&[u8]; 6] = [
+            &self.file.0.to_le_bytes(),
+            &self.offset.to_le_bytes(),
+            &self.len.to_le_bytes(),
+            &self.raw_len.to_le_bytes(),
+            &self.crc.to_le_bytes(),
+            &[self.codec],
+        ];
+        fill(&mut out, &fields);
+        out
+    }
+
+    /// Reads a pointer.
+    ///
+    /// # Errors
+    /// `Corruption` when it is none, `FormatTooNew` when it names a codec this version lacks. The
+    /// caller adds where the pointer stood.
+    pub fn decode(bytes: &[u8]) -> Result<Pointer> {
+        let read = || {
+            Some(Pointer {
+                file: FileNumber(get_u64(bytes, 0)?),
+                offset: get_u64(bytes, 8)?,
+                len: get_u32(bytes, 16)?,
+                raw_len: get_u32(bytes, 20)?,
+                crc: get_u32(bytes, 24)?,
+                codec: *bytes.get(28)?,
+            })
+        };
+        let rest_is_zero = bytes.get(29..) == Some(&[0, 0, 0]);
+        let pointer = read().filter(|_| rest_is_zero).ok_or_else(|| {
+            Error::corruption("value pointer is malformed")
+                .expected(format_args!("{POINTER_BYTES} bytes, the last three zero"))
+                .found(format_args!("{} bytes", bytes.len()))
+        })?;
+        pointer.check()?;
+        Ok(pointer)
+    }
+
+    /// What every pointer satisfies, read or made.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.codec != CODEC_RAW {
+            return Err(Error::new(
+                ErrorKind::FormatTooNew,
+                "value is stored in a codec that a newer version wrote; open it with that version",
+            )
+            .expected(CODEC_RAW)
+            .found(self.codec));
+        }
+        let aligned = self.offset.is_multiple_of(ALIGN);
+        let fits = u64::from(self.raw_len) <= VALUE_BYTES_MAX as u64 && self.len == self.raw_len;
+        if aligned && fits && self.end().is_some() {
+            return Ok(());
+        }
+        Err(Error::corruption("value pointer is out of range")
+            .expected("an aligned offset and equal lengths within the limits")
+            .found(format_args!(
+                "offset {}, stored {}, raw {}",
+                self.offset, self.len, self.raw_len
+            )))
+    }
+
+    /// Where the record ends, padding included; `None` beyond 2^64.
+    pub fn end(&self) -> Option<u64> {
+        self.offset.checked_add(record_bytes(self.len))
+    }
+
+    /// Where the stored value begins; in range for every pointer that passed its check.
+    pub(crate) fn value_at(&self) -> u64 {
+        self.offset.saturating_add(RECORD_HEADER_BYTES as u64)
+    }
+
+    /// The record's header as it stands before the value.
+    pub(crate) fn record_header(&self, key_hash: u64) -> [u8; RECORD_HEADER_BYTES] {
+        let mut out = [0; RECORD_HEADER_BYTES];
+        let fields: [&[u8]; 6] = [
+            &self.crc.to_le_bytes(),
+            &self.len.to_le_bytes(),
+            &self.raw_len.to_le_bytes(),
+            &[self.codec],
+            &[0; 3],
+            &key_hash.to_le_bytes(),
+        ];
+        fill(&mut out, &fields);
+        out
+    }
+
+    /// The checksum of a record with these fields, `self.crc` aside, and these stored bytes.
+    pub(crate) fn checksum<'a>(
+        &self,
+        key_hash: u64,
+        stored: impl IntoIterator<Item = &'a [u8]>,
+    ) -> u32 {
+        let header = self.record_header(key_hash);
+        let tail = header.get(4..).unwrap_or_default();
+        let before = crc32c_append(seed(self.file.0, self.offset), tail);
+        stored.into_iter().fold(before, crc32c_append)
+    }
+}
+
+/// Writes `fields` one behind the other from the start of `out`.
+pub(crate) fn fill(out: &mut [u8], fields: &[&[u8]]) {
+    let bytes = fields.iter().copied().flatten();
+    for (slot, byte) in out.iter_mut().zip(bytes) {
+        *slot = *byte;
+    }
+}

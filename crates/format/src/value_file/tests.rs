@@ -1,0 +1,276 @@
+//! Value files: both ways, wrong pointers, every byte, and failing appends.
+
+use std::sync::Arc;
+
+use cairndb_base::{ErrorKind, FileNumber};
+use cairndb_env::{Dir, ReadFile};
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{MemoryBytes, MemoryDir, Noise};
+
+const NUMBER: FileNumber = FileNumber(12);
+const NAME: &str = "000012.val";
+
+/// A file with these values and the pointers to them; value `i` has key hash `i`.
+fn write(values: &[Vec<u8>]) -> (Vec<u8>, Vec<Pointer>) {
+    let dir = MemoryDir::default();
+    let mut writer = ValueWriter::create(&dir, NUMBER).unwrap();
+    let pointers = (0u64..)
+        .zip(values)
+        .map(|(hash, value)| {
+            let (front, back) = value.split_at(value.len() / 3);
+            writer.append(hash, &[front, back]).unwrap()
+        })
+        .collect();
+    writer.sync().unwrap();
+    let bytes = dir.bytes(NAME).unwrap();
+    assert_eq!(bytes.len() as u64, writer.bytes());
+    (bytes, pointers)
+}
+
+fn scan(bytes: &[u8]) -> cairndb_base::Result<Vec<(Scanned, Vec<u8>)>> {
+    let file = MemoryBytes(bytes.to_vec());
+    let mut scan = ValueScan::new(&file, NUMBER)?;
+    let mut found = Vec::new();
+    let mut value = Vec::new();
+    while let Some(scanned) = scan.advance(&mut value)? {
+        found.push((scanned, value.clone()));
+    }
+    Ok(found)
+}
+
+fn samples() -> Vec<Vec<u8>> {
+    let mut noise = Noise::new(3);
+    [9000, 0, 1, 8, 8193].map(|len| noise.bytes(len)).to_vec()
+}
+
+#[test]
+fn values_come_back_through_their_pointers() {
+    let values = samples();
+    let (bytes, pointers) = write(&values);
+    let file = MemoryBytes(bytes.clone());
+    let mut out = vec![7; 100_000];
+    for ((hash, value), pointer) in (0u64..).zip(&values).zip(&pointers) {
+        assert!(pointer.offset.is_multiple_of(8));
+        read_value(&file, NUMBER, pointer, hash, &mut out).unwrap();
+        assert_eq!(&out, value);
+        assert_eq!(value_in(&bytes, NUMBER, pointer, hash).unwrap(), value);
+        assert_eq!(Pointer::decode(&pointer.encode()).unwrap(), *pointer);
+    }
+    let scanned = scan(&bytes).unwrap();
+    assert_eq!(scanned.len(), values.len());
+    for (at, (scanned, value)) in scanned.iter().enumerate() {
+        assert_eq!(scanned.pointer, pointers[at]);
+        assert_eq!(scanned.key_hash, at as u64);
+        assert_eq!(*value, values[at]);
+    }
+}
+
+#[test]
+fn a_pointer_answers_for_its_own_key_place_and_file_only() {
+    let values = vec![vec![5; 100], vec![5; 100]];
+    let (bytes, pointers) = write(&values);
+    let file = MemoryBytes(bytes.clone());
+    let mut out = Vec::new();
+    let mut fails = |number, pointer: &Pointer, hash| {
+        let error = read_value(&file, number, pointer, hash, &mut out).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption);
+        assert_eq!(error.file_offset(), Some(pointer.offset));
+        assert!(out.is_empty());
+        value_in(&bytes, number, pointer, hash).unwrap_err();
+        error
+    };
+    let good = pointers[0];
+    assert_eq!(fails(NUMBER, &good, 1).file_name(), Some(NAME));
+    fails(FileNumber(13), &good, 0);
+    fails(
+        FileNumber(13),
+        &Pointer {
+            file: FileNumber(13),
+            ..good
+        },
+        0,
+    );
+    fails(
+        NUMBER,
+        &Pointer {
+            offset: pointers[1].offset,
+            ..good
+        },
+        0,
+    );
+    fails(
+        NUMBER,
+        &Pointer {
+            len: 99,
+            raw_len: 99,
+            ..good
+        },
+        0,
+    );
+    fails(
+        NUMBER,
+        &Pointer {
+            raw_len: 99,
+            ..good
+        },
+        0,
+    );
+    fails(
+        NUMBER,
+        &Pointer {
+            crc: good.crc ^ 1,
+            ..good
+        },
+        0,
+    );
+    for offset in [0, 4, bytes.len() as u64, u64::MAX - 7, u64::MAX] {
+        fails(NUMBER, &Pointer { offset, ..good }, 0);
+    }
+    for len in [1 << 20, 1 << 30, (1 << 30) + 1, u32::MAX] {
+        fails(
+            NUMBER,
+            &Pointer {
+                len,
+                raw_len: len,
+                ..good
+            },
+            0,
+        );
+    }
+}
+
+#[test]
+fn an_unknown_codec_is_too_new() {
+    let (bytes, pointers) = write(&samples());
+    let newer = Pointer {
+        codec: 1,
+        ..pointers[0]
+    };
+    let file = MemoryBytes(bytes);
+    let error = read_value(&file, NUMBER, &newer, 0, &mut Vec::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::FormatTooNew);
+    let error = Pointer::decode(&newer.encode()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::FormatTooNew);
+}
+
+#[test]
+fn malformed_pointers_are_errors() {
+    let (_, pointers) = write(&samples());
+    let encoded = pointers[0].encode();
+    for len in 0..encoded.len() {
+        Pointer::decode(&encoded[..len]).unwrap_err();
+    }
+    Pointer::decode(&[&encoded[..], &[0]].concat()).unwrap_err();
+    for at in 29..32 {
+        let mut changed = encoded;
+        changed[at] = 1;
+        assert_eq!(
+            Pointer::decode(&changed).unwrap_err().kind(),
+            ErrorKind::Corruption
+        );
+    }
+}
+
+#[test]
+fn every_changed_byte_of_a_pointer_or_value_is_noticed() {
+    let (bytes, pointers) = write(&[vec![0; 200], vec![1; 50]]);
+    let file = MemoryBytes(bytes.clone());
+    let pointer = pointers[0];
+    let mut out = Vec::new();
+    for at in 0..POINTER_BYTES {
+        for damage in [1u8, 8, 0x80, 0xff] {
+            let mut changed = pointer.encode();
+            changed[at] ^= damage;
+            let result = Pointer::decode(&changed)
+                .and_then(|pointer| read_value(&file, NUMBER, &pointer, 0, &mut out));
+            assert!(result.is_err(), "pointer byte {at} ^ {damage}");
+        }
+    }
+    let start = usize::try_from(pointer.offset).unwrap() + RECORD_HEADER_BYTES;
+    for at in start..start + 200 {
+        let mut changed = bytes.clone();
+        changed[at] ^= 0x10;
+        let file = MemoryBytes(changed);
+        read_value(&file, NUMBER, &pointer, 0, &mut out).unwrap_err();
+        read_value(&file, NUMBER, &pointers[1], 1, &mut out).unwrap();
+    }
+}
+
+#[test]
+fn a_scan_notices_every_changed_byte_and_every_cut() {
+    let (bytes, _) = write(&[vec![3; 61], vec![], vec![4; 9]]);
+    for at in 0..bytes.len() {
+        for damage in (0..8).map(|bit| 1u8 << bit).chain([0xff]) {
+            let mut changed = bytes.clone();
+            changed[at] ^= damage;
+            let error = scan(&changed).unwrap_err();
+            assert!(
+                error
+                    .file_offset()
+                    .is_some_and(|offset| offset <= at as u64)
+            );
+            assert_eq!(error.file_name(), Some(NAME));
+        }
+    }
+    let whole = scan(&bytes).unwrap().len();
+    for len in 0..bytes.len() {
+        let shorter = scan(&bytes[..len]).map_or(0, |found| found.len());
+        assert!(shorter < whole);
+    }
+}
+
+#[test]
+fn a_newer_file_is_too_new_and_another_one_is_corrupt() {
+    let newer = header::encode_version(NUMBER, 2);
+    assert_eq!(scan(&newer).unwrap_err().kind(), ErrorKind::FormatTooNew);
+    let other = header::encode(FileNumber(11));
+    assert_eq!(scan(&other).unwrap_err().kind(), ErrorKind::Corruption);
+}
+
+#[test]
+fn noise_never_panics_nor_allocates_what_is_not_there() {
+    for seed in 0..2000 {
+        let mut noise = Noise::new(seed);
+        let len = noise.below(300);
+        let mut bytes = header::encode(NUMBER).to_vec();
+        bytes.extend(noise.bytes(len));
+        assert!(len == 0 || scan(&bytes).is_err(), "seed {seed}");
+        let encoded = noise.bytes(POINTER_BYTES);
+        assert!(Pointer::decode(&encoded).is_err());
+    }
+}
+
+#[test]
+fn nothing_is_appended_after_a_failure() {
+    let dir = MemoryDir::default();
+    let mut writer = ValueWriter::create(&dir, NUMBER).unwrap();
+    let kept = writer.append(1, &[b"kept"]).unwrap();
+    dir.fail(Some("append"));
+    writer.append(2, &[b"lost"]).unwrap_err();
+    dir.fail(None);
+    let error = writer.append(3, &[b"never"]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    let file: Arc<dyn ReadFile> = dir.open_read(NAME).unwrap();
+    let mut out = Vec::new();
+    read_value(&*file, NUMBER, &kept, 1, &mut out).unwrap();
+    assert_eq!(out, b"kept");
+    dir.take_calls();
+    writer.syncer().sync().unwrap();
+    assert_eq!(dir.take_calls(), ["sync 000012.val"]);
+}
+
+proptest! {
+    #[test]
+    fn any_values_round_trip(values in prop::collection::vec(
+        prop::collection::vec(any::<u8>(), 0..200), 0..12)) {
+        let (bytes, pointers) = write(&values);
+        let scanned = scan(&bytes).unwrap();
+        prop_assert_eq!(scanned.len(), values.len());
+        for ((scanned, found), (pointer, value)) in scanned.iter().zip(pointers.iter().zip(&values)) {
+            prop_assert_eq!(scanned.pointer, *pointer);
+            prop_assert_eq!(found, value);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Speed of the kernels on the sizes the engine uses.
+//!
+//! Values cycle over 4,096 different ones of the same shape, keys over 4,096 random ones, so that
+//! the processor cannot learn an answer by heart. Each group compares with the portable twin or
+//! with the crate that would otherwise be used.
+
+use std::hint::black_box;
+
+use cairndb_kernel::{codec, crc, crc32c, search};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+
+const VARIANTS: usize = 4096;
+
+/// A small generator (xorshift64*) with a fixed seed: every run measures the same bytes.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    fn byte_below(&mut self, bound: u64) -> u8 {
+        u8::try_from((self.next() >> 33) % bound).expect("bound is at most 256")
+    }
+
+    fn bytes(&mut self, len: usize) -> Vec<u8> {
+        (0..len).map(|_| self.byte_below(256)).collect()
+    }
+
+    /// 50 random printable bytes, twice.
+    fn classic(&mut self) -> Vec<u8> {
+        let half: Vec<u8> = (0..50).map(|_| b' ' + self.byte_below(95)).collect();
+        half.repeat(2)
+    }
+
+    /// A small record whose field names repeat, with literals and matches of all lengths.
+    fn record(&mut self) -> Vec<u8> {
+        let mut record = Vec::new();
+        for name in ["first_name", "last_name", "birth_date", "birth_name"] {
+            record.extend_from_slice(format!("{{\"{name}\":\"").as_bytes());
+            let len = 3 + self.byte_below(12);
+            record.extend((0..len).map(|_| b'a' + self.byte_below(26)));
+            record.extend_from_slice(b"\"},");
+        }
+        record
+    }
+}
+
+/// Calls `run` with 0, 1, 2 ... below `VARIANTS`, over and over.
+fn cycle<T>(bencher: &mut criterion::Bencher<'_>, mut run: impl FnMut(usize) -> T) {
+    let mut turn = 0;
+    bencher.iter(|| {
+        turn = (turn + 1) % VARIANTS;
+        run(turn)
+    });
+}
+
+type Generator = fn(&mut Random) -> Vec<u8>;
+
+fn codecs(criterion: &mut Criterion) {
+    let kinds: [(&str, Generator); 3] = [
+        ("classic_100", Random::classic),
+        ("record", Random::record),
+        ("random_100", |random| random.bytes(100)),
+    ];
+    let mut group = criterion.benchmark_group("codec");
+    for (name, generate) in kinds {
+        let mut random = Random(7);
+        let values: Vec<Vec<u8>> = (0..VARIANTS).map(|_| generate(&mut random)).collect();
+        let mut encoder = codec::Encoder::new();
+        let mut out = Vec::with_capacity(1 << 16);
+        group.bench_function(BenchmarkId::new("encode", name), |bencher| {
+            cycle(bencher, |turn| {
+                out.clear();
+                encoder.encode(black_box(&values[turn]), &mut out)
+            });
+        });
+        let stored: Vec<Vec<u8>> = values
+            .iter()
+            .map(|value| {
+                let mut out = Vec::new();
+                encoder.encode(value, &mut out);
+                out
+            })
+            .collect();
+        if stored.iter().any(Vec::is_empty) {
+            continue;
+        }
+        group.bench_function(BenchmarkId::new("decode", name), |bencher| {
+            cycle(bencher, |turn| {
+                out.clear();
+                codec::decode(black_box(&stored[turn]), values[turn].len(), &mut out)
+            });
+        });
+        let mut exact = [0; 256];
+        group.bench_function(BenchmarkId::new("decode_into", name), |bencher| {
+            cycle(bencher, |turn| {
+                let exact = &mut exact[..values[turn].len()];
+                codec::decode_into(black_box(&stored[turn]), black_box(exact))
+            });
+        });
+        let blocks: Vec<Vec<u8>> = values
+            .iter()
+            .map(|v| lz4_flex::block::compress(v))
+            .collect();
+        group.bench_function(BenchmarkId::new("lz4_flex_decode", name), |bencher| {
+            cycle(bencher, |turn| {
+                let exact = &mut exact[..values[turn].len()];
+                lz4_flex::block::decompress_into(black_box(&blocks[turn]), exact)
+            });
+        });
+        group.bench_function(BenchmarkId::new("lz4_flex_encode", name), |bencher| {
+            cycle(bencher, |turn| {
+                lz4_flex::block::compress_into(black_box(&values[turn]), &mut exact)
+            });
+        });
+    }
+    group.finish();
+}
+
+fn searches(criterion: &mut Criterion) {
+    let mut random = Random(11);
+    let keys: Vec<u64> = (0..VARIANTS).map(|_| random.next()).collect();
+    let mut group = criterion.benchmark_group("search");
+    for width in [1, 2, 4, 8] {
+        for count in [40, 64, 100, 128] {
+            let mut heads: Vec<u64> = (0..count).map(|_| random.next()).collect();
+            heads.sort_unstable();
+            let shift = 64 - 8 * width;
+            let column: Vec<u8> = heads
+                .iter()
+                .flat_map(|head| (head >> shift).to_le_bytes().into_iter().take(width))
+                .collect();
+            let id = format!("{count}_x_{width}");
+            group.bench_function(BenchmarkId::new("lower_bound", &id), |bencher| {
+                cycle(bencher, |turn| {
+                    search::lower_bound(black_box(&column), width, count, keys[turn] >> shift)
+                });
+            });
+            group.bench_function(BenchmarkId::new("twin", &id), |bencher| {
+                cycle(bencher, |turn| {
+                    search::twin::lower_bound(black_box(&column), width, count, keys[turn] >> shift)
+                });
+            });
+        }
+    }
+    for count in [16, 64, 256, 508] {
+        let mut fences: Vec<u64> = (0..count).map(|_| random.next()).collect();
+        fences.sort_unstable();
+        let column: Vec<u8> = fences
+            .iter()
+            .flat_map(|fence| fence.to_le_bytes())
+            .collect();
+        group.bench_function(BenchmarkId::new("fences", count), |bencher| {
+            cycle(bencher, |turn| {
+                search::lower_bound_u64_le(black_box(&column), count, keys[turn])
+            });
+        });
+        group.bench_function(BenchmarkId::new("fences_twin", count), |bencher| {
+            cycle(bencher, |turn| {
+                search::twin::lower_bound_u64_le(black_box(&column), count, keys[turn])
+            });
+        });
+    }
+    group.finish();
+}
+
+fn checksums(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("crc32c");
+    for len in [16, 64, 100, 130, 200, 1000, 4092, 65536] {
+        let bytes = Random(13).bytes(len);
+        group.throughput(Throughput::Bytes(len as u64));
+        group.bench_with_input(BenchmarkId::new("kernel", len), &bytes, |bencher, bytes| {
+            bencher.iter(|| crc32c(black_box(bytes)));
+        });
+        group.bench_with_input(BenchmarkId::new("twin", len), &bytes, |bencher, bytes| {
+            bencher.iter(|| crc::portable::crc32c_append(0, black_box(bytes)));
+        });
+        group.bench_with_input(BenchmarkId::new("crate", len), &bytes, |bencher, bytes| {
+            bencher.iter(|| ::crc32c::crc32c(black_box(bytes)));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(kernels, codecs, searches, checksums);
+criterion_main!(kernels);

@@ -1,0 +1,165 @@
+//! Decoding with 16-byte copies inside reserved room, and one bounds check per run.
+//!
+//! Short runs are copied by one 16-byte move whatever their length, if both sides have the room;
+//! longer runs by 16-byte moves whose last one is aligned to the end of the run, so that the
+//! source needs no slack at all. A match that lies wholly within the literals just copied is
+//! taken from the encoded bytes instead of the output: those loads need not wait for the stores.
+
+#![allow(
+    unsafe_code,
+    reason = "writes into spare capacity; every copy follows its bounds check"
+)]
+
+use super::{HALF_MAX, MATCH_BYTES_MIN, copy, literal_half, match_half, raw_len_max};
+
+/// Spare room behind the raw length, so that short runs near the end may be copied whole.
+const SLACK: usize = 64;
+
+/// Appends the `raw_len` bytes that `src` stands for to `out`.
+///
+/// `None` when `src` is malformed or stands for another length; `out` then has its old length.
+/// Reserves at most 64 bytes more than `raw_len`, and nothing for a `raw_len` that `src` is too
+/// short to reach, so that hostile lengths cannot exhaust memory.
+///
+/// ```
+/// use cairndb_kernel::codec::{Encoder, decode};
+/// let value = b"one fish two fish red fish blue fish";
+/// let mut encoded = Vec::new();
+/// assert!(Encoder::new().encode(value, &mut encoded));
+/// let mut raw = Vec::new();
+/// assert!(decode(&encoded, value.len(), &mut raw).is_some());
+/// assert_eq!(raw, value);
+/// ```
+#[inline]
+pub fn decode(src: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
+    if raw_len > raw_len_max(src.len()) {
+        return None;
+    }
+    out.reserve(raw_len + SLACK);
+    let old_len = out.len();
+    let spare = out.spare_capacity_mut();
+    let room = raw_len + SLACK;
+    debug_assert!(spare.len() >= room);
+    let to = spare.as_mut_ptr().cast::<u8>();
+    // SAFETY: `reserve` made at least `raw_len + SLACK` bytes of spare capacity, apart from `src`.
+    unsafe { decode_raw(src, to, raw_len, room) }?;
+    // SAFETY: `decode_raw` initialised the `raw_len` bytes behind the old length.
+    unsafe { out.set_len(old_len + raw_len) };
+    Some(())
+}
+
+/// Decodes `src` into the whole of `out`.
+///
+/// `None` when `src` is malformed or stands for another length than `out.len()`; `out` then holds
+/// arbitrary bytes.
+#[inline]
+pub fn decode_into(src: &[u8], out: &mut [u8]) -> Option<()> {
+    let raw_len = out.len();
+    // SAFETY: `out` is `raw_len` writable bytes, apart from `src` as it is borrowed exclusively.
+    unsafe { decode_raw(src, out.as_mut_ptr(), raw_len, raw_len) }
+}
+
+/// Decodes `src` to `to`; on `Some`, exactly `raw_len` bytes there are initialised.
+///
+/// # Safety
+///
+/// `room` bytes are writable at `to`, `room >= raw_len`, and they do not overlap `src`.
+unsafe fn decode_raw(src: &[u8], to: *mut u8, raw_len: usize, room: usize) -> Option<()> {
+    debug_assert!(room >= raw_len);
+    let mut read = 0;
+    let mut written = 0;
+    while let Some(&token) = src.get(read) {
+        read += 1;
+        let mut literals = literal_half(token);
+        if literals == HALF_MAX {
+            literals += extension(src, &mut read, raw_len)?;
+        }
+        if literals > src.len() - read || literals > raw_len - written {
+            return None;
+        }
+        // SAFETY: `read <= src.len()`.
+        let from = unsafe { src.as_ptr().add(read) };
+        // SAFETY: `written <= raw_len <= room`.
+        let target = unsafe { to.add(written) };
+        if literals <= 16 && src.len() - read >= 16 && room - written >= 16 {
+            // SAFETY: 16 bytes remain in `src` and in the room, checked just above.
+            unsafe { copy::copy_16(from, target) };
+        } else {
+            // SAFETY: `literals` bytes remain in `src` and in the room, checked above.
+            unsafe { copy::copy_exact(from, target, literals) };
+        }
+        read += literals;
+        written += literals;
+        if read == src.len() {
+            return (written == raw_len && match_half(token) == 0).then_some(());
+        }
+        let (&[low, high], _) = src.get(read..)?.split_first_chunk()?;
+        let offset = usize::from(u16::from_le_bytes([low, high]));
+        let literals_end = read;
+        read += 2;
+        let mut len = match_half(token);
+        if len == HALF_MAX {
+            len += extension(src, &mut read, raw_len)?;
+        }
+        len += MATCH_BYTES_MIN;
+        if offset == 0 || offset > written || len > raw_len - written {
+            return None;
+        }
+        // SAFETY: `written <= raw_len <= room`.
+        let target = unsafe { to.add(written) };
+        if offset <= literals && len <= offset {
+            // SAFETY: `offset <= literals <= literals_end`.
+            let from = unsafe { src.as_ptr().add(literals_end - offset) };
+            // SAFETY: the source ends at or before `literals_end` as `len <= offset`; `len` bytes
+            // remain in the room, checked above.
+            unsafe { copy::copy_exact(from, target, len) };
+        } else {
+            // SAFETY: `1 <= offset <= written` and `len <= raw_len - written`, checked above.
+            unsafe { copy_match(target, offset, len, room - written) };
+        }
+        written += len;
+    }
+    (written == raw_len).then_some(())
+}
+
+/// Copies a match of `len` bytes that begins `offset` bytes below `to`.
+///
+/// # Safety
+///
+/// `offset >= 1` initialised bytes lie below `to`, and `room >= len` bytes are writable at `to`.
+#[inline]
+unsafe fn copy_match(to: *mut u8, offset: usize, len: usize, room: usize) {
+    if offset < 16 {
+        // SAFETY: the caller's promise is the one asked for.
+        return unsafe { copy::repeat_period(to, offset, len) };
+    }
+    // SAFETY: the caller promises `offset` bytes below `to`.
+    let from = unsafe { to.cast_const().sub(offset) };
+    if len <= 16 && room >= 16 {
+        // SAFETY: `room >= 16`, and the 16 bytes at `from` end at or below `to`.
+        unsafe { copy::copy_16(from, to) };
+    } else {
+        // SAFETY: `len <= room`, and `from` lies 16 bytes or more below `to`.
+        unsafe { copy::copy_exact(from, to, len) };
+    }
+}
+
+/// Adds up extension bytes at `*read` and moves `*read` behind them.
+///
+/// `None` when `src` ends before a byte below 255, or when the sum exceeds `limit`, which also
+/// keeps it from overflowing.
+#[inline]
+fn extension(src: &[u8], read: &mut usize, limit: usize) -> Option<usize> {
+    let mut sum = 0;
+    loop {
+        let &byte = src.get(*read)?;
+        *read += 1;
+        sum += usize::from(byte);
+        if sum > limit {
+            return None;
+        }
+        if byte < u8::MAX {
+            return Some(sum);
+        }
+    }
+}

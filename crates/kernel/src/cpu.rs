@@ -1,0 +1,68 @@
+//! Which vector instructions this processor has, asked once and cached in one byte.
+//!
+//! A relaxed load and a well-predicted branch cost less than an indirect call through a function
+//! pointer, and they let the chosen kernel be inlined into nothing but its own dispatch.
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(crate) use x86::{Level, level};
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod x86 {
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    /// Ascending sets of instructions; each level includes the ones before it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(crate) enum Level {
+        /// The x86-64 baseline (SSE2) and nothing else.
+        Baseline = 1,
+        /// SSE4.2 with its CRC instruction, and carry-less multiplication.
+        Sse42 = 2,
+        /// 32-byte integer vectors, and population count.
+        Avx2 = 3,
+        /// 64-byte vectors with masks for every element width.
+        Avx512 = 4,
+        /// Carry-less multiplication of 64-byte vectors.
+        Avx512Clmul = 5,
+    }
+
+    const UNKNOWN: u8 = 0;
+
+    /// Relaxed is enough: the byte is the whole message, and every thread computes the same value.
+    static LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+    /// The highest level this processor supports.
+    #[inline]
+    pub(crate) fn level() -> Level {
+        match LEVEL.load(Ordering::Relaxed) {
+            5 => Level::Avx512Clmul,
+            4 => Level::Avx512,
+            3 => Level::Avx2,
+            2 => Level::Sse42,
+            1 => Level::Baseline,
+            _ => detect(),
+        }
+    }
+
+    #[cold]
+    fn detect() -> Level {
+        let sse42 = is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("pclmulqdq");
+        let avx2 = sse42
+            && is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("bmi1");
+        let avx512 = avx2
+            && is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl");
+        let avx512_clmul = avx512 && is_x86_feature_detected!("vpclmulqdq");
+        let level = match (sse42, avx2, avx512, avx512_clmul) {
+            (_, _, _, true) => Level::Avx512Clmul,
+            (_, _, true, _) => Level::Avx512,
+            (_, true, _, _) => Level::Avx2,
+            (true, _, _, _) => Level::Sse42,
+            _ => Level::Baseline,
+        };
+        LEVEL.store(level as u8, Ordering::Relaxed);
+        level
+    }
+}

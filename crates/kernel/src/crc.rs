@@ -1,0 +1,41 @@
+//! CRC-32C (Castagnoli, reflected polynomial 0x82F63B78), the checksum of every CairnDB file.
+//!
+//! The polynomial, the initial value (all ones) and the final inversion are part of the format
+//! and never change. x86-64 with SSE4.2 runs three independent chains of the CRC instruction and
+//! joins them with carry-less multiplication, and folds long runs where 64-byte vectors can do that;
+//! other processors use the `crc32c` crate;
+//! [`portable`] is the table-driven twin that defines the answer and that Miri runs.
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod fold;
+mod polynomial;
+pub mod portable;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod x86;
+
+#[cfg(test)]
+mod tests;
+
+/// CRC-32C of `bytes`.
+///
+/// ```
+/// assert_eq!(cairndb_kernel::crc32c(b"123456789"), 0xE306_9283);
+/// ```
+#[inline]
+pub fn crc32c(bytes: &[u8]) -> u32 {
+    crc32c_append(0, bytes)
+}
+
+/// CRC-32C of everything `crc` already covers followed by `bytes`.
+///
+/// `crc32c_append(crc32c(a), b)` equals the checksum of `a` and `b` joined; the checksum of
+/// nothing is 0.
+#[inline]
+pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
+    #[cfg(miri)]
+    return portable::crc32c_append(crc, bytes);
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    return x86::crc32c_append(crc, bytes);
+    #[cfg(all(not(target_arch = "x86_64"), not(miri)))]
+    return ::crc32c::crc32c_append(crc, bytes);
+}

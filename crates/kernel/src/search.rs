@@ -1,0 +1,85 @@
+//! Searches in packed key columns: heads of a data page, first keys of a fence page.
+//!
+//! A head column is `count` unsigned little-endian integers of one width (1, 2, 4 or 8 bytes)
+//! without gaps; it may start at any address. A page holds 40 to 128 heads, so comparing all of
+//! them at once costs less than the mispredicted branches of a binary search. Counting the heads
+//! below the key needs no order among them: on a page with disordered heads (damage that a
+//! checksum missed) the answer is still the count, the same on every processor.
+//!
+//! Fence columns are longer (up to 508 u64 per page) and are searched, not counted.
+
+mod fence;
+mod portable;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod x86;
+
+#[cfg(test)]
+mod tests;
+
+/// The safe twins of this module's searches, for tests and fuzzing.
+pub mod twin {
+    pub use super::portable::{lower_bound, lower_bound_u64_le, upper_bound};
+}
+
+/// Number of heads smaller than `key` among the first `count` heads of `width` bytes.
+///
+/// Where the heads ascend this is the index of the first head not smaller than `key`. A `key`
+/// that does not fit `width` is larger than every head.
+///
+/// ```
+/// use cairndb_kernel::search::{lower_bound, upper_bound};
+/// let heads = [3, 0, 5, 0, 5, 0, 9, 0]; // 3, 5, 5, 9 as u16
+/// assert_eq!(lower_bound(&heads, 2, 4, 5), 1);
+/// assert_eq!(upper_bound(&heads, 2, 4, 5), 3);
+/// ```
+///
+/// # Panics
+///
+/// When `width` is not 1, 2, 4 or 8, or when `heads` is shorter than `count * width` bytes.
+#[inline]
+pub fn lower_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize {
+    let column = column(heads, width, count);
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    return x86::count_below(column, width, key);
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    return portable::count_below(column, width, key);
+}
+
+/// Number of heads not greater than `key` among the first `count` heads of `width` bytes.
+///
+/// Where the heads ascend this is the index of the first head greater than `key`.
+///
+/// # Panics
+///
+/// As [`lower_bound`].
+#[inline]
+pub fn upper_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize {
+    match key.checked_add(1) {
+        Some(next) => lower_bound(heads, width, count, next),
+        None => column(heads, width, count).len() / width,
+    }
+}
+
+/// Number of entries smaller than `key` in an ascending column of `count` little-endian u64.
+///
+/// Branch-free: the time depends on `count` alone. On a column that does not ascend the answer is
+/// some number up to `count`.
+///
+/// # Panics
+///
+/// When `bytes` is shorter than `8 * count` bytes.
+#[inline]
+pub fn lower_bound_u64_le(bytes: &[u8], count: usize, key: u64) -> usize {
+    fence::lower_bound(column(bytes, 8, count).as_chunks().0, key)
+}
+
+/// The bytes of the first `count` heads; checks the bounds once for every kernel.
+#[inline]
+fn column(heads: &[u8], width: usize, count: usize) -> &[u8] {
+    assert!(
+        matches!(width, 1 | 2 | 4 | 8),
+        "heads are 1, 2, 4 or 8 bytes wide"
+    );
+    // A count that overflows is larger than any slice.
+    &heads[..count.saturating_mul(width)]
+}
