@@ -3,12 +3,13 @@
 use bench_core::fault::Fault;
 use bench_core::plan::Plan;
 use bench_core::runner::{self, Event};
+use engine_cairndb::Cairn;
 use engine_leveldb::LevelDb;
 use engine_lmdb::Lmdb;
 use engine_null::Null;
 
 /// Every engine, in the order of a table's first round.
-pub(crate) const NAMES: &[&str] = &["leveldb", "lmdb", "null"];
+pub(crate) const NAMES: &[&str] = &["cairndb", "leveldb", "lmdb", "null"];
 
 /// Why an engine cannot be used, in two cases that are told differently.
 pub(crate) enum Trouble {
@@ -30,6 +31,7 @@ pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Troubl
             let loaded = Lmdb::load(library).map_err(Trouble::Absent)?;
             runner::run(&&loaded, plan, emit)
         }
+        "cairndb" => runner::run(&Cairn, plan, emit),
         "null" => runner::run(&Null, plan, emit),
         other => Err(Fault::new(format!("no engine is called {other}"))),
     }
