@@ -103,6 +103,30 @@ impl<'a> ValueIn<'a> {
     }
 }
 
+/// An entry on its way from one table into another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryIn<'a> {
+    /// The key.
+    pub key: &'a [u8],
+    /// Its sequence number.
+    pub seq: SeqNo,
+    /// What it does to its key.
+    pub kind: Kind,
+    /// Its value, as stored where that is possible.
+    pub value: ValueIn<'a>,
+}
+
+impl Default for EntryIn<'_> {
+    fn default() -> Self {
+        EntryIn {
+            key: &[],
+            seq: 0,
+            kind: Kind::Delete,
+            value: ValueIn::Raw(&[]),
+        }
+    }
+}
+
 /// What a finished table holds, for the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableSummary {

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use cairndb_base::{Kind, Order, SEQ_MAX, hash64};
-use cairndb_mem::{Cache, ClockCache, LruCache, MemWriter, Memtable};
+use cairndb_mem::{Cache, ChunkPool, ClockCache, LruCache, MemWriter, Memtable};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 const CAPACITY: usize = 512 << 10;
@@ -24,15 +24,33 @@ fn key(number: u64) -> HashedKey {
     (key, hash64(&key))
 }
 
-/// `count` distinct numbers below [`KEYS`] in no order: a full-period congruential walk.
-fn shuffled(count: u64) -> Vec<HashedKey> {
-    (0..count)
-        .map(|i| key((i * 618_033 + 271_829) % KEYS))
+/// Parts whose keys differ, used in turn: with one part's keys over and over, the branch predictor would
+/// learn the searches by heart.
+const PARTS: usize = 50;
+
+/// The keys of [`PARTS`] parts that are filled with ascending numbers.
+fn ascending() -> Vec<Vec<HashedKey>> {
+    let numbers: Vec<u64> = (0..KEYS).collect();
+    parts_of(&numbers)
+}
+
+/// The keys of [`PARTS`] parts that are filled with numbers in no order, none twice.
+fn shuffled() -> Vec<Vec<HashedKey>> {
+    let mut numbers: Vec<u64> = (0..KEYS).collect();
+    numbers.sort_by_cached_key(|number| hash64(&number.to_le_bytes()));
+    parts_of(&numbers)
+}
+
+/// Cuts numbers into parts that are more than full.
+fn parts_of(numbers: &[u64]) -> Vec<Vec<HashedKey>> {
+    let parts = numbers.chunks(4000).take(PARTS);
+    parts
+        .map(|numbers| numbers.iter().copied().map(key).collect())
         .collect()
 }
 
-fn part(hint: &[u8]) -> (Arc<Memtable>, MemWriter) {
-    Memtable::new(Order::Bytewise, hint.to_vec(), CAPACITY)
+fn part(pool: &Arc<ChunkPool>, hint: &[u8]) -> (Arc<Memtable>, MemWriter) {
+    Memtable::pooled(pool, Order::Bytewise, hint.to_vec(), CAPACITY)
 }
 
 fn fill(writer: &mut MemWriter, keys: &[HashedKey]) -> u64 {
@@ -48,21 +66,23 @@ fn fill(writer: &mut MemWriter, keys: &[HashedKey]) -> u64 {
 }
 
 fn inserts(c: &mut Criterion) {
-    let sequential: Vec<HashedKey> = (0..10_000).map(key).collect();
-    let random = shuffled(10_000);
+    let (ascending, shuffled) = (ascending(), shuffled());
+    let pool = ChunkPool::new(CAPACITY);
     let mut group = c.benchmark_group("insert");
-    for (name, keys, hint) in [
-        ("sequential", &sequential, &b"0000000000"[..]),
-        ("random", &random, b"0000000000"),
-        ("sequential, no hint", &sequential, b""),
-        ("random, no hint", &random, b""),
+    for (name, parts, hint) in [
+        ("sequential", &ascending, &b"0000000000"[..]),
+        ("random", &shuffled, b"0000000000"),
+        ("sequential, no hint", &ascending, b""),
+        ("random, no hint", &shuffled, b""),
     ] {
-        let (_, mut writer) = part(hint);
-        group.throughput(Throughput::Elements(fill(&mut writer, keys)));
+        let (_, mut writer) = part(&pool, hint);
+        group.throughput(Throughput::Elements(fill(&mut writer, &parts[0])));
+        let mut turn = 0;
         group.bench_function(BenchmarkId::from_parameter(name), |b| {
             b.iter(|| {
-                let (table, mut writer) = part(hint);
-                fill(&mut writer, keys);
+                let (table, mut writer) = part(&pool, hint);
+                turn = (turn + 1) % PARTS;
+                fill(&mut writer, &parts[turn]);
                 table
             });
         });
@@ -71,12 +91,21 @@ fn inserts(c: &mut Criterion) {
 }
 
 fn reads(c: &mut Criterion) {
-    let keys = shuffled(10_000);
-    let (table, mut writer) = part(b"0000000000");
-    let count = usize::try_from(fill(&mut writer, &keys)).expect("small");
-    let (present, absent) = keys.split_at(count);
+    let parts = shuffled();
+    let (table, mut writer) = part(&ChunkPool::new(0), b"0000000000");
+    let count = usize::try_from(fill(&mut writer, &parts[0])).expect("small");
+    // In another order than they were inserted in, and a long one.
+    let mut present: Vec<HashedKey> = Vec::new();
+    for round in 0..4u64 {
+        let mut keys = parts[0][..count].to_vec();
+        keys.sort_by_key(|(_, hash)| {
+            hash.rotate_left(16) ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        });
+        present.extend(keys);
+    }
+    let absent: Vec<HashedKey> = parts[1..].concat();
     let mut group = c.benchmark_group("read");
-    for (name, keys) in [("get hit", present), ("get miss", absent)] {
+    for (name, keys) in [("get hit", &present), ("get miss", &absent)] {
         group.throughput(Throughput::Elements(keys.len() as u64));
         group.bench_function(BenchmarkId::from_parameter(name), |b| {
             b.iter(|| {
@@ -86,16 +115,17 @@ fn reads(c: &mut Criterion) {
             });
         });
     }
-    group.throughput(Throughput::Elements(count as u64));
     let mut cursor = table.cursor();
+    group.throughput(Throughput::Elements(present.len() as u64));
     group.bench_function("seek", |b| {
         b.iter(|| {
-            for (key, _) in present {
+            for (key, _) in &present {
                 cursor.seek(key, SEQ_MAX);
                 black_box(cursor.seq());
             }
         });
     });
+    group.throughput(Throughput::Elements(count as u64));
     group.bench_function("next", |b| {
         b.iter(|| {
             cursor.seek_to_first();

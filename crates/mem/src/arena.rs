@@ -5,21 +5,19 @@
 //!
 //! Invariants:
 //! 1. A piece is handed out once, lies within one chunk, and is aligned to [`ALIGN`].
-//! 2. A chunk is freed only by the drop of the arena.
+//! 2. A chunk is freed, or given back to the pool, only by the drop of the arena.
 //! 3. `allocated` is the sum of the chunks' sizes, to the byte.
 //!
 //! Threads: pieces are cut by one thread at a time (the `Bump` is `&mut`); sizes are read by any.
 #![expect(unsafe_code, reason = "raw memory is this file's subject")]
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::chunk::{ALIGN, Chunk, ChunkPool};
 use crate::sync::{AtomicUsize, Ordering};
-
-/// Alignment of every piece: that of the links and words in a node.
-pub(crate) const ALIGN: usize = 8;
 
 /// The first chunk of an arena, so that a memtable of few entries costs little.
 const CHUNK_BYTES_MIN: usize = 64 << 10;
@@ -29,46 +27,14 @@ const CHUNK_BYTES_MAX: usize = 256 << 10;
 /// wasted at the end of the chunk it does not fit into.
 const OWN_CHUNK_SHARE: usize = 4;
 
-/// One allocation.
-#[derive(Debug)]
-struct Chunk {
-    start: NonNull<u8>,
-    layout: Layout,
-}
-
-impl Chunk {
-    fn new(bytes: usize) -> Chunk {
-        assert!(bytes > 0, "a chunk holds at least one piece");
-        let layout = Layout::from_size_align(bytes, ALIGN)
-            .expect("pieces are bounded by the limits on keys and values");
-        // SAFETY: the layout's size is not zero, asserted above.
-        let start = unsafe { alloc(layout) };
-        match NonNull::new(start) {
-            Some(start) => Chunk { start, layout },
-            None => handle_alloc_error(layout),
-        }
-    }
-}
-
-impl Drop for Chunk {
-    fn drop(&mut self) {
-        // SAFETY: `start` came from `alloc` with this very layout, and a chunk is dropped once.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) };
-    }
-}
-
 /// The chunks of one memtable.
 #[derive(Debug)]
 pub(crate) struct Arena {
     chunks: Mutex<Vec<Chunk>>,
     allocated: AtomicUsize,
     budget: usize,
+    pool: Option<Arc<ChunkPool>>,
 }
-
-// SAFETY: the chunks are owned memory without thread affinity; the list of them is in a mutex.
-unsafe impl Send for Arena {}
-// SAFETY: shared access reaches the list only through its mutex and the sizes through atomics.
-unsafe impl Sync for Arena {}
 
 /// The writer's place in the current chunk.
 #[derive(Debug)]
@@ -91,12 +57,14 @@ impl Bump {
 }
 
 impl Arena {
-    /// An arena that calls itself full beyond `budget` bytes. Allocates nothing yet.
-    pub(crate) fn new(budget: usize) -> Arena {
+    /// An arena that calls itself full beyond `budget` bytes, and takes its chunks from `pool` where there
+    /// is one. Allocates nothing yet.
+    pub(crate) fn new(budget: usize, pool: Option<Arc<ChunkPool>>) -> Arena {
         Arena {
             chunks: Mutex::new(Vec::new()),
             allocated: AtomicUsize::new(0),
             budget,
+            pool,
         }
     }
 
@@ -150,12 +118,25 @@ impl Arena {
     }
 
     fn add_chunk(&self, bytes: usize) -> NonNull<u8> {
-        let chunk = Chunk::new(bytes);
-        let start = chunk.start;
+        let chunk = match &self.pool {
+            Some(pool) => pool.take(bytes),
+            None => Chunk::new(bytes),
+        };
+        let start = chunk.start();
         self.chunks.lock().push(chunk);
         let allocated = self.allocated() + bytes;
         self.allocated.store(allocated, Ordering::Relaxed);
         start
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        let chunks = self.chunks.get_mut().drain(..);
+        match &self.pool {
+            Some(pool) => pool.give(chunks.filter(|chunk| chunk.bytes() <= CHUNK_BYTES_MAX)),
+            None => drop(chunks),
+        }
     }
 }
 
@@ -166,7 +147,7 @@ mod tests {
 
     #[test]
     fn chunks_grow_and_end_exactly_at_the_budget() {
-        let arena = Arena::new(512 << 10);
+        let arena = Arena::new(512 << 10, None);
         let mut bump = Bump::new();
         assert_eq!(arena.allocated(), 0);
         let mut pieces = 0;
@@ -178,18 +159,13 @@ mod tests {
         }
         assert_eq!(pieces, 512);
         assert_eq!(arena.allocated(), 512 << 10);
-        let sizes: Vec<usize> = arena
-            .chunks
-            .lock()
-            .iter()
-            .map(|c| c.layout.size())
-            .collect();
+        let sizes: Vec<usize> = arena.chunks.lock().iter().map(Chunk::bytes).collect();
         assert_eq!(sizes, [64 << 10, 64 << 10, 128 << 10, 256 << 10]);
     }
 
     #[test]
     fn a_large_piece_gets_its_own_chunk_and_leaves_the_current_one_in_use() {
-        let arena = Arena::new(64 << 10);
+        let arena = Arena::new(64 << 10, None);
         let mut bump = Bump::new();
         let first = arena.allocate(&mut bump, 10);
         let large = arena.allocate(&mut bump, 1 << 20);
@@ -203,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_budget_of_nothing_still_serves() {
-        let arena = Arena::new(0);
+        let arena = Arena::new(0, None);
         let mut bump = Bump::new();
         assert!(!arena.has_room(&bump, 1));
         for bytes in [1, 8, 9, 4096] {

@@ -6,6 +6,8 @@
 
 mod arena;
 pub mod cache;
+mod chunk;
+mod compare;
 mod cursor;
 mod filter;
 mod head;
@@ -20,6 +22,7 @@ mod writer;
 mod loom_models;
 
 pub use cache::{Cache, ClockCache, LruCache};
+pub use chunk::ChunkPool;
 pub use cursor::MemCursor;
 pub use memtable::{MemEntry, Memtable};
 pub use writer::MemWriter;

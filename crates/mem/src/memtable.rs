@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo};
 
+use crate::arena::Arena;
+use crate::chunk::ChunkPool;
 use crate::filter::MemFilter;
 use crate::head::HeadRule;
 use crate::node::NodeRef;
@@ -68,11 +70,13 @@ impl Memtable {
         order: Order,
         prefix_hint: Vec<u8>,
         capacity_bytes: usize,
+        pool: Option<Arc<ChunkPool>>,
     ) -> (Arc<Memtable>, Splice) {
         let rule = HeadRule::new(&order, prefix_hint);
         let filter = order.can_hash().then(|| MemFilter::new(capacity_bytes));
         let fixed = size_of::<Memtable>() + filter.as_ref().map_or(0, MemFilter::bytes);
-        let (list, splice) = SkipList::new(order, capacity_bytes.saturating_sub(fixed));
+        let arena = Arena::new(capacity_bytes.saturating_sub(fixed), pool);
+        let (list, splice) = SkipList::new(order, arena);
         let counters = Counters::default();
         counters.seq_min.store(SEQ_MAX, Ordering::Relaxed);
         let table = Arc::new(Memtable {
@@ -100,7 +104,7 @@ impl Memtable {
 
     fn get_unfiltered(&self, key: &[u8], snapshot: SeqNo) -> Option<MemEntry<'_>> {
         let node = self.list.find(&self.target(key, bound_at(snapshot))).at;
-        if node == self.list.sentinel() || self.order().compare(node.key(), key).is_ne() {
+        if node == self.list.sentinel() || self.list.compare(node.key(), key).is_ne() {
             return None;
         }
         Some(MemEntry {

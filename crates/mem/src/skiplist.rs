@@ -34,6 +34,7 @@ use std::ptr::NonNull;
 use cairndb_base::Order;
 
 use crate::arena::{Arena, Bump};
+use crate::compare::compare_keys;
 use crate::node::{HEIGHT_MAX, NewEntry, Node, NodeRef, node_bytes};
 use crate::sync::{AtomicUsize, Ordering};
 
@@ -90,9 +91,8 @@ pub(crate) struct Found<'a> {
 }
 
 impl SkipList {
-    /// An empty list in a new arena, and the one splice that may insert into it.
-    pub(crate) fn new(order: Order, budget: usize) -> (SkipList, Splice) {
-        let arena = Arena::new(budget);
+    /// An empty list in `arena`, and the one splice that may insert into it.
+    pub(crate) fn new(order: Order, arena: Arena) -> (SkipList, Splice) {
         let mut bump = Bump::new();
         let entry = NewEntry {
             head: u64::MAX,
@@ -161,6 +161,10 @@ impl SkipList {
             // SAFETY: `before` is the sentinel, which has all links, or was reached over a link of
             // this level or a higher one, so it has this one.
             let next = unsafe { before.next_at(level) };
+            if level > 0 {
+                // SAFETY: a node with a link at `level` has one below it.
+                unsafe { before.next_at(level - 1) }.prefetch();
+            }
             if next != after && self.is_before(next, target) {
                 before = next;
                 continue;
@@ -189,10 +193,19 @@ impl SkipList {
         if node == self.sentinel() {
             return false;
         }
-        match self.order.compare(node.key(), target.key) {
+        match self.compare(node.key(), target.key) {
             Compare::Less => true,
             Compare::Greater => false,
             Compare::Equal => node.tag() >= target.bound,
+        }
+    }
+
+    /// Orders two keys.
+    #[inline]
+    pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Compare {
+        match &self.order {
+            Order::Bytewise => compare_keys(a, b),
+            custom @ Order::Custom(_) => custom.compare(a, b),
         }
     }
 

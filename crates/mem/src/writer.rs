@@ -13,6 +13,7 @@ use std::sync::Arc;
 use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo};
 
+use crate::chunk::ChunkPool;
 use crate::memtable::Memtable;
 use crate::node::{NewEntry, tag};
 use crate::skiplist::Splice;
@@ -38,16 +39,33 @@ impl Memtable {
         prefix_hint: Vec<u8>,
         capacity_bytes: usize,
     ) -> (Arc<Memtable>, MemWriter) {
-        let (table, splice) = Memtable::empty(order, prefix_hint, capacity_bytes);
+        let (table, splice) = Memtable::empty(order, prefix_hint, capacity_bytes, None);
+        MemWriter::pair(table, splice)
+    }
+
+    /// As [`Memtable::new`], with memory from `pool`, which gets it back when the last reference to
+    /// the memtable goes.
+    pub fn pooled(
+        pool: &Arc<ChunkPool>,
+        order: Order,
+        prefix_hint: Vec<u8>,
+        capacity_bytes: usize,
+    ) -> (Arc<Memtable>, MemWriter) {
+        let pool = Some(Arc::clone(pool));
+        let (table, splice) = Memtable::empty(order, prefix_hint, capacity_bytes, pool);
+        MemWriter::pair(table, splice)
+    }
+}
+
+impl MemWriter {
+    fn pair(table: Arc<Memtable>, splice: Splice) -> (Arc<Memtable>, MemWriter) {
         let writer = MemWriter {
             table: Arc::clone(&table),
             splice,
         };
         (table, writer)
     }
-}
 
-impl MemWriter {
     /// The memtable this writer inserts into.
     pub fn table(&self) -> &Arc<Memtable> {
         &self.table

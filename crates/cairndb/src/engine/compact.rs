@@ -27,8 +27,8 @@ fn sizes(version: &Version) -> Vec<RunSize> {
         .iter()
         .map(|run| RunSize {
             bytes: run.bytes(),
-            entries: run.tables.iter().map(|table| table.record.entries).sum(),
-            deletes: run.tables.iter().map(|table| table.record.deletes).sum(),
+            entries: run.tables().iter().map(|table| table.record.entries).sum(),
+            deletes: run.tables().iter().map(|table| table.record.deletes).sum(),
         })
         .collect()
 }
@@ -211,7 +211,7 @@ impl Core {
         }
         let mut chosen = Vec::new();
         loop {
-            let before: usize = chosen.iter().map(|run: &Run| run.tables.len()).sum();
+            let before: usize = chosen.iter().map(|run: &Run| run.tables().len()).sum();
             chosen.clear();
             for run in &version.runs {
                 let tables = run.overlapping(order, &low, &high).to_vec();
@@ -224,10 +224,10 @@ impl Core {
                     }
                 }
                 if !tables.is_empty() {
-                    chosen.push(Run { id: run.id, tables });
+                    chosen.push(Run::new(run.id, tables, order));
                 }
             }
-            if chosen.iter().map(|run| run.tables.len()).sum::<usize>() == before {
+            if chosen.iter().map(|run| run.tables().len()).sum::<usize>() == before {
                 break;
             }
         }
@@ -236,14 +236,11 @@ impl Core {
             let whole = chosen
                 .iter()
                 .zip(&version.runs)
-                .all(|(chosen, run)| chosen.tables.len() == run.tables.len())
+                .all(|(chosen, run)| chosen.tables().len() == run.tables().len())
                 && chosen.len() == version.runs.len();
             // The output belongs into the last run: nothing below it holds these keys.
             if !whole && chosen.last().is_none_or(|run| run.id != last) {
-                chosen.push(Run {
-                    id: last,
-                    tables: Vec::new(),
-                });
+                chosen.push(Run::new(last, Vec::new(), order));
             }
             let target = if whole { state.next_run } else { last };
             state.next_run += 1;
@@ -260,7 +257,7 @@ impl Core {
         match chosen {
             [] => false,
             [one] => one
-                .tables
+                .tables()
                 .iter()
                 .any(|table| table.record.deletes > 0 || table.record.seq_max > 0),
             _ => true,

@@ -116,7 +116,6 @@ pub(crate) struct Settings {
     pub(crate) durability: Durability,
     pub(crate) output: OutputSettings,
     pub(crate) read_only: bool,
-    pub(crate) mapped: bool,
 }
 
 /// One open database.

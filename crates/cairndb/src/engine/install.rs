@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairndb_base::Order;
 use cairndb_format::manifest::TableRecord;
 
 use crate::engine::core::{Core, Pending, State};
@@ -52,33 +51,26 @@ impl Core {
                 .all(|run| run.overlapping(order, smallest, largest).is_empty())
         });
         if alone && let Some(last) = version.runs.last_mut() {
-            let mut run = (**last).clone();
-            self.insert_tables(&mut run, tables);
-            *last = Arc::new(run);
+            *last = Arc::new(self.with_tables(last.id, last.tables().to_vec(), tables));
             crate::state::stats::Stats::add(&self.stats.moves, 1);
             return;
         }
-        let mut run = Run {
-            id: state.next_run,
-            tables: Vec::new(),
-        };
+        let run = self.with_tables(state.next_run, Vec::new(), tables);
         state.next_run += 1;
-        self.insert_tables(&mut run, tables);
         version.runs.insert(0, Arc::new(run));
     }
 
-    fn insert_tables(&self, run: &mut Run, tables: &[Written]) {
-        for written in tables {
+    /// Run `id` with the tables `there` and those just written.
+    fn with_tables(&self, id: u64, there: Vec<Arc<TableHandle>>, written: &[Written]) -> Run {
+        let mut tables = there;
+        for written in written {
             let record = TableRecord {
-                run: run.id,
+                run: id,
                 ..written.record.clone()
             };
-            insert_table(
-                run,
-                &self.context.order,
-                TableHandle::new(record, &self.opener),
-            );
+            tables.push(Arc::new(TableHandle::new(record, &self.opener)));
         }
+        Run::new(id, tables, &self.context.order)
     }
 
     /// Replaces a merge's inputs by its output. Tables that a flush added to an input run
@@ -87,7 +79,7 @@ impl Core {
         let gone: Vec<u64> = plan
             .inputs
             .iter()
-            .flat_map(|run| run.tables.iter().map(|table| table.record.file))
+            .flat_map(|run| run.tables().iter().map(|table| table.record.file))
             .collect();
         let oldest = plan.inputs.last().map_or(plan.target, |run| run.id);
         let mut version = Version {
@@ -95,30 +87,21 @@ impl Core {
             values: Arc::clone(&state.version.values),
         };
         for run in &state.version.runs {
-            let mut next = (**run).clone();
-            next.tables
-                .retain(|table| !gone.contains(&table.record.file));
-            if run.id == oldest {
-                let mut target = Run {
-                    id: plan.target,
-                    tables: Vec::new(),
-                };
-                if plan.target == run.id {
-                    target.tables = std::mem::take(&mut next.tables);
+            let mut left = run.tables().to_vec();
+            left.retain(|table| !gone.contains(&table.record.file));
+            let next = if run.id == oldest {
+                if plan.target != run.id {
+                    // What a flush appended to a wholly merged run moves on with it.
+                    left = left
+                        .iter()
+                        .map(|table| self.moved(table, plan.target))
+                        .collect();
                 }
-                self.insert_tables(&mut target, &outcome.tables);
-                // What a flush appended to a wholly merged run moves on with it.
-                for table in std::mem::take(&mut next.tables) {
-                    let record = TableRecord {
-                        run: target.id,
-                        ..table.record.clone()
-                    };
-                    let moved = TableHandle::adopt(record, &table, &self.opener);
-                    insert_table(&mut target, &self.context.order, moved);
-                }
-                next = target;
-            }
-            if !next.tables.is_empty() {
+                self.with_tables(plan.target, left, &outcome.tables)
+            } else {
+                Run::new(run.id, left, &self.context.order)
+            };
+            if !next.tables().is_empty() {
                 version.runs.push(Arc::new(next));
             }
         }
@@ -128,6 +111,14 @@ impl Core {
             .back()
             .map_or(state.durable_seq, |pending| pending.last_seq);
         self.install(state, version, outcome.tables, last_seq);
+    }
+
+    fn moved(&self, table: &TableHandle, run: u64) -> Arc<TableHandle> {
+        let record = TableRecord {
+            run,
+            ..table.record.clone()
+        };
+        Arc::new(TableHandle::adopt(record, table, &self.opener))
     }
 
     fn count_dead(&self, version: &Version, outcome: &Outcome) {
@@ -150,6 +141,10 @@ impl Core {
             let _ = self.health.poison(error);
             return;
         }
+        self.opener
+            .mapping
+            .bytes
+            .store(version.bytes(), Ordering::Relaxed);
         state.version = Arc::new(version);
         state.quiet = false;
         let syncs = tables
@@ -164,10 +159,4 @@ impl Core {
         });
         self.publish_view(state);
     }
-}
-
-/// Inserts a table into a run at its place by key.
-fn insert_table(run: &mut Run, order: &Order, table: TableHandle) {
-    let at = run.find(order, &table.record.smallest);
-    run.tables.insert(at, Arc::new(table));
 }

@@ -12,4 +12,6 @@ pub(crate) mod open;
 pub(crate) mod persist;
 pub(crate) mod properties;
 pub(crate) mod recover;
+pub(crate) mod recovered;
+pub(crate) mod replay;
 pub(crate) mod write;

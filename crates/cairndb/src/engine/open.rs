@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -18,7 +18,8 @@ use cairndb_format::name::{self, FileKind};
 use cairndb_mem::{ClockCache, Memtable};
 
 use crate::engine::core::{Core, OpenReport, Settings, State};
-use crate::engine::recover::{Recovered, recover};
+use crate::engine::recover::recover;
+use crate::engine::recovered::Recovered;
 use crate::jobs::output::OutputSettings;
 use crate::read::fold::ReadContext;
 use crate::state::budget::Budget;
@@ -27,7 +28,7 @@ use crate::state::options::{MEMORY_BUDGET_MIN, Options};
 use crate::state::reaper::Reaper;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
-use crate::state::version::{TableOpener, Version};
+use crate::state::version::{Mapping, TableOpener, Version};
 use crate::state::view::View;
 use crate::write::commit::Commit;
 use crate::write::manifest::Manifest;
@@ -65,11 +66,16 @@ impl Core {
             dir: Arc::clone(&dir),
             order: options.order.clone(),
             cache: Arc::clone(&cache),
-            mapped: use_mapping(options, &*dir),
+            mapping: Mapping {
+                forced: options.mapped,
+                local: dir.prefers_mapping(),
+                bytes_max: env.memory_bytes() / 2,
+                bytes: AtomicU64::new(0),
+            },
             verify_always: options.verify_always,
             reaper: Arc::clone(&reaper),
         });
-        let settings = settings(options, budget, opener.mapped);
+        let settings = settings(options, budget);
         // Looked at again under the lock: another process may have created it meanwhile.
         let recovered = match look(&*dir, options)? {
             Found::Empty => Recovered::created(),
@@ -137,10 +143,6 @@ fn validate(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn use_mapping(options: &Options, dir: &dyn Dir) -> bool {
-    options.mapped.unwrap_or_else(|| dir.prefers_mapping())
-}
-
 fn context(options: &Options) -> ReadContext {
     ReadContext {
         order: options.order.clone(),
@@ -148,7 +150,7 @@ fn context(options: &Options) -> ReadContext {
     }
 }
 
-fn settings(options: &Options, budget: Budget, mapped: bool) -> Settings {
+fn settings(options: &Options, budget: Budget) -> Settings {
     Settings {
         budget,
         durability: options.durability,
@@ -159,7 +161,6 @@ fn settings(options: &Options, budget: Budget, mapped: bool) -> Settings {
             table_bytes: budget.table,
         },
         read_only: options.read_only,
-        mapped,
     }
 }
 
@@ -230,6 +231,10 @@ fn assemble(
     let order = options.order.clone();
     let (mutable, writer) =
         Memtable::new(order.clone(), recovered.key_prefix(), settings.budget.part);
+    opener
+        .mapping
+        .bytes
+        .store(recovered.version.bytes(), Ordering::Relaxed);
     let version = Arc::new(recovered.version);
     let sealed: VecDeque<_> = recovered.sealed.into();
     let view = View {

@@ -33,14 +33,14 @@ impl Core {
         let level: usize = level.parse().ok()?;
         let version = std::sync::Arc::clone(&self.view.load().version);
         let (last, upper) = match version.runs.split_last() {
-            Some((last, upper)) => (last.tables.len(), upper),
+            Some((last, upper)) => (last.tables().len(), upper),
             None => (0, &[][..]),
         };
         match level {
             0 => Some(
                 upper
                     .iter()
-                    .map(|run| run.tables.len())
+                    .map(|run| run.tables().len())
                     .sum::<usize>()
                     .to_string(),
             ),
@@ -62,7 +62,7 @@ impl Core {
                 0 => &version.runs[..count.saturating_sub(1)],
                 _ => &version.runs[count.saturating_sub(1)..],
             };
-            let files: usize = runs.iter().map(|run| run.tables.len()).sum();
+            let files: usize = runs.iter().map(|run| run.tables().len()).sum();
             let bytes: u64 = runs.iter().map(|run| run.bytes()).sum();
             let (time, read, written) = match label {
                 "upper" => (&self.stats.flush_nanos, 0, &self.stats.flush_bytes),
@@ -92,7 +92,7 @@ impl Core {
         let mut out = String::new();
         for (index, run) in version.runs.iter().enumerate() {
             let _ = writeln!(out, "--- run {} (age {index}) ---", run.id);
-            for table in &run.tables {
+            for table in run.tables() {
                 let record = &table.record;
                 let _ = writeln!(
                     out,
@@ -138,7 +138,11 @@ impl Core {
         for (name, bytes) in parts {
             let _ = write!(out, ",\"{name}\":{bytes}");
         }
-        let mapped = if self.settings.mapped { index } else { 0 };
+        let mapped = if self.opener.mapping.wanted() {
+            index
+        } else {
+            0
+        };
         let log = self.segments.retained_bytes();
         let _ = write!(
             out,

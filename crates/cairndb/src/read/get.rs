@@ -60,12 +60,9 @@ fn newest(
     }
     for run in &view.version.runs {
         let index = run.find(&context.order, key);
-        let Some(table) = run.tables.get(index) else {
+        let Some(table) = run.tables().get(index) else {
             continue;
         };
-        if context.order.compare(&table.record.smallest, key).is_gt() {
-            continue;
-        }
         match table
             .table()?
             .get(key, hash, seq, GetHints::default(), out)?

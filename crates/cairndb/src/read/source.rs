@@ -29,13 +29,13 @@ impl RunCursor {
 
     /// Makes table `index` the current one, keeping its cursor when it already is.
     fn enter(&mut self, index: usize) -> Result<Option<&mut TableCursor>> {
-        if index >= self.run.tables.len() {
+        if index >= self.run.tables().len() {
             self.at = usize::MAX;
             self.table = None;
             return Ok(None);
         }
         if self.at != index || self.table.is_none() {
-            self.table = Some(self.run.tables[index].table()?.cursor());
+            self.table = Some(self.run.tables()[index].table()?.cursor());
             self.at = index;
         }
         Ok(self.table.as_mut())
@@ -53,7 +53,7 @@ impl RunCursor {
         let index = self
             .run
             .find(&self.order, key)
-            .min(self.run.tables.len().wrapping_sub(1));
+            .min(self.run.tables().len().wrapping_sub(1));
         if let Some(table) = self.enter(index)? {
             table.seek_for_prev(key, seq)?;
         }
@@ -68,7 +68,7 @@ impl RunCursor {
     }
 
     fn last(&mut self) -> Result<()> {
-        if let Some(table) = self.enter(self.run.tables.len().wrapping_sub(1))? {
+        if let Some(table) = self.enter(self.run.tables().len().wrapping_sub(1))? {
             table.last()?;
         }
         self.settle_backward()

@@ -23,9 +23,31 @@ pub(crate) struct TableOpener {
     pub(crate) dir: Arc<dyn Dir>,
     pub(crate) order: Order,
     pub(crate) cache: Arc<dyn PageCache>,
-    pub(crate) mapped: bool,
+    pub(crate) mapping: Mapping,
     pub(crate) verify_always: bool,
     pub(crate) reaper: Arc<Reaper>,
+}
+
+/// When tables are mapped.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    /// The user's word, which decides.
+    pub(crate) forced: Option<bool>,
+    /// The directory is on a local file system.
+    pub(crate) local: bool,
+    /// Beyond this many bytes of tables the page cache of the system cannot hold them, and faults
+    /// on mapped pages would be slower and block more than `pread` does.
+    pub(crate) bytes_max: u64,
+    /// Bytes of all tables now.
+    pub(crate) bytes: AtomicU64,
+}
+
+impl Mapping {
+    /// Whether a table opened now is mapped.
+    pub(crate) fn wanted(&self) -> bool {
+        let fits = self.bytes.load(Ordering::Relaxed) <= self.bytes_max;
+        self.forced.unwrap_or(self.local && fits)
+    }
 }
 
 impl TableOpener {
@@ -40,7 +62,7 @@ impl TableOpener {
                     .found(file.size()),
             );
         }
-        let access = if self.mapped {
+        let access = if self.mapping.wanted() {
             PageAccess::Mapped
         } else {
             PageAccess::Cached(Arc::clone(&self.cache))
@@ -179,13 +201,54 @@ impl Drop for ValueHandle {
 }
 
 /// A sorted sequence of tables that share no key.
+///
+/// Beside the tables stand eight bytes of each one's largest key, behind what all keys of the run
+/// have in common: the table for a key is found in one cache line or two, without touching the
+/// tables themselves.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) id: u64,
-    pub(crate) tables: Vec<Arc<TableHandle>>,
+    tables: Vec<Arc<TableHandle>>,
+    prefix: Vec<u8>,
+    heads: Vec<u64>,
+}
+
+/// The first eight bytes of `bytes` as a number that orders as they do.
+#[inline]
+fn head(bytes: &[u8]) -> u64 {
+    if let Some(eight) = bytes.first_chunk::<8>() {
+        return u64::from_le_bytes(*eight).swap_bytes();
+    }
+    let mut wide = [0u8; 8];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(wide).swap_bytes()
 }
 
 impl Run {
+    /// A run of `tables`, in any order.
+    pub(crate) fn new(id: u64, mut tables: Vec<Arc<TableHandle>>, order: &Order) -> Run {
+        tables.sort_by(|a, b| order.compare(&a.record.smallest, &b.record.smallest));
+        let (mut prefix, mut heads) = (Vec::new(), Vec::new());
+        if let (true, Some(first), Some(last)) =
+            (order.is_bytewise(), tables.first(), tables.last())
+        {
+            let pairs = first.record.smallest.iter().zip(&last.record.largest);
+            prefix = pairs.take_while(|(a, b)| a == b).map(|(a, _)| *a).collect();
+            let rest = |table: &Arc<TableHandle>| head(&table.record.largest[prefix.len()..]);
+            heads = tables.iter().map(rest).collect();
+        }
+        Run {
+            id,
+            tables,
+            prefix,
+            heads,
+        }
+    }
+
+    pub(crate) fn tables(&self) -> &[Arc<TableHandle>] {
+        &self.tables
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         self.tables.iter().map(|table| table.record.bytes).sum()
     }
@@ -193,14 +256,25 @@ impl Run {
     /// The index of the first table whose largest key is not before `key`.
     #[inline]
     pub(crate) fn find(&self, order: &Order, key: &[u8]) -> usize {
-        match order {
-            Order::Bytewise => self
+        if let Order::Custom(custom) = order {
+            return self
                 .tables
-                .partition_point(|table| table.record.largest.as_slice() < key),
-            Order::Custom(custom) => self
-                .tables
-                .partition_point(|table| custom.compare(&table.record.largest, key).is_lt()),
+                .partition_point(|table| custom.compare(&table.record.largest, key).is_lt());
         }
+        let Some(rest) = key.strip_prefix(self.prefix.as_slice()) else {
+            return if key < self.prefix.as_slice() {
+                0
+            } else {
+                self.tables.len()
+            };
+        };
+        let wanted = head(rest);
+        let mut at = self.heads.partition_point(|head| *head < wanted);
+        while self.heads.get(at) == Some(&wanted) && self.tables[at].record.largest.as_slice() < key
+        {
+            at += 1;
+        }
+        at
     }
 
     /// The tables that share keys with `[smallest, largest]`.
@@ -230,7 +304,7 @@ pub(crate) struct Version {
 
 impl Version {
     pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<TableHandle>> {
-        self.runs.iter().flat_map(|run| run.tables.iter())
+        self.runs.iter().flat_map(|run| run.tables().iter())
     }
 
     pub(crate) fn bytes(&self) -> u64 {

@@ -6,10 +6,14 @@ use cairndb_base::{Error, ErrorKind, Result};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-/// An operating system's refusal as an error.
+/// An operating system's refusal as an error; a name that does not exist is `NotFound`.
 #[cold]
 pub(super) fn system_error(operation: &'static str, errno: Errno) -> Error {
-    Error::io(operation, std::io::Error::from(errno))
+    let error = Error::io(operation, std::io::Error::from(errno));
+    match errno {
+        Errno::NOENT => error.with_kind(ErrorKind::NotFound),
+        _ => error,
+    }
 }
 
 /// Opens an existing regular file of a directory. `NONBLOCK` keeps a FIFO put in its place from

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::descriptor::{
     above_stdio, check_name, mode, open_regular, regular_size, size_of_open, system_error,
 };
-use super::files::{RealReadFile, RealWritableFile};
+use super::files::{RealReadFile, RealWritableFile, sync_data};
 use super::{lock, log};
 use crate::dir::{Dir, DirLock};
 use crate::file::{LogRegion, ReadFile, WritableFile};
@@ -231,6 +231,11 @@ impl Dir for RealDir {
             }
             Err(errno) => Err(system_error("link the file", errno).file(name)),
         }
+    }
+
+    fn sync_file(&self, name: &str) -> Result<()> {
+        let fd = self.open_existing(name, OFlags::RDONLY)?;
+        sync_data(&fd).map_err(|errno| system_error("sync the file", errno).file(name))
     }
 
     fn sync(&self) -> Result<()> {

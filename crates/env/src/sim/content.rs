@@ -112,7 +112,8 @@ impl Content {
     pub(super) fn read(&self, offset: u64, out: &mut [u8]) -> bool {
         let end = offset.checked_add(out.len() as u64);
         if end.is_none_or(|end| end > self.len) {
-            return false;
+            // Nothing can be read anywhere, as by the system call.
+            return out.is_empty();
         }
         let mut rest = out;
         let mut at = offset;

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use super::content::{Content, SECTOR_BYTES, Sector};
 use super::disk::{Disk, InodeId, Remains};
 use super::op::Op;
+use super::protocol::ManifestReader;
 use super::unit::{self, Unit};
 use crate::environment::Background;
 use crate::random::Random;
@@ -50,6 +51,9 @@ pub enum Keep {
     All,
     /// Only this one.
     Only(usize),
+    /// Of the file units only this one, but every name operation: a new file shows nothing of its
+    /// data unless its name is kept.
+    Named(usize),
     /// All but this one.
     Missing(usize),
     /// The first so many.
@@ -89,12 +93,13 @@ impl CrashChoice {
 }
 
 /// What an environment passes on to the images of its crashes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) seed: u64,
     pub(super) background: Background,
     pub(super) mapping: bool,
     pub(super) memory_bytes: u64,
+    pub(super) reader: Option<ManifestReader>,
 }
 
 /// A write that the crash interrupts, in the pieces that may be done apart.
@@ -301,7 +306,7 @@ impl CrashPoint {
             let kept = match keep {
                 Keep::None => false,
                 Keep::All => true,
-                Keep::Only(one) => index == one,
+                Keep::Only(one) | Keep::Named(one) => index == one,
                 Keep::Missing(one) => index != one,
                 Keep::Prefix(count) => index < count,
                 Keep::Subset(bits) => index < 64 && bits >> index & 1 == 1,
@@ -324,6 +329,7 @@ fn select(keep: Keep, places: &[Place]) -> Vec<bool> {
         Keep::None => each(&|_| false),
         Keep::All => each(&|_| true),
         Keep::Only(one) => each(&|index| index == one),
+        Keep::Named(one) => each(&|index| index == one || matches!(places[index], Place::Name(_))),
         Keep::Missing(one) => each(&|index| index != one),
         Keep::Prefix(count) => each(&|index| index < count),
         Keep::Subset(bits) => each(&|index| index < 64 && bits >> index & 1 == 1),
@@ -373,7 +379,9 @@ fn random_subset(seed: u64, places: &[Place]) -> Vec<bool> {
     for place in places {
         *counts.entry(group(place)).or_default() += 1;
     }
-    let draw = |random: &mut Random, count: u64| match random.below(8) {
+    let draw = |random: &mut Random, group: Option<InodeId>, count: u64| match random.below(8) {
+        // Without its name nothing of a new file shows: half of the time all names are there.
+        0..=3 if group.is_none() => Manner::Chance(64),
         0 => Manner::Chance(0),
         1 | 2 => Manner::Chance(64),
         3 => Manner::Chance(4),
@@ -383,7 +391,7 @@ fn random_subset(seed: u64, places: &[Place]) -> Vec<bool> {
     };
     let mut manners: BTreeMap<_, _> = counts
         .into_iter()
-        .map(|(group, count)| (group, (draw(&mut random, count), 0u64)))
+        .map(|(group, count)| (group, (draw(&mut random, group, count), 0u64)))
         .collect();
     let mut kept = Vec::with_capacity(places.len());
     for place in places {

@@ -10,9 +10,10 @@ use super::disk::{DirId, InodeId};
 use super::fault::Effect;
 use super::files::{Handle, Shared, SimLog, SimReader, SimWriter, missing, no_space, refusal};
 use super::op::OpKind;
+use super::protocol::Event;
 use super::state::{Call, State};
 use crate::dir::{Dir, DirLock};
-use crate::file::{LogRegion, ReadFile, WritableFile};
+use crate::file::{FileSync, LogRegion, ReadFile, WritableFile};
 
 /// See [`crate::Env::open_dir`]. The root exists; other parents must.
 pub(super) fn open_dir(shared: &Shared, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
@@ -50,7 +51,8 @@ impl SimDir {
     fn handle(&self, state: &State, name: &str, inode: InodeId) -> Handle {
         Handle {
             shared: self.shared.clone(),
-            dir: self.path.clone(),
+            dir: self.dir,
+            path: self.path.clone(),
             name: name.to_owned(),
             inode,
             _pin: state.disk.inode(inode).pin.clone(),
@@ -102,6 +104,7 @@ impl Dir for SimDir {
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         let mut state = self.shared.lock();
+        state.check(Event::Create(self.dir, name));
         state.begin(&self.call(OpKind::Create, name), || None)?;
         match state.disk.create(self.dir, name) {
             Ok(inode) => {
@@ -123,6 +126,7 @@ impl Dir for SimDir {
 
     fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
         let mut state = self.shared.lock();
+        state.check(Event::Create(self.dir, name));
         state.begin(&self.call(OpKind::CreateLog, name), || None)?;
         if len > state.room() {
             return Err(state.refuse(no_space(name)));
@@ -141,6 +145,7 @@ impl Dir for SimDir {
         let mut state = self.shared.lock();
         state.begin(&self.call(OpKind::OpenLog, name), || None)?;
         let inode = self.find(&mut state, name)?;
+        state.check(Event::OpenLog(self.dir, inode));
         let handle = self.handle(&state, name, inode);
         let len = state.disk.inode(inode).visible.len();
         Ok(Arc::new(SimLog { handle, len }))
@@ -152,6 +157,7 @@ impl Dir for SimDir {
             to,
             ..self.call(OpKind::Rename, from)
         };
+        state.check(Event::Rename(self.dir, from, to));
         state.begin(&call, || None)?;
         let result = state.disk.rename(self.dir, from, to);
         result
@@ -161,6 +167,7 @@ impl Dir for SimDir {
 
     fn unlink(&self, name: &str) -> Result<()> {
         let mut state = self.shared.lock();
+        state.check(Event::Unlink(self.dir, name));
         state.begin(&self.call(OpKind::Unlink, name), || None)?;
         let result = state.disk.unlink(self.dir, name);
         result
@@ -187,11 +194,25 @@ impl Dir for SimDir {
             .map_err(|why| state.refuse(refusal(why, name)))
     }
 
+    fn sync_file(&self, name: &str) -> Result<()> {
+        let handle = {
+            let mut state = self.shared.lock();
+            let inode = self.find(&mut state, name)?;
+            self.handle(&state, name, inode)
+        };
+        FileSync::sync(&handle)
+    }
+
     fn sync(&self) -> Result<()> {
         let mut state = self.shared.lock();
-        match state.begin(&self.call(OpKind::SyncDir, ""), || None)? {
-            Some(Effect::SyncLies) => {}
-            _ => state.disk.sync_dir(self.dir),
+        state.check(Event::SyncDir(self.dir));
+        match state.begin(&self.call(OpKind::SyncDir, ""), || None) {
+            Ok(Some(Effect::SyncLies)) => {}
+            Ok(_) => state.disk.sync_dir(self.dir),
+            Err(error) => {
+                state.checker.dir_failed(self.dir);
+                return Err(error);
+            }
         }
         Ok(())
     }

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use cairndb_base::{Error, ErrorKind, Result};
 
 use super::crash::InFlight;
-use super::disk::{InodeId, Refusal};
+use super::disk::{DirId, InodeId, Refusal};
 use super::fault::Effect;
 use super::op::OpKind;
+use super::protocol::Event;
 use super::state::{Call, State};
 use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
 use crate::random::Random;
@@ -27,7 +28,8 @@ pub(super) type Shared = Arc<Mutex<State>>;
 #[derive(Clone, Debug)]
 pub(super) struct Handle {
     pub(super) shared: Shared,
-    pub(super) dir: Arc<Path>,
+    pub(super) dir: DirId,
+    pub(super) path: Arc<Path>,
     pub(super) name: String,
     pub(super) inode: InodeId,
     pub(super) _pin: Arc<()>,
@@ -60,7 +62,7 @@ impl Handle {
         Call {
             offset,
             len,
-            ..Call::new(kind, &self.dir, &self.name)
+            ..Call::new(kind, &self.path, &self.name)
         }
     }
 
@@ -83,7 +85,14 @@ impl Handle {
                 in_order: kind == OpKind::Append,
             })
         };
-        let effect = state.begin(&call, in_flight)?;
+        state.check(match kind {
+            OpKind::WriteLog => Event::WriteLog(self.inode, offset, bytes.len() as u64),
+            _ => Event::Append(self.inode),
+        });
+        let effect = match state.begin(&call, in_flight) {
+            Ok(effect) => effect,
+            Err(error) => return Err(self.broke(&mut state, error)),
+        };
         let (mut whole, mut error) = (bytes.len(), None);
         if let Some(Effect::WritesPart(short, cause)) = effect {
             whole = short.of(bytes.len());
@@ -109,22 +118,32 @@ impl Handle {
             }
         }
         match error {
-            Some(error) => Err(state.refuse(error)),
+            Some(error) => Err(self.broke(&mut state, error)),
             None => Ok(()),
         }
+    }
+
+    /// Notes that the file can no longer be trusted, and why.
+    fn broke(&self, state: &mut State, error: Error) -> Error {
+        state.checker.file_failed(self.inode);
+        state.refuse(error)
     }
 }
 
 impl FileSync for Handle {
     fn sync(&self) -> Result<()> {
         let mut state = self.shared.lock();
-        let effect = state.begin(&self.call(OpKind::SyncFile, 0, 0), || None)?;
+        state.check(Event::SyncFile(self.dir, self.inode));
+        let effect = match state.begin(&self.call(OpKind::SyncFile, 0, 0), || None) {
+            Ok(effect) => effect,
+            Err(error) => return Err(self.broke(&mut state, error)),
+        };
         let failed = || {
             let cause = std::io::Error::other("injected: bytes could not be written back");
             Error::io("sync the file", cause).file(&*self.name)
         };
         if std::mem::take(&mut state.disk.inode_mut(self.inode).late_error) {
-            return Err(state.refuse(failed()));
+            return Err(self.broke(&mut state, failed()));
         }
         match effect {
             None | Some(Effect::Fails(_) | Effect::WritesPart(..) | Effect::ReadsShort) => {
@@ -139,11 +158,11 @@ impl FileSync for Handle {
             }
             Some(Effect::SyncKeepsCache) => {
                 state.disk.lose_sync(self.inode, false);
-                Err(state.refuse(failed()))
+                Err(self.broke(&mut state, failed()))
             }
             Some(Effect::SyncDropsCache) => {
                 state.disk.lose_sync(self.inode, true);
-                Err(state.refuse(failed()))
+                Err(self.broke(&mut state, failed()))
             }
         }
     }

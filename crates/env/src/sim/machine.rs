@@ -10,6 +10,7 @@ use super::directory;
 use super::disk::Disk;
 use super::fault::Fault;
 use super::op::Op;
+use super::protocol::{ManifestFacts, ManifestReader, Violation};
 use super::state::State;
 use crate::dir::Dir;
 use crate::environment::{Background, Env, Join};
@@ -43,7 +44,8 @@ const TICK_NS: u64 = 1000;
 /// ```
 #[derive(Debug)]
 pub struct SimEnv {
-    settings: Settings,
+    background: Background,
+    memory_bytes: u64,
     pub(super) state: Arc<Mutex<State>>,
 }
 
@@ -61,6 +63,7 @@ impl SimEnv {
             background,
             mapping: true,
             memory_bytes: MEMORY_BYTES,
+            reader: None,
         };
         SimEnv::on_disk(Disk::default(), settings)
     }
@@ -68,26 +71,33 @@ impl SimEnv {
     /// The same disk, as it is visible now, on a machine that maps no files, or does.
     #[must_use]
     pub fn with_mapping(&self, mapping: bool) -> Arc<SimEnv> {
+        let state = self.state.lock();
         let settings = Settings {
             mapping,
-            ..self.settings
+            ..state.settings.clone()
         };
-        SimEnv::on_disk(self.state.lock().disk.clone(), settings)
+        SimEnv::on_disk(state.disk.clone(), settings)
     }
 
     /// The same disk, as it is visible now, on a machine with this much memory.
     #[must_use]
     pub fn with_memory(&self, memory_bytes: u64) -> Arc<SimEnv> {
+        let state = self.state.lock();
         let settings = Settings {
             memory_bytes,
-            ..self.settings
+            ..state.settings.clone()
         };
-        SimEnv::on_disk(self.state.lock().disk.clone(), settings)
+        SimEnv::on_disk(state.disk.clone(), settings)
     }
 
     fn on_disk(disk: Disk, settings: Settings) -> Arc<SimEnv> {
+        let (background, memory_bytes) = (settings.background, settings.memory_bytes);
         let state = Arc::new(Mutex::new(State::new(disk, settings)));
-        Arc::new(SimEnv { settings, state })
+        Arc::new(SimEnv {
+            background,
+            memory_bytes,
+            state,
+        })
     }
 
     // Operations -------------------------------------------------------------------------------
@@ -147,6 +157,26 @@ impl SimEnv {
         self.state.lock().disk.hash()
     }
 
+    // Protocol ---------------------------------------------------------------------------------
+
+    /// Tells the protocol checker how to read a manifest, here and in all images of crashes: from
+    /// the bytes of a `MANIFEST-` file, torn tail and all, what the database needs. `None` where
+    /// the bytes say nothing yet. Without it the checker applies the rules that need no facts.
+    pub fn check_manifests(
+        &self,
+        read: impl Fn(&[u8]) -> Option<ManifestFacts> + Send + Sync + 'static,
+    ) {
+        let reader = Some(ManifestReader(Arc::new(read)));
+        let mut state = self.state.lock();
+        state.checker.reader.clone_from(&reader);
+        state.settings.reader = reader;
+    }
+
+    /// The rules broken so far, see the list in `sim/protocol.rs`.
+    pub fn violations(&self) -> Vec<Violation> {
+        self.state.lock().checker.violations.clone()
+    }
+
     // Faults -----------------------------------------------------------------------------------
 
     /// Adds a fault.
@@ -197,7 +227,7 @@ impl CrashPoint {
             disk,
             Settings {
                 seed,
-                ..self.settings
+                ..self.settings.clone()
             },
         )
     }
@@ -209,11 +239,11 @@ impl Env for SimEnv {
     }
 
     fn background(&self) -> Background {
-        self.settings.background
+        self.background
     }
 
     fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> Result<Join> {
-        match self.settings.background {
+        match self.background {
             Background::Threads => worker::spawn(name, body),
             Background::Stepped => Err(Error::new(
                 ErrorKind::NotSupported,
@@ -233,6 +263,6 @@ impl Env for SimEnv {
     }
 
     fn memory_bytes(&self) -> u64 {
-        self.settings.memory_bytes
+        self.memory_bytes
     }
 }

@@ -11,6 +11,7 @@ use super::crash::{CrashPoint, InFlight, Settings};
 use super::disk::{Disk, InodeId};
 use super::fault::{Effect, Fault};
 use super::op::{Op, OpKind};
+use super::protocol::{Checker, Event};
 use crate::random::Random;
 
 /// Everything one lock covers.
@@ -30,6 +31,7 @@ pub(super) struct State {
     pub(super) locks: BTreeSet<InodeId>,
     pub(super) clock_ns: u64,
     pub(super) random: Random,
+    pub(super) checker: Checker,
 }
 
 impl fmt::Debug for State {
@@ -71,7 +73,6 @@ impl State {
     pub(super) fn new(disk: Disk, settings: Settings) -> State {
         State {
             disk,
-            settings,
             next_op: 0,
             ops: Vec::new(),
             record_ops: true,
@@ -83,7 +84,9 @@ impl State {
             capacity: None,
             locks: BTreeSet::new(),
             clock_ns: 0,
+            checker: Checker::new(settings.reader.clone()),
             random: Random::new(settings.seed),
+            settings,
         }
     }
 
@@ -113,7 +116,7 @@ impl State {
                 op: op.clone(),
                 disk: self.disk.clone(),
                 in_flight: in_flight(),
-                settings: self.settings,
+                settings: self.settings.clone(),
             };
             if crashes {
                 self.crash = Some(point);
@@ -139,9 +142,18 @@ impl State {
         }
     }
 
+    /// Holds what the operation about to begin will do against the protocol.
+    pub(super) fn check(&mut self, event: Event<'_>) {
+        if self.crash.is_none() {
+            self.checker.check(&self.disk, self.next_op, event);
+        }
+    }
+
     /// Marks the operation begun last as failed and gives its error back.
     pub(super) fn refuse(&mut self, error: Error) -> Error {
-        if let Some(op) = self.ops.last_mut()
+        // A crash is nobody's operation.
+        if self.crash.is_none()
+            && let Some(op) = self.ops.last_mut()
             && op.index + 1 == self.next_op
         {
             op.failed = true;
@@ -164,7 +176,7 @@ impl State {
             },
             disk: self.disk.clone(),
             in_flight: None,
-            settings: self.settings,
+            settings: self.settings.clone(),
         })
     }
 

@@ -119,6 +119,7 @@ fn chosen(places: &[Place], seed: u64, max: usize) -> Vec<CrashChoice> {
     for index in 0..places.len() {
         keeps.extend([
             Keep::Only(index),
+            Keep::Named(index),
             Keep::Missing(index),
             Keep::Prefix(index + 1),
         ]);

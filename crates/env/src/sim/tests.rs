@@ -5,6 +5,9 @@ use crate::conformance;
 
 mod crash;
 mod faults;
+#[cfg(unix)]
+mod honesty;
+mod protocol;
 
 #[test]
 fn behaves_as_every_environment() {

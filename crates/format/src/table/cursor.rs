@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use cairndb_base::{Kind, Result, SeqNo};
 
-use super::bits::head_bytes;
-use super::layout::{HEADER_BYTES, Layout, flag};
+use super::bits::{head_bytes, low32};
+use super::layout::{HEADER_BYTES, Layout, ValueMode, flag};
 use super::page::Page;
 use super::reader::{Place, Table, Unit};
 use super::source::PageRef;
 use super::values::Stored;
-use super::{EntryMark, ValueIn};
+use super::{EntryIn, EntryMark, ValueIn};
 
 /// Pages with more raw value bytes than this are decoded value by value.
 const DECODE_ALL_BYTES_MAX: usize = 32 << 10;
@@ -56,6 +56,18 @@ pub struct TableCursor {
     decoded: Decoded,
     /// The page was entered from its neighbour.
     streaming: bool,
+}
+
+#[inline]
+fn held_bytes<'a>(held: &'a Held, table: &'a Table) -> &'a [u8] {
+    match held {
+        Held::Owned(bytes) => bytes,
+        Held::Mapped { start, end } => table
+            .pages
+            .mapping()
+            .and_then(|bytes| bytes.get(*start..*end))
+            .unwrap_or_default(),
+    }
 }
 
 impl TableCursor {
@@ -247,15 +259,7 @@ impl TableCursor {
 
     #[inline]
     fn bytes(&self) -> &[u8] {
-        match &self.held {
-            Held::Owned(bytes) => bytes,
-            Held::Mapped { start, end } => self
-                .table
-                .pages
-                .mapping()
-                .and_then(|bytes| bytes.get(*start..*end))
-                .unwrap_or_default(),
-        }
+        held_bytes(&self.held, &self.table)
     }
 
     #[inline]
@@ -337,6 +341,11 @@ impl TableCursor {
         if self.decoded != Decoded::Page && self.decoded != Decoded::One(self.index) {
             self.decode()?;
         }
+        Ok(self.decoded_value())
+    }
+
+    #[inline]
+    fn decoded_value(&self) -> &[u8] {
         match self.decoded {
             Decoded::Page => {
                 let start = match self.index {
@@ -344,12 +353,12 @@ impl TableCursor {
                     index => self.ends.get(index - 1).map_or(0, |end| *end as usize),
                 };
                 let end = self.ends.get(self.index).map_or(0, |end| *end as usize);
-                Ok(self.values.get(start..end).unwrap_or_default())
+                self.values.get(start..end).unwrap_or_default()
             }
-            Decoded::One(_) => Ok(&self.values),
+            Decoded::One(_) => &self.values,
             Decoded::Nothing => match self.view().map(|page| page.stored(self.index)) {
-                Some(Stored::Raw(bytes)) => Ok(bytes),
-                _ => Ok(&[]),
+                Some(Stored::Raw(bytes)) => bytes,
+                _ => &[],
             },
         }
     }
@@ -430,34 +439,60 @@ impl TableCursor {
         Ok(())
     }
 
-    /// The value as a merge takes it: verbatim where it is stored alone, else decoded.
+    /// Key, mark and value as a merge takes them: the value verbatim where it is stored alone,
+    /// else decoded. An empty tombstone when the cursor is nowhere.
     ///
     /// # Errors
-    /// `Corruption` when it has to be decoded and does not decode.
+    /// `Corruption` when the value has to be decoded and does not decode.
+    #[inline]
+    pub fn entry(&mut self) -> Result<EntryIn<'_>> {
+        let Some(layout) = self.layout else {
+            return Ok(EntryIn::default());
+        };
+        if layout.mode == ValueMode::Groups {
+            self.value()?;
+            return Ok(self.grouped_entry());
+        }
+        let bytes = held_bytes(&self.held, &self.table);
+        let page = Page { bytes, layout };
+        let value = match page.stored(self.index) {
+            Stored::Raw(bytes) => ValueIn::Stored {
+                bytes,
+                raw_len: low32(bytes.len()),
+            },
+            Stored::Encoded { bytes, raw_len } => ValueIn::Stored {
+                bytes,
+                raw_len: low32(raw_len),
+            },
+            Stored::Grouped => ValueIn::Raw(&[]),
+        };
+        let mark = page.mark(self.index);
+        Ok(EntryIn {
+            key: self.key.get(..self.key_len).unwrap_or_default(),
+            seq: mark.seq,
+            kind: mark.kind,
+            value,
+        })
+    }
+
+    /// The entry, its value decoded in the buffer.
+    fn grouped_entry(&self) -> EntryIn<'_> {
+        let mark = self.mark();
+        EntryIn {
+            key: self.key(),
+            seq: mark.seq,
+            kind: mark.kind,
+            value: ValueIn::Raw(self.decoded_value()),
+        }
+    }
+
+    /// The value as a merge takes it, as in [`TableCursor::entry`].
+    ///
+    /// # Errors
+    /// As [`TableCursor::entry`].
     #[inline]
     pub fn stored(&mut self) -> Result<ValueIn<'_>> {
-        let mut scratch = std::mem::take(&mut self.values);
-        if self.decoded != Decoded::Nothing {
-            self.decoded = Decoded::Nothing;
-        }
-        scratch.clear();
-        self.values = scratch;
-        let Some(layout) = self.layout else {
-            return Ok(ValueIn::Raw(&[]));
-        };
-        let bytes = match &self.held {
-            Held::Owned(bytes) => bytes,
-            Held::Mapped { start, end } => self
-                .table
-                .pages
-                .mapping()
-                .and_then(|bytes| bytes.get(*start..*end))
-                .unwrap_or_default(),
-        };
-        let page = self.page;
-        Page { bytes, layout }
-            .value_in(self.index, &mut self.values)
-            .map_err(|flaw| self.table.pages.flaw(page, flaw))
+        self.entry().map(|entry| entry.value)
     }
 
     /// Entries of the page from the current one on, it included.

@@ -2,7 +2,6 @@
 
 use cairndb_kernel::codec;
 
-use super::ValueIn;
 use super::bits::{load_span, load16, low32};
 use super::layout::{Flaw, GROUP_RAW_BYTES_MAX, Layout, ValueMode, flag};
 use super::page::Page;
@@ -165,33 +164,6 @@ impl<'a> Page<'a> {
             _ => {
                 out.truncate(before);
                 Err(BAD_VALUE)
-            }
-        }
-    }
-
-    /// The value as a merge takes it: verbatim where it is stored alone, else decoded into
-    /// `scratch`.
-    pub(super) fn value_in<'s>(
-        &self,
-        index: usize,
-        scratch: &'s mut Vec<u8>,
-    ) -> Result<ValueIn<'s>, Flaw>
-    where
-        'a: 's,
-    {
-        match self.stored(index) {
-            Stored::Raw(bytes) => Ok(ValueIn::Stored {
-                bytes,
-                raw_len: low32(bytes.len()),
-            }),
-            Stored::Encoded { bytes, raw_len } => Ok(ValueIn::Stored {
-                bytes,
-                raw_len: low32(raw_len),
-            }),
-            Stored::Grouped => {
-                scratch.clear();
-                self.grouped_into(index, scratch)?;
-                Ok(ValueIn::Raw(scratch))
             }
         }
     }

@@ -127,7 +127,7 @@ fn every_short_value_of_two_letters() {
 #[test]
 fn every_period_and_length() {
     let mut encoder = Encoder::new();
-    let (periods, lengths) = if cfg!(miri) { (18, 40) } else { (80, 400) };
+    let (periods, lengths) = if cfg!(miri) { (18, 30) } else { (80, 400) };
     for period in 1..periods {
         for len in 0..lengths {
             let value: Vec<u8> = (0..len).map(|i: usize| (i % period * 7) as u8).collect();
@@ -190,7 +190,7 @@ fn decoding_twice_appends() {
 fn the_table_survives_running_out_of_base_values() {
     let mut encoder = Encoder::new();
     encoder.skip_ahead();
-    for seed in 0..200 {
+    for seed in 0..if cfg!(miri) { 30 } else { 200 } {
         let mut random = Random::new(seed);
         round_trip(
             &mut encoder,
@@ -326,7 +326,7 @@ fn encoded_values_with_a_literal_tail_are_lz4_blocks() {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 16 } else { 20_000 },
+        cases: if cfg!(miri) { 4 } else { 20_000 },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

