@@ -54,3 +54,12 @@ pub fn doc_dir() -> std::path::PathBuf {
     let name = format!("cairndb-doc-{:016x}", env::Env::random_u64(&*unique));
     std::env::temp_dir().join(name)
 }
+
+/// The code in the documents for users is compiled and run as tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/guide/durability.md")]
+    mod durability {}
+}

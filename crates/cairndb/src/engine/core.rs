@@ -107,6 +107,8 @@ pub struct OpenReport {
     pub unlogged_lost: u64,
     /// Where the log was cut, if it was: segment file, offset, and why.
     pub log_cut: Option<(String, u64, String)>,
+    /// Where the manifest's un-synced tail was cut, if it was: file and offset.
+    pub manifest_cut: Option<(String, u64)>,
 }
 
 /// Settings that stay as they were at opening.

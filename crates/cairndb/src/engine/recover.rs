@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, FileNumber, Result, SeqNo};
 use cairndb_env::Dir;
-use cairndb_format::manifest::{ManifestReader, SegmentRecord, TableRecord, VersionEdit};
+use cairndb_format::manifest::{ManifestReader, SegmentRecord, TableRecord, Tail, VersionEdit};
 use cairndb_format::name::{self, FileKind};
 
 use crate::engine::core::{OpenReport, Settings};
@@ -168,6 +168,14 @@ pub(crate) fn recover(
             .apply(edit)
             .map_err(|error| error.file(name::manifest(number)))?;
     }
+    let manifest_cut = match reader.tail() {
+        Tail::Clean => None,
+        Tail::Torn { offset } => {
+            // What a torn tail followed cannot have been the last word.
+            folded.clean = false;
+            Some((name::manifest(number), offset))
+        }
+    };
     check_components(&folded, context, number)?;
     let version = folded.version(opener)?;
     let mut next_file = folded.next_file.max(number.0 + 1);
@@ -188,6 +196,7 @@ pub(crate) fn recover(
         value_dead: folded.value_dead.clone(),
         report: OpenReport {
             clean: folded.clean,
+            manifest_cut,
             ..OpenReport::default()
         },
     };
