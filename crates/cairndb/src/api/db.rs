@@ -1,7 +1,7 @@
 //! The database handle.
 
 use std::cell::RefCell;
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use cairndb_base::{Kind, Result, SeqNo};
 
 use crate::api::cursor::Cursor;
 use crate::api::iter::Iter;
+use crate::api::range::KeyRange;
 use crate::api::snapshot::Snapshot;
 use crate::api::value::Value;
 use crate::engine::background::Job;
@@ -210,11 +211,11 @@ impl Db {
 
     /// All entries, in order, from both ends.
     pub fn iter(&self) -> Iter {
-        self.range::<&[u8], _>(..)
+        self.range(..)
     }
 
     /// The entries with keys in `range`, in order, from both ends.
-    pub fn range<K: AsRef<[u8]>, R: RangeBounds<K>>(&self, range: R) -> Iter {
+    pub fn range(&self, range: impl KeyRange) -> Iter {
         Iter::over_range(self.cursor(), &self.core().context.order, &range)
     }
 
@@ -238,15 +239,13 @@ impl Db {
     }
 
     /// Merges everything that shares keys with `range` into one sorted run, drops what no snapshot
-    /// sees, and makes the result durable. `compact_range::<&[u8], _>(..)` compacts everything.
+    /// sees, and makes the result durable. `compact_range(..)` compacts
+    /// everything.
     ///
     /// # Errors
     /// As [`Db::flush`], and `Corruption` when an input is damaged; inputs then stay in place.
-    pub fn compact_range<K: AsRef<[u8]>, R: RangeBounds<K>>(&self, range: R) -> Result<()> {
-        let bytes = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
-        let (from, to) = (bytes(range.start_bound()), bytes(range.end_bound()));
-        self.core()
-            .compact_range((from.as_ref().map(|k| &**k), to.as_ref().map(|k| &**k)))
+    pub fn compact_range(&self, range: impl KeyRange) -> Result<()> {
+        self.core().compact_range(range.key_bounds())
     }
 
     /// A property: `leveldb.num-files-at-level<N>`, `leveldb.stats`, `leveldb.sstables`,
@@ -260,13 +259,14 @@ impl Db {
     ///
     /// # Errors
     /// `Corruption`, `Io`.
-    pub fn approximate_size<K: AsRef<[u8]>, R: RangeBounds<K>>(&self, range: R) -> Result<u64> {
-        let from = match range.start_bound() {
-            Bound::Included(key) | Bound::Excluded(key) => key.as_ref(),
+    pub fn approximate_size(&self, range: impl KeyRange) -> Result<u64> {
+        let (from, to) = range.key_bounds();
+        let from = match from {
+            Bound::Included(key) | Bound::Excluded(key) => key,
             Bound::Unbounded => &[],
         };
-        let to = match range.end_bound() {
-            Bound::Included(key) | Bound::Excluded(key) => Some(key.as_ref()),
+        let to = match to {
+            Bound::Included(key) | Bound::Excluded(key) => Some(key),
             Bound::Unbounded => None,
         };
         self.core().approximate_size(from, to)
@@ -336,4 +336,13 @@ pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
     let view = core.view.load_full();
     let newest = core.published.load(std::sync::atomic::Ordering::Acquire);
     ViewCursor::new(view, core.context.clone(), at.unwrap_or(newest))
+}
+
+impl IntoIterator for &Db {
+    type Item = <Iter as Iterator>::Item;
+    type IntoIter = Iter;
+
+    fn into_iter(self) -> Iter {
+        self.iter()
+    }
 }

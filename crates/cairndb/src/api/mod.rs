@@ -4,5 +4,6 @@ pub(crate) mod cursor;
 pub(crate) mod db;
 pub(crate) mod iter;
 pub(crate) mod offline;
+pub(crate) mod range;
 pub(crate) mod snapshot;
 pub(crate) mod value;

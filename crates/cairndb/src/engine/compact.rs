@@ -119,7 +119,12 @@ impl Core {
         let sources = plan
             .inputs
             .iter()
-            .map(|run| Source::Run(RunCursor::new(Arc::new(run.clone()), order.clone())))
+            .map(|run| {
+                Source::Run(Box::new(RunCursor::new(
+                    Arc::new(run.clone()),
+                    order.clone(),
+                )))
+            })
             .collect();
         let rules = Rules {
             snapshots: self.readable_at(),
@@ -171,16 +176,12 @@ impl Core {
         let plan = {
             let state = self.state.lock();
             let mut state = self.wait_state(state, |state| !state.merging);
-            match self.range_plan(&mut state, range) {
-                Some(plan) => {
-                    state.merging = true;
-                    plan
-                }
-                None => {
-                    drop(state);
-                    return self.persist_all();
-                }
-            }
+            let Some(plan) = self.range_plan(&mut state, range) else {
+                drop(state);
+                return self.persist_all();
+            };
+            state.merging = true;
+            plan
         };
         self.merge_plan(&plan)?;
         self.persist_all()?;
@@ -231,7 +232,7 @@ impl Core {
                 break;
             }
         }
-        self.worth_merging(&chosen).then(|| {
+        Self::worth_merging(&chosen).then(|| {
             let last = version.runs.last().map_or(0, |run| run.id);
             let whole = chosen
                 .iter()
@@ -253,7 +254,7 @@ impl Core {
     }
 
     /// A single run without tombstones or old versions is already what a merge would make of it.
-    fn worth_merging(&self, chosen: &[Run]) -> bool {
+    fn worth_merging(chosen: &[Run]) -> bool {
         match chosen {
             [] => false,
             [one] => one
