@@ -1,9 +1,9 @@
-//! Every interleaving, and every reordering that C11 atomics allow, of one writer and its readers.
+//! One writer and a reader in every interleaving of at most four preemptions, with every reordering
+//! that C11 atomics allow.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test -p cairndb-mem --release loom`. The models are
-//! small, since loom tries all executions: two or three inserts against one reader. Each
-//! node's plain bytes have a witness (see `sync`), so reaching a node without the edge that
-//! publishes it fails too.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p cairndb-mem --release loom`. The models are small,
+//! two or three inserts each, since loom tries all executions. Each node's plain bytes have a
+//! witness (see `sync`), so reaching a node without the edge that publishes it fails too.
 
 use std::sync::Arc;
 
