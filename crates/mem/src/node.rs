@@ -1,8 +1,8 @@
 //! One entry of a memtable as it lies in the arena.
 //!
 //! ```text
-//! [link height-1] .. [link 1] [link 0] | head u64 | tag u64 | key len u32 | value len u32 | prev | key | value
-//!                                      ^ the node's address
+//! link height-1 .. link 1, link 0 | head, tag: u64 | key len, value len: u32 | prev | key | value
+//!                                 ^ the node's address
 //! ```
 //! The tower of forward links grows downwards, so that the key stands at a fixed offset and link 0,
 //! the head and the first key bytes share a cache line or two.
@@ -10,8 +10,8 @@
 //! Invariants:
 //! 1. Everything but the links is written once, before the node's address is stored anywhere with
 //!    release, and never again.
-//! 2. A node's link `n` exists for `n` below its height; a node reached over link `n` of another has
-//!    one. The height itself is not stored: nobody needs it after the insert.
+//! 2. A node's link `n` exists for `n` below its height; a node reached over link `n` of another
+//!    has one. The height itself is not stored: nobody needs it after the insert.
 //! 3. A node lives as long as its arena.
 #![expect(unsafe_code, reason = "nodes are laid out by hand in raw memory")]
 
@@ -88,8 +88,8 @@ impl<'a> NodeRef<'a> {
     /// The node at an address taken from [`NodeRef::as_ptr`].
     ///
     /// # Safety
-    /// The address must be that of an initialised node whose arena outlives `'a`, and the caller must
-    /// have come by it from the writer itself or through an acquire load.
+    /// The address must be that of an initialised node whose arena outlives `'a`, and the caller
+    /// must have come by it from the writer itself or through an acquire load.
     #[inline]
     pub(crate) unsafe fn from_ptr(node: NonNull<Node>) -> NodeRef<'a> {
         NodeRef {
@@ -147,7 +147,8 @@ impl<'a> NodeRef<'a> {
         unsafe { NodeRef::from_ptr(node) }
     }
 
-    /// Asks for the node's first line. Worth 3 % of a search in the second-level cache, more beyond it.
+    /// Asks for the node's first line. Worth 3 % of a search in the second-level cache, more beyond
+    /// it.
     #[inline]
     pub(crate) fn prefetch(self) {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
