@@ -1,1 +1,71 @@
-//! Placeholder head; replaced by the first commit of this crate.
+//! CairnDB: an embedded, ordered key-value store.
+//!
+//! Keys and values are byte strings; keys are ordered bytewise or by a comparator of yours. Writes
+//! go through a memory-mapped log and a memtable into sorted tables that are merged in the
+//! background; reads take no lock. Batches are atomic, snapshots see one moment, and every byte
+//! read from disk is checksummed.
+//!
+//! ```
+//! # fn main() -> cairndb::Result<()> {
+//! # let dir = cairndb::doc_dir();
+//! let db = cairndb::Db::open(&dir)?;
+//! db.put(b"limestone", b"white")?;
+//! db.put(b"slate", b"blue")?;
+//! for entry in db.iter() {
+//!     let (stone, colour) = entry?;
+//!     println!("{:?} is {:?}", stone, colour);
+//! }
+//! db.close()?;
+//! # Ok(()) }
+//! ```
+//!
+//! Durability is chosen per database and per write, see [`Durability`]. Settings are few, see
+//! [`Options`]; everything else follows from the memory budget.
+
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "ranges are given by value, as everywhere in Rust; jobs consume what they release"
+)]
+
+mod api;
+mod engine;
+mod jobs;
+mod read;
+mod state;
+mod write;
+
+pub use cairndb_base::{Comparator, Error, ErrorKind, Result};
+pub use cairndb_env as env;
+
+pub use api::cursor::Cursor;
+pub use api::db::Db;
+pub use api::iter::Iter;
+pub use api::offline::{VerifyReport, destroy, verify};
+pub use api::range::KeyRange;
+pub use api::snapshot::Snapshot;
+pub use api::value::Value;
+pub use engine::background::Job;
+pub use engine::core::OpenReport;
+pub use state::batch::WriteBatch;
+pub use state::merge_operator::{Add, Append, Max, MergeOperator};
+pub use state::options::{
+    Compression, Durability, MEMORY_BUDGET_DEFAULT, MEMORY_BUDGET_MIN, Options, RecoveryMode,
+    WriteOptions,
+};
+
+/// A fresh directory for an example in this documentation; never removed.
+#[doc(hidden)]
+pub fn doc_dir() -> std::path::PathBuf {
+    let unique = env::RealEnv::new();
+    let name = format!("cairndb-doc-{:016x}", env::Env::random_u64(&*unique));
+    std::env::temp_dir().join(name)
+}
+
+/// The code in the documents for users is compiled and run as tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/guide/durability.md")]
+    mod durability {}
+}

@@ -56,12 +56,13 @@ pub trait Dir: Debug + Send + Sync {
     /// `NotFound` when the name does not exist, else `Io`.
     fn open_read(&self, name: &str) -> Result<Arc<dyn ReadFile>>;
 
-    /// Creates a log region of exactly `len` bytes, all zero and *allocated* (a later store cannot
-    /// run out of space), with the zeros synced so that a `sync` later changes no metadata.
-    /// The directory entry is not synced.
+    /// Creates a log region of exactly `len` bytes, all zero and *allocated*: a later store cannot
+    /// run out of space. Neither the zeros nor the directory entry are synced; once
+    /// [`LogRegion::sync`] has run, later syncs change no metadata.
     ///
     /// # Errors
-    /// `NoSpace` when the bytes cannot be had, else `Io`.
+    /// `NoSpace` when the bytes cannot be had, else `Io`. The file is then removed again, if it was
+    /// made and can be removed.
     fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>>;
 
     /// Opens an existing log region to be overwritten from its start (recycling).
@@ -73,21 +74,29 @@ pub trait Dir: Debug + Send + Sync {
     /// Renames within the directory, replacing `to`. Atomic.
     ///
     /// # Errors
-    /// `Io`.
+    /// `NotFound` when `from` does not exist, else `Io`.
     fn rename(&self, from: &str, to: &str) -> Result<()>;
 
     /// Removes a name.
     ///
     /// # Errors
-    /// `Io`.
+    /// `NotFound` when it does not exist, else `Io`.
     fn unlink(&self, name: &str) -> Result<()>;
 
     /// Makes `name` of this directory appear as `to_name` in `to` (a directory of the same
-    /// environment): a hard link where the file system can, a copy otherwise.
+    /// environment): a hard link where the file system can, a synced copy otherwise. An existing
+    /// `to_name` is an error.
     ///
     /// # Errors
-    /// `Io` or `NoSpace`.
+    /// `NotFound` when `name` does not exist, else `Io` or `NoSpace`.
     fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()>;
+
+    /// Makes the bytes of an existing file durable, whoever wrote them: a recovery's way to turn
+    /// what it read into what it may rely on.
+    ///
+    /// # Errors
+    /// `NotFound`, `Io`; a failed sync must never be retried.
+    fn sync_file(&self, name: &str) -> Result<()>;
 
     /// Makes all names durable.
     ///

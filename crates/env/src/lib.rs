@@ -2,7 +2,8 @@
 //!
 //! Floor 2 of the house. No other library crate touches `std::fs`, a clock or a thread; what the
 //! engine may ask of the operating system is exactly what [`Env`], [`Dir`] and the file traits say.
-//! Environments that implement them: [`RealEnv`] and [`MemEnv`].
+//! Three environments implement them: [`RealEnv`], [`MemEnv`], and [`sim::SimEnv`] (crash states
+//! and faults).
 
 #![allow(
     clippy::useless_conversion,
@@ -18,6 +19,7 @@ pub mod mem;
 pub mod random;
 #[cfg(unix)]
 pub mod real;
+pub mod sim;
 pub mod sync;
 #[cfg(unix)]
 mod system;

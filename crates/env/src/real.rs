@@ -5,6 +5,7 @@
 //! never lands in a table), closed on exec, never opened through a final symbolic link and never
 //! opened blocking; what is not a regular file is refused.
 
+mod descriptor;
 mod directory;
 mod files;
 mod lock;
@@ -21,23 +22,7 @@ use crate::dir::Dir;
 use crate::environment::{Background, Env, Join};
 use crate::{system, worker};
 
-/// Permission bits of what an environment creates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Modes {
-    /// Of new files. Default `0o600`: a database is its owner's.
-    pub file: u32,
-    /// Of new directories. Default `0o700`.
-    pub dir: u32,
-}
-
-impl Default for Modes {
-    fn default() -> Modes {
-        Modes {
-            file: 0o600,
-            dir: 0o700,
-        }
-    }
-}
+pub use directory::Modes;
 
 /// The operating system.
 ///

@@ -13,7 +13,9 @@ use std::hint::black_box;
 
 use cairndb_base::Kind;
 use cairndb_format::batch::{self, BatchWriter};
-use cairndb_format::log::{RecordHead, SegmentHeader, SegmentReader, Step, encode_header};
+use cairndb_format::log::{
+    RecordHead, SegmentHeader, SegmentReader, Step, encode_header, encode_record,
+};
 use cairndb_format::manifest::{TableRecord, VersionEdit};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -55,10 +57,45 @@ fn log(c: &mut Criterion) {
         let payload = batch.to_payload();
         b.iter(|| encode_header(binding, black_box(&head), black_box(&[&payload[..]])));
     });
+    let mut region = [0u8; 256];
+    group.bench_function("put into a region: frame, header, 5 copies", |b| {
+        b.iter(|| {
+            let frame = batch::frame(Kind::Put, black_box(16), black_box(100));
+            let parts = [
+                frame.before_key(),
+                black_box(KEY),
+                frame.before_value(),
+                &VALUE,
+            ];
+            let header = encode_header(binding, black_box(&head), &parts);
+            let mut rest = &mut region[..];
+            for part in std::iter::once(&header[..]).chain(parts) {
+                let (start, behind) = rest.split_at_mut(part.len());
+                start.copy_from_slice(part);
+                rest = behind;
+            }
+            black_box(&mut region);
+        });
+    });
+    group.bench_function("put into a region: frame, record, 1 copy", |b| {
+        let mut out = Vec::with_capacity(4096);
+        b.iter(|| {
+            let frame = batch::frame(Kind::Put, black_box(16), black_box(100));
+            let parts = [
+                frame.before_key(),
+                black_box(KEY),
+                frame.before_value(),
+                &VALUE,
+            ];
+            encode_record(binding, black_box(&head), &parts, &mut out);
+            region[..out.len()].copy_from_slice(&out);
+            black_box(&mut region);
+        });
+    });
     let segment = filled_segment();
     group.throughput(Throughput::Elements(records(&segment)));
     group.bench_function("read a segment", |b| {
-        b.iter(|| records(black_box(&segment)))
+        b.iter(|| records(black_box(&segment)));
     });
     group.finish();
 }

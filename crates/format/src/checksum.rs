@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-pub(crate) use crc32c::{crc32c, crc32c_append};
+pub(crate) use cairndb_kernel::{crc32c, crc32c_append};
 
 /// The checksum state from which every record of one file starts.
 pub(crate) fn seed(number: u64, salt: u64) -> u32 {

@@ -13,6 +13,8 @@
 
 pub mod batch;
 mod checksum;
+#[cfg(test)]
+mod golden;
 mod input;
 pub mod log;
 pub mod manifest;

@@ -1,7 +1,6 @@
 //! The log: segments of fixed size, overwritten in place, that hold what memtables hold.
 //!
-//! Commit encodes a record header ([`encode_header`]) and writes it with its payload into a
-//! region; recovery reads a whole segment and steps through it with [`SegmentReader`]. Layout and
+//! Commit encodes a record ([`encode_record`], [`encode_header`]) and writes it into a region; recovery reads a whole segment and steps through it with [`SegmentReader`]. Layout and
 //! reasons: `docs/format/log.md`.
 //!
 //! 1. A segment's bytes behind its last record are undefined: zeros, noise, or records of an
@@ -21,7 +20,8 @@ mod resync;
 pub use header::{HEADER_BYTES, SegmentHeader};
 pub use reader::{Bad, Record, SegmentReader, Step};
 pub use record::{
-    ALIGN, Binding, RECORD_HEADER_BYTES, RecordHead, SEGMENT_BYTES_MAX, encode_header, record_bytes,
+    ALIGN, Binding, RECORD_HEADER_BYTES, RecordHead, SEGMENT_BYTES_MAX, encode_header,
+    encode_record, record_bytes,
 };
 pub use resync::find_later_synced;
 

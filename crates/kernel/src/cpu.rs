@@ -21,6 +21,8 @@ mod x86 {
         Avx2 = 3,
         /// 64-byte vectors with masks for every element width.
         Avx512 = 4,
+        /// Carry-less multiplication of 64-byte vectors.
+        Avx512Clmul = 5,
     }
 
     const UNKNOWN: u8 = 0;
@@ -32,6 +34,7 @@ mod x86 {
     #[inline]
     pub(crate) fn level() -> Level {
         match LEVEL.load(Ordering::Relaxed) {
+            5 => Level::Avx512Clmul,
             4 => Level::Avx512,
             3 => Level::Avx2,
             2 => Level::Sse42,
@@ -51,10 +54,12 @@ mod x86 {
             && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vl");
-        let level = match (sse42, avx2, avx512) {
-            (_, _, true) => Level::Avx512,
-            (_, true, _) => Level::Avx2,
-            (true, _, _) => Level::Sse42,
+        let avx512_clmul = avx512 && is_x86_feature_detected!("vpclmulqdq");
+        let level = match (sse42, avx2, avx512, avx512_clmul) {
+            (_, _, _, true) => Level::Avx512Clmul,
+            (_, _, true, _) => Level::Avx512,
+            (_, true, _, _) => Level::Avx2,
+            (true, _, _, _) => Level::Sse42,
             _ => Level::Baseline,
         };
         LEVEL.store(level as u8, Ordering::Relaxed);

@@ -2,9 +2,13 @@
 //!
 //! The polynomial, the initial value (all ones) and the final inversion are part of the format
 //! and never change. x86-64 with SSE4.2 runs three independent chains of the CRC instruction and
-//! joins them with carry-less multiplication ([`x86`]); other processors use the `crc32c` crate;
+//! joins them with carry-less multiplication, and folds long runs where 64-byte vectors can do that;
+//! other processors use the `crc32c` crate;
 //! [`portable`] is the table-driven twin that defines the answer and that Miri runs.
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod fold;
+mod polynomial;
 pub mod portable;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod x86;

@@ -1,1 +1,28 @@
-//! Placeholder head; replaced by the first commit of this crate.
+//! Everything CairnDB keeps in memory: the memtable and the page caches.
+//!
+//! Floor 3 of the house. The memtable is an arena with a skip list in it: one writer, any number of
+//! readers, no locks. The caches hold verified pages of tables that are read with `pread`. Nothing
+//! here knows files or the engine.
+
+mod arena;
+pub mod cache;
+mod chunk;
+mod compare;
+mod cursor;
+mod filter;
+mod head;
+pub mod memtable;
+mod node;
+mod skiplist;
+mod sync;
+mod writer;
+
+#[cfg(test)]
+#[cfg(loom)]
+mod loom_models;
+
+pub use cache::{Cache, ClockCache, LruCache};
+pub use chunk::ChunkPool;
+pub use cursor::MemCursor;
+pub use memtable::{MemEntry, Memtable};
+pub use writer::MemWriter;

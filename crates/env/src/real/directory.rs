@@ -9,16 +9,37 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::files::{RealReadFile, RealWritableFile};
-use super::{Modes, lock, log};
+use super::descriptor::{
+    above_stdio, check_name, mode, open_regular, regular_size, size_of_open, system_error,
+};
+use super::files::{RealReadFile, RealWritableFile, sync_data};
+use super::{lock, log};
 use crate::dir::{Dir, DirLock};
 use crate::file::{LogRegion, ReadFile, WritableFile};
 
 /// Copied at a time where a file system cannot link.
 const COPY_BYTES: usize = 256 << 10;
+
+/// Permission bits of what an environment creates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Modes {
+    /// Of new files. Default `0o600`: a database is its owner's.
+    pub file: u32,
+    /// Of new directories. Default `0o700`.
+    pub dir: u32,
+}
+
+impl Default for Modes {
+    fn default() -> Modes {
+        Modes {
+            file: 0o600,
+            dir: 0o700,
+        }
+    }
+}
 
 /// One open directory of the operating system.
 #[derive(Debug)]
@@ -51,9 +72,11 @@ impl RealDir {
     pub(super) fn open(path: &Path, create: bool, modes: Modes) -> Result<RealDir> {
         let fail =
             |what: &'static str, errno| system_error(what, errno).file(path.to_string_lossy());
+        let mut made = false;
         if create {
             match rustix::fs::mkdirat(CWD, path, mode(modes.dir)) {
-                Ok(()) | Err(Errno::EXIST) => {}
+                Ok(()) => made = true,
+                Err(Errno::EXIST) => {}
                 Err(Errno::NOENT) => {
                     return Err(Error::new(
                         ErrorKind::NotFound,
@@ -77,7 +100,8 @@ impl RealDir {
             Err(Errno::NOTDIR) => return Err(not_a_directory(path)),
             Err(errno) => return Err(fail("open the directory", errno)),
         };
-        if create {
+        // An earlier life may have died between making it and syncing its parent: then it is empty.
+        if made || (create && is_empty(fd.as_fd())) {
             sync_parent(fd.as_fd()).map_err(|errno| fail("sync the parent directory", errno))?;
         }
         let kind = file_system(fd.as_fd());
@@ -170,15 +194,18 @@ impl Dir for RealDir {
 
     fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
         let fd = self.open_new(name, OFlags::RDWR)?;
-        log::fill_with_zeros(fd.as_fd(), len)
-            .map_err(|errno| system_error("write the zeros of a log segment", errno).file(name))?;
-        self.region(fd, name, len)
+        if let Err(errno) = log::fill_with_zeros(fd.as_fd(), len) {
+            // Half a log is of use to nobody, least of all on a full disk.
+            let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
+            return Err(system_error("write the zeros of a log segment", errno).file(name));
+        }
+        Ok(self.region(fd, name, len))
     }
 
     fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>> {
         let fd = self.open_existing(name, OFlags::RDWR)?;
         let len = size_of_open(fd.as_fd(), name)?;
-        self.region(fd, name, len)
+        Ok(self.region(fd, name, len))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -208,6 +235,11 @@ impl Dir for RealDir {
             }
             Err(errno) => Err(system_error("link the file", errno).file(name)),
         }
+    }
+
+    fn sync_file(&self, name: &str) -> Result<()> {
+        let fd = self.open_existing(name, OFlags::RDONLY)?;
+        sync_data(&fd).map_err(|errno| system_error("sync the file", errno).file(name))
     }
 
     fn sync(&self) -> Result<()> {
@@ -241,80 +273,15 @@ impl Dir for RealDir {
 }
 
 impl RealDir {
-    fn region(&self, fd: OwnedFd, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
+    fn region(&self, fd: OwnedFd, name: &str, len: u64) -> Arc<dyn LogRegion> {
         let mapped = self.kind == FileSystem::InPlace;
-        Ok(Arc::new(log::RealLogRegion::new(fd, name, len, mapped)?))
+        Arc::new(log::RealLogRegion::new(fd, name, len, mapped))
     }
-}
-
-/// An operating system's refusal as an error.
-#[cold]
-pub(super) fn system_error(operation: &'static str, errno: Errno) -> Error {
-    Error::io(operation, std::io::Error::from(errno))
-}
-
-/// Opens an existing regular file of a directory. `NONBLOCK` keeps a FIFO put in its place from
-/// stopping the caller; regular files ignore it.
-pub(super) fn open_regular(dir: BorrowedFd<'_>, name: &str, flags: OFlags) -> Result<OwnedFd> {
-    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let fd = match rustix::fs::openat(dir, name, flags, Mode::empty()) {
-        Ok(fd) => above_stdio(fd)?,
-        Err(Errno::NOENT) => {
-            return Err(Error::new(ErrorKind::NotFound, "the file does not exist").file(name));
-        }
-        Err(Errno::LOOP) => return Err(not_regular(name)),
-        Err(errno) => return Err(system_error("open the file", errno).file(name)),
-    };
-    size_of_open(fd.as_fd(), name)?;
-    Ok(fd)
-}
-
-/// Moves a descriptor above the standard three, where a print or a child could reach it.
-pub(super) fn above_stdio(fd: OwnedFd) -> Result<OwnedFd> {
-    use std::os::fd::AsRawFd;
-    if fd.as_raw_fd() > 2 {
-        return Ok(fd);
-    }
-    rustix::io::fcntl_dupfd_cloexec(&fd, 3)
-        .map_err(|errno| system_error("duplicate a descriptor", errno))
-}
-
-/// Permission bits as the system wants them.
-fn mode(bits: u32) -> Mode {
-    Mode::from_raw_mode(bits.try_into().unwrap_or(0o600))
-}
-
-/// The length of an open file, which must be regular.
-fn size_of_open(fd: BorrowedFd<'_>, name: &str) -> Result<u64> {
-    let stat = rustix::fs::fstat(fd)
-        .map_err(|errno| system_error("look at the open file", errno).file(name))?;
-    regular_size(&stat, name)
-}
-
-fn regular_size(stat: &rustix::fs::Stat, name: &str) -> Result<u64> {
-    if FileType::from_raw_mode(stat.st_mode.into()) != FileType::RegularFile {
-        return Err(not_regular(name));
-    }
-    Ok(u64::try_from(stat.st_size).unwrap_or(0))
-}
-
-#[cold]
-fn not_regular(name: &str) -> Error {
-    Error::new(ErrorKind::Io, "not a regular file; links are not followed").file(name)
 }
 
 #[cold]
 fn not_a_directory(path: &Path) -> Error {
     Error::invalid("the path is not a directory").file(path.to_string_lossy())
-}
-
-fn check_name(name: &str) -> Result<()> {
-    let component = !name.is_empty() && name != "." && name != ".." && name.len() <= 255;
-    if component && !name.bytes().any(|byte| byte == b'/' || byte == 0) {
-        return Ok(());
-    }
-    Err(Error::invalid("a file name must be one path component")
-        .file(name.escape_debug().to_string()))
 }
 
 /// Makes the entry of an open directory in its parent durable. A parent that may be searched but
@@ -330,6 +297,13 @@ fn sync_parent(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
         Err(Errno::ACCESS | Errno::PERM) => Ok(()),
         Err(errno) => Err(errno),
     }
+}
+
+fn is_empty(dir: BorrowedFd<'_>) -> bool {
+    rustix::fs::Dir::read_from(dir).is_ok_and(|entries| {
+        let mut names = entries.flatten().map(|entry| entry.file_name().to_owned());
+        names.all(|name| name.as_c_str() == c"." || name.as_c_str() == c"..")
+    })
 }
 
 #[cfg(target_os = "linux")]

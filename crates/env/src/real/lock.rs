@@ -16,7 +16,7 @@ use cairndb_base::{Error, ErrorKind, Result};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::directory::{above_stdio, open_regular, system_error};
+use super::descriptor::{above_stdio, open_regular, system_error};
 use crate::dir::DirLock;
 use crate::sync::Mutex;
 

@@ -6,35 +6,25 @@
 use cairndb_base::Kind;
 use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
-/// Up to fifteen bytes by value.
+/// Up to sixteen bytes by value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Short {
-    bytes: [u8; 15],
+    bytes: [u8; 16],
     len: u8,
 }
 
 impl Short {
+    const EMPTY: Short = Short {
+        bytes: [0; 16],
+        len: 0,
+    };
+
     /// One varint.
+    #[inline]
     pub(crate) fn varint(value: u64) -> Short {
-        let mut short = Short {
-            bytes: [0; 15],
-            len: 0,
-        };
-        short.push_varint(value);
-        short
-    }
-
-    fn push(&mut self, byte: u8) {
-        self.bytes[usize::from(self.len)] = byte;
-        self.len += 1;
-    }
-
-    fn push_varint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.push((value & 0x7f) as u8 | 0x80);
-            value >>= 7;
-        }
-        self.push((value & 0x7f) as u8);
+        let (word, len) = varint_word(value);
+        let bytes = word.to_le_bytes();
+        Short { bytes, len }
     }
 
     /// The bytes.
@@ -42,6 +32,21 @@ impl Short {
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
+}
+
+/// The bytes of a varint as one little-endian word, and how many they are.
+#[inline]
+fn varint_word(value: u64) -> (u128, u8) {
+    if value < 0x80 {
+        return (u128::from(value), 1);
+    }
+    let (mut word, mut rest, mut len) = (0, value, 0u8);
+    while rest >= 0x80 {
+        word |= u128::from((rest & 0x7f) | 0x80) << (8 * len);
+        rest >>= 7;
+        len += 1;
+    }
+    (word | u128::from(rest) << (8 * len), len + 1)
 }
 
 impl AsRef<[u8]> for Short {
@@ -57,7 +62,8 @@ pub struct Frame {
     before_value: Short,
 }
 
-/// The frame of a payload that holds one entry with a key and a value of these lengths.
+/// The frame of a payload that holds one entry with a key and a value of these lengths, which the
+/// caller has compared with the limits.
 ///
 /// `value_len` is ignored for [`Kind::Delete`], which has no value. The payload is then
 /// `before_key ++ key ++ before_value ++ value`.
@@ -74,18 +80,14 @@ pub struct Frame {
 #[inline]
 pub fn frame(kind: Kind, key_len: usize, value_len: usize) -> Frame {
     debug_assert!(key_len <= KEY_BYTES_MAX && value_len <= VALUE_BYTES_MAX);
-    let mut before_key = Short {
-        bytes: [0; 15],
-        len: 2,
+    let (key_word, key_word_len) = varint_word(key_len as u64);
+    let word = 1 | u128::from(kind as u8) << 8 | key_word << 16;
+    let before_key = Short {
+        bytes: word.to_le_bytes(),
+        len: 2 + key_word_len,
     };
-    before_key.bytes[0] = 1;
-    before_key.bytes[1] = kind as u8;
-    before_key.push_varint(key_len as u64);
     let before_value = match kind {
-        Kind::Delete => Short {
-            bytes: [0; 15],
-            len: 0,
-        },
+        Kind::Delete => Short::EMPTY,
         Kind::Put | Kind::Merge | Kind::Pointer => Short::varint(value_len as u64),
     };
     Frame {

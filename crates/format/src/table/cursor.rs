@@ -381,6 +381,32 @@ impl TableCursor {
         }
     }
 
+    /// Makes [`TableCursor::loaded`] answer for the current entry.
+    ///
+    /// # Errors
+    /// `Corruption` when the value does not decode.
+    #[inline]
+    pub fn load_value(&mut self) -> Result<()> {
+        if self.decoded != Decoded::Page {
+            self.decode()?;
+        }
+        Ok(())
+    }
+
+    /// The value that [`TableCursor::load_value`] loaded; a caller may read it while it reads the
+    /// key.
+    #[inline]
+    pub fn loaded(&self) -> &[u8] {
+        self.decoded_value()
+    }
+
+    /// Whether every entry of the current page is the only version of its key in this table: the
+    /// writer gave each the sequence number 0, which it does only then.
+    #[inline]
+    pub fn page_unique(&self) -> bool {
+        self.layout.seq_width == 0 && self.layout.base_seq == 0
+    }
+
     /// Decodes what `value` will give, unless it can be given in place.
     #[inline(never)]
     fn decode(&mut self) -> Result<()> {

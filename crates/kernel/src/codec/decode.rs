@@ -10,7 +10,8 @@
     reason = "writes into spare capacity; every copy follows its bounds check"
 )]
 
-use super::{HALF_MAX, MATCH_BYTES_MIN, copy, literal_half, match_half, raw_len_max};
+use super::copy;
+use super::token::{HALF_MAX, MATCH_BYTES_MIN, literal_half, match_half, raw_len_max};
 
 /// Spare room behind the raw length, so that short runs near the end may be copied whole.
 const SLACK: usize = 64;
@@ -64,7 +65,6 @@ pub fn decode_into(src: &[u8], out: &mut [u8]) -> Option<()> {
 /// # Safety
 ///
 /// `room` bytes are writable at `to`, `room >= raw_len`, and they do not overlap `src`.
-#[inline]
 unsafe fn decode_raw(src: &[u8], to: *mut u8, raw_len: usize, room: usize) -> Option<()> {
     debug_assert!(room >= raw_len);
     let mut read = 0;

@@ -10,13 +10,14 @@
     reason = "loads and copies whose bounds hold for the whole search loop"
 )]
 
-use super::{
-    HALF_MAX, HASH_BITS_MAX, MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN, SKIP_SHIFT, copy, hash,
-    hash_bits,
+use super::copy;
+use super::token::{
+    HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN,
+    SHORT_BYTES_MAX, SKIP_SHIFT, hash,
 };
 
 /// Entries of the hash table.
-const TABLE_LEN: usize = 1 << HASH_BITS_MAX;
+const TABLE_LEN: usize = 1 << HASH_BITS;
 
 /// Highest base: a stale entry less the base wraps to above any position as long as base and one
 /// more value's positions stay below 2^32.
@@ -86,7 +87,12 @@ impl Encoder {
             room: src.len() - 1,
         };
         let base = self.advance(src.len());
-        if search(src, &mut self.table, base, &mut sink).is_none() {
+        let fits = if src.len() <= SHORT_BYTES_MAX {
+            search::<HASH_BITS_SHORT>(src, &mut self.table, base, &mut sink)
+        } else {
+            search::<HASH_BITS>(src, &mut self.table, base, &mut sink)
+        };
+        if fits.is_none() {
             return false;
         }
         // SAFETY: the sink initialised its `len <= room` bytes of the spare capacity.
@@ -129,10 +135,14 @@ struct Match {
 
 /// Encodes `src` into `sink`; `None` when the encoded form does not fit.
 #[inline]
-fn search(src: &[u8], table: &mut [u32; TABLE_LEN], base: u32, sink: &mut Sink) -> Option<()> {
-    let bits = hash_bits(src.len());
+fn search<const BITS: u32>(
+    src: &[u8],
+    table: &mut [u32; TABLE_LEN],
+    base: u32,
+    sink: &mut Sink,
+) -> Option<()> {
     let mut anchor = 0;
-    while let Some(found) = find(src, table, Search { base, bits, anchor }) {
+    while let Some(found) = find::<BITS>(src, table, base, anchor) {
         let offset = u16::try_from(found.offset).ok()?;
         sink.sequence(&src[anchor..found.at], Some((offset, found.len)))?;
         anchor = found.at + found.len;
@@ -140,7 +150,7 @@ fn search(src: &[u8], table: &mut [u32; TABLE_LEN], base: u32, sink: &mut Sink) 
         if anchor + 2 <= src.len() {
             // SAFETY: `anchor >= 4`, and `anchor - 2 + 4 <= src.len()` was checked.
             let bytes = unsafe { copy::load_u32(src, anchor - 2) };
-            table[hash(bytes, bits) & (TABLE_LEN - 1)] = stored(base, anchor - 2);
+            table[hash::<BITS>(bytes)] = stored(base, anchor - 2);
         }
     }
     if anchor < src.len() {
@@ -149,39 +159,70 @@ fn search(src: &[u8], table: &mut [u32; TABLE_LEN], base: u32, sink: &mut Sink) 
     Some(())
 }
 
-/// What stays the same during one search for a match.
-#[derive(Clone, Copy)]
-struct Search {
-    base: u32,
-    bits: u32,
-    /// First byte not yet encoded; the search begins here and a match reaches back to here.
-    anchor: usize,
-}
-
-/// Finds the first match at or behind the anchor that the table knows, widened both ways.
+/// Finds the first match at or behind `anchor` that the table knows, widened both ways but not
+/// back beyond `anchor`.
 #[inline]
-fn find(src: &[u8], table: &mut [u32; TABLE_LEN], search: Search) -> Option<Match> {
-    let Search { base, bits, anchor } = search;
+fn find<const BITS: u32>(
+    src: &[u8],
+    table: &mut [u32; TABLE_LEN],
+    base: u32,
+    anchor: usize,
+) -> Option<Match> {
     let mut at = anchor;
-    let mut tries = 1 << SKIP_SHIFT;
+    let mut tries = 1usize << SKIP_SHIFT;
+    // The first tries take every position: four of them share one load and one bounds check.
+    while at + 8 <= src.len() && tries < 2 << SKIP_SHIFT {
+        // SAFETY: `at + 8 <= src.len()` is the loop's condition.
+        let word = unsafe { copy::load_u64(src, at) };
+        for step in 0..4 {
+            let bytes = low_u32(word >> (8 * step));
+            if let Some(candidate) = probe::<BITS>(src, table, base, at + step, bytes) {
+                return Some(widen(src, at + step, candidate, anchor));
+            }
+        }
+        at += 4;
+        tries += 4;
+    }
     while at + MATCH_BYTES_MIN <= src.len() {
         // SAFETY: `at + 4 <= src.len()` is the loop's condition.
         let bytes = unsafe { copy::load_u32(src, at) };
-        let entry = &mut table[hash(bytes, bits) & (TABLE_LEN - 1)];
-        let candidate = entry.wrapping_sub(base) as usize;
-        *entry = stored(base, at);
-        // An entry of an earlier value wraps around to far above `at`.
-        if candidate < at {
-            // SAFETY: `candidate < at`, so its four bytes end below those of `at`.
-            let earlier = unsafe { copy::load_u32(src, candidate) };
-            if earlier == bytes {
-                return Some(widen(src, at, candidate, anchor));
-            }
+        if let Some(candidate) = probe::<BITS>(src, table, base, at, bytes) {
+            return Some(widen(src, at, candidate, anchor));
         }
         at += tries >> SKIP_SHIFT;
         tries += 1;
     }
     None
+}
+
+/// Enters position `at` with its four `bytes` into the table; returns the position entered before
+/// for the same hash if the same four bytes stand there.
+#[inline]
+fn probe<const BITS: u32>(
+    src: &[u8],
+    table: &mut [u32; TABLE_LEN],
+    base: u32,
+    at: usize,
+    bytes: u32,
+) -> Option<usize> {
+    let entry = &mut table[hash::<BITS>(bytes)];
+    let earlier = std::mem::replace(entry, stored(base, at));
+    // Entries of earlier values lie below the base, those of this value are positions below `at`.
+    let candidate = earlier.checked_sub(base)? as usize;
+    debug_assert!(candidate < at);
+    if candidate >= at {
+        return None;
+    }
+    // SAFETY: `candidate < at` was checked, and four bytes at `at` lie within `src`.
+    let there = unsafe { copy::load_u32(src, candidate) };
+    (there == bytes).then_some(candidate)
+}
+
+/// The low half of a word.
+#[expect(clippy::cast_possible_truncation, reason = "the low half is asked for")]
+#[inline]
+fn low_u32(word: u64) -> u32 {
+    word as u32
 }
 
 /// The table's form of a position.

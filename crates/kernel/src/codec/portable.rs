@@ -1,8 +1,8 @@
 //! The codec in safe code, with the plainest data structures: what the fast form must agree with.
 
-use super::{
-    HALF_MAX, HASH_BITS_MAX, MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN, SKIP_SHIFT, hash,
-    hash_bits, literal_half, match_half,
+use super::token::{
+    HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN,
+    SHORT_BYTES_MAX, SKIP_SHIFT, hash, literal_half, match_half,
 };
 
 /// The encoded form of `src` if it is shorter; as [`super::Encoder::encode`] with a new table.
@@ -10,9 +10,15 @@ pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
     if !(RAW_BYTES_MIN..=RAW_BYTES_MAX).contains(&src.len()) {
         return None;
     }
-    let bits = hash_bits(src.len());
-    let slot = |at: usize| hash(u32::from_le_bytes(four(src, at)), bits);
-    let mut table: Vec<Option<usize>> = vec![None; 1 << HASH_BITS_MAX];
+    let slot = |at: usize| {
+        let bytes = u32::from_le_bytes(four(src, at));
+        if src.len() <= SHORT_BYTES_MAX {
+            hash::<HASH_BITS_SHORT>(bytes)
+        } else {
+            hash::<HASH_BITS>(bytes)
+        }
+    };
+    let mut table: Vec<Option<usize>> = vec![None; 1 << HASH_BITS];
     let mut out = Vec::new();
     let (mut anchor, mut at, mut tries) = (0, 0, 1usize << SKIP_SHIFT);
     while at + MATCH_BYTES_MIN <= src.len() {

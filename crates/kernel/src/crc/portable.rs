@@ -2,8 +2,7 @@
 //!
 //! Used where the processor has no CRC instruction, and under Miri.
 
-/// The Castagnoli polynomial, bits reversed: the coefficient of x^31 is the lowest bit.
-pub(super) const POLYNOMIAL: u32 = 0x82F6_3B78;
+use super::polynomial::shift;
 
 /// `TABLES[k][b]`: the register after byte `b` and `k` further zero bytes.
 static TABLES: [[u32; 256]; 8] = tables();
@@ -34,15 +33,6 @@ const fn tables() -> [[u32; 256]; 8] {
         table += 1;
     }
     tables
-}
-
-/// Multiplies a register by x modulo the polynomial.
-pub(super) const fn shift(crc: u32) -> u32 {
-    if crc & 1 == 1 {
-        (crc >> 1) ^ POLYNOMIAL
-    } else {
-        crc >> 1
-    }
 }
 
 /// As [`crate::crc32c_append`], with table lookups only.

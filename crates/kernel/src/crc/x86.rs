@@ -17,14 +17,19 @@ use std::arch::x86_64::{
     _mm_xor_si128,
 };
 
+use super::fold;
+use super::polynomial::{power, shift};
 use super::portable;
-use crate::cpu;
+use crate::cpu::{Level, level};
 
 /// Longest stream in words: three of them cover a 4 KiB page but for two words.
 const STREAM_WORDS_MAX: usize = 170;
 
 /// Shortest stream worth joining: below it one chain is as fast as the two multiplications.
 const STREAM_WORDS_MIN: usize = 4;
+
+/// Shortest run worth folding: below it three chains are as fast as the set-up and the reduction.
+const FOLD_BYTES_MIN: usize = 512;
 
 /// `SHIFTS[w]` moves a register past `w` words: x^(64 w - 33) modulo the polynomial. The 33 makes
 /// up for the CRC instruction that reduces the product (x^32) and for the bit by which a product
@@ -33,16 +38,15 @@ static SHIFTS: [i32; 2 * STREAM_WORDS_MAX + 1] = shifts();
 
 const fn shifts() -> [i32; 2 * STREAM_WORDS_MAX + 1] {
     let mut shifts = [0i32; 2 * STREAM_WORDS_MAX + 1];
-    // x^0 stands in the highest bit of a reflected register.
-    let mut power = 1u32 << 31;
-    let mut exponent = 0;
     let mut words = 1;
+    let mut register = power(64 - 33);
     while words < shifts.len() {
-        while exponent < 64 * words - 33 {
-            power = portable::shift(power);
-            exponent += 1;
+        shifts[words] = register.cast_signed();
+        let mut bits = 0;
+        while bits < 64 {
+            register = shift(register);
+            bits += 1;
         }
-        shifts[words] = power.cast_signed();
         words += 1;
     }
     shifts
@@ -51,7 +55,16 @@ const fn shifts() -> [i32; 2 * STREAM_WORDS_MAX + 1] {
 /// As [`crate::crc32c_append`].
 #[inline]
 pub(super) fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
-    if cpu::level() >= cpu::Level::Sse42 {
+    let level = level();
+    if level >= Level::Avx512Clmul && bytes.len() >= FOLD_BYTES_MIN {
+        let (rounds, rest) = bytes.as_chunks();
+        // SAFETY: the level just read says that this processor has AVX-512 F, VPCLMULQDQ and
+        // SSE4.2.
+        let state = unsafe { fold::append_rounds(u64::from(!crc), rounds) };
+        // SAFETY: the level includes SSE4.2 and PCLMULQDQ.
+        return unsafe { append_sse42(!low_half(state), rest) };
+    }
+    if level >= Level::Sse42 {
         // SAFETY: the level just read says that this processor has SSE4.2 and PCLMULQDQ.
         return unsafe { append_sse42(crc, bytes) };
     }
@@ -90,12 +103,12 @@ fn append_three(state: u64, run: &[[u8; 8]], stream: usize) -> u64 {
         b = _mm_crc32_u64(b, u64::from_le_bytes(*word_b));
         c = _mm_crc32_u64(c, u64::from_le_bytes(*word_c));
     }
-    let shift = |state: u64, words: usize| {
+    let moved = |state: u64, words: usize| {
         let state = _mm_cvtsi32_si128(low_half(state).cast_signed());
         _mm_clmulepi64_si128::<0>(state, _mm_cvtsi32_si128(SHIFTS[words]))
     };
-    let moved = _mm_xor_si128(shift(a, 2 * stream), shift(b, stream));
-    _mm_crc32_u64(0, _mm_cvtsi128_si64(moved).cast_unsigned()) ^ c
+    let joined = _mm_xor_si128(moved(a, 2 * stream), moved(b, stream));
+    _mm_crc32_u64(0, _mm_cvtsi128_si64(joined).cast_unsigned()) ^ c
 }
 
 /// The register proper: the instruction leaves the upper half of its 64-bit result zero.
@@ -107,4 +120,24 @@ fn append_three(state: u64, run: &[[u8; 8]], stream: usize) -> u64 {
 fn low_half(state: u64) -> u32 {
     debug_assert!(u32::try_from(state).is_ok());
     state as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Level, append_sse42, level, portable};
+
+    /// The dispatcher folds long runs where it can; this drives the three chains with them.
+    #[test]
+    fn three_chains_of_every_length_equal_the_twin() {
+        let bytes: Vec<u8> = (0..=250).cycle().take(3 * 170 * 8 + 300).collect();
+        for len in 0..bytes.len() {
+            let part = &bytes[bytes.len() - len..];
+            let expected = portable::crc32c_append(77, part);
+            if level() >= Level::Sse42 {
+                // SAFETY: the level just read includes SSE4.2 and PCLMULQDQ.
+                let found = unsafe { append_sse42(77, part) };
+                assert_eq!(found, expected, "length {len}");
+            }
+        }
+    }
 }

@@ -4,13 +4,15 @@
 
 use std::hint::select_unpredictable;
 
+use super::column::column;
+
 /// As [`crate::search::lower_bound`].
 ///
 /// # Panics
 ///
 /// As [`crate::search::lower_bound`].
 pub fn lower_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize {
-    count_below(super::column(heads, width, count), width, key)
+    count_below(column(heads, width, count), width, key)
 }
 
 /// As [`crate::search::upper_bound`].
@@ -21,40 +23,46 @@ pub fn lower_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize 
 pub fn upper_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize {
     match key.checked_add(1) {
         Some(next) => lower_bound(heads, width, count, next),
-        None => super::column(heads, width, count).len() / width,
+        None => column(heads, width, count).len() / width,
     }
 }
 
 /// Number of heads of `width` bytes in `column` that are smaller than `key`.
 pub(super) fn count_below(column: &[u8], width: usize, key: u64) -> usize {
     match width {
-        1 => count_narrow(column, key, |[byte]: [u8; 1]| byte),
-        2 => count_narrow(column, key, u16::from_le_bytes),
-        4 => count_narrow(column, key, u32::from_le_bytes),
-        _ => column
-            .as_chunks()
-            .0
-            .iter()
-            .filter(|head| u64::from_le_bytes(**head) < key)
-            .count(),
+        1 => u8::try_from(key).map_or(column.len(), |key| count_bytes(column, key)),
+        2 => u16::try_from(key).map_or(column.len() / 2, |key| count_halves(column, key)),
+        4 => u32::try_from(key).map_or(column.len() / 4, |key| count_words(column, key)),
+        _ => count_longs(column, key),
     }
 }
 
-/// Counts at the width of the heads, so that vector lanes need not be widened for comparing.
-#[inline]
-fn count_narrow<T, const WIDTH: usize>(
-    column: &[u8],
-    key: u64,
-    decode: impl Fn([u8; WIDTH]) -> T,
-) -> usize
-where
-    T: Ord + TryFrom<u64>,
-{
-    let heads = column.as_chunks::<WIDTH>().0;
-    match T::try_from(key) {
-        Ok(key) => heads.iter().filter(|head| decode(**head) < key).count(),
-        Err(_) => heads.len(),
-    }
+/// Defines a count whose running sum is as wide as the heads, so that a vector keeps one sum per
+/// lane instead of widening each comparison; chunks are short enough that no sum overflows.
+macro_rules! count {
+    ($name:ident, $head:ty) => {
+        fn $name(column: &[u8], key: $head) -> usize {
+            const SUM_MAX: usize = u8::MAX as usize;
+            let heads = column.as_chunks().0;
+            let below = |chunk: &[_]| {
+                let add = |sum, head: &_| sum + <$head>::from(<$head>::from_le_bytes(*head) < key);
+                chunk.iter().fold(0, add)
+            };
+            heads
+                .chunks(SUM_MAX)
+                .map(|chunk| below(chunk) as usize)
+                .sum()
+        }
+    };
+}
+
+count!(count_bytes, u8);
+count!(count_halves, u16);
+count!(count_words, u32);
+
+fn count_longs(column: &[u8], key: u64) -> usize {
+    let below = |head: &&[u8; 8]| u64::from_le_bytes(**head) < key;
+    column.as_chunks().0.iter().filter(below).count()
 }
 
 /// As [`crate::search::lower_bound_u64_le`].

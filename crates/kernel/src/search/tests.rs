@@ -38,7 +38,7 @@ fn check(heads: &[u64], width: usize, key: u64) {
 
 #[test]
 fn every_count_and_position() {
-    let counts = if cfg!(miri) { 20 } else { 140 };
+    let counts = if cfg!(miri) { 12 } else { 140 };
     for width in WIDTHS {
         let widest = u64::MAX >> (64 - 8 * width);
         for count in 0..=counts {
@@ -68,8 +68,8 @@ fn every_count_and_position() {
 #[test]
 fn bytes_behind_the_column_do_not_count() {
     for width in WIDTHS {
-        let bytes = [0u8; 200];
-        for count in 0..=200 / width {
+        let bytes = [0u8; if cfg!(miri) { 40 } else { 200 }];
+        for count in 0..=bytes.len() / width {
             assert_eq!(lower_bound(&bytes, width, count, 1), count);
             assert_eq!(lower_bound(&bytes, width, count, 0), 0);
             assert_eq!(upper_bound(&bytes, width, count, 0), count);
@@ -97,7 +97,7 @@ fn an_unknown_width_is_refused() {
 
 #[test]
 fn fences_of_every_count() {
-    let counts = if cfg!(miri) { 40 } else { 600 };
+    let counts = if cfg!(miri) { 36 } else { 600 };
     for count in 0..=counts {
         let fences: Vec<u64> = (0..count)
             .map(|i| (i / 3 * 3 + 1) * (u64::MAX / 700))
@@ -124,7 +124,7 @@ fn fences_of_every_count() {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 16 } else { 20_000 },
+        cases: if cfg!(miri) { 4 } else { 20_000 },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -132,7 +132,7 @@ proptest! {
     #[test]
     fn random_columns_even_disordered(
         width in prop::sample::select(&WIDTHS),
-        heads in proptest::collection::vec(any::<u64>(), 0..300),
+        heads in proptest::collection::vec(any::<u64>(), 0..if cfg!(miri) { 50 } else { 300 }),
         key in any::<u64>(),
         narrow in 0..64u32,
     ) {
@@ -147,7 +147,7 @@ proptest! {
 
     #[test]
     fn disordered_fences_give_some_count(
-        fences in proptest::collection::vec(any::<u64>(), 0..520),
+        fences in proptest::collection::vec(any::<u64>(), 0..if cfg!(miri) { 100 } else { 520 }),
         key in any::<u64>(),
     ) {
         let bytes = pack(&fences, 8);

@@ -27,7 +27,7 @@ use crate::cpu::{Level, level};
 pub(super) fn count_below(column: &[u8], width: usize, key: u64) -> usize {
     match level() {
         // SAFETY: the level just read says that this processor has AVX-512 F and BW, and POPCNT.
-        Level::Avx512 => unsafe { count_avx512(column, width, key) },
+        Level::Avx512 | Level::Avx512Clmul => unsafe { count_avx512(column, width, key) },
         // SAFETY: the level just read says that this processor has AVX2 and POPCNT.
         Level::Avx2 => unsafe { count_avx2(column, width, key) },
         Level::Sse42 | Level::Baseline => portable::count_below(column, width, key),

@@ -1,0 +1,75 @@
+# Every chore of CairnDB, one target each. `make` alone lists them.
+#
+#   INSTALL=0   install no package, whatever is missing
+#   CI=true     a skipped test is a failure
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+# A shell that is not a login shell may not know where rustup has put cargo.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+INSTALL ?= 1
+CI ?= false
+PREFIX ?= /usr/local
+TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
+# Tests append a line here for everything they could not run.
+export CAIRN_SKIPS := $(TARGET)/skips.txt
+export INSTALL CI
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' Makefile
+
+.PHONY: toolchain
+toolchain:
+	@xtask/toolchain.sh
+
+.PHONY: peers
+peers:
+	@if [ -x bench/install-peers.sh ]; then bench/install-peers.sh; fi
+
+.PHONY: build
+build: toolchain ## build db_bench and put it at the repository's root
+	cargo build --release --locked --package db_bench
+	@cp -f $(TARGET)/release/db_bench db_bench
+
+.PHONY: bench
+bench: peers build ## the benchmark over every engine found, at a tenth of the count
+	./db_bench --table=quick
+
+.PHONY: bench-full
+bench-full: peers build ## the same at one million entries
+	./db_bench --table=full
+
+.PHONY: test
+test: toolchain peers ## every test of a push: format, lints, tidy, all tests, documents' code
+	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
+	@xtask/check.sh format
+	@xtask/check.sh clippy
+	cargo xtask tidy
+	cargo test --workspace --locked
+	@xtask/skips.sh
+
+.PHONY: lint
+lint: toolchain ## formatting, clippy, documentation, tidy, licences, other platforms
+	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
+	@xtask/check.sh format
+	@xtask/check.sh clippy
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	cargo xtask tidy
+	@xtask/check.sh deny
+	@xtask/check.sh platforms
+	@xtask/skips.sh
+
+.PHONY: docs
+docs: toolchain ## build the documentation of the interface
+	cargo doc --package cairndb --no-deps --locked
+	@echo "open $(TARGET)/doc/cairndb/index.html"
+
+.PHONY: install
+install: build ## copy db_bench to $(PREFIX)/bin (PREFIX=/usr/local)
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(TARGET)/release/db_bench $(DESTDIR)$(PREFIX)/bin/db_bench

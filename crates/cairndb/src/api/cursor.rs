@@ -1,0 +1,125 @@
+//! The cursor: a place in the order of keys that moves.
+
+use std::sync::Arc;
+
+use cairndb_base::{Result, SeqNo};
+
+use crate::api::access::view_cursor;
+use crate::engine::core::Core;
+use crate::read::cursor::ViewCursor;
+
+/// A place in the database as it was when the cursor was made. Moving allocates nothing.
+///
+/// Key and value are valid until the next move. After an error the cursor is not valid.
+///
+/// ```
+/// # fn main() -> cairndb::Result<()> {
+/// # let dir = cairndb::doc_dir();
+/// # let db = cairndb::Db::open(&dir)?;
+/// # for n in 0..9u8 { db.put(&[n], b"stone")?; }
+/// let mut cursor = db.cursor();
+/// cursor.seek(&[5])?;
+/// while cursor.valid() {
+///     println!("{:?} = {:?}", cursor.key(), cursor.value());
+///     cursor.next()?;
+/// }
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Cursor {
+    core: Arc<Core>,
+    inner: ViewCursor,
+}
+
+impl Cursor {
+    pub(crate) fn new(core: Arc<Core>, at: Option<SeqNo>) -> Cursor {
+        let inner = view_cursor(&core, at);
+        Cursor { core, inner }
+    }
+
+    /// Another cursor over the same moment, not yet placed.
+    pub(crate) fn fork(&self) -> Cursor {
+        Cursor {
+            core: Arc::clone(&self.core),
+            inner: self.inner.fork(),
+        }
+    }
+
+    /// Whether the cursor is on an entry.
+    #[inline]
+    pub fn valid(&self) -> bool {
+        self.inner.valid()
+    }
+
+    /// The key, empty when the cursor is not valid.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        self.inner.key()
+    }
+
+    /// The value, empty when the cursor is not valid.
+    #[inline]
+    pub fn value(&self) -> &[u8] {
+        self.inner.value()
+    }
+
+    /// Goes to the first entry whose key is not before `key`.
+    ///
+    /// # Errors
+    /// `Corruption` with file and offset, `Io`, `Closed`.
+    pub fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.core.health.check_read()?;
+        self.inner.seek(key)
+    }
+
+    /// Goes to the last entry whose key is not behind `key`.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
+        self.core.health.check_read()?;
+        self.inner.seek_for_prev(key)
+    }
+
+    /// Goes to the first entry.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    pub fn seek_to_first(&mut self) -> Result<()> {
+        self.core.health.check_read()?;
+        self.inner.first()
+    }
+
+    /// Goes to the last entry.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    pub fn seek_to_last(&mut self) -> Result<()> {
+        self.core.health.check_read()?;
+        self.inner.last()
+    }
+
+    /// Goes to the next entry; nothing happens when the cursor is not valid.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    #[inline]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "a cursor is no iterator: it lends"
+    )]
+    pub fn next(&mut self) -> Result<()> {
+        self.core.health.check_read()?;
+        self.inner.next()
+    }
+
+    /// Goes to the entry before; nothing happens when the cursor is not valid.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    #[inline]
+    pub fn prev(&mut self) -> Result<()> {
+        self.core.health.check_read()?;
+        self.inner.prev()
+    }
+}

@@ -1,0 +1,310 @@
+//! The database handle.
+
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb_base::{Kind, Result};
+
+use crate::api::access::{contains, get_into, get_value};
+use crate::api::cursor::Cursor;
+use crate::api::iter::Iter;
+use crate::api::range::KeyRange;
+use crate::api::snapshot::Snapshot;
+use crate::api::value::Value;
+use crate::engine::background::Job;
+use crate::engine::core::{Core, OpenReport};
+use crate::read::get;
+use crate::state::batch::WriteBatch;
+use crate::state::options::{Options, WriteOptions};
+
+/// Closes the engine when the last handle goes.
+#[derive(Debug)]
+struct Owner(Arc<Core>);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        // Errors are for `Db::close`; whoever drops the handle has said not to care.
+        let _ = self.0.close();
+    }
+}
+
+/// An open database. Cheap to clone; clones share everything and may be used from any thread.
+///
+/// ```
+/// # fn main() -> cairndb::Result<()> {
+/// # let dir = cairndb::doc_dir();
+/// let db = cairndb::Db::open(&dir)?;
+/// db.put(b"granite", b"grey")?;
+/// assert_eq!(db.get(b"granite")?.as_deref(), Some(&b"grey"[..]));
+/// db.delete(b"granite")?;
+/// assert!(db.get(b"granite")?.is_none());
+/// db.close()?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Db {
+    owner: Arc<Owner>,
+}
+
+impl Options {
+    /// Opens the database at `path` with these settings.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none and none is to be created; `InvalidArgument` when the
+    /// directory holds something else, or the comparator or merge operator differ; `Locked` when
+    /// another handle has it; `Corruption` with file and offset; `FormatTooNew`; `NoSpace`; `Io`.
+    /// A refused opening changes nothing on disk.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Db> {
+        Ok(Db {
+            owner: Arc::new(Owner(Core::open(self, path.as_ref())?)),
+        })
+    }
+}
+
+impl Db {
+    /// Opens the database at `path` with default settings, creating it if missing.
+    ///
+    /// # Errors
+    /// As [`Options::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Db> {
+        Options::new().create_if_missing(true).open(path)
+    }
+
+    #[inline]
+    fn core(&self) -> &Arc<Core> {
+        &self.owner.0
+    }
+
+    /// What opening found: created, clean, replayed, cut.
+    pub fn open_report(&self) -> &OpenReport {
+        &self.core().report
+    }
+
+    /// Sets `key` to `value` at the database's durability.
+    ///
+    /// # Errors
+    /// `InvalidArgument` above the limits (keys 64 MiB, values 1 GiB), `NoSpace`, `Poisoned`,
+    /// `ReadOnly`, `Closed`, `Io`. After an error the write was not applied.
+    #[inline]
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        let core = self.core();
+        core.write_one(Kind::Put, key, value, core.settings.durability)
+    }
+
+    /// Removes `key`; removing what is not there is no error.
+    ///
+    /// # Errors
+    /// As [`Db::put`].
+    #[inline]
+    pub fn delete(&self, key: &[u8]) -> Result<()> {
+        let core = self.core();
+        core.write_one(Kind::Delete, key, b"", core.settings.durability)
+    }
+
+    /// Applies `operand` to `key` with the database's merge operator, without reading.
+    ///
+    /// # Errors
+    /// As [`Db::put`]; `InvalidArgument` when the database was opened without an operator.
+    pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
+        let core = self.core();
+        core.check_operator()?;
+        core.write_one(Kind::Merge, key, operand, core.settings.durability)
+    }
+
+    /// Applies a batch atomically.
+    ///
+    /// # Errors
+    /// As [`Db::put`].
+    pub fn write(&self, batch: &WriteBatch) -> Result<()> {
+        self.write_with(batch, &WriteOptions::new())
+    }
+
+    /// Applies a batch atomically with its own settings.
+    ///
+    /// # Errors
+    /// As [`Db::put`].
+    pub fn write_with(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
+        let core = self.core();
+        core.write_batch(
+            batch,
+            options.durability.unwrap_or(core.settings.durability),
+        )
+    }
+
+    /// [`Db::put`] with its own settings.
+    ///
+    /// # Errors
+    /// As [`Db::put`].
+    pub fn put_with(&self, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
+        let core = self.core();
+        let durability = options.durability.unwrap_or(core.settings.durability);
+        core.write_one(Kind::Put, key, value, durability)
+    }
+
+    /// [`Db::delete`] with its own settings.
+    ///
+    /// # Errors
+    /// As [`Db::put`].
+    pub fn delete_with(&self, key: &[u8], options: &WriteOptions) -> Result<()> {
+        let core = self.core();
+        let durability = options.durability.unwrap_or(core.settings.durability);
+        core.write_one(Kind::Delete, key, b"", durability)
+    }
+
+    /// The value of `key`.
+    ///
+    /// # Errors
+    /// `Corruption` with file and offset, `Io`, `Closed`.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
+        get_value(self.core(), key, None)
+    }
+
+    /// Replaces `out` by the value of `key`; `false` (and an empty `out`) when there is none.
+    /// Allocates only when `out` must grow.
+    ///
+    /// # Errors
+    /// As [`Db::get`].
+    #[inline]
+    pub fn get_into(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        get_into(self.core(), key, None, out)
+    }
+
+    /// The values of `keys`, all at one moment, in the order asked.
+    ///
+    /// # Errors
+    /// As [`Db::get`].
+    pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
+        let core = self.core();
+        core.health.check_read()?;
+        let (view, seq) = core.read_point();
+        let mut scratch = Vec::new();
+        let mut values = Vec::with_capacity(keys.len());
+        for key in keys {
+            let found = get::get(&view, &core.context, key.as_ref(), seq, &mut scratch)?;
+            values.push(found.then(|| Value::from_scratch(&mut scratch)));
+        }
+        Ok(values)
+    }
+
+    /// Whether `key` has a value.
+    ///
+    /// # Errors
+    /// As [`Db::get`].
+    pub fn contains(&self, key: &[u8]) -> Result<bool> {
+        contains(self.core(), key)
+    }
+
+    /// A cursor over the database as it is now, not yet placed.
+    pub fn cursor(&self) -> Cursor {
+        Cursor::new(Arc::clone(self.core()), None)
+    }
+
+    /// All entries, in order, from both ends.
+    pub fn iter(&self) -> Iter {
+        self.range(..)
+    }
+
+    /// The entries with keys in `range`, in order, from both ends.
+    pub fn range(&self, range: impl KeyRange) -> Iter {
+        Iter::over_range(self.cursor(), &self.core().context.order, &range)
+    }
+
+    /// The entries whose keys begin with `prefix`; under a custom comparator, those of them that
+    /// stand together from the prefix itself on.
+    pub fn prefix(&self, prefix: &[u8]) -> Iter {
+        Iter::over_prefix(self.cursor(), &self.core().context.order, prefix)
+    }
+
+    /// A snapshot of everything written so far. While it lives, merges keep what it sees.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(Arc::clone(self.core()))
+    }
+
+    /// Writes everything to tables and makes it durable, unlogged writes included.
+    ///
+    /// # Errors
+    /// `NoSpace`, `Io`, `Poisoned`, `ReadOnly`, `Closed`.
+    pub fn flush(&self) -> Result<()> {
+        self.core().flush_all()
+    }
+
+    /// Merges everything that shares keys with `range` into one sorted run, drops what no snapshot
+    /// sees, and makes the result durable. `compact_range(..)` compacts
+    /// everything.
+    ///
+    /// # Errors
+    /// As [`Db::flush`], and `Corruption` when an input is damaged; inputs then stay in place.
+    pub fn compact_range(&self, range: impl KeyRange) -> Result<()> {
+        self.core().compact_range(range.key_bounds())
+    }
+
+    /// A property: `leveldb.num-files-at-level<N>`, `leveldb.stats`, `leveldb.sstables`,
+    /// `leveldb.approximate-memory-usage`, and as JSON `cairndb.memory`, `cairndb.stalls`,
+    /// `cairndb.stats`. `None` for other names.
+    pub fn property(&self, name: &str) -> Option<String> {
+        self.core().property(name)
+    }
+
+    /// About how many bytes on disk hold keys in `range`; memtables are not counted.
+    ///
+    /// # Errors
+    /// `Corruption`, `Io`.
+    pub fn approximate_size(&self, range: impl KeyRange) -> Result<u64> {
+        let (from, to) = range.key_bounds();
+        let from = match from {
+            Bound::Included(key) | Bound::Excluded(key) => key,
+            Bound::Unbounded => &[],
+        };
+        let to = match to {
+            Bound::Included(key) | Bound::Excluded(key) => Some(key),
+            Bound::Unbounded => None,
+        };
+        self.core().approximate_size(from, to)
+    }
+
+    /// Makes `path`, which must be missing or empty, a database of its own with everything written
+    /// so far. Tables are shared by hard links where the file system can.
+    ///
+    /// # Errors
+    /// As [`Db::flush`]; `InvalidArgument` when the directory is not empty.
+    pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.core().checkpoint(path.as_ref())
+    }
+
+    /// Waits until nothing is left to do in the background: flushes, merges (an idle database's
+    /// too), syncs.
+    ///
+    /// # Errors
+    /// The error that background work stopped at.
+    pub fn wait_idle(&self) -> Result<()> {
+        self.core().wait_idle()
+    }
+
+    /// Runs one background job here, where the environment has no threads; whether there was
+    /// anything to do.
+    ///
+    /// # Errors
+    /// The job's.
+    pub fn step_background(&self, job: Job) -> Result<bool> {
+        self.core().step(job)
+    }
+
+    /// Closes the database for every clone of this handle: flushes, makes everything durable, so
+    /// that the next opening has nothing to do. Later calls give `Closed`.
+    ///
+    /// # Errors
+    /// The first failure; what was acknowledged as durable stays so.
+    pub fn close(&self) -> Result<()> {
+        self.core().close()
+    }
+}
+
+impl IntoIterator for &Db {
+    type Item = <Iter as Iterator>::Item;
+    type IntoIter = Iter;
+
+    fn into_iter(self) -> Iter {
+        self.iter()
+    }
+}

@@ -1,0 +1,145 @@
+//! Work on a database that nobody has open: verify, destroy.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb_base::{Error, ErrorKind, FileNumber, Result};
+use cairndb_env::{Env, RealEnv};
+use cairndb_format::name::{self, FileKind};
+
+use crate::engine::core::Core;
+use crate::state::options::Options;
+
+/// What [`verify`] read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VerifyReport {
+    /// Tables read whole.
+    pub tables: u64,
+    /// Entries in them.
+    pub entries: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Large values read through their pointers.
+    pub values: u64,
+    /// Entries found in the log.
+    pub log_entries: u64,
+}
+
+/// Reads every byte of the database at `path` and checks it: checksums, order, bounds, references.
+/// Changes nothing.
+///
+/// # Errors
+/// The first damage found, with file and offset; as [`Options::open`] otherwise.
+pub fn verify(path: impl AsRef<Path>, options: &Options) -> Result<VerifyReport> {
+    let core = Core::open(
+        &options.clone().read_only(true).verify_always(true),
+        path.as_ref(),
+    )?;
+    let report = core.verify()?;
+    core.close()?;
+    Ok(report)
+}
+
+/// Removes the database at `path`: every file the format owns, then the directory if that leaves
+/// it empty. A missing database is no error.
+///
+/// # Errors
+/// `Locked` while a handle has it open; `InvalidArgument` when the directory holds no database;
+/// `Io`.
+pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
+    let env: Arc<dyn Env> = match &options.env {
+        Some(env) => Arc::clone(env),
+        None => RealEnv::new(),
+    };
+    let dir = match env.open_dir(path.as_ref(), false) {
+        Ok(dir) => dir,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let names = dir.list()?;
+    let ours: Vec<&String> = names
+        .iter()
+        .filter(|found| FileKind::parse(found).is_some())
+        .collect();
+    if ours.is_empty() && !names.is_empty() {
+        return Err(
+            Error::invalid("the directory holds no database; nothing was removed")
+                .file(dir.path().display().to_string()),
+        );
+    }
+    let lock = dir.lock(name::LOCK)?;
+    // CURRENT first: from then on a crash leaves a directory that cannot be taken for a database
+    // with half its tables.
+    if names.iter().any(|found| found == name::CURRENT) {
+        dir.unlink(name::CURRENT)?;
+        dir.sync()?;
+    }
+    for found in ours {
+        if found != name::CURRENT && found != name::LOCK {
+            dir.unlink(found)?;
+        }
+    }
+    drop(lock);
+    dir.unlink(name::LOCK)?;
+    dir.sync()?;
+    if dir.list()?.is_empty() {
+        dir.remove()?;
+    }
+    Ok(())
+}
+
+impl Core {
+    /// Reads every table and every value behind a pointer.
+    pub(crate) fn verify(&self) -> Result<VerifyReport> {
+        let (view, _) = self.read_point();
+        let mut report = VerifyReport {
+            log_entries: self.report.replayed_entries,
+            ..Default::default()
+        };
+        view.version.check(&self.context.order)?;
+        for handle in view.version.tables() {
+            let table = handle.table()?;
+            table.verify()?;
+            let wrong = |what: &'static str| {
+                Error::corruption(what)
+                    .file(name::table(FileNumber(handle.record.file)))
+                    .offset(0)
+            };
+            if table.entries() != handle.record.entries {
+                return Err(wrong("the table's entry count is not the manifest's"));
+            }
+            if table.smallest() != handle.record.smallest
+                || table.largest() != handle.record.largest
+            {
+                return Err(wrong("the table's bounds are not the manifest's"));
+            }
+            report.tables += 1;
+            report.entries += handle.record.entries;
+            report.bytes += handle.record.bytes;
+            if !handle.record.value_refs.is_empty() {
+                report.values += Self::verify_values(table, &view.version.values)?;
+            }
+        }
+        Ok(report)
+    }
+
+    fn verify_values(
+        table: &Arc<cairndb_format::table::Table>,
+        values: &crate::state::version::Values,
+    ) -> Result<u64> {
+        let mut cursor = table.cursor();
+        let mut value = Vec::new();
+        let mut read = 0;
+        cursor.first()?;
+        while cursor.valid() {
+            if cursor.kind() == cairndb_base::Kind::Pointer {
+                cursor.load_value()?;
+                let key = cursor.key().to_vec();
+                crate::read::fold::read_pointer(values, &key, cursor.loaded(), &mut value)?;
+                read += 1;
+            }
+            cursor.next()?;
+        }
+        Ok(read)
+    }
+}

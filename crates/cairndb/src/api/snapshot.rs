@@ -1,0 +1,91 @@
+//! Snapshots: reads at one moment.
+
+use std::sync::Arc;
+
+use cairndb_base::{Result, SeqNo};
+
+use crate::api::access::{get_into, get_value};
+use crate::api::cursor::Cursor;
+use crate::api::iter::Iter;
+use crate::api::range::KeyRange;
+use crate::api::value::Value;
+use crate::engine::core::Core;
+
+/// The database as it was when the snapshot was taken, whatever is written later.
+///
+/// Holds a number, not memory; but merges must keep every version it can see, so do not keep it
+/// for ever.
+///
+/// ```
+/// # fn main() -> cairndb::Result<()> {
+/// # let dir = cairndb::doc_dir();
+/// # let db = cairndb::Db::open(&dir)?;
+/// db.put(b"k", b"old")?;
+/// let before = db.snapshot();
+/// db.put(b"k", b"new")?;
+/// assert_eq!(before.get(b"k")?.as_deref(), Some(&b"old"[..]));
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Snapshot {
+    core: Arc<Core>,
+    seq: SeqNo,
+}
+
+impl Snapshot {
+    pub(crate) fn new(core: Arc<Core>) -> Snapshot {
+        let seq = core.snapshots.acquire(&core.published);
+        Snapshot { core, seq }
+    }
+
+    /// The value `key` had.
+    ///
+    /// # Errors
+    /// As [`crate::Db::get`].
+    pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
+        get_value(&self.core, key, Some(self.seq))
+    }
+
+    /// Replaces `out` by the value `key` had; `false` when it had none.
+    ///
+    /// # Errors
+    /// As [`crate::Db::get`].
+    pub fn get_into(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        get_into(&self.core, key, Some(self.seq), out)
+    }
+
+    /// A cursor over the snapshot, not yet placed.
+    pub fn cursor(&self) -> Cursor {
+        Cursor::new(Arc::clone(&self.core), Some(self.seq))
+    }
+
+    /// All entries, in order, from both ends.
+    pub fn iter(&self) -> Iter {
+        self.range(..)
+    }
+
+    /// The entries with keys in `range`.
+    pub fn range(&self, range: impl KeyRange) -> Iter {
+        Iter::over_range(self.cursor(), &self.core.context.order, &range)
+    }
+
+    /// The entries whose keys begin with `prefix`.
+    pub fn prefix(&self, prefix: &[u8]) -> Iter {
+        Iter::over_prefix(self.cursor(), &self.core.context.order, prefix)
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        self.core.snapshots.release(self.seq);
+    }
+}
+
+impl IntoIterator for &Snapshot {
+    type Item = <Iter as Iterator>::Item;
+    type IntoIter = Iter;
+
+    fn into_iter(self) -> Iter {
+        self.iter()
+    }
+}

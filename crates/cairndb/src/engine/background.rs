@@ -1,0 +1,280 @@
+//! Background work: a worker that flushes before it merges, a syncer that makes things durable.
+//!
+//! Both start with the first write that needs them. Where the environment is stepped there are no
+//! threads and [`Core::step`] runs one job at a time, in an order the caller chooses. Idle work -
+//! flushing what is sealed, merging to one run - begins when no write has come for a while.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use cairndb_base::{ErrorKind, Result};
+use cairndb_env::sync::MutexGuard;
+
+use crate::engine::core::{Core, State};
+
+/// Without a write for this long, a database counts as idle.
+const IDLE: Duration = Duration::from_millis(50);
+
+/// One kind of background work, for callers that step it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Job {
+    /// Flush sealed memtable parts.
+    Flush,
+    /// One merge by the picker's choice.
+    Merge,
+    /// One merge as an idle database would do it.
+    IdleMerge,
+    /// Make installed tables durable and free log segments.
+    Persist,
+    /// Unlink obsolete files.
+    Reap,
+    /// Drop value files without a live value.
+    DropValues,
+}
+
+impl Core {
+    /// Runs one job here and now; whether there was anything to do.
+    pub(crate) fn step(&self, job: Job) -> Result<bool> {
+        match job {
+            Job::Flush => self.flush_once(),
+            Job::Merge => self.merge_once(),
+            Job::IdleMerge => self.merge_idle(),
+            Job::Persist => self.persist(),
+            Job::Reap => Ok(self.reap()),
+            Job::DropValues => self.drop_dead_values(),
+        }
+    }
+
+    /// Starts the worker and the syncer, once.
+    pub(crate) fn start_threads(&self) -> Result<()> {
+        if self.stepped() || self.threads_started.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let Some(me) = self.myself.get().and_then(std::sync::Weak::upgrade) else {
+            return Ok(());
+        };
+        let worker = Arc::clone(&me);
+        let mut threads = self.threads.lock();
+        threads.push(
+            self.env
+                .spawn("cairndb-worker", Box::new(move || worker.work_loop()))?,
+        );
+        threads.push(
+            self.env
+                .spawn("cairndb-syncer", Box::new(move || me.sync_loop()))?,
+        );
+        Ok(())
+    }
+
+    fn work_loop(self: Arc<Core>) {
+        let mut seen = 0;
+        loop {
+            let mut state = self.state.lock();
+            if state.closing {
+                return;
+            }
+            if self.held_off(&mut state) {
+                continue;
+            }
+            if !state.flushing && state.sealed_bytes() >= self.settings.budget.flush {
+                drop(state);
+                let _ = self.flush_once();
+                continue;
+            }
+            if self.merge_wanted(&state, false).is_some() {
+                drop(state);
+                let _ = self.merge_once();
+                continue;
+            }
+            drop(state);
+            if self.reap() {
+                continue;
+            }
+            self.idle(&mut seen);
+        }
+    }
+
+    /// Waits out a failure's pause; whether there was one.
+    fn held_off(&self, state: &mut MutexGuard<'_, State>) -> bool {
+        let now = self.env.now_ns();
+        if state.retry_at_ns <= now && !self.health.is_poisoned() {
+            return false;
+        }
+        let pause = Duration::from_nanos(state.retry_at_ns.saturating_sub(now).max(1_000_000));
+        state.quiet = true;
+        self.changed.notify_all();
+        if self.health.is_poisoned() {
+            self.work.wait(state);
+        } else {
+            self.work.wait_for(state, pause);
+        }
+        true
+    }
+
+    /// Nothing is due. Waits for work; when no write came for a while, does what an idle database
+    /// should.
+    fn idle(&self, seen: &mut u64) {
+        let mut state = self.state.lock();
+        let published = self.published.load(Ordering::Acquire);
+        let rested = *seen == published || state.hurry;
+        *seen = published;
+        if rested {
+            if !state.sealed.is_empty() && !state.flushing {
+                drop(state);
+                let _ = self.flush_once();
+                return;
+            }
+            if self.merge_wanted(&state, true).is_some() {
+                drop(state);
+                let _ = self.merge_idle();
+                return;
+            }
+            if !state.merging && !state.flushing && !state.quiet {
+                drop(state);
+                self.trim_spares();
+                state = self.state.lock();
+                state.quiet = true;
+                self.changed.notify_all();
+            }
+            if state.quiet && !state.closing {
+                // Only new work ends this: a write wakes it when a part is sealed.
+                self.work.wait(&mut state);
+            }
+        } else if !state.closing {
+            self.work.wait_for(&mut state, IDLE);
+        }
+    }
+
+    fn sync_loop(self: Arc<Core>) {
+        loop {
+            {
+                let mut state = self.state.lock();
+                if state.closing {
+                    return;
+                }
+                let now = self.env.now_ns();
+                let poisoned = self.health.is_poisoned();
+                if poisoned || state.pending.is_empty() || state.persisting {
+                    self.work.wait(&mut state);
+                    continue;
+                }
+                if state.retry_at_ns > now {
+                    let pause = Duration::from_nanos(state.retry_at_ns - now);
+                    self.work.wait_for(&mut state, pause);
+                    continue;
+                }
+            }
+            let _ = self.persist();
+            if self.state.lock().quiet {
+                self.trim_spares();
+            } else {
+                self.prepare_spare();
+            }
+        }
+    }
+
+    /// Seals and flushes everything written so far, without making it durable.
+    pub(crate) fn flush_parts(&self) -> Result<()> {
+        loop {
+            let mut commit = self.commit.lock();
+            if let Some(reason) = self.seal(&mut commit) {
+                drop(commit);
+                self.make_room(reason)?;
+                continue;
+            }
+            break;
+        }
+        loop {
+            while self.flush_once()? {}
+            let state = self.state.lock();
+            let state = self.wait_state(state, |state| !state.flushing);
+            if state.sealed.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes everything installed durable.
+    pub(crate) fn persist_all(&self) -> Result<()> {
+        loop {
+            while self.persist()? {}
+            let state = self.state.lock();
+            let state = self.wait_state(state, |state| !state.persisting);
+            if state.pending.is_empty() {
+                return Ok(());
+            }
+            drop(state);
+            self.health.check_write()?;
+        }
+    }
+
+    /// Seals, flushes and syncs everything written so far: `Db::flush`.
+    pub(crate) fn flush_all(&self) -> Result<()> {
+        self.check_writable()?;
+        self.flush_parts()?;
+        self.persist_all()
+    }
+
+    /// Waits until nothing is left to do in the background.
+    pub(crate) fn wait_idle(&self) -> Result<()> {
+        if self.stepped() {
+            for job in [Job::Flush, Job::IdleMerge, Job::Persist, Job::Reap] {
+                while self.step(job)? {}
+            }
+            self.trim_spares();
+            return Ok(());
+        }
+        if self.settings.read_only {
+            return Ok(());
+        }
+        self.start_threads()?;
+        let mut state = self.state.lock();
+        state.hurry = true;
+        state.quiet = false;
+        self.work.notify_all();
+        let mut state = self.wait_state(state, |state| {
+            (state.quiet && state.pending.is_empty() && !state.persisting)
+                || self.health.is_poisoned()
+                || self.health.background().is_some()
+        });
+        state.hurry = false;
+        drop(state);
+        self.trim_spares();
+        match self.health.background() {
+            Some(error) if error.kind() != ErrorKind::Closed => Err(error),
+            _ => self.health.check_write(),
+        }
+    }
+
+    /// Gives back what a busy log kept in reserve.
+    pub(crate) fn trim_spares(&self) {
+        for file in self.segments.trim_spares() {
+            self.reaper
+                .add(cairndb_format::name::log(cairndb_base::FileNumber(file)));
+        }
+        self.reap();
+    }
+
+    /// Keeps one segment ready, so that a commit that needs one does not wait for zeros.
+    fn prepare_spare(&self) {
+        if self.segments.spare_count() > 0 || self.health.check_write().is_err() {
+            return;
+        }
+        let file = self.new_file();
+        let name = cairndb_format::name::log(cairndb_base::FileNumber(file));
+        let Ok(region) = self.dir.create_log(&name, self.settings.budget.segment) else {
+            return;
+        };
+        // Synced here, so that the first `Sync` write into it finds its metadata durable.
+        if let Err(error) = region.sync() {
+            let _ = self.health.poison(error);
+            return;
+        }
+        region.warm();
+        if self.segments.add_spare(file, region).is_some() {
+            self.reaper.add(name);
+        }
+    }
+}

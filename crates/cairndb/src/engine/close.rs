@@ -1,0 +1,114 @@
+//! Closing: flush, persist, say so in the manifest, release the lock.
+//!
+//! The last record of a cleanly closed manifest names the last sequence number and leaves no live
+//! segment, so that the next opening replays nothing. A handle that wrote nothing writes nothing.
+
+use std::sync::atomic::Ordering;
+
+use cairndb_base::Result;
+use cairndb_format::manifest::{CleanClose, VersionEdit};
+use cairndb_format::name;
+
+use crate::engine::core::Core;
+
+impl Core {
+    /// Ends the handle. Reports the first failure; the lock is released in any case.
+    pub(crate) fn close(&self) -> Result<()> {
+        if self.health.is_closed() {
+            return Ok(());
+        }
+        let flushed = self.flush_before_close();
+        self.stop_threads();
+        let result = flushed.and_then(|()| self.close_manifest());
+        if result.is_ok() {
+            self.drop_old_view();
+            self.trim_spares();
+        }
+        self.health.close();
+        *self.lock.lock() = None;
+        self.changed.notify_all();
+        self.committed.notify_all();
+        result
+    }
+
+    fn flush_before_close(&self) -> Result<()> {
+        if self.settings.read_only || !self.has_written() {
+            return Ok(());
+        }
+        self.health.check_write()?;
+        self.flush_parts()
+    }
+
+    /// Whether this handle has anything that the manifest does not say.
+    fn has_written(&self) -> bool {
+        let state = self.state.lock();
+        self.manifest.is_open()
+            || !state.mutable.is_empty()
+            || !state.sealed.is_empty()
+            || !state.pending.is_empty()
+    }
+
+    fn stop_threads(&self) {
+        {
+            let mut state = self.state.lock();
+            state.closing = true;
+        }
+        self.work.notify_all();
+        self.changed.notify_all();
+        for join in std::mem::take(&mut *self.threads.lock()) {
+            join();
+        }
+    }
+
+    fn close_manifest(&self) -> Result<()> {
+        if self.settings.read_only || !self.has_written() {
+            return Ok(());
+        }
+        self.persist_all()?;
+        let mut commit = self.commit.lock();
+        self.health.check_write()?;
+        self.ensure_manifest(&mut commit)?;
+        self.sync_pass()
+            .map_err(|error| self.health.poison(error))?;
+        let floor = self.segments.next_number();
+        let log_ends = self
+            .segments
+            .live()
+            .iter()
+            .map(|segment| (segment.number, segment.written()))
+            .collect();
+        let clean = CleanClose {
+            last_seq: commit.last_seq,
+            log_ends,
+        };
+        let edit = VersionEdit {
+            last_seq: Some(commit.last_seq),
+            next_file: Some(self.next_file.load(Ordering::Relaxed)),
+            retired_segments: self.segments.numbers_before(floor),
+            clean_close: Some(clean),
+            ..VersionEdit::default()
+        };
+        self.manifest.append(&edit, &self.stats)?;
+        self.manifest
+            .sync(&self.stats)
+            .map_err(|error| self.health.poison(error))?;
+        for segment in self.segments.retire_before(floor) {
+            let keep = segment.region.size() == self.settings.budget.segment;
+            let region = std::sync::Arc::clone(&segment.region);
+            if !keep || self.segments.add_spare(segment.file, region).is_some() {
+                self.reaper
+                    .add(name::log(cairndb_base::FileNumber(segment.file)));
+            }
+        }
+        commit.leave_segment();
+        Ok(())
+    }
+
+    /// Lets go of versions that only this handle still holds, so that their files can go now.
+    fn drop_old_view(&self) {
+        let mut state = self.state.lock();
+        state.pending.clear();
+        state.durable = std::sync::Arc::clone(&state.version);
+        self.publish_view(&state);
+    }
+}

@@ -1,0 +1,270 @@
+//! Merging: by the picker's choice, when idle, or because the user asked.
+//!
+//! One merge at a time. The worker steps it and flushes between steps; a caller of `compact_range`,
+//! or a writer with too many runs before it, runs it to the end.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use cairndb_base::{Order, Result};
+
+use crate::engine::core::{Core, State};
+use crate::engine::install::MergePlan;
+use crate::jobs::merge::{Job, STEP_ENTRIES};
+use crate::jobs::picker::{Group, RunSize, pick, pick_idle};
+use crate::jobs::rules::Rules;
+use crate::read::merger::Merger;
+use crate::read::source::{RunCursor, Source};
+use crate::state::stats::Stats;
+use crate::state::version::{Run, Version};
+
+/// The bounds of a key range as a compaction sees them.
+pub(crate) type KeyRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
+fn sizes(version: &Version) -> Vec<RunSize> {
+    version
+        .runs
+        .iter()
+        .map(|run| RunSize {
+            bytes: run.bytes(),
+            entries: run.tables().iter().map(|table| table.record.entries).sum(),
+            deletes: run.tables().iter().map(|table| table.record.deletes).sum(),
+        })
+        .collect()
+}
+
+/// The range's ends as keys, open ones taken from the version; `None` when nothing lies between.
+fn bounds_of(version: &Version, order: &Order, range: KeyRange<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
+    let low = match range.0 {
+        Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
+        Bound::Unbounded => {
+            let smallest = version.tables().map(|table| &table.record.smallest);
+            smallest.min_by(|a, b| order.compare(a, b))?.clone()
+        }
+    };
+    let high = match range.1 {
+        Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
+        Bound::Unbounded => {
+            let largest = version.tables().map(|table| &table.record.largest);
+            largest.max_by(|a, b| order.compare(a, b))?.clone()
+        }
+    };
+    order.compare(&low, &high).is_le().then_some((low, high))
+}
+
+impl Core {
+    fn group_plan(state: &mut State, group: Group) -> MergePlan {
+        let runs = &state.version.runs;
+        let inputs = runs[group.first..=group.last]
+            .iter()
+            .map(|run| (**run).clone())
+            .collect();
+        let bottom = group.last + 1 == runs.len();
+        let target = state.next_run;
+        state.next_run += 1;
+        MergePlan {
+            inputs,
+            target,
+            bottom,
+        }
+    }
+
+    /// Whether the picker finds something to merge, idle merges included when `idle`.
+    pub(crate) fn merge_wanted(&self, state: &State, idle: bool) -> Option<Group> {
+        if state.merging || state.closing {
+            return None;
+        }
+        let sizes = sizes(&state.version);
+        let unit = self.settings.budget.flush as u64 / 2;
+        pick(&sizes, unit).or_else(|| if idle { pick_idle(&sizes) } else { None })
+    }
+
+    /// Picks and runs one merge to its end; `false` when there is nothing to do.
+    pub(crate) fn merge_once(&self) -> Result<bool> {
+        let mut state = self.state.lock();
+        let idle = state.version.runs.len() > crate::jobs::picker::RUNS_STALL;
+        let Some(group) = self.merge_wanted(&state, idle) else {
+            return Ok(false);
+        };
+        let plan = Self::group_plan(&mut state, group);
+        state.merging = true;
+        drop(state);
+        self.merge_plan(&plan)?;
+        Ok(true)
+    }
+
+    /// As [`Core::merge_once`], idle merges included.
+    pub(crate) fn merge_idle(&self) -> Result<bool> {
+        let mut state = self.state.lock();
+        let Some(group) = self.merge_wanted(&state, true) else {
+            return Ok(false);
+        };
+        let plan = Self::group_plan(&mut state, group);
+        state.merging = true;
+        drop(state);
+        self.merge_plan(&plan)?;
+        Ok(true)
+    }
+
+    /// Runs a merge whose slot the caller has taken. Flushes that fall due between steps are done
+    /// in between, so that writers never wait for a merge.
+    pub(crate) fn merge_plan(&self, plan: &MergePlan) -> Result<()> {
+        let begun = self.env.now_ns();
+        let result = self.run_merge(plan);
+        Stats::add(
+            &self.stats.merge_nanos,
+            self.env.now_ns().saturating_sub(begun),
+        );
+        let mut state = self.state.lock();
+        state.merging = false;
+        let result = result.map(|outcome| {
+            Stats::add(&self.stats.merges, 1);
+            let read: u64 = plan.inputs.iter().map(Run::bytes).sum();
+            Stats::add(&self.stats.merge_read_bytes, read);
+            let bytes: u64 = outcome.tables.iter().map(|table| table.record.bytes).sum();
+            Stats::add(&self.stats.merge_bytes, bytes);
+            self.install_merge(&mut state, plan, outcome);
+        });
+        self.note_background(&mut state, &result);
+        drop(state);
+        self.changed.notify_all();
+        self.work.notify_all();
+        result
+    }
+
+    fn run_merge(&self, plan: &MergePlan) -> Result<crate::jobs::merge::Outcome> {
+        self.health.check_write()?;
+        let order = &self.context.order;
+        let sources = plan
+            .inputs
+            .iter()
+            .map(|run| {
+                Source::Run(Box::new(RunCursor::new(
+                    Arc::new(run.clone()),
+                    order.clone(),
+                )))
+            })
+            .collect();
+        let rules = Rules {
+            snapshots: self.readable_at(),
+            bottom: plan.bottom,
+            context: self.context.clone(),
+            values: Arc::clone(&self.view.load().version.values),
+        };
+        let merger = Merger::new(sources, order.clone());
+        let mut job = Job::new(merger, rules, self.settings.output.clone());
+        loop {
+            match job.step(&*self.dir, &self.next_file, STEP_ENTRIES) {
+                Ok(false) => return job.finish(&*self.dir, &self.next_file),
+                Ok(true) => {}
+                Err(error) => {
+                    job.abandon(&*self.dir, &self.next_file);
+                    return Err(error);
+                }
+            }
+            if self.interrupted() {
+                job.abandon(&*self.dir, &self.next_file);
+                return Err(cairndb_base::Error::new(
+                    cairndb_base::ErrorKind::Closed,
+                    "the merge was stopped by closing",
+                ));
+            }
+            if self.flush_due() {
+                // Its failure is noted and met by whoever needs the room.
+                let _ = self.flush_once();
+            }
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.state.lock().closing
+    }
+
+    pub(crate) fn flush_due(&self) -> bool {
+        let state = self.state.lock();
+        !state.flushing && state.sealed_bytes() >= self.settings.budget.flush
+    }
+
+    /// Merges everything that shares keys with `range` into the last run, and makes it durable.
+    ///
+    /// # Errors
+    /// Of the flush, the merge or the syncs.
+    pub(crate) fn compact_range(&self, range: KeyRange<'_>) -> Result<()> {
+        self.check_writable()?;
+        self.flush_all()?;
+        let plan = {
+            let state = self.state.lock();
+            let mut state = self.wait_state(state, |state| !state.merging);
+            let Some(plan) = self.range_plan(&mut state, range) else {
+                drop(state);
+                return self.persist_all();
+            };
+            state.merging = true;
+            plan
+        };
+        self.merge_plan(&plan)?;
+        self.persist_all()?;
+        self.reap();
+        Ok(())
+    }
+
+    /// The tables of every run that share keys with `range`, closed under overlap.
+    fn range_plan(&self, state: &mut State, range: KeyRange<'_>) -> Option<MergePlan> {
+        let order = &self.context.order;
+        let version = Arc::clone(&state.version);
+        let (mut low, mut high) = bounds_of(&version, order, range)?;
+        let mut chosen = Vec::new();
+        loop {
+            let before: usize = chosen.iter().map(|run: &Run| run.tables().len()).sum();
+            chosen.clear();
+            for run in &version.runs {
+                let tables = run.overlapping(order, &low, &high).to_vec();
+                for table in &tables {
+                    if order.compare(&table.record.smallest, &low).is_lt() {
+                        low.clone_from(&table.record.smallest);
+                    }
+                    if order.compare(&table.record.largest, &high).is_gt() {
+                        high.clone_from(&table.record.largest);
+                    }
+                }
+                if !tables.is_empty() {
+                    chosen.push(Run::new(run.id, tables, order));
+                }
+            }
+            if chosen.iter().map(|run| run.tables().len()).sum::<usize>() == before {
+                break;
+            }
+        }
+        Self::worth_merging(&chosen).then(|| {
+            let last = version.runs.last().map_or(0, |run| run.id);
+            let whole = chosen
+                .iter()
+                .zip(&version.runs)
+                .all(|(chosen, run)| chosen.tables().len() == run.tables().len())
+                && chosen.len() == version.runs.len();
+            // The output belongs into the last run: nothing below it holds these keys.
+            if !whole && chosen.last().is_none_or(|run| run.id != last) {
+                chosen.push(Run::new(last, Vec::new(), order));
+            }
+            let target = if whole { state.next_run } else { last };
+            state.next_run += 1;
+            MergePlan {
+                inputs: chosen,
+                target,
+                bottom: true,
+            }
+        })
+    }
+
+    /// A single run without tombstones or old versions is already what a merge would make of it.
+    fn worth_merging(chosen: &[Run]) -> bool {
+        match chosen {
+            [] => false,
+            [one] => one
+                .tables()
+                .iter()
+                .any(|table| table.record.deletes > 0 || table.record.seq_max > 0),
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The engine's state and its lock order. Methods live with what they do: writing, flushing,
+//! merging, installing, persisting, opening, closing.
+//!
+//! Lock order, outermost first:
+//!
+//! | lock | guards | held across I/O |
+//! |---|---|---|
+//! | `commit` | mutable part, log position, sequence numbers | log and manifest appends, never a sync (but for the roll of a manifest) |
+//! | `state` | sealed parts, versions, pending edits, job flags | never |
+//! | inside `segments`, `manifest`, `values`, `snapshots`, `reaper` | their own fields | appends only |
+//!
+//! Readers take none of them: they load the view and the published sequence number.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+
+use arc_swap::ArcSwap;
+use cairndb_base::{Error, ErrorKind, PageCache, Result, SeqNo};
+use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
+use cairndb_env::{Background, Dir, DirLock, Env, FileSync, Join};
+use cairndb_mem::Memtable;
+
+use crate::jobs::output::OutputSettings;
+use crate::read::fold::ReadContext;
+use crate::state::budget::Budget;
+use crate::state::health::Health;
+use crate::state::options::Durability;
+use crate::state::reaper::Reaper;
+use crate::state::snapshots::Snapshots;
+use crate::state::stats::Stats;
+use crate::state::version::{TableOpener, Version};
+use crate::state::view::View;
+use crate::write::commit::Commit;
+use crate::write::manifest::Manifest;
+use crate::write::segments::Segments;
+use crate::write::values::ValueLog;
+
+/// A sealed memtable part waiting for its flush.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) mem: Arc<Memtable>,
+    /// The first segment that holds one of its records, none if it was not logged.
+    pub(crate) first_segment: Option<u64>,
+}
+
+/// A version that readers see and the manifest does not know yet.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) version: Arc<Version>,
+    /// Files to sync before the manifest may name them, by table number.
+    pub(crate) syncs: Vec<(u64, Arc<dyn FileSync>)>,
+    /// Every write up to here is in the version's tables.
+    pub(crate) last_seq: SeqNo,
+}
+
+/// What the state lock guards.
+#[expect(clippy::struct_excessive_bools, reason = "each flag is one job's own")]
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) mutable: Arc<Memtable>,
+    /// Oldest first.
+    pub(crate) sealed: VecDeque<Part>,
+    pub(crate) version: Arc<Version>,
+    /// What the durable manifest says.
+    pub(crate) durable: Arc<Version>,
+    pub(crate) durable_seq: SeqNo,
+    pub(crate) durable_dead: BTreeMap<u64, u64>,
+    pub(crate) pending: VecDeque<Pending>,
+    pub(crate) next_run: u64,
+    /// The number of the manifest CURRENT names.
+    pub(crate) manifest: u64,
+    pub(crate) flushing: bool,
+    pub(crate) merging: bool,
+    pub(crate) persisting: bool,
+    /// The worker found nothing to do, idle merges included.
+    pub(crate) quiet: bool,
+    /// Somebody waits for quiet: do not wait for a pause before idle work.
+    pub(crate) hurry: bool,
+    pub(crate) closing: bool,
+    /// Background work is held off until then (backing off after a failure).
+    pub(crate) retry_at_ns: u64,
+    pub(crate) retry_ns: u64,
+}
+
+impl State {
+    pub(crate) fn sealed_bytes(&self) -> usize {
+        self.sealed
+            .iter()
+            .map(|part| part.mem.allocated_bytes())
+            .sum()
+    }
+}
+
+/// What opening found and did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenReport {
+    /// The database was created by this call.
+    pub created: bool,
+    /// The last handle closed the database; nothing was replayed.
+    pub clean: bool,
+    /// Log records replayed and the entries in them.
+    pub replayed_records: u64,
+    /// Entries replayed.
+    pub replayed_entries: u64,
+    /// Sequence numbers that unlogged (`None`) writes had used and that are gone.
+    pub unlogged_lost: u64,
+    /// Where the log was cut, if it was: segment file, offset, and why.
+    pub log_cut: Option<(String, u64, String)>,
+    /// Where the manifest's un-synced tail was cut, if it was: file and offset.
+    pub manifest_cut: Option<(String, u64)>,
+}
+
+/// Settings that stay as they were at opening.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) budget: Budget,
+    pub(crate) durability: Durability,
+    pub(crate) output: OutputSettings,
+    pub(crate) read_only: bool,
+}
+
+/// One open database.
+pub(crate) struct Core {
+    pub(crate) env: Arc<dyn Env>,
+    pub(crate) dir: Arc<dyn Dir>,
+    pub(crate) lock: Mutex<Option<Box<dyn DirLock>>>,
+    pub(crate) settings: Settings,
+    pub(crate) context: ReadContext,
+    pub(crate) cache: Arc<dyn PageCache>,
+    pub(crate) health: Health,
+    pub(crate) stats: Stats,
+    pub(crate) snapshots: Snapshots,
+    pub(crate) reaper: Arc<Reaper>,
+    pub(crate) opener: Arc<TableOpener>,
+    pub(crate) report: OpenReport,
+
+    pub(crate) view: ArcSwap<View>,
+    pub(crate) published: AtomicU64,
+
+    pub(crate) commit: Mutex<Commit>,
+    pub(crate) committed: Condvar,
+    pub(crate) segments: Segments,
+    pub(crate) manifest: Manifest,
+    pub(crate) values: ValueLog,
+    /// A value file's name is not durable yet.
+    pub(crate) names_dirty: AtomicBool,
+
+    pub(crate) state: Mutex<State>,
+    /// Signalled at every change of `state` that a waiting caller could want.
+    pub(crate) changed: Condvar,
+    /// Signalled when there is work for the worker or the syncer.
+    pub(crate) work: Condvar,
+    pub(crate) next_file: AtomicU64,
+    pub(crate) threads: Mutex<Vec<Join>>,
+    pub(crate) threads_started: AtomicBool,
+    /// For the threads to hold on to the engine.
+    pub(crate) myself: OnceLock<Weak<Core>>,
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Core")
+            .field("dir", &self.dir.path())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Core {
+    /// The view and the sequence number to read at: the newest of both, view first.
+    #[inline]
+    pub(crate) fn read_point(&self) -> (arc_swap::Guard<Arc<View>>, SeqNo) {
+        let view = self.view.load();
+        let seq = self.published.load(Ordering::Acquire);
+        (view, seq)
+    }
+
+    pub(crate) fn stepped(&self) -> bool {
+        self.env.background() == Background::Stepped
+    }
+
+    /// Makes `state` what readers see.
+    pub(crate) fn publish_view(&self, state: &State) {
+        self.view.store(Arc::new(View {
+            mutable: Arc::clone(&state.mutable),
+            sealed: state
+                .sealed
+                .iter()
+                .rev()
+                .map(|part| Arc::clone(&part.mem))
+                .collect(),
+            version: Arc::clone(&state.version),
+        }));
+    }
+
+    /// A file number never used before.
+    pub(crate) fn new_file(&self) -> u64 {
+        // Relaxed: only uniqueness matters.
+        self.next_file.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Everything somebody may read at: open snapshots and the published number.
+    pub(crate) fn readable_at(&self) -> Vec<SeqNo> {
+        let mut list = self.snapshots.list();
+        let published = self.published.load(Ordering::Acquire);
+        if list.last().is_none_or(|last| *last < published) {
+            list.push(published);
+        }
+        list
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.settings.read_only {
+            return Err(Error::new(
+                ErrorKind::ReadOnly,
+                "the database was opened read-only; open it for writing",
+            ));
+        }
+        self.health.check_write()
+    }
+
+    /// Waits until `done` holds for the state, stepping or being woken.
+    pub(crate) fn wait_state<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        mut done: impl FnMut(&State) -> bool,
+    ) -> MutexGuard<'a, State> {
+        while !done(&state) {
+            self.changed.wait(&mut state);
+        }
+        state
+    }
+}

@@ -1,0 +1,162 @@
+//! Installing outcomes: the next version is built, published, and queued for the manifest.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cairndb_format::manifest::TableRecord;
+
+use crate::engine::core::{Core, Pending, State};
+use crate::jobs::merge::Outcome;
+use crate::jobs::output::Written;
+use crate::state::version::{Run, TableHandle, Version};
+
+/// Where a merge's tables go.
+#[derive(Clone, Debug)]
+pub(crate) struct MergePlan {
+    /// Input tables by run, newest run first.
+    pub(crate) inputs: Vec<Run>,
+    /// The run that takes the output, at the place of the oldest input run. A new number when
+    /// whole runs are merged, the oldest run's own when only part of it is.
+    pub(crate) target: u64,
+    /// No older run holds any of the inputs' keys.
+    pub(crate) bottom: bool,
+}
+
+impl Core {
+    /// Installs a flush of the `parts` oldest sealed parts.
+    pub(crate) fn install_flush(&self, state: &mut State, parts: usize, outcome: Outcome) {
+        let last_seq = state
+            .sealed
+            .drain(..parts)
+            .map(|part| part.mem.seq_max())
+            .max()
+            .unwrap_or(state.durable_seq);
+        let mut version = (*state.version).clone();
+        if !outcome.tables.is_empty() {
+            self.place_flushed(state, &mut version, &outcome.tables);
+        }
+        Self::count_dead(&version, &outcome);
+        self.install(state, version, outcome.tables, last_seq);
+    }
+
+    /// Appends the tables to the last run when they share no key with any table - a sequential
+    /// load is then a matter of the manifest alone - and makes them a run of their own otherwise.
+    fn place_flushed(&self, state: &mut State, version: &mut Version, tables: &[Written]) {
+        let order = &self.context.order;
+        let alone = tables.iter().all(|table| {
+            let (smallest, largest) = (&table.record.smallest, &table.record.largest);
+            version
+                .runs
+                .iter()
+                .all(|run| run.overlapping(order, smallest, largest).is_empty())
+        });
+        if alone && let Some(last) = version.runs.last_mut() {
+            *last = Arc::new(self.with_tables(last.id, last.tables().to_vec(), tables));
+            crate::state::stats::Stats::add(&self.stats.moves, 1);
+            return;
+        }
+        let run = self.with_tables(state.next_run, Vec::new(), tables);
+        state.next_run += 1;
+        version.runs.insert(0, Arc::new(run));
+    }
+
+    /// Run `id` with the tables `there` and those just written.
+    fn with_tables(&self, id: u64, there: Vec<Arc<TableHandle>>, written: &[Written]) -> Run {
+        let mut tables = there;
+        for written in written {
+            let record = TableRecord {
+                run: id,
+                ..written.record.clone()
+            };
+            tables.push(Arc::new(TableHandle::new(record, &self.opener)));
+        }
+        Run::new(id, tables, &self.context.order)
+    }
+
+    /// Replaces a merge's inputs by its output. Tables that a flush added to an input run
+    /// meanwhile share no key with anything and stay.
+    pub(crate) fn install_merge(&self, state: &mut State, plan: &MergePlan, outcome: Outcome) {
+        let gone: Vec<u64> = plan
+            .inputs
+            .iter()
+            .flat_map(|run| run.tables().iter().map(|table| table.record.file))
+            .collect();
+        let oldest = plan.inputs.last().map_or(plan.target, |run| run.id);
+        let mut version = Version {
+            runs: Vec::new(),
+            values: Arc::clone(&state.version.values),
+        };
+        for run in &state.version.runs {
+            let mut left = run.tables().to_vec();
+            left.retain(|table| !gone.contains(&table.record.file));
+            let next = if run.id == oldest {
+                if plan.target != run.id {
+                    // What a flush appended to a wholly merged run moves on with it.
+                    left = left
+                        .iter()
+                        .map(|table| self.moved(table, plan.target))
+                        .collect();
+                }
+                self.with_tables(plan.target, left, &outcome.tables)
+            } else {
+                Run::new(run.id, left, &self.context.order)
+            };
+            if !next.tables().is_empty() {
+                version.runs.push(Arc::new(next));
+            }
+        }
+        Self::count_dead(&version, &outcome);
+        let last_seq = state
+            .pending
+            .back()
+            .map_or(state.durable_seq, |pending| pending.last_seq);
+        self.install(state, version, outcome.tables, last_seq);
+    }
+
+    fn moved(&self, table: &TableHandle, run: u64) -> Arc<TableHandle> {
+        let record = TableRecord {
+            run,
+            ..table.record.clone()
+        };
+        Arc::new(TableHandle::adopt(record, table, &self.opener))
+    }
+
+    fn count_dead(version: &Version, outcome: &Outcome) {
+        for (file, bytes) in &outcome.dead {
+            if let Some(handle) = version.values.get(file) {
+                handle.dead.fetch_add(*bytes, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn install(
+        &self,
+        state: &mut State,
+        version: Version,
+        tables: Vec<Written>,
+        last_seq: cairndb_base::SeqNo,
+    ) {
+        if let Err(error) = version.check(&self.context.order) {
+            // Our own merge broke the order: nothing of it may reach the manifest.
+            let _ = self.health.poison(error);
+            return;
+        }
+        self.opener
+            .mapping
+            .bytes
+            .store(version.bytes(), Ordering::Relaxed);
+        state.version = Arc::new(version);
+        state.quiet = false;
+        let syncs = tables
+            .into_iter()
+            .map(|table| (table.record.file, table.sync))
+            .collect();
+        let version = Arc::clone(&state.version);
+        state.pending.push_back(Pending {
+            version,
+            syncs,
+            last_seq,
+        });
+        self.publish_view(state);
+    }
+}

@@ -1,0 +1,181 @@
+//! Keeping the directory in order: beginning a new manifest, adopting spare log files, unlinking
+//! what is obsolete.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cairndb_base::{FileNumber, Result};
+use cairndb_format::manifest::{ManifestWriter, VersionEdit, install_current};
+use cairndb_format::name::{self, FileKind};
+
+use crate::engine::core::Core;
+use crate::state::version::Version;
+use crate::write::commit::Commit;
+
+/// A manifest longer than this is begun anew at the next chance.
+const MANIFEST_BYTES_MAX: u64 = 4 << 20;
+
+impl Core {
+    /// Makes sure that edits can be appended: begins a manifest at this handle's first write, after
+    /// a failed append, and when the old one has grown long.
+    pub(crate) fn ensure_manifest(&self, commit: &mut Commit) -> Result<()> {
+        let first = !self.manifest.is_open();
+        if !first && !self.manifest.is_broken() && self.manifest.bytes() < MANIFEST_BYTES_MAX {
+            return Ok(());
+        }
+        self.roll_manifest(commit)?;
+        if first {
+            self.adopt_spares()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the durable state as one edit into a new manifest and points CURRENT to it. The
+    /// commit lock is held, so no segment can be named meanwhile.
+    fn roll_manifest(&self, _commit: &mut Commit) -> Result<()> {
+        let number = self.new_file();
+        let (durable, last_seq, old, dead) = {
+            let state = self.state.lock();
+            let dead = state
+                .durable_dead
+                .iter()
+                .map(|(file, dead)| (*file, *dead))
+                .collect();
+            (
+                Arc::clone(&state.durable),
+                state.durable_seq,
+                state.manifest,
+                dead,
+            )
+        };
+        let mut edit = self.snapshot_edit(&durable, last_seq);
+        edit.value_dead = dead;
+        edit.added_segments = self
+            .segments
+            .live()
+            .iter()
+            .map(|segment| segment.record())
+            .collect();
+        let salt = self.env.random_u64();
+        let number = FileNumber(number);
+        let writer = ManifestWriter::create(&*self.dir, number, salt, &[edit])?;
+        // From here on a failure leaves it unknown which manifest a reopening will find.
+        install_current(&*self.dir, number).map_err(|error| self.health.poison(error))?;
+        self.manifest.replace(writer);
+        let mut state = self.state.lock();
+        state.manifest = number.0;
+        drop(state);
+        if old != 0 {
+            self.reaper.add(name::manifest(FileNumber(old)));
+        }
+        Ok(())
+    }
+
+    /// The edit that makes `version` from nothing.
+    pub(crate) fn snapshot_edit(&self, version: &Version, last_seq: u64) -> VersionEdit {
+        let operator = self
+            .context
+            .merge_operator
+            .as_ref()
+            .map(|operator| operator.name());
+        VersionEdit {
+            comparator: Some(self.context.order.name().to_owned()),
+            merge_operator: operator.map(str::to_owned),
+            next_file: Some(self.next_file.load(Ordering::Relaxed)),
+            last_seq: Some(last_seq),
+            added_tables: version.tables().map(|table| table.record.clone()).collect(),
+            runs: Some(version.runs.iter().map(|run| run.id).collect()),
+            added_values: version.values.keys().copied().collect(),
+            ..VersionEdit::default()
+        }
+    }
+
+    /// Takes log files that no manifest names as spares, and removes what else is left over from
+    /// an earlier handle.
+    fn adopt_spares(&self) -> Result<()> {
+        let live: BTreeSet<u64> = self
+            .segments
+            .live()
+            .iter()
+            .map(|segment| segment.file)
+            .collect();
+        for found in self.dir.list()? {
+            let Some(FileKind::Log(FileNumber(file))) = FileKind::parse(&found) else {
+                continue;
+            };
+            if live.contains(&file) {
+                continue;
+            }
+            let regular = self.settings.budget.segment;
+            let reusable = self.dir.size_of(&found)? == Some(regular);
+            let left = if reusable {
+                let region = self.dir.open_log(&found)?;
+                self.segments.add_spare(file, region)
+            } else {
+                Some(file)
+            };
+            if left.is_some() {
+                self.reaper.add(found);
+            }
+        }
+        Ok(())
+    }
+
+    /// Unlinks obsolete files; whether there were any. A poisoned handle deletes nothing.
+    pub(crate) fn reap(&self) -> bool {
+        if self.health.is_poisoned() || self.reaper.is_empty() {
+            return false;
+        }
+        let names = self.reaper.take();
+        for obsolete in &names {
+            // A file that will not go now is swept at the next opening.
+            let _ = self.dir.unlink(obsolete);
+        }
+        !names.is_empty()
+    }
+
+    /// Drops value files of which every byte is dead.
+    pub(crate) fn drop_dead_values(&self) -> Result<bool> {
+        let mut state = self.state.lock();
+        let referenced: BTreeSet<u64> = state
+            .version
+            .tables()
+            .flat_map(|table| table.record.value_refs.iter().map(|(file, _)| *file))
+            .collect();
+        // Pointers in memory or in versions not yet durable may still need a file.
+        if !state.sealed.is_empty() || !state.pending.is_empty() || !state.mutable.is_empty() {
+            return Ok(false);
+        }
+        let gone: Vec<u64> = state
+            .version
+            .values
+            .keys()
+            .copied()
+            .filter(|file| !referenced.contains(file))
+            .collect();
+        if gone.is_empty() || !self.manifest.is_open() || !self.values.needs_file() {
+            return Ok(false);
+        }
+        let edit = VersionEdit {
+            removed_values: gone.clone(),
+            ..VersionEdit::default()
+        };
+        self.manifest.append(&edit, &self.stats)?;
+        let mut next = (*state.version).clone();
+        let mut values = (*next.values).clone();
+        let removed: Vec<_> = gone.iter().filter_map(|file| values.remove(file)).collect();
+        next.values = Arc::new(values);
+        state.version = Arc::new(next);
+        state.durable = Arc::clone(&state.version);
+        self.publish_view(&state);
+        drop(state);
+        self.manifest
+            .sync(&self.stats)
+            .map_err(|error| self.health.poison(error))?;
+        for handle in removed {
+            handle.doom();
+        }
+        Ok(true)
+    }
+}

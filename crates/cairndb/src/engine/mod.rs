@@ -1,0 +1,17 @@
+//! Band e: the engine - who owns the state, and every transition of it.
+
+pub(crate) mod background;
+pub(crate) mod checkpoint;
+pub(crate) mod close;
+pub(crate) mod compact;
+pub(crate) mod core;
+pub(crate) mod flush;
+pub(crate) mod install;
+pub(crate) mod maintain;
+pub(crate) mod open;
+pub(crate) mod persist;
+pub(crate) mod properties;
+pub(crate) mod recover;
+pub(crate) mod recovered;
+pub(crate) mod replay;
+pub(crate) mod write;

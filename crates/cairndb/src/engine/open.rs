@@ -1,0 +1,328 @@
+//! Opening: the steps, in order.
+//!
+//! look -> lock -> CURRENT -> manifest -> names and sizes -> (replay -> new manifest -> sweep) ->
+//! ready. Nothing on disk changes before the last doubt is gone: every refusal leaves the directory
+//! as it was.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwap;
+use cairndb_base::{Error, ErrorKind, FileNumber, PageCache, Result};
+use cairndb_env::sync::{Condvar, Mutex};
+use cairndb_env::{Dir, DirLock, Env, RealEnv};
+use cairndb_format::manifest::read_current;
+use cairndb_format::name::{self, FileKind};
+use cairndb_mem::{ClockCache, Memtable};
+
+use crate::engine::core::{Core, OpenReport, Part, Settings, State};
+use crate::engine::recover::{recover, unused_file};
+use crate::engine::recovered::Recovered;
+use crate::jobs::output::OutputSettings;
+use crate::read::fold::ReadContext;
+use crate::state::budget::Budget;
+use crate::state::health::Health;
+use crate::state::options::{MEMORY_BUDGET_MIN, Options};
+use crate::state::reaper::Reaper;
+use crate::state::snapshots::Snapshots;
+use crate::state::stats::Stats;
+use crate::state::version::{Mapping, TableOpener, Version};
+use crate::state::view::View;
+use crate::write::commit::Commit;
+use crate::write::manifest::Manifest;
+use crate::write::segments::Segments;
+use crate::write::values::ValueLog;
+
+/// What stands in the directory.
+enum Found {
+    /// Nothing, or nothing but a LOCK.
+    Empty,
+    /// A database: the number of its manifest.
+    Database(FileNumber),
+}
+
+impl Core {
+    /// Opens the database at `path`.
+    pub(crate) fn open(options: &Options, path: &Path) -> Result<Arc<Core>> {
+        validate(options)?;
+        let env: Arc<dyn Env> = match &options.env {
+            Some(env) => Arc::clone(env),
+            None => RealEnv::new(),
+        };
+        let create = options.create_if_missing && !options.read_only;
+        let dir = env.open_dir(path, create)?;
+        look(&*dir, options)?;
+        let lock = if options.read_only {
+            None
+        } else {
+            Some(dir.lock(name::LOCK)?)
+        };
+        let budget = Budget::new(options.memory_budget);
+        let cache: Arc<dyn PageCache> = Arc::new(ClockCache::new(budget.cache));
+        let reaper = Arc::new(Reaper::default());
+        let opener = Arc::new(TableOpener {
+            dir: Arc::clone(&dir),
+            order: options.order.clone(),
+            cache: Arc::clone(&cache),
+            mapping: Mapping {
+                forced: options.mapped,
+                local: dir.prefers_mapping(),
+                bytes_max: env.memory_bytes() / 2,
+                bytes: AtomicU64::new(0),
+            },
+            verify_always: options.verify_always,
+            reaper: Arc::clone(&reaper),
+        });
+        let settings = settings(options, budget);
+        // Looked at again under the lock: another process may have created it meanwhile.
+        let recovered = match look(&*dir, options)? {
+            // Not 1: a creation cut short may have left files, and numbers are never used twice.
+            Found::Empty => Recovered::created(unused_file(&*dir, 1)?),
+            Found::Database(number) => {
+                let context = context(options);
+                recover(&dir, &opener, &settings, &context, options.recovery, number)?
+            }
+        };
+        let core = assemble(
+            env, dir, lock, options, settings, opener, cache, reaper, recovered,
+        );
+        core.after_open()?;
+        Ok(core)
+    }
+
+    /// Makes what recovery found durable, and sweeps what it superseded.
+    fn after_open(&self) -> Result<()> {
+        let unclean = !self.report.clean || self.report.created;
+        if self.settings.read_only || !unclean {
+            return Ok(());
+        }
+        let mut commit = self.commit.lock();
+        self.ensure_manifest(&mut commit)?;
+        drop(commit);
+        self.sweep()
+    }
+
+    /// Removes files that the manifest does not name: tables of jobs that never finished, old
+    /// manifests, temporary files.
+    fn sweep(&self) -> Result<()> {
+        let state = self.state.lock();
+        let version = Arc::clone(&state.version);
+        let manifest = state.manifest;
+        drop(state);
+        let tables: std::collections::BTreeSet<u64> =
+            version.tables().map(|table| table.record.file).collect();
+        for found in self.dir.list()? {
+            let obsolete = match FileKind::parse(&found) {
+                Some(FileKind::Table(number)) => !tables.contains(&number.0),
+                Some(FileKind::Value(number)) => !version.values.contains_key(&number.0),
+                Some(FileKind::Manifest(number)) => number.0 != manifest,
+                Some(FileKind::Temp(_)) => true,
+                // Logs are adopted as spares or reaped when the manifest is begun.
+                _ => false,
+            };
+            if obsolete {
+                self.reaper.add(found);
+            }
+        }
+        self.reap();
+        Ok(())
+    }
+}
+
+fn validate(options: &Options) -> Result<()> {
+    if options.memory_budget < MEMORY_BUDGET_MIN {
+        return Err(Error::invalid("the memory budget must be at least 256 KiB")
+            .found(options.memory_budget));
+    }
+    if options.order.name().len() > 255 {
+        return Err(Error::invalid(
+            "the comparator's name is longer than 255 bytes",
+        ));
+    }
+    Ok(())
+}
+
+fn context(options: &Options) -> ReadContext {
+    ReadContext {
+        order: options.order.clone(),
+        merge_operator: options.merge_operator.clone(),
+    }
+}
+
+fn settings(options: &Options, budget: Budget) -> Settings {
+    Settings {
+        budget,
+        durability: options.durability,
+        output: OutputSettings {
+            order: options.order.clone(),
+            compression: options.compression.table(),
+            filter_bits_per_key: options.filter_bits_per_key,
+            table_bytes: budget.table,
+        },
+        read_only: options.read_only,
+    }
+}
+
+/// Says what the directory holds, or why it cannot be opened; changes nothing.
+fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
+    let names = dir.list()?;
+    if let Some(number) = read_current(dir)? {
+        if options.error_if_exists {
+            return Err(Error::invalid(
+                "the database exists; open it without error_if_exists",
+            ));
+        }
+        return Ok(Found::Database(number));
+    }
+    let ours = names.iter().find(|found| {
+        !matches!(
+            FileKind::parse(found),
+            None | Some(FileKind::Lock | FileKind::Current | FileKind::Temp(_))
+        )
+    });
+    // A creation cut short leaves the first manifest and no CURRENT; it holds nothing.
+    let unfinished = names.iter().all(|found| {
+        matches!(
+            FileKind::parse(found),
+            Some(FileKind::Lock | FileKind::Manifest(_) | FileKind::Temp(_))
+        )
+    });
+    if let Some(found) = ours
+        && !unfinished
+    {
+        return Err(Error::corruption(
+            "the directory holds database files but no CURRENT; restore CURRENT from a backup",
+        )
+        .file(found.clone()));
+    }
+    let foreign = names.iter().find(|found| FileKind::parse(found).is_none());
+    if let Some(found) = foreign {
+        return Err(Error::invalid(
+            "the directory holds something else than a database; choose another directory",
+        )
+        .file(found.clone()));
+    }
+    if !options.create_if_missing || options.read_only {
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            "no database here; set create_if_missing to create one",
+        )
+        .file(dir.path().display().to_string()));
+    }
+    Ok(Found::Empty)
+}
+
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the one place where all parts come together"
+)]
+fn assemble(
+    env: Arc<dyn Env>,
+    dir: Arc<dyn Dir>,
+    lock: Option<Box<dyn DirLock>>,
+    options: &Options,
+    settings: Settings,
+    opener: Arc<TableOpener>,
+    cache: Arc<dyn PageCache>,
+    reaper: Arc<Reaper>,
+    mut recovered: Recovered,
+) -> Arc<Core> {
+    let order = options.order.clone();
+    let (mutable, writer) =
+        Memtable::new(order.clone(), recovered.key_prefix(), settings.budget.part);
+    opener
+        .mapping
+        .bytes
+        .store(recovered.version.bytes(), Ordering::Relaxed);
+    let version = Arc::new(std::mem::take(&mut recovered.version));
+    let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
+    let view = View {
+        mutable: Arc::clone(&mutable),
+        sealed: sealed
+            .iter()
+            .rev()
+            .map(|part| Arc::clone(&part.mem))
+            .collect(),
+        version: Arc::clone(&version),
+    };
+    let state = first_state(&mutable, sealed, &version, &mut recovered);
+    let core = Arc::new(Core {
+        context: context(options),
+        env,
+        dir,
+        lock: Mutex::new(lock),
+        settings,
+        cache,
+        health: Health::default(),
+        stats: Stats::default(),
+        snapshots: Snapshots::default(),
+        reaper,
+        opener,
+        report: recovered.report,
+        view: ArcSwap::from_pointee(view),
+        published: AtomicU64::new(recovered.last_seq),
+        commit: Mutex::new(Commit::new(mutable, writer, recovered.last_seq, &order)),
+        committed: Condvar::new(),
+        segments: Segments::new(recovered.next_segment),
+        manifest: Manifest::default(),
+        values: ValueLog::default(),
+        names_dirty: AtomicBool::new(false),
+        state: Mutex::new(state),
+        changed: Condvar::new(),
+        work: Condvar::new(),
+        next_file: AtomicU64::new(recovered.next_file),
+        threads: Mutex::new(Vec::new()),
+        threads_started: AtomicBool::new(false),
+        myself: OnceLock::new(),
+    });
+    let _ = core.myself.set(Arc::downgrade(&core));
+    core
+}
+
+fn first_state(
+    mutable: &Arc<Memtable>,
+    sealed: VecDeque<Part>,
+    version: &Arc<Version>,
+    recovered: &mut Recovered,
+) -> State {
+    State {
+        mutable: Arc::clone(mutable),
+        sealed,
+        version: Arc::clone(version),
+        durable: Arc::clone(version),
+        durable_seq: recovered.last_seq,
+        durable_dead: std::mem::take(&mut recovered.value_dead),
+        pending: VecDeque::new(),
+        next_run: recovered.next_run,
+        manifest: recovered.manifest,
+        flushing: false,
+        merging: false,
+        persisting: false,
+        quiet: false,
+        hurry: false,
+        closing: false,
+        retry_at_ns: 0,
+        retry_ns: 0,
+    }
+}
+
+impl Recovered {
+    fn created(next_file: u64) -> Recovered {
+        Recovered {
+            version: Version::default(),
+            sealed: Vec::new(),
+            last_seq: 0,
+            next_file,
+            next_run: 1,
+            next_segment: 1,
+            manifest: 0,
+            value_dead: std::collections::BTreeMap::new(),
+            report: OpenReport {
+                created: true,
+                ..OpenReport::default()
+            },
+        }
+    }
+}

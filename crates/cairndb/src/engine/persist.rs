@@ -1,0 +1,206 @@
+//! The syncer's job: making installed versions durable, then freeing what they supersede.
+//!
+//! All pending versions are taken together and only the difference between the durable version and
+//! the newest is written: a table that was flushed and merged away meanwhile is never synced. The
+//! order is what keeps a crash harmless - tables, value files, directory, then the manifest edit,
+//! then its sync; log segments and input tables only after that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cairndb_base::{Error, FileNumber, Result, SeqNo};
+use cairndb_format::manifest::VersionEdit;
+use cairndb_format::name;
+
+use crate::engine::core::{Core, Pending};
+use crate::state::stats::Stats;
+use crate::state::version::Version;
+use crate::write::commit::Commit;
+
+/// Everything one pass makes durable.
+struct Batch {
+    pending: Vec<Pending>,
+    from: Arc<Version>,
+    to: Arc<Version>,
+    last_seq: SeqNo,
+    /// Segments before this one hold nothing that is not in `to`.
+    floor: u64,
+}
+
+/// The edit that turns `from` into `to`.
+fn difference(from: &Version, to: &Version) -> VersionEdit {
+    let old: BTreeMap<u64, u64> = from
+        .tables()
+        .map(|table| (table.record.file, table.record.run))
+        .collect();
+    let mut edit = VersionEdit::default();
+    let mut kept = BTreeSet::new();
+    for table in to.tables() {
+        match old.get(&table.record.file) {
+            None => edit.added_tables.push(table.record.clone()),
+            Some(run) => {
+                kept.insert(table.record.file);
+                if *run != table.record.run {
+                    edit.moved_tables
+                        .push((table.record.file, table.record.run));
+                }
+            }
+        }
+    }
+    edit.removed_tables = old
+        .keys()
+        .copied()
+        .filter(|file| !kept.contains(file))
+        .collect();
+    let runs: Vec<u64> = to.runs.iter().map(|run| run.id).collect();
+    if runs != from.runs.iter().map(|run| run.id).collect::<Vec<u64>>() {
+        edit.runs = Some(runs);
+    }
+    edit
+}
+
+impl Core {
+    /// Makes every pending version durable; `false` when there is none or another thread is at it.
+    ///
+    /// # Errors
+    /// A failed sync poisons the handle. A failed append leaves the versions pending and the next
+    /// attempt begins a new manifest.
+    pub(crate) fn persist(&self) -> Result<bool> {
+        let Some(batch) = self.take_batch()? else {
+            return Ok(false);
+        };
+        let result = match self.persist_batch(&batch) {
+            Ok(edit) => {
+                let mut state = self.state.lock();
+                state.durable = Arc::clone(&batch.to);
+                state.durable_seq = batch.last_seq;
+                for (file, dead) in &edit.value_dead {
+                    *state.durable_dead.entry(*file).or_insert(0) += dead;
+                }
+                drop(state);
+                // Before `persisting` falls: who waits for quiet finds the segments given back.
+                self.release(batch);
+                Ok(true)
+            }
+            Err(error) => {
+                let mut state = self.state.lock();
+                for pending in batch.pending.into_iter().rev() {
+                    state.pending.push_front(pending);
+                }
+                Err(error)
+            }
+        };
+        let mut state = self.state.lock();
+        state.persisting = false;
+        if result.is_err() {
+            self.note_background(&mut state, &result);
+        }
+        drop(state);
+        self.changed.notify_all();
+        self.work.notify_all();
+        result
+    }
+
+    fn take_batch(&self) -> Result<Option<Batch>> {
+        let mut commit = self.commit.lock();
+        self.health.check_write()?;
+        {
+            let state = self.state.lock();
+            if state.persisting || state.pending.is_empty() {
+                return Ok(None);
+            }
+        }
+        self.ensure_manifest(&mut commit)?;
+        let mut state = self.state.lock();
+        let floor = self.segment_floor(&commit, &state.sealed);
+        let pending: Vec<Pending> = state.pending.drain(..).collect();
+        let Some(last) = pending.last() else {
+            return Ok(None);
+        };
+        state.persisting = true;
+        Ok(Some(Batch {
+            from: Arc::clone(&state.durable),
+            to: Arc::clone(&last.version),
+            last_seq: last.last_seq,
+            floor,
+            pending,
+        }))
+    }
+
+    /// The first segment still needed by parts that no table holds.
+    fn segment_floor<'a>(
+        &self,
+        commit: &Commit,
+        sealed: impl IntoIterator<Item = &'a crate::engine::core::Part>,
+    ) -> u64 {
+        let parts = sealed.into_iter().filter_map(|part| part.first_segment);
+        let current = commit.segment.as_ref().map(|segment| segment.number);
+        parts
+            .chain(commit.part_segment)
+            .chain(current)
+            .min()
+            .unwrap_or_else(|| self.segments.next_number())
+    }
+
+    fn persist_batch(&self, batch: &Batch) -> Result<VersionEdit> {
+        let mut edit = difference(&batch.from, &batch.to);
+        let added: BTreeSet<u64> = edit.added_tables.iter().map(|table| table.file).collect();
+        let poison = |error: Error| self.health.poison(error);
+        for (file, sync) in batch.pending.iter().flat_map(|pending| &pending.syncs) {
+            if added.contains(file) {
+                sync.sync().map_err(poison)?;
+                Stats::add(&self.stats.file_syncs, 1);
+            }
+        }
+        self.values.sync().map_err(poison)?;
+        if !added.is_empty() {
+            self.dir.sync().map_err(poison)?;
+            Stats::add(&self.stats.file_syncs, 1);
+        }
+        edit.retired_segments = self.segments.numbers_before(batch.floor);
+        edit.last_seq = Some(batch.last_seq);
+        edit.next_file = Some(self.next_file.load(Ordering::Relaxed));
+        edit.value_dead = self.newly_dead(&batch.to);
+        self.manifest.append(&edit, &self.stats)?;
+        self.manifest.sync(&self.stats).map_err(poison)?;
+        Ok(edit)
+    }
+
+    fn newly_dead(&self, version: &Version) -> Vec<(u64, u64)> {
+        let state = self.state.lock();
+        let known = |file: u64| state.durable_dead.get(&file).copied().unwrap_or(0);
+        version
+            .values
+            .values()
+            .map(|handle| (handle.number, handle.dead.load(Ordering::Relaxed)))
+            .filter_map(|(file, dead)| {
+                let more = dead.saturating_sub(known(file));
+                (more > 0).then_some((file, more))
+            })
+            .collect()
+    }
+
+    /// Frees what the durable manifest no longer names.
+    fn release(&self, batch: Batch) {
+        let kept: BTreeSet<u64> = batch.to.tables().map(|table| table.record.file).collect();
+        let versions =
+            std::iter::once(&batch.from).chain(batch.pending.iter().map(|one| &one.version));
+        for table in versions.flat_map(|version| version.tables()) {
+            if !kept.contains(&table.record.file) {
+                table.doom();
+            }
+        }
+        for segment in self.segments.retire_before(batch.floor) {
+            let spare = segment.region.size() == self.settings.budget.segment;
+            let region = Arc::clone(&segment.region);
+            if !spare {
+                self.reaper.add(name::log(FileNumber(segment.file)));
+            } else if let Some(file) = self.segments.add_spare(segment.file, region) {
+                self.reaper.add(name::log(FileNumber(file)));
+            } else {
+                segment.region.warm();
+            }
+        }
+    }
+}

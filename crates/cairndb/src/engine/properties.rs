@@ -1,0 +1,260 @@
+//! Properties: LevelDB's four names, and our own as JSON.
+
+use std::fmt::Write;
+use std::sync::atomic::Ordering;
+
+use cairndb_base::Result;
+
+use crate::engine::core::Core;
+use crate::state::stats::Stats;
+
+/// Whole units of `per` in `amount`, rounded: LevelDB prints these columns without fraction.
+fn rounded(amount: u64, per: u64) -> u64 {
+    (amount + per / 2) / per
+}
+
+const MIB: u64 = 1 << 20;
+const SECOND_NS: u64 = 1_000_000_000;
+
+impl Core {
+    /// The property `name`, or `None` for a name that does not exist.
+    pub(crate) fn property(&self, name: &str) -> Option<String> {
+        if let Some(level) = name.strip_prefix("leveldb.num-files-at-level") {
+            return self.files_at_level(level);
+        }
+        match name {
+            "leveldb.stats" => Some(self.level_stats()),
+            "leveldb.sstables" => Some(self.sstables()),
+            "leveldb.approximate-memory-usage" => Some(self.memory_total().to_string()),
+            "cairndb.memory" => Some(self.memory_json()),
+            "cairndb.stalls" => Some(self.stalls_json()),
+            "cairndb.stats" => Some(self.stats_json()),
+            _ => None,
+        }
+    }
+
+    /// LevelDB's levels as far as they mean anything here: 0 holds every run but the last, 1 the
+    /// last.
+    fn files_at_level(&self, level: &str) -> Option<String> {
+        let level: usize = level.parse().ok()?;
+        let version = std::sync::Arc::clone(&self.view.load().version);
+        let (last, upper) = match version.runs.split_last() {
+            Some((last, upper)) => (last.tables().len(), upper),
+            None => (0, &[][..]),
+        };
+        match level {
+            0 => Some(
+                upper
+                    .iter()
+                    .map(|run| run.tables().len())
+                    .sum::<usize>()
+                    .to_string(),
+            ),
+            1 => Some(last.to_string()),
+            2..7 => Some("0".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn level_stats(&self) -> String {
+        let version = std::sync::Arc::clone(&self.view.load().version);
+        let mut out = String::from("                               Compactions\n");
+        out.push_str("Level  Files Size(MB) Time(sec) Read(MB) Write(MB)\n");
+        out.push_str("--------------------------------------------------\n");
+        let count = version.runs.len();
+        for (level, label) in [(0usize, "upper"), (1, "last")] {
+            let runs = match level {
+                0 => &version.runs[..count.saturating_sub(1)],
+                _ => &version.runs[count.saturating_sub(1)..],
+            };
+            let files: usize = runs.iter().map(|run| run.tables().len()).sum();
+            let bytes: u64 = runs.iter().map(|run| run.bytes()).sum();
+            let (time, read, written) = match label {
+                "upper" => (&self.stats.flush_nanos, 0, &self.stats.flush_bytes),
+                _ => (
+                    &self.stats.merge_nanos,
+                    Stats::get(&self.stats.merge_read_bytes),
+                    &self.stats.merge_bytes,
+                ),
+            };
+            if files == 0 && Stats::get(written) == 0 {
+                continue;
+            }
+            let _ = writeln!(
+                out,
+                "{level:3} {files:8} {:8} {:9} {:8} {:9}",
+                rounded(bytes, MIB),
+                rounded(Stats::get(time), SECOND_NS),
+                rounded(read, MIB),
+                rounded(Stats::get(written), MIB),
+            );
+        }
+        out
+    }
+
+    fn sstables(&self) -> String {
+        let version = std::sync::Arc::clone(&self.view.load().version);
+        let mut out = String::new();
+        for (index, run) in version.runs.iter().enumerate() {
+            let _ = writeln!(out, "--- run {} (age {index}) ---", run.id);
+            for table in run.tables() {
+                let record = &table.record;
+                let _ = writeln!(
+                    out,
+                    " {}:{}[{} .. {}]",
+                    record.file,
+                    record.bytes,
+                    record.smallest.escape_ascii(),
+                    record.largest.escape_ascii(),
+                );
+            }
+        }
+        out
+    }
+
+    /// Anonymous memory by owner.
+    fn memory_parts(&self) -> [(&'static str, u64); 4] {
+        let state = self.state.lock();
+        let tables: usize = state
+            .version
+            .tables()
+            .map(|table| table.memory_bytes())
+            .sum();
+        [
+            ("mutable", state.mutable.allocated_bytes() as u64),
+            ("sealed", state.sealed_bytes() as u64),
+            ("page_cache", self.cache.bytes() as u64),
+            ("tables", tables as u64),
+        ]
+    }
+
+    fn memory_total(&self) -> u64 {
+        self.memory_parts().iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    fn memory_json(&self) -> String {
+        let parts = self.memory_parts();
+        let total: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
+        let index: u64 = {
+            let version = std::sync::Arc::clone(&self.view.load().version);
+            version.tables().map(|table| table.index_bytes()).sum()
+        };
+        let mut out = format!("{{\"budget\":{}", self.settings.budget.total);
+        for (name, bytes) in parts {
+            let _ = write!(out, ",\"{name}\":{bytes}");
+        }
+        let mapped = if self.opener.mapping.wanted() {
+            index
+        } else {
+            0
+        };
+        let log = self.segments.retained_bytes();
+        let _ = write!(
+            out,
+            ",\"total\":{total},\"mapped_index\":{mapped},\"mapped_log\":{log}}}"
+        );
+        out
+    }
+
+    fn stalls_json(&self) -> String {
+        let mut out = String::from("{");
+        for (index, (reason, count, nanos, longest)) in self.stats.stalls().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            let _ = write!(
+                out,
+                "{comma}\"{reason}\":{{\"count\":{count},\"total_ns\":{nanos},\
+                 \"longest_ns\":{longest}}}"
+            );
+        }
+        out.push('}');
+        out
+    }
+
+    fn stats_json(&self) -> String {
+        let counters = &self.stats;
+        let log = self.commit.lock().logged_bytes;
+        let (version, pending, sealed) = {
+            let state = self.state.lock();
+            (
+                std::sync::Arc::clone(&state.version),
+                state.pending.len(),
+                state.sealed.len(),
+            )
+        };
+        let numbers = [
+            ("log_bytes", log),
+            ("log_retained_bytes", self.segments.retained_bytes()),
+            ("log_syncs", Stats::get(&counters.log_syncs)),
+            ("file_syncs", Stats::get(&counters.file_syncs)),
+            ("flushes", Stats::get(&counters.flushes)),
+            ("flush_bytes", Stats::get(&counters.flush_bytes)),
+            ("flush_ns", Stats::get(&counters.flush_nanos)),
+            ("merges", Stats::get(&counters.merges)),
+            ("merge_read_bytes", Stats::get(&counters.merge_read_bytes)),
+            ("merge_bytes", Stats::get(&counters.merge_bytes)),
+            ("merge_ns", Stats::get(&counters.merge_nanos)),
+            ("moves", Stats::get(&counters.moves)),
+            ("value_bytes", Stats::get(&counters.value_bytes)),
+            ("manifest_bytes", Stats::get(&counters.manifest_bytes)),
+            ("written_bytes", log + counters.written_besides_log()),
+            ("runs", version.runs.len() as u64),
+            ("tables", version.tables().count() as u64),
+            ("table_bytes", version.bytes()),
+            (
+                "entries",
+                version.tables().map(|table| table.record.entries).sum(),
+            ),
+            (
+                "deletes",
+                version.tables().map(|table| table.record.deletes).sum(),
+            ),
+            ("value_files", version.values.len() as u64),
+            (
+                "value_dead_bytes",
+                version
+                    .values
+                    .values()
+                    .map(|file| file.dead.load(Ordering::Relaxed))
+                    .sum(),
+            ),
+            ("sealed_parts", sealed as u64),
+            ("pending_versions", pending as u64),
+            ("snapshots", self.snapshots.count() as u64),
+            ("last_seq", self.published.load(Ordering::Acquire)),
+        ];
+        let mut out = String::from("{");
+        for (index, (name, value)) in numbers.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            let _ = write!(out, "{comma}\"{name}\":{value}");
+        }
+        out.push('}');
+        out
+    }
+
+    /// Bytes on disk that hold keys in `[from, to)`, about a page exact.
+    pub(crate) fn approximate_size(&self, from: &[u8], to: Option<&[u8]>) -> Result<u64> {
+        let order = &self.context.order;
+        let version = std::sync::Arc::clone(&self.view.load().version);
+        let mut total = 0;
+        for table in version.tables() {
+            let before_from = order.compare(&table.record.largest, from).is_lt();
+            let behind_to = to.is_some_and(|to| order.compare(&table.record.smallest, to).is_ge());
+            if before_from || behind_to {
+                continue;
+            }
+            let start = if order.compare(&table.record.smallest, from).is_ge() {
+                0
+            } else {
+                table.table()?.approximate_offset(from)?
+            };
+            let end = match to {
+                Some(to) if order.compare(&table.record.largest, to).is_ge() => {
+                    table.table()?.approximate_offset(to)?
+                }
+                _ => table.record.bytes,
+            };
+            total += end.saturating_sub(start);
+        }
+        Ok(total)
+    }
+}

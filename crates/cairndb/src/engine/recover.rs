@@ -1,0 +1,255 @@
+//! Recovery: from the manifest and the log to a version, reading only until all is known.
+//!
+//! 1. The manifest's edits are folded; comparator and merge operator must match, every file named
+//!    must exist with its length.
+//! 2. If the last record is a clean close, that is all: nothing is replayed, nothing written.
+//! 3. Otherwise the live segments are read in order. The first bad record ends the log; whether it
+//!    is a torn tail or damage decides the known-synced position that intact records behind it, or
+//!    the headers and records of later segments, carry. Damage is an error in `Strict` mode.
+//! 4. What was replayed becomes new, synced tables and a new manifest. The old log is never
+//!    appended to, and a cut tail can never come back: no segment named before is named again.
+//!
+//! A crash during recovery finds the old CURRENT, or the new one with everything it names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use cairndb_base::{Error, FileNumber, Result, SeqNo};
+use cairndb_env::Dir;
+use cairndb_format::manifest::{ManifestReader, SegmentRecord, TableRecord, Tail, VersionEdit};
+use cairndb_format::name::{self, FileKind};
+
+use crate::engine::core::{OpenReport, Settings};
+use crate::engine::recovered::Recovered;
+use crate::engine::replay::{Replay, Replayed, read_segments};
+use crate::read::fold::ReadContext;
+use crate::state::options::RecoveryMode;
+use crate::state::version::{Run, TableHandle, TableOpener, ValueHandle, Values, Version};
+
+/// The manifest's edits, folded.
+#[derive(Debug, Default)]
+struct Folded {
+    comparator: Option<String>,
+    merge_operator: Option<String>,
+    next_file: u64,
+    last_seq: SeqNo,
+    tables: BTreeMap<u64, TableRecord>,
+    runs: Vec<u64>,
+    segments: BTreeMap<u64, SegmentRecord>,
+    next_segment: u64,
+    values: BTreeSet<u64>,
+    value_dead: BTreeMap<u64, u64>,
+    clean: bool,
+}
+
+impl Folded {
+    fn apply(&mut self, edit: VersionEdit) -> Result<()> {
+        self.clean = edit.clean_close.is_some();
+        if edit.comparator.is_some() {
+            self.comparator = edit.comparator;
+        }
+        if edit.merge_operator.is_some() {
+            self.merge_operator = edit.merge_operator;
+        }
+        self.next_file = self.next_file.max(edit.next_file.unwrap_or(0));
+        self.last_seq = self.last_seq.max(edit.last_seq.unwrap_or(0));
+        for file in edit.removed_tables {
+            if self.tables.remove(&file).is_none() {
+                return Err(
+                    Error::corruption("an edit removes a table that is not there")
+                        .found(FileNumber(file)),
+                );
+            }
+        }
+        for (file, run) in edit.moved_tables {
+            match self.tables.get_mut(&file) {
+                Some(table) => table.run = run,
+                None => {
+                    return Err(Error::corruption("an edit moves a table that is not there")
+                        .found(FileNumber(file)));
+                }
+            }
+        }
+        for table in edit.added_tables {
+            self.tables.insert(table.file, table);
+        }
+        if let Some(runs) = edit.runs {
+            self.runs = runs;
+        }
+        for segment in edit.added_segments {
+            self.next_segment = self.next_segment.max(segment.segment + 1);
+            self.segments.insert(segment.segment, segment);
+        }
+        for segment in edit.retired_segments {
+            self.segments.remove(&segment);
+        }
+        self.values.extend(edit.added_values);
+        for (file, dead) in edit.value_dead {
+            *self.value_dead.entry(file).or_insert(0) += dead;
+        }
+        for file in edit.removed_values {
+            self.values.remove(&file);
+            self.value_dead.remove(&file);
+        }
+        Ok(())
+    }
+
+    /// The runs with their tables, checked against the directory.
+    fn version(&self, opener: &Arc<TableOpener>) -> Result<Version> {
+        let mut runs: Vec<(u64, Vec<Arc<TableHandle>>)> =
+            self.runs.iter().map(|id| (*id, Vec::new())).collect();
+        for record in self.tables.values() {
+            let named = name::table(FileNumber(record.file));
+            match opener.dir.size_of(&named)? {
+                Some(size) if size == record.bytes => {}
+                found => {
+                    let found = found.map_or("no file".to_owned(), |size| format!("{size} bytes"));
+                    return Err(
+                        Error::corruption("a table the manifest names is not there whole")
+                            .file(named)
+                            .offset(0)
+                            .expected(format_args!("{} bytes", record.bytes))
+                            .found(found),
+                    );
+                }
+            }
+            let run = runs
+                .iter_mut()
+                .find(|(id, _)| *id == record.run)
+                .ok_or_else(|| {
+                    Error::corruption("a table belongs to a run the manifest does not list")
+                        .file(named)
+                })?;
+            run.1
+                .push(Arc::new(TableHandle::new(record.clone(), opener)));
+        }
+        runs.retain(|(_, tables)| !tables.is_empty());
+        let mut values = Values::new();
+        for number in &self.values {
+            let handle = ValueHandle::new(*number, opener);
+            let size = opener
+                .dir
+                .size_of(&name::value(FileNumber(*number)))?
+                .unwrap_or(0);
+            handle
+                .bytes
+                .store(size, std::sync::atomic::Ordering::Relaxed);
+            let dead = self.value_dead.get(number).copied().unwrap_or(0);
+            handle
+                .dead
+                .store(dead, std::sync::atomic::Ordering::Relaxed);
+            values.insert(*number, Arc::new(handle));
+        }
+        let version = Version {
+            runs: runs
+                .into_iter()
+                .map(|(id, tables)| Arc::new(Run::new(id, tables, &opener.order)))
+                .collect(),
+            values: Arc::new(values),
+        };
+        version.check(&opener.order)?;
+        Ok(version)
+    }
+}
+
+/// Reads manifest `number` and the log behind it.
+pub(crate) fn recover(
+    dir: &Arc<dyn Dir>,
+    opener: &Arc<TableOpener>,
+    settings: &Settings,
+    context: &ReadContext,
+    mode: RecoveryMode,
+    number: FileNumber,
+) -> Result<Recovered> {
+    let mut folded = Folded::default();
+    let mut reader = ManifestReader::open(&**dir, number)?;
+    while let Some(edit) = reader.advance()? {
+        folded
+            .apply(edit)
+            .map_err(|error| error.file(name::manifest(number)))?;
+    }
+    let manifest_cut = match reader.tail() {
+        Tail::Clean => None,
+        Tail::Torn { offset } => {
+            // What a torn tail followed cannot have been the last word.
+            folded.clean = false;
+            Some((name::manifest(number), offset))
+        }
+    };
+    check_components(&folded, context, number)?;
+    let version = folded.version(opener)?;
+    let next_file = unused_file(&**dir, folded.next_file.max(number.0 + 1))?;
+    let next_run = folded.runs.iter().max().map_or(1, |run| run + 1);
+    let mut recovered = Recovered {
+        version,
+        sealed: Vec::new(),
+        last_seq: folded.last_seq,
+        next_file,
+        next_run,
+        next_segment: folded.next_segment.max(1),
+        manifest: number.0,
+        value_dead: folded.value_dead.clone(),
+        report: OpenReport {
+            clean: folded.clean,
+            manifest_cut,
+            ..OpenReport::default()
+        },
+    };
+    if folded.clean {
+        return Ok(recovered);
+    }
+    let segments = read_segments(&**dir, folded.segments.values())?;
+    let replay = Replay {
+        dir: &**dir,
+        opener,
+        settings,
+        context,
+        mode,
+        durable_seq: folded.last_seq,
+        recovered: &mut recovered,
+        pending: Replayed::default(),
+    };
+    replay.run(&segments)?;
+    Ok(recovered)
+}
+
+/// The first number at or above `next` that no file in the directory has: numbers are never used
+/// twice, not even those of files whose edit was lost.
+pub(crate) fn unused_file(dir: &dyn Dir, mut next: u64) -> Result<u64> {
+    for found in dir.list()? {
+        if let Some(used) = FileKind::parse(&found).and_then(FileKind::number) {
+            next = next.max(used.0 + 1);
+        }
+    }
+    Ok(next)
+}
+
+fn check_components(folded: &Folded, context: &ReadContext, number: FileNumber) -> Result<()> {
+    let manifest = name::manifest(number);
+    let order = context.order.name();
+    match &folded.comparator {
+        Some(stored) if stored == order => {}
+        Some(stored) => {
+            return Err(Error::invalid(
+                "the database has another comparator; open it with the one it was created with",
+            )
+            .file(manifest)
+            .expected(stored)
+            .found(order));
+        }
+        None => {
+            return Err(Error::corruption("the manifest names no comparator").file(manifest));
+        }
+    }
+    if let (Some(stored), Some(operator)) = (&folded.merge_operator, &context.merge_operator)
+        && stored != operator.name()
+    {
+        return Err(Error::invalid(
+            "the database has another merge operator; open it with the one it was used with",
+        )
+        .file(manifest)
+        .expected(stored)
+        .found(operator.name()));
+    }
+    Ok(())
+}

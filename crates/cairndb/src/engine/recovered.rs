@@ -1,0 +1,37 @@
+//! What recovery hands to opening.
+
+use std::collections::BTreeMap;
+
+use cairndb_base::SeqNo;
+
+use crate::engine::core::{OpenReport, Part};
+use crate::state::version::Version;
+
+/// Everything opening needs to assemble the engine.
+#[derive(Debug)]
+pub(crate) struct Recovered {
+    pub(crate) version: Version,
+    /// Replayed parts that could not be flushed: a read-only handle's.
+    pub(crate) sealed: Vec<Part>,
+    pub(crate) last_seq: SeqNo,
+    pub(crate) next_file: u64,
+    pub(crate) next_run: u64,
+    pub(crate) next_segment: u64,
+    pub(crate) manifest: u64,
+    pub(crate) value_dead: BTreeMap<u64, u64>,
+    pub(crate) report: OpenReport,
+}
+
+impl Recovered {
+    /// What the keys of the newest run have in common: the next memtable's heads begin behind it.
+    pub(crate) fn key_prefix(&self) -> Vec<u8> {
+        let Some(run) = self.version.runs.first() else {
+            return Vec::new();
+        };
+        let (Some(first), Some(last)) = (run.tables().first(), run.tables().last()) else {
+            return Vec::new();
+        };
+        let pairs = first.record.smallest.iter().zip(&last.record.largest);
+        pairs.take_while(|(a, b)| a == b).map(|(a, _)| *a).collect()
+    }
+}

@@ -1,0 +1,368 @@
+//! The write path: room in the part, room in the segment, log, memtable, publish.
+//!
+//! On the way of a put that finds room there are one uncontended lock, one copy into the log, one
+//! insert and one release store; everything else in this file is for when there is none.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cairndb_base::limits::{KEY_BYTES_MAX, LARGE_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
+use cairndb_base::{Error, FileNumber, Kind, Result, SeqNo, hash64};
+use cairndb_env::sync::MutexGuard;
+use cairndb_format::batch::{BatchWriter, Entry};
+use cairndb_format::manifest::VersionEdit;
+use cairndb_format::value_file::ValueWriter;
+use cairndb_format::{log, name};
+use cairndb_mem::Memtable;
+
+use crate::engine::core::{Core, Part};
+use crate::jobs::picker::RUNS_STALL;
+use crate::state::batch::WriteBatch;
+use crate::state::budget::RETAINED_LOG_BYTES_MAX;
+use crate::state::options::Durability;
+use crate::state::stats::{StallReason, Stats};
+use crate::state::version::ValueHandle;
+use crate::write::commit::{Commit, Payload};
+
+impl Core {
+    /// Writes one entry.
+    pub(crate) fn write_one(
+        &self,
+        kind: Kind,
+        key: &[u8],
+        value: &[u8],
+        durability: Durability,
+    ) -> Result<()> {
+        if key.len() > KEY_BYTES_MAX {
+            return Err(Error::invalid("the key is longer than 64 MiB").found(key.len()));
+        }
+        if value.len() > VALUE_BYTES_MAX {
+            return Err(Error::invalid("the value is longer than 1 GiB").found(value.len()));
+        }
+        if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
+            return self.write_large(key, value, durability);
+        }
+        self.write_payload(&Payload::One { kind, key, value }, durability)
+    }
+
+    /// Writes a batch: all of it or nothing.
+    pub(crate) fn write_batch(&self, batch: &WriteBatch, durability: Durability) -> Result<()> {
+        batch.writer().check()?;
+        self.check_writable()?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        if batch.has_merges() {
+            self.check_operator()?;
+        }
+        if !batch.has_large() {
+            return self.write_payload(&Payload::Many(batch.writer()), durability);
+        }
+        let mut pointers = BatchWriter::with_capacity(batch.len().saturating_mul(64));
+        let mut commit = self.commit.lock();
+        for entry in batch.writer() {
+            let Entry { kind, key, value } = entry?;
+            if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
+                let pointer = self.append_value(&mut commit, key, value)?;
+                pointers.add(Kind::Pointer, key, &pointer);
+            } else {
+                pointers.add(kind, key, value);
+            }
+        }
+        drop(commit);
+        self.write_payload(&Payload::Many(&pointers), durability)
+    }
+
+    pub(crate) fn check_operator(&self) -> Result<()> {
+        if self.context.merge_operator.is_none() {
+            return Err(Error::invalid(
+                "no merge operator; open the database with Options::merge_operator",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A large value goes to the value file first, then a pointer is written as any entry.
+    fn write_large(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<()> {
+        self.check_writable()?;
+        let pointer = {
+            let mut commit = self.commit.lock();
+            self.append_value(&mut commit, key, value)?
+        };
+        self.write_payload(
+            &Payload::One {
+                kind: Kind::Pointer,
+                key,
+                value: &pointer,
+            },
+            durability,
+        )
+    }
+
+    fn append_value(&self, commit: &mut Commit, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
+        self.health.check_write()?;
+        if self.values.needs_file() {
+            self.begin_value_file(commit)?;
+        }
+        let (pointer, length) = self.values.append(hash64(key), value)?;
+        Stats::add(&self.stats.value_bytes, value.len() as u64);
+        if let Some(handle) = self.view.load().version.values.get(&pointer.file.0) {
+            handle.bytes.store(length, Ordering::Relaxed);
+        }
+        Ok(pointer.encode().to_vec())
+    }
+
+    fn begin_value_file(&self, commit: &mut Commit) -> Result<()> {
+        self.ensure_manifest(commit)?;
+        let number = self.new_file();
+        let writer = ValueWriter::create(&*self.dir, FileNumber(number))?;
+        let edit = VersionEdit {
+            added_values: vec![number],
+            next_file: Some(self.next_file.load(Ordering::Relaxed)),
+            ..VersionEdit::default()
+        };
+        self.names_dirty.store(true, Ordering::Release);
+        self.manifest.append(&edit, &self.stats)?;
+        let mut guard = self.state.lock();
+        let state = &mut *guard;
+        let handle = Arc::new(ValueHandle::new(number, &self.opener));
+        // The manifest names the file already, so both versions know it from now on.
+        for version in [&mut state.version, &mut state.durable] {
+            let mut next = (**version).clone();
+            let mut values = (*next.values).clone();
+            values.insert(number, Arc::clone(&handle));
+            next.values = Arc::new(values);
+            *version = Arc::new(next);
+        }
+        for pending in &mut state.pending {
+            let mut next = (*pending.version).clone();
+            let mut values = (*next.values).clone();
+            values.insert(number, Arc::clone(&handle));
+            next.values = Arc::new(values);
+            pending.version = Arc::new(next);
+        }
+        self.publish_view(state);
+        drop(guard);
+        self.values.begin(number, writer);
+        Ok(())
+    }
+
+    fn write_payload(&self, payload: &Payload<'_>, durability: Durability) -> Result<()> {
+        loop {
+            let mut commit = self.commit.lock();
+            self.check_writable()?;
+            if !commit.part_has_room(payload) {
+                if let Some(reason) = self.seal(&mut commit) {
+                    drop(commit);
+                    self.make_room(reason)?;
+                    continue;
+                }
+                self.start_threads()?;
+            }
+            let logged = durability != Durability::None || !commit.skip_log(payload.count());
+            if logged && !commit.segment_has_room(payload.record_bytes()) {
+                if self.segments.retained_bytes() + self.settings.budget.segment
+                    > RETAINED_LOG_BYTES_MAX
+                    && self.segments.live().len() > 1
+                {
+                    let full = self.seal(&mut commit);
+                    drop(commit);
+                    self.make_room(full.unwrap_or(StallReason::Log))?;
+                    continue;
+                }
+                self.rotate(&mut commit, payload.record_bytes())?;
+            }
+            if logged {
+                let bytes = commit.log(payload, durability == Durability::Sync)?;
+                commit.logged_bytes += bytes;
+            }
+            let last = commit.apply(payload)?;
+            return self.acknowledge(commit, last, durability);
+        }
+    }
+
+    /// Publishes the write that ends at `last`, after its sync where it wants one.
+    #[inline]
+    fn acknowledge<'a>(
+        &'a self,
+        mut commit: MutexGuard<'a, Commit>,
+        last: SeqNo,
+        durability: Durability,
+    ) -> Result<()> {
+        if durability != Durability::Sync && commit.awaiting_sync.is_empty() {
+            // Release: a reader that sees the number sees the inserts before it.
+            self.published.store(last, Ordering::Release);
+            return Ok(());
+        }
+        if durability == Durability::Sync {
+            commit.awaiting_sync.push_back(last);
+        }
+        self.wait_published(commit, last)
+    }
+
+    /// Waits for the sync pass that covers `last`, or runs it.
+    #[cold]
+    fn wait_published<'a>(&'a self, mut commit: MutexGuard<'a, Commit>, last: SeqNo) -> Result<()> {
+        while self.published.load(Ordering::Acquire) < last {
+            self.health.check_write()?;
+            if commit.syncing {
+                self.committed.wait(&mut commit);
+                continue;
+            }
+            commit.syncing = true;
+            let target = commit.last_seq;
+            drop(commit);
+            let result = self.sync_pass();
+            commit = self.commit.lock();
+            commit.syncing = false;
+            let result = result.map_err(|error| self.health.poison(error));
+            if result.is_ok() {
+                commit.synced_seq = commit.synced_seq.max(target);
+                while commit
+                    .awaiting_sync
+                    .front()
+                    .is_some_and(|seq| *seq <= target)
+                {
+                    commit.awaiting_sync.pop_front();
+                }
+                self.published
+                    .fetch_max(commit.publishable(), Ordering::AcqRel);
+            }
+            self.committed.notify_all();
+            result?;
+        }
+        Ok(())
+    }
+
+    /// Makes everything appended before the call durable: values, names, segments, in this order.
+    pub(crate) fn sync_pass(&self) -> Result<()> {
+        let files = self.values.sync()?;
+        let plan = self.segments.plan_sync();
+        if self.names_dirty.swap(false, Ordering::AcqRel) || plan.name_first {
+            self.dir.sync()?;
+            self.manifest.sync(&self.stats)?;
+            plan.mark_named();
+        }
+        let segments = plan.sync_segments()?;
+        Stats::add(&self.stats.file_syncs, files);
+        Stats::add(&self.stats.log_syncs, segments);
+        Ok(())
+    }
+
+    /// Begins a new segment that takes a record of `bytes`.
+    fn rotate(&self, commit: &mut Commit, bytes: u64) -> Result<()> {
+        self.ensure_manifest(commit)?;
+        self.start_threads()?;
+        let regular = self.settings.budget.segment;
+        let size = if bytes + log::HEADER_BYTES as u64 <= regular {
+            regular
+        } else {
+            (bytes + log::HEADER_BYTES as u64).next_multiple_of(4096)
+        };
+        let (file, region) = if let Some(spare) = self.segments.take_spare(size) {
+            spare
+        } else {
+            let file = self.new_file();
+            (
+                file,
+                self.dir.create_log(&name::log(FileNumber(file)), size)?,
+            )
+        };
+        let salt = self.env.random_u64();
+        let start_seq = commit.last_seq + 1;
+        let segment = self
+            .segments
+            .begin(file, Arc::clone(&region), salt, start_seq)?;
+        let edit = VersionEdit {
+            added_segments: vec![segment.record()],
+            next_file: Some(self.next_file.load(Ordering::Relaxed)),
+            ..VersionEdit::default()
+        };
+        if let Err(error) = self.manifest.append(&edit, &self.stats) {
+            self.segments.abandon(&segment);
+            return Err(error);
+        }
+        commit.enter_segment(segment);
+        self.work.notify_all();
+        Ok(())
+    }
+
+    /// Queues the mutable part for its flush and begins a new one; the reason when there is no
+    /// room for another.
+    pub(crate) fn seal(&self, commit: &mut Commit) -> Option<StallReason> {
+        let mut state = self.state.lock();
+        if commit.mutable.is_empty() {
+            return None;
+        }
+        if state.version.runs.len() > RUNS_STALL {
+            return Some(StallReason::Runs);
+        }
+        let budget = &self.settings.budget;
+        let waiting = state.sealed_bytes();
+        if waiting > 0 && waiting + commit.mutable.allocated_bytes() > budget.sealed_max() {
+            return Some(StallReason::Memtable);
+        }
+        let hint = commit.mutable.common_prefix().to_vec();
+        let order = self.context.order.clone();
+        let (mutable, writer) = Memtable::new(order, hint, budget.part);
+        let (mem, first_segment) = commit.replace_part(Arc::clone(&mutable), writer);
+        state.mutable = mutable;
+        state.sealed.push_back(Part { mem, first_segment });
+        state.quiet = false;
+        self.publish_view(&state);
+        if state.sealed_bytes() >= budget.flush {
+            self.work.notify_all();
+        }
+        None
+    }
+
+    /// Waits, or helps, until the reason a writer could not go on is gone.
+    #[cold]
+    pub(crate) fn make_room(&self, reason: StallReason) -> Result<()> {
+        let begun = self.env.now_ns();
+        let result = match reason {
+            StallReason::Memtable => self.help_flush(),
+            StallReason::Log => self.help_persist(),
+            StallReason::Runs => self.help_merge(),
+        };
+        self.stats
+            .stalled(reason, self.env.now_ns().saturating_sub(begun));
+        result
+    }
+
+    /// Flushes here unless somebody already does: with two cores the worker may be in the middle
+    /// of a merge, and a writer with a full queue has nothing better to do.
+    fn help_flush(&self) -> Result<()> {
+        if self.flush_once()? {
+            return Ok(());
+        }
+        let state = self.state.lock();
+        let before = state.sealed.len();
+        drop(self.wait_state(state, |state| {
+            !state.flushing || state.sealed.len() < before
+        }));
+        self.health.check_write()
+    }
+
+    /// Makes log segments free: flush what they hold, make it durable.
+    fn help_persist(&self) -> Result<()> {
+        while self.flush_once()? {}
+        if self.persist()? {
+            return Ok(());
+        }
+        let state = self.state.lock();
+        drop(self.wait_state(state, |state| !state.flushing && !state.persisting));
+        self.health.check_write()
+    }
+
+    fn help_merge(&self) -> Result<()> {
+        if self.merge_once()? {
+            return Ok(());
+        }
+        let state = self.state.lock();
+        drop(self.wait_state(state, |state| {
+            !state.merging || state.version.runs.len() <= RUNS_STALL
+        }));
+        self.health.check_write()
+    }
+}

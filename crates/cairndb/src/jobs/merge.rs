@@ -1,0 +1,101 @@
+//! A flush or merge under way: steps of bounded work between which it can be set aside.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
+
+use cairndb_base::Result;
+use cairndb_env::Dir;
+
+use crate::jobs::output::{Output, OutputParts, OutputSettings, Written};
+use crate::jobs::rules::{Progress, Rules};
+use crate::read::merger::Merger;
+
+/// Entries a step moves: about a quarter of a millisecond, so that a flush never waits long.
+pub(crate) const STEP_ENTRIES: u64 = 4096;
+
+/// What a finished job leaves to be installed.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) tables: Vec<Written>,
+    /// Bytes of value files that became dead, by file.
+    pub(crate) dead: BTreeMap<u64, u64>,
+}
+
+/// A job over merged sources.
+#[derive(Debug)]
+pub(crate) struct Job {
+    merger: Merger,
+    rules: Rules,
+    settings: OutputSettings,
+    progress: Progress,
+    parts: OutputParts,
+    begun: bool,
+}
+
+impl Job {
+    pub(crate) fn new(merger: Merger, rules: Rules, settings: OutputSettings) -> Job {
+        Job {
+            merger,
+            rules,
+            settings,
+            progress: Progress::default(),
+            parts: OutputParts::default(),
+            begun: false,
+        }
+    }
+
+    /// Moves up to `entries` entries; `true` when more are left.
+    ///
+    /// # Errors
+    /// The first error of a source or of the output; the job must then be given to
+    /// [`Job::abandon`].
+    pub(crate) fn step(
+        &mut self,
+        dir: &dyn Dir,
+        next_file: &AtomicU64,
+        entries: u64,
+    ) -> Result<bool> {
+        if !self.begun {
+            self.merger.first()?;
+            self.begun = true;
+        }
+        let parts = std::mem::take(&mut self.parts);
+        let mut output = Output::from_parts(dir, next_file, self.settings.clone(), parts);
+        let result = self
+            .rules
+            .run(&mut self.merger, &mut output, &mut self.progress, entries);
+        self.parts = output.into_parts();
+        result
+    }
+
+    /// Finishes the last table.
+    pub(crate) fn finish(self, dir: &dyn Dir, next_file: &AtomicU64) -> Result<Outcome> {
+        let output = Output::from_parts(dir, next_file, self.settings, self.parts);
+        let names = output.names();
+        match output.finish() {
+            Ok(tables) => Ok(Outcome {
+                tables,
+                dead: self.progress.dead,
+            }),
+            Err(error) => {
+                remove_all(dir, &names);
+                Err(error)
+            }
+        }
+    }
+
+    /// Removes what was written so far.
+    pub(crate) fn abandon(self, dir: &dyn Dir, next_file: &AtomicU64) {
+        let output = Output::from_parts(dir, next_file, self.settings, self.parts);
+        let names = output.names();
+        drop(output);
+        remove_all(dir, &names);
+    }
+}
+
+/// Unlinks files that nothing names; what cannot be removed now is swept at the next opening.
+fn remove_all(dir: &dyn Dir, names: &[String]) {
+    for name in names {
+        let _ = dir.unlink(name);
+    }
+}

@@ -1,0 +1,184 @@
+//! From a stream of entries to table files: cut at a target size, never inside a key.
+//!
+//! Flush, merge, recovery and large batches all write through here. Files are written but not
+//! synced; the handles to sync them travel with the outcome.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cairndb_base::{FileNumber, Kind, Order, Result, SeqNo};
+use cairndb_env::{Dir, FileSync};
+use cairndb_format::manifest::TableRecord;
+use cairndb_format::name;
+use cairndb_format::table::{Compression, TableBuilder, TableOptions, ValueIn};
+use cairndb_format::value_file::Pointer;
+
+/// How tables are written.
+#[derive(Clone, Debug)]
+pub(crate) struct OutputSettings {
+    pub(crate) order: Order,
+    pub(crate) compression: Compression,
+    pub(crate) filter_bits_per_key: u32,
+    pub(crate) table_bytes: u64,
+}
+
+/// One finished, unsynced table.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) record: TableRecord,
+    pub(crate) sync: Arc<dyn FileSync>,
+}
+
+#[derive(Debug)]
+struct Open {
+    number: u64,
+    builder: TableBuilder,
+    sync: Arc<dyn FileSync>,
+    refs: BTreeMap<u64, u64>,
+    seq_min: SeqNo,
+    seq_max: SeqNo,
+}
+
+/// Writes entries in order into as many tables as they need.
+#[derive(Debug)]
+pub(crate) struct Output<'a> {
+    dir: &'a dyn Dir,
+    next_file: &'a AtomicU64,
+    settings: OutputSettings,
+    open: Option<Open>,
+    written: Vec<Written>,
+}
+
+impl<'a> Output<'a> {
+    /// Appends an entry. `new_key` says that the key differs from the last one, so that a file may
+    /// be cut before it.
+    #[inline]
+    pub(crate) fn add(
+        &mut self,
+        new_key: bool,
+        key: &[u8],
+        seq: SeqNo,
+        kind: Kind,
+        value: ValueIn<'_>,
+    ) -> Result<()> {
+        if new_key
+            && self
+                .open
+                .as_ref()
+                .is_some_and(|open| open.builder.bytes_estimate() >= self.settings.table_bytes)
+        {
+            self.finish_table()?;
+        }
+        if self.open.is_none() {
+            self.begin_table()?;
+        }
+        let open = self.open.as_mut().expect("a table was begun above");
+        if kind == Kind::Pointer
+            && let ValueIn::Raw(bytes) | ValueIn::Stored { bytes, .. } = value
+            && let Ok(pointer) = Pointer::decode(bytes)
+        {
+            *open.refs.entry(pointer.file.0).or_insert(0) += u64::from(pointer.len);
+        }
+        open.seq_min = open.seq_min.min(seq);
+        open.seq_max = open.seq_max.max(seq);
+        open.builder.add(key, seq, kind, value)
+    }
+
+    fn begin_table(&mut self) -> Result<()> {
+        let number = self.next_file.fetch_add(1, Ordering::Relaxed);
+        let file = self.dir.create(&name::table(FileNumber(number)))?;
+        let sync = file.syncer();
+        let options = TableOptions {
+            order: self.settings.order.clone(),
+            compression: self.settings.compression,
+            filter_bits_per_key: self.settings.filter_bits_per_key,
+            file: FileNumber(number),
+        };
+        let builder = TableBuilder::new(file, options);
+        let refs = BTreeMap::new();
+        self.open = Some(Open {
+            number,
+            builder,
+            sync,
+            refs,
+            seq_min: SeqNo::MAX,
+            seq_max: 0,
+        });
+        Ok(())
+    }
+
+    fn finish_table(&mut self) -> Result<()> {
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
+        let summary = open.builder.finish()?;
+        let record = TableRecord {
+            file: open.number,
+            run: 0,
+            smallest: summary.smallest,
+            largest: summary.largest,
+            seq_min: open.seq_min,
+            seq_max: open.seq_max,
+            entries: summary.entries,
+            deletes: summary.deletes,
+            bytes: summary.bytes,
+            raw_bytes: summary.raw_bytes,
+            checksum: summary.checksum,
+            value_refs: open.refs.into_iter().collect(),
+        };
+        assert!(record.entries > 0, "a table holds at least one entry");
+        self.written.push(Written {
+            record,
+            sync: open.sync,
+        });
+        Ok(())
+    }
+
+    /// Finishes the last table; all of them, in key order.
+    pub(crate) fn finish(mut self) -> Result<Vec<Written>> {
+        self.finish_table()?;
+        Ok(std::mem::take(&mut self.written))
+    }
+
+    /// Names of every file begun, for removal after a failure.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let open = self.open.as_ref().map(|open| open.number);
+        let done = self.written.iter().map(|written| written.record.file);
+        done.chain(open)
+            .map(|file| name::table(FileNumber(file)))
+            .collect()
+    }
+
+    /// Suspends the output, so that a stepped job owns no borrow between steps.
+    pub(crate) fn into_parts(self) -> OutputParts {
+        OutputParts {
+            open: self.open,
+            written: self.written,
+        }
+    }
+
+    /// Continues a suspended output.
+    pub(crate) fn from_parts(
+        dir: &'a dyn Dir,
+        next_file: &'a AtomicU64,
+        settings: OutputSettings,
+        parts: OutputParts,
+    ) -> Output<'a> {
+        let OutputParts { open, written } = parts;
+        Output {
+            dir,
+            next_file,
+            settings,
+            open,
+            written,
+        }
+    }
+}
+
+/// A suspended [`Output`].
+#[derive(Debug, Default)]
+pub(crate) struct OutputParts {
+    open: Option<Open>,
+    written: Vec<Written>,
+}

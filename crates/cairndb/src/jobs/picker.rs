@@ -1,0 +1,164 @@
+//! Choosing what to merge: lazy levelling, as a pure function of the runs' sizes.
+//!
+//! Runs of similar size are merged `FAN_IN` at a time, so that an entry is rewritten once per
+//! factor of `FAN_IN` that the database grows; everything is merged into one sorted run only when
+//! the upper runs together have outgrown it, or when nothing else is going on. Classic levelling
+//! with small files rewrites each entry four to eight times on the way down; pure tiering leaves a
+//! dozen runs to every read.
+
+/// Runs of one tier that are merged together.
+pub(crate) const FAN_IN: usize = 8;
+/// More runs than this hold up writers until a merge is done.
+pub(crate) const RUNS_STALL: usize = 48;
+/// Below this size an idle database is merged to one run.
+const IDLE_BYTES_MAX: u64 = 256 << 20;
+
+/// What the picker knows of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RunSize {
+    /// Bytes of its tables.
+    pub(crate) bytes: u64,
+    /// Entries and, among them, tombstones.
+    pub(crate) entries: u64,
+    pub(crate) deletes: u64,
+}
+
+/// A contiguous group of runs, by index, newest first: `first..last + 1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub(crate) first: usize,
+    pub(crate) last: usize,
+}
+
+/// The tier of a run: how many times a flush of `unit` bytes grew by `FAN_IN` to make it.
+fn tier(bytes: u64, unit: u64) -> u32 {
+    let mut tier = 0;
+    // A merged group is a little smaller than its inputs together, hence the half.
+    let mut limit = unit.max(1).saturating_mul(FAN_IN as u64) / 2;
+    while bytes > limit {
+        tier += 1;
+        limit = limit.saturating_mul(FAN_IN as u64);
+    }
+    tier
+}
+
+/// The group to merge while writes go on, newest runs first; `None` when the shape is fine.
+pub(crate) fn pick(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
+    let tiers: Vec<u32> = runs.iter().map(|run| tier(run.bytes, flush_unit)).collect();
+    let mut first = 0;
+    while first < runs.len() {
+        // A smaller run between two larger ones belongs to their tier: age order must hold.
+        let mut end = first + 1;
+        while end < runs.len() && tiers[end] <= tiers[first] {
+            end += 1;
+        }
+        let same = tiers[first..end]
+            .iter()
+            .filter(|tier| **tier == tiers[first])
+            .count();
+        if same >= FAN_IN {
+            return Some(Group {
+                first,
+                last: end - 1,
+            });
+        }
+        first = end;
+    }
+    outgrown(runs)
+}
+
+/// Everything, once the upper runs together are larger than the last: space and reads would
+/// otherwise grow with every overwrite.
+fn outgrown(runs: &[RunSize]) -> Option<Group> {
+    let (last, upper) = runs.split_last()?;
+    if upper.len() < FAN_IN {
+        return None;
+    }
+    let upper: u64 = upper.iter().map(|run| run.bytes).sum();
+    (upper > last.bytes.saturating_mul(2) && last.bytes > 0).then_some(Group {
+        first: 0,
+        last: runs.len() - 1,
+    })
+}
+
+/// The group to merge when nothing else is going on: everything, where it pays.
+pub(crate) fn pick_idle(runs: &[RunSize]) -> Option<Group> {
+    let (last, upper) = runs.split_last()?;
+    let total: u64 = runs.iter().map(|run| run.bytes).sum();
+    let upper: u64 = upper.iter().map(|run| run.bytes).sum();
+    let dead = last.deletes.saturating_mul(10) > last.entries;
+    let several = runs.len() > 1;
+    let pays = several && (total < IDLE_BYTES_MAX || upper.saturating_mul(10) > total)
+        || dead && last.deletes > 0;
+    pays.then_some(Group {
+        first: 0,
+        last: runs.len() - 1,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(bytes: u64) -> RunSize {
+        RunSize {
+            bytes,
+            entries: bytes / 60,
+            deletes: 0,
+        }
+    }
+
+    #[test]
+    fn eight_of_a_tier_are_merged_and_seven_are_not() {
+        let seven = vec![run(100); 7];
+        assert_eq!(pick(&seven, 100), None);
+        let eight = vec![run(100); 8];
+        assert_eq!(pick(&eight, 100), Some(Group { first: 0, last: 7 }));
+        let mut mixed = vec![run(100); 3];
+        mixed.extend(vec![run(700); 8]);
+        mixed.push(run(100_000));
+        assert_eq!(pick(&mixed, 100), Some(Group { first: 3, last: 10 }));
+    }
+
+    #[test]
+    fn a_load_rewrites_each_entry_once_per_factor_of_eight() {
+        let mut runs: Vec<RunSize> = Vec::new();
+        let (mut written, mut flushed) = (0u64, 0u64);
+        for _ in 0..4096 {
+            runs.insert(0, run(1000));
+            flushed += 1000;
+            while let Some(group) = pick(&runs, 1000) {
+                let bytes: u64 = runs[group.first..=group.last]
+                    .iter()
+                    .map(|run| run.bytes)
+                    .sum();
+                written += bytes;
+                runs.splice(group.first..=group.last, [run(bytes)]);
+            }
+            assert!(runs.len() <= 4 * FAN_IN, "{} runs", runs.len());
+        }
+        assert!(
+            written <= 6 * flushed,
+            "write amplification {}",
+            written / flushed
+        );
+    }
+
+    #[test]
+    fn an_idle_database_becomes_one_run_where_it_pays() {
+        assert_eq!(pick_idle(&[]), None);
+        assert_eq!(pick_idle(&[run(1000)]), None);
+        assert_eq!(
+            pick_idle(&[run(1000), run(1000)]),
+            Some(Group { first: 0, last: 1 })
+        );
+        let huge = [run(1 << 20), run(1 << 40)];
+        assert_eq!(pick_idle(&huge), None);
+        let dead = RunSize {
+            bytes: 1000,
+            entries: 100,
+            deletes: 50,
+        };
+        assert_eq!(pick_idle(&[dead]), Some(Group { first: 0, last: 0 }));
+    }
+}

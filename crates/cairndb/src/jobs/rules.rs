@@ -1,0 +1,290 @@
+//! What a flush or merge keeps of each key: the newest version visible to every open snapshot and
+//! to readers of now, nothing else.
+//!
+//! Versions of a key arrive newest first. Snapshots cut the sequence numbers into stripes; of each
+//! stripe only the newest version can ever be seen. A version at or below the oldest snapshot ends
+//! its key: whatever is older is invisible for ever. When such a version is the only one kept, its
+//! sequence number is written as 0, which every reader sees and which costs no byte. Where no older
+//! run can hold the key (`bottom`), a final tombstone has nothing left to hide and is dropped.
+//! Merge operands are folded where their base is in the same stripe or cannot exist.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cairndb_base::{Kind, Order, Result, SeqNo};
+use cairndb_format::table::ValueIn;
+use cairndb_format::value_file::Pointer;
+
+use crate::jobs::output::Output;
+use crate::read::fold::{Fold, ReadContext, resolve};
+use crate::read::merger::Merger;
+use crate::state::version::Values;
+
+/// What keeping and dropping depends on.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// Sequence numbers somebody may read at, ascending, the published one included.
+    pub(crate) snapshots: Vec<SeqNo>,
+    /// No older run holds any of these keys.
+    pub(crate) bottom: bool,
+    pub(crate) context: ReadContext,
+    pub(crate) values: Arc<Values>,
+}
+
+/// The streaming state of [`Rules::run`], kept between steps.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    key: Vec<u8>,
+    has_key: bool,
+    /// The key is settled: older versions are dropped.
+    done: bool,
+    kept: usize,
+    stripe: usize,
+    /// Stored bytes of dropped pointers, by value file.
+    pub(crate) dead: BTreeMap<u64, u64>,
+    pub(crate) entries_in: u64,
+}
+
+#[derive(Debug)]
+struct Version {
+    seq: SeqNo,
+    kind: Kind,
+    value: Vec<u8>,
+}
+
+impl Rules {
+    fn stripe(&self, seq: SeqNo) -> usize {
+        self.snapshots.partition_point(|snapshot| *snapshot < seq)
+    }
+
+    fn order(&self) -> &Order {
+        &self.context.order
+    }
+
+    /// Moves up to `entries_max` entries from `merger` to `output`; whether any are left.
+    pub(crate) fn run(
+        &self,
+        merger: &mut Merger,
+        output: &mut Output<'_>,
+        progress: &mut Progress,
+        entries_max: u64,
+    ) -> Result<bool> {
+        let oldest = self.snapshots.first().copied().unwrap_or(SeqNo::MAX);
+        let stop = progress.entries_in + entries_max;
+        while merger.valid() && progress.entries_in < stop {
+            progress.entries_in += 1;
+            let new_key =
+                !progress.has_key || self.order().compare(merger.key(), &progress.key).is_ne();
+            if new_key {
+                progress.key.clear();
+                progress.key.extend_from_slice(merger.key());
+                progress.has_key = true;
+                progress.done = false;
+                progress.kept = 0;
+            } else if progress.done {
+                Self::drop_entry(merger, progress)?;
+                merger.step()?;
+                continue;
+            }
+            if merger.kind() == Kind::Merge {
+                self.merge_group(merger, output, progress)?;
+                continue;
+            }
+            self.one(merger, output, progress, oldest)?;
+            merger.step()?;
+        }
+        Ok(merger.valid())
+    }
+
+    /// Keeps or drops the current version, which is no operand.
+    #[inline]
+    fn one(
+        &self,
+        merger: &mut Merger,
+        output: &mut Output<'_>,
+        progress: &mut Progress,
+        oldest: SeqNo,
+    ) -> Result<()> {
+        let (seq, kind) = (merger.seq(), merger.kind());
+        let first = progress.kept == 0;
+        if seq <= oldest {
+            progress.done = true;
+            if kind == Kind::Delete && self.bottom {
+                return Ok(());
+            }
+            progress.kept += 1;
+            let seq = if first { 0 } else { seq };
+            return output.add(first, &progress.key, seq, kind, merger.stored()?);
+        }
+        let stripe = self.stripe(seq);
+        if !first && stripe == progress.stripe {
+            return Self::drop_entry(merger, progress);
+        }
+        progress.stripe = stripe;
+        progress.kept += 1;
+        output.add(first, &progress.key, seq, kind, merger.stored()?)
+    }
+
+    fn drop_entry(merger: &mut Merger, progress: &mut Progress) -> Result<()> {
+        if merger.kind() == Kind::Pointer {
+            merger.load_value()?;
+            count_dead(&mut progress.dead, merger.value());
+        }
+        Ok(())
+    }
+
+    /// Takes every remaining version of a key whose next one is an operand.
+    fn merge_group(
+        &self,
+        merger: &mut Merger,
+        output: &mut Output<'_>,
+        progress: &mut Progress,
+    ) -> Result<()> {
+        let mut versions = Vec::new();
+        while merger.valid() && self.order().compare(merger.key(), &progress.key).is_eq() {
+            merger.load_value()?;
+            versions.push(Version {
+                seq: merger.seq(),
+                kind: merger.kind(),
+                value: merger.value().to_vec(),
+            });
+            merger.step()?;
+            progress.entries_in += 1;
+        }
+        progress.entries_in -= 1;
+        let mut kept: Vec<Version> = Vec::new();
+        // A newer version of this key may already stand in the first of these stripes.
+        let mut taken = (progress.kept > 0).then_some(progress.stripe);
+        let mut rest = versions.into_iter().peekable();
+        while let Some(first) = rest.next() {
+            let stripe = self.stripe(first.seq);
+            let mut group = vec![first];
+            while rest
+                .peek()
+                .is_some_and(|next| self.stripe(next.seq) == stripe)
+            {
+                group.extend(rest.next());
+            }
+            if taken.take() == Some(stripe) {
+                for version in &group {
+                    count_dead_version(&mut progress.dead, version);
+                }
+                continue;
+            }
+            let last_stripe = rest.peek().is_none();
+            kept.extend(self.fold_stripe(&progress.key, group, last_stripe, &mut progress.dead)?);
+        }
+        self.emit_group(kept, output, progress)
+    }
+
+    /// Writes what is left of a key with operands.
+    fn emit_group(
+        &self,
+        mut kept: Vec<Version>,
+        output: &mut Output<'_>,
+        progress: &mut Progress,
+    ) -> Result<()> {
+        while self.bottom
+            && kept
+                .last()
+                .is_some_and(|version| version.kind == Kind::Delete)
+        {
+            kept.pop();
+        }
+        let oldest = self.snapshots.first().copied().unwrap_or(SeqNo::MAX);
+        let alone = progress.kept == 0 && kept.len() == 1 && kept[0].seq <= oldest;
+        for version in &kept {
+            let first = progress.kept == 0;
+            let seq = if alone { 0 } else { version.seq };
+            output.add(
+                first,
+                &progress.key,
+                seq,
+                version.kind,
+                ValueIn::Raw(&version.value),
+            )?;
+            progress.kept += 1;
+        }
+        progress.done = true;
+        Ok(())
+    }
+
+    /// What is left of the versions of one stripe, newest first.
+    fn fold_stripe(
+        &self,
+        key: &[u8],
+        group: Vec<Version>,
+        last_stripe: bool,
+        dead: &mut BTreeMap<u64, u64>,
+    ) -> Result<Vec<Version>> {
+        let operands = group
+            .iter()
+            .take_while(|version| version.kind == Kind::Merge)
+            .count();
+        if operands == 0 {
+            for version in &group[1..] {
+                count_dead_version(dead, version);
+            }
+            return Ok(group.into_iter().take(1).collect());
+        }
+        let base = group.get(operands);
+        let no_base = base.is_none() && last_stripe && self.bottom;
+        let folded = if base.is_some() || no_base {
+            self.fold(key, &group[..operands], base)?
+        } else {
+            None
+        };
+        let Some(value) = folded else {
+            let keep = operands + usize::from(base.is_some());
+            for version in group.iter().skip(keep) {
+                count_dead_version(dead, version);
+            }
+            return Ok(group.into_iter().take(keep).collect());
+        };
+        for version in &group {
+            count_dead_version(dead, version);
+        }
+        Ok(vec![Version {
+            seq: group[0].seq,
+            kind: Kind::Put,
+            value,
+        }])
+    }
+
+    /// The folded value, or `None` when there is no operator or it refuses.
+    fn fold(
+        &self,
+        key: &[u8],
+        operands: &[Version],
+        base: Option<&Version>,
+    ) -> Result<Option<Vec<u8>>> {
+        if self.context.merge_operator.is_none() {
+            return Ok(None);
+        }
+        let mut fold = Fold::default();
+        for operand in operands {
+            fold.push_operand(&operand.value);
+        }
+        fold.reverse();
+        if let Some(base) = base
+            && base.kind != Kind::Delete
+        {
+            let mut value = Vec::new();
+            resolve(&self.values, key, base.kind, &base.value, &mut value)?;
+            fold.set_base(Some(value));
+        }
+        Ok(fold.finish(&self.context, key).ok())
+    }
+}
+
+fn count_dead(dead: &mut BTreeMap<u64, u64>, encoded: &[u8]) {
+    if let Ok(pointer) = Pointer::decode(encoded) {
+        *dead.entry(pointer.file.0).or_insert(0) += u64::from(pointer.len);
+    }
+}
+
+fn count_dead_version(dead: &mut BTreeMap<u64, u64>, version: &Version) {
+    if version.kind == Kind::Pointer {
+        count_dead(dead, &version.value);
+    }
+}

@@ -1,0 +1,363 @@
+//! The user's cursor over a view: newest visible version of each key, tombstones hidden, pointers
+//! followed, operands folded; both directions at the same price.
+//!
+//! While one source owns the range and its page holds one version of each key (every page of a
+//! compacted database without open snapshots), a step moves that source and nothing else: no key is
+//! copied, nothing is compared. Otherwise the shown key is copied so that its older versions can be
+//! skipped. The value is decoded when the cursor arrives, so that `value` cannot fail.
+//!
+//! A cursor pins its view: tables, and memtable parts even after their flush.
+
+use std::sync::Arc;
+
+use cairndb_base::{Kind, Result, SEQ_MAX, SeqNo};
+
+use crate::read::fold::{Fold, ReadContext, read_pointer, resolve};
+use crate::read::get::sources;
+use crate::read::merger::Merger;
+use crate::state::view::View;
+
+/// Where the shown entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    /// Nowhere: before the first or behind the last entry, or not yet placed.
+    Nothing,
+    /// The merger stands on it.
+    InPlace,
+    /// Key as the merger's, value in `value`; the merger stands on it.
+    ValueCopied,
+    /// Key and value are in `key` and `value`; the merger has moved on in its direction.
+    Copied,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heading {
+    Forward,
+    Backward,
+}
+
+/// A cursor at one sequence number over one view.
+#[derive(Debug)]
+pub(crate) struct ViewCursor {
+    view: Arc<View>,
+    context: ReadContext,
+    seq: SeqNo,
+    merger: Merger,
+    shown: Shown,
+    heading: Heading,
+    key: Vec<u8>,
+    value: Vec<u8>,
+    fold: Fold,
+}
+
+impl ViewCursor {
+    pub(crate) fn new(view: Arc<View>, context: ReadContext, seq: SeqNo) -> ViewCursor {
+        let merger = Merger::new(sources(&view, &context), context.order.clone());
+        ViewCursor {
+            view,
+            context,
+            seq,
+            merger,
+            shown: Shown::Nothing,
+            heading: Heading::Forward,
+            key: Vec::new(),
+            value: Vec::new(),
+            fold: Fold::default(),
+        }
+    }
+
+    /// Another cursor over the same view and number.
+    pub(crate) fn fork(&self) -> ViewCursor {
+        ViewCursor::new(Arc::clone(&self.view), self.context.clone(), self.seq)
+    }
+
+    #[inline]
+    pub(crate) fn valid(&self) -> bool {
+        self.shown != Shown::Nothing
+    }
+
+    #[inline]
+    pub(crate) fn key(&self) -> &[u8] {
+        match self.shown {
+            Shown::Nothing => &[],
+            Shown::InPlace | Shown::ValueCopied => self.merger.key(),
+            Shown::Copied => &self.key,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn value(&self) -> &[u8] {
+        match self.shown {
+            Shown::Nothing => &[],
+            Shown::InPlace => self.merger.value(),
+            Shown::ValueCopied | Shown::Copied => &self.value,
+        }
+    }
+
+    pub(crate) fn first(&mut self) -> Result<()> {
+        self.placed(|merger, _| merger.first(), Heading::Forward)
+    }
+
+    pub(crate) fn last(&mut self) -> Result<()> {
+        self.placed(|merger, _| merger.last(), Heading::Backward)
+    }
+
+    /// The first entry whose key is not before `key`.
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.placed(|merger, seq| merger.seek(key, seq), Heading::Forward)
+    }
+
+    /// The last entry whose key is not behind `key`.
+    pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
+        self.placed(|merger, _| merger.seek_for_prev(key, 0), Heading::Backward)
+    }
+
+    fn placed(
+        &mut self,
+        place: impl FnOnce(&mut Merger, SeqNo) -> Result<()>,
+        heading: Heading,
+    ) -> Result<()> {
+        self.shown = Shown::Nothing;
+        self.heading = heading;
+        place(&mut self.merger, self.seq)?;
+        match heading {
+            Heading::Forward => self.show_forward(),
+            Heading::Backward => self.show_backward(),
+        }
+    }
+
+    /// The next entry; on an invalid cursor, nothing.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<()> {
+        if self.shown == Shown::InPlace && self.heading == Heading::Forward && self.merger.alone() {
+            self.shown = Shown::Nothing;
+            self.merger.step()?;
+            return self.show_forward();
+        }
+        self.next_slow()
+    }
+
+    fn next_slow(&mut self) -> Result<()> {
+        if !self.valid() {
+            return Ok(());
+        }
+        if self.shown != Shown::Copied {
+            self.key.clear();
+            self.key.extend_from_slice(self.merger.key());
+        }
+        let was = self.shown;
+        self.shown = Shown::Nothing;
+        if self.heading == Heading::Backward {
+            self.heading = Heading::Forward;
+            // All versions of the shown key are skipped below.
+            self.merger.seek(&self.key, 0)?;
+        } else if was != Shown::Copied {
+            self.merger.step()?;
+        }
+        self.skip_key()?;
+        self.show_forward()
+    }
+
+    /// Moves the merger off every entry whose key is `self.key`.
+    fn skip_key(&mut self) -> Result<()> {
+        while self.merger.valid()
+            && self
+                .context
+                .order
+                .compare(self.merger.key(), &self.key)
+                .is_eq()
+        {
+            self.merger.step()?;
+        }
+        Ok(())
+    }
+
+    /// The merger heads forward and stands on the newest version not yet considered.
+    #[inline]
+    fn show_forward(&mut self) -> Result<()> {
+        while self.merger.valid() {
+            if self.merger.seq() > self.seq {
+                self.merger.step()?;
+                continue;
+            }
+            match self.merger.kind() {
+                Kind::Put => {
+                    self.merger.load_value()?;
+                    self.shown = Shown::InPlace;
+                    return Ok(());
+                }
+                Kind::Delete => {
+                    self.key.clear();
+                    self.key.extend_from_slice(self.merger.key());
+                    self.merger.step()?;
+                    self.skip_key()?;
+                }
+                Kind::Pointer => {
+                    self.merger.load_value()?;
+                    let values = &self.view.version.values;
+                    self.value.clear();
+                    read_pointer(
+                        values,
+                        self.merger.key(),
+                        self.merger.value(),
+                        &mut self.value,
+                    )?;
+                    self.shown = Shown::ValueCopied;
+                    return Ok(());
+                }
+                Kind::Merge => return self.fold_forward(),
+            }
+        }
+        Ok(())
+    }
+
+    fn fold_forward(&mut self) -> Result<()> {
+        self.key.clear();
+        self.key.extend_from_slice(self.merger.key());
+        self.fold.clear();
+        while self.merger.valid()
+            && self
+                .context
+                .order
+                .compare(self.merger.key(), &self.key)
+                .is_eq()
+        {
+            self.merger.load_value()?;
+            match self.merger.kind() {
+                Kind::Merge => self.fold.push_operand(self.merger.value()),
+                Kind::Delete => break,
+                kind @ (Kind::Put | Kind::Pointer) => {
+                    let mut base = Vec::new();
+                    let values = &self.view.version.values;
+                    resolve(values, &self.key, kind, self.merger.value(), &mut base)?;
+                    self.fold.set_base(Some(base));
+                    break;
+                }
+            }
+            self.merger.step()?;
+        }
+        self.skip_key()?;
+        self.fold.reverse();
+        self.value = self.fold.finish(&self.context, &self.key)?;
+        self.shown = Shown::Copied;
+        Ok(())
+    }
+
+    /// The entry before; on an invalid cursor, nothing.
+    #[inline]
+    pub(crate) fn prev(&mut self) -> Result<()> {
+        if self.shown == Shown::InPlace && self.heading == Heading::Backward && self.merger.alone()
+        {
+            self.shown = Shown::Nothing;
+            self.merger.step()?;
+            return self.show_backward();
+        }
+        self.prev_slow()
+    }
+
+    fn prev_slow(&mut self) -> Result<()> {
+        if !self.valid() {
+            return Ok(());
+        }
+        if self.shown != Shown::Copied {
+            self.key.clear();
+            self.key.extend_from_slice(self.merger.key());
+        }
+        let was = self.shown;
+        self.shown = Shown::Nothing;
+        if self.heading == Heading::Forward {
+            self.heading = Heading::Backward;
+            // Before every version of the shown key.
+            self.merger.seek_for_prev(&self.key, SEQ_MAX)?;
+        } else if was != Shown::Copied {
+            self.merger.step()?;
+        }
+        self.skip_key()?;
+        self.show_backward()
+    }
+
+    /// The merger heads backward and stands on the oldest version of a key not yet considered.
+    #[inline]
+    fn show_backward(&mut self) -> Result<()> {
+        while self.merger.valid() {
+            if self.merger.alone() && self.merger.seq() <= self.seq {
+                match self.merger.kind() {
+                    Kind::Put => {
+                        self.merger.load_value()?;
+                        self.shown = Shown::InPlace;
+                        return Ok(());
+                    }
+                    Kind::Delete => {
+                        self.merger.step()?;
+                        continue;
+                    }
+                    Kind::Pointer | Kind::Merge => {}
+                }
+            }
+            if self.gather_backward()? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks one key from its oldest to its newest visible version; whether it has a value.
+    fn gather_backward(&mut self) -> Result<bool> {
+        self.key.clear();
+        self.key.extend_from_slice(self.merger.key());
+        self.fold.clear();
+        let mut newest = None;
+        while self.merger.valid()
+            && self
+                .context
+                .order
+                .compare(self.merger.key(), &self.key)
+                .is_eq()
+        {
+            if self.merger.seq() <= self.seq {
+                self.merger.load_value()?;
+                let kind = self.merger.kind();
+                if kind == Kind::Merge {
+                    if !self.fold.has_operands() {
+                        self.base_below_operands(newest)?;
+                    }
+                    self.fold.push_operand(self.merger.value());
+                } else {
+                    self.fold.clear();
+                    self.value.clear();
+                    self.value.extend_from_slice(self.merger.value());
+                }
+                newest = Some(kind);
+            }
+            self.merger.step()?;
+        }
+        let Some(kind) = newest else { return Ok(false) };
+        match kind {
+            Kind::Delete => return Ok(false),
+            Kind::Put => {}
+            Kind::Pointer => {
+                let pointer = std::mem::take(&mut self.value);
+                let values = &self.view.version.values;
+                read_pointer(values, &self.key, &pointer, &mut self.value)?;
+            }
+            Kind::Merge => self.value = self.fold.finish(&self.context, &self.key)?,
+        }
+        self.shown = Shown::Copied;
+        Ok(true)
+    }
+
+    /// Makes what was gathered so far the base of the operands that follow.
+    fn base_below_operands(&mut self, below: Option<Kind>) -> Result<()> {
+        let base = match below {
+            Some(kind @ (Kind::Put | Kind::Pointer)) => {
+                let mut base = Vec::new();
+                let values = &self.view.version.values;
+                resolve(values, &self.key, kind, &self.value, &mut base)?;
+                Some(base)
+            }
+            _ => None,
+        };
+        self.fold.set_base(base);
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! From what the tree holds to what the user wrote: value pointers followed, merge operands folded.
+
+use std::sync::Arc;
+
+use cairndb_base::{Error, Kind, Order, Result, hash64};
+use cairndb_format::value_file::{self, Pointer};
+
+use crate::state::merge_operator::MergeOperator;
+use crate::state::version::Values;
+
+/// The components a read needs besides its view.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadContext {
+    pub(crate) order: Order,
+    pub(crate) merge_operator: Option<Arc<dyn MergeOperator>>,
+}
+
+/// Replaces `out` by the value behind an encoded pointer.
+pub(crate) fn read_pointer(
+    values: &Values,
+    key: &[u8],
+    encoded: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let pointer = Pointer::decode(encoded)?;
+    let handle = values.get(&pointer.file.0).ok_or_else(|| {
+        Error::corruption("a value pointer names a file the manifest does not")
+            .file(cairndb_format::name::value(pointer.file))
+            .offset(pointer.offset)
+    })?;
+    value_file::read_value(handle.file()?, pointer.file, &pointer, hash64(key), out)
+}
+
+/// The operands of one key and the value below them, gathered in either direction.
+#[derive(Debug, Default)]
+pub(crate) struct Fold {
+    base: Option<Vec<u8>>,
+    /// Newest first when gathered forward, oldest first when gathered backward.
+    operands: Vec<Vec<u8>>,
+}
+
+impl Fold {
+    pub(crate) fn clear(&mut self) {
+        self.base = None;
+        self.operands.clear();
+    }
+
+    pub(crate) fn push_operand(&mut self, operand: &[u8]) {
+        self.operands.push(operand.to_vec());
+    }
+
+    pub(crate) fn has_operands(&self) -> bool {
+        !self.operands.is_empty()
+    }
+
+    pub(crate) fn set_base(&mut self, base: Option<Vec<u8>>) {
+        self.base = base;
+    }
+
+    pub(crate) fn reverse(&mut self) {
+        self.operands.reverse();
+    }
+
+    /// The folded value; operands must stand oldest first.
+    pub(crate) fn finish(&self, context: &ReadContext, key: &[u8]) -> Result<Vec<u8>> {
+        let Some(operator) = &context.merge_operator else {
+            return Err(Error::invalid(
+                "the database holds merge operands; open it with its merge operator",
+            ));
+        };
+        let operands: Vec<&[u8]> = self.operands.iter().map(Vec::as_slice).collect();
+        operator.merge(key, self.base.as_deref(), &operands)
+    }
+}
+
+/// Puts the value an entry stands for into `out`: the bytes themselves, or those behind a pointer.
+pub(crate) fn resolve(
+    values: &Values,
+    key: &[u8],
+    kind: Kind,
+    stored: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    out.clear();
+    if kind == Kind::Pointer {
+        return read_pointer(values, key, stored, out);
+    }
+    out.extend_from_slice(stored);
+    Ok(())
+}

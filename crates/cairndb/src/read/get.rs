@@ -1,0 +1,136 @@
+//! Point reads: mutable part, sealed parts, then run by run, the first visible version wins.
+//!
+//! No lock and no allocation: the value is decoded into the caller's buffer. A key with merge
+//! operands on top takes the slow path, which gathers them with a cursor over everything.
+
+use cairndb_base::{Kind, Result, SeqNo, hash64};
+use cairndb_format::table::{Found, FoundValue, GetHints};
+
+use crate::read::fold::{Fold, ReadContext, read_pointer, resolve};
+use crate::read::merger::Merger;
+use crate::read::source::{RunCursor, Source};
+use crate::state::view::View;
+
+/// What the newest visible version of a key says.
+enum Newest {
+    Missing,
+    Is(Kind),
+}
+
+/// Appends nothing and returns `false` when `key` has no value at `seq`; else replaces `out` with
+/// the value.
+pub(crate) fn get(
+    view: &View,
+    context: &ReadContext,
+    key: &[u8],
+    seq: SeqNo,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    out.clear();
+    match newest(view, context, key, seq, out)? {
+        Newest::Missing | Newest::Is(Kind::Delete) => {
+            out.clear();
+            Ok(false)
+        }
+        Newest::Is(Kind::Put) => Ok(true),
+        Newest::Is(Kind::Pointer) => {
+            let pointer = std::mem::take(out);
+            read_pointer(&view.version.values, key, &pointer, out)?;
+            Ok(true)
+        }
+        Newest::Is(Kind::Merge) => get_merged(view, context, key, seq, out),
+    }
+}
+
+/// Finds the newest version with a sequence number up to `seq`; its stored value is in `out`.
+#[inline]
+fn newest(
+    view: &View,
+    context: &ReadContext,
+    key: &[u8],
+    seq: SeqNo,
+    out: &mut Vec<u8>,
+) -> Result<Newest> {
+    let hash = hash64(key);
+    for part in std::iter::once(&view.mutable).chain(&view.sealed) {
+        if let Some(entry) = part.get(key, hash, seq) {
+            out.extend_from_slice(entry.value);
+            return Ok(Newest::Is(entry.kind));
+        }
+    }
+    for run in &view.version.runs {
+        let index = run.find(&context.order, key);
+        let Some(table) = run.tables().get(index) else {
+            continue;
+        };
+        match table
+            .table()?
+            .get(key, hash, seq, GetHints::default(), out)?
+        {
+            None => {}
+            Some(Found {
+                kind,
+                value: FoundValue::InScratch,
+                ..
+            }) => return Ok(Newest::Is(kind)),
+            Some(Found {
+                kind,
+                value: FoundValue::Mapped(bytes),
+                ..
+            }) => {
+                out.extend_from_slice(bytes);
+                return Ok(Newest::Is(kind));
+            }
+        }
+    }
+    Ok(Newest::Missing)
+}
+
+/// Sources over everything in a view, newest first.
+pub(crate) fn sources(view: &View, context: &ReadContext) -> Vec<Source> {
+    let mut sources = Vec::with_capacity(1 + view.sealed.len() + view.version.runs.len());
+    for part in std::iter::once(&view.mutable).chain(&view.sealed) {
+        if !part.is_empty() {
+            sources.push(Source::Mem(part.cursor()));
+        }
+    }
+    for run in &view.version.runs {
+        sources.push(Source::Run(Box::new(RunCursor::new(
+            run.clone(),
+            context.order.clone(),
+        ))));
+    }
+    sources
+}
+
+fn get_merged(
+    view: &View,
+    context: &ReadContext,
+    key: &[u8],
+    seq: SeqNo,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let mut merger = Merger::new(sources(view, context), context.order.clone());
+    let mut fold = Fold::default();
+    merger.seek(key, seq)?;
+    while merger.valid() && context.order.compare(merger.key(), key).is_eq() {
+        if merger.seq() <= seq {
+            merger.load_value()?;
+            match merger.kind() {
+                Kind::Merge => fold.push_operand(merger.value()),
+                Kind::Delete => break,
+                kind @ (Kind::Put | Kind::Pointer) => {
+                    let mut base = Vec::new();
+                    resolve(&view.version.values, key, kind, merger.value(), &mut base)?;
+                    fold.set_base(Some(base));
+                    break;
+                }
+            }
+        }
+        merger.step()?;
+    }
+    debug_assert!(fold.has_operands(), "the newest version was an operand");
+    fold.reverse();
+    *out = fold.finish(context, key)?;
+    Ok(true)
+}

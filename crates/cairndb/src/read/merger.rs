@@ -1,0 +1,223 @@
+//! Merging sorted sources into one stream of entries, forward or backward.
+//!
+//! The source whose entry is current stands outside a small binary heap of the others, so a step
+//! within one source costs one comparison with the heap's top, and none when no other source is
+//! left. Equal keys come newest source first (last when going backward): sources are given newest
+//! first, and over one key a newer source's entries are all newer, so sequence numbers need not be
+//! compared across sources - they may be elided in tables.
+//!
+//! A loser tree makes the same number of comparisons when sources alternate, and one per level more
+//! when a source runs on; sources run on in every sorted load, so the heap won.
+
+use std::cmp::Ordering;
+
+use cairndb_base::{Kind, Order, Result, SeqNo};
+use cairndb_format::table::ValueIn;
+
+use crate::read::source::Source;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+/// A merge of sources, newest first.
+#[derive(Debug)]
+pub(crate) struct Merger {
+    sources: Vec<Source>,
+    order: Order,
+    /// Indices of valid sources other than `current`, a binary heap.
+    heap: Vec<usize>,
+    current: Option<usize>,
+    direction: Direction,
+}
+
+impl Merger {
+    pub(crate) fn new(sources: Vec<Source>, order: Order) -> Merger {
+        let heap = Vec::with_capacity(sources.len());
+        Merger {
+            sources,
+            order,
+            heap,
+            current: None,
+            direction: Direction::Forward,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn valid(&self) -> bool {
+        self.current.is_some()
+    }
+
+    #[inline]
+    fn source(&self) -> Option<&Source> {
+        self.current.map(|index| &self.sources[index])
+    }
+
+    #[inline]
+    pub(crate) fn key(&self) -> &[u8] {
+        self.source().map_or(&[], Source::key)
+    }
+
+    #[inline]
+    pub(crate) fn seq(&self) -> SeqNo {
+        self.source().map_or(0, Source::seq)
+    }
+
+    #[inline]
+    pub(crate) fn kind(&self) -> Kind {
+        self.source().map_or(Kind::Delete, Source::kind)
+    }
+
+    #[inline]
+    pub(crate) fn load_value(&mut self) -> Result<()> {
+        match self.current {
+            Some(index) => self.sources[index].load_value(),
+            None => Ok(()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn value(&self) -> &[u8] {
+        self.source().map_or(&[], Source::value)
+    }
+
+    #[inline]
+    pub(crate) fn stored(&mut self) -> Result<ValueIn<'_>> {
+        match self.current {
+            Some(index) => self.sources[index].stored(),
+            None => Ok(ValueIn::Raw(&[])),
+        }
+    }
+
+    /// Whether no other entry of any source has the current key.
+    #[inline]
+    pub(crate) fn alone(&self) -> bool {
+        self.heap.is_empty() && self.source().is_some_and(Source::unique)
+    }
+
+    /// Whether `a` comes before `b` in the current direction.
+    #[inline]
+    fn before(&self, a: usize, b: usize) -> bool {
+        let keys = self
+            .order
+            .compare(self.sources[a].key(), self.sources[b].key());
+        match (self.direction, keys) {
+            (Direction::Forward, Ordering::Less) | (Direction::Backward, Ordering::Greater) => true,
+            (Direction::Forward, Ordering::Equal) => a < b,
+            (Direction::Backward, Ordering::Equal) => a > b,
+            _ => false,
+        }
+    }
+
+    fn sift_down(&mut self, mut at: usize) {
+        loop {
+            let left = 2 * at + 1;
+            let Some(&left_index) = self.heap.get(left) else {
+                return;
+            };
+            let right = left + 1;
+            let child = match self.heap.get(right) {
+                Some(&right_index) if self.before(right_index, left_index) => right,
+                _ => left,
+            };
+            if !self.before(self.heap[child], self.heap[at]) {
+                return;
+            }
+            self.heap.swap(at, child);
+            at = child;
+        }
+    }
+
+    fn rebuild(&mut self, direction: Direction) {
+        self.direction = direction;
+        self.heap.clear();
+        for index in 0..self.sources.len() {
+            if self.sources[index].valid() {
+                self.heap.push(index);
+            }
+        }
+        for at in (0..self.heap.len() / 2).rev() {
+            self.sift_down(at);
+        }
+        self.pop_current();
+    }
+
+    fn pop_current(&mut self) {
+        if self.heap.is_empty() {
+            self.current = None;
+            return;
+        }
+        self.current = Some(self.heap.swap_remove(0));
+        self.sift_down(0);
+    }
+
+    pub(crate) fn first(&mut self) -> Result<()> {
+        for source in &mut self.sources {
+            source.first()?;
+        }
+        self.rebuild(Direction::Forward);
+        Ok(())
+    }
+
+    pub(crate) fn last(&mut self) -> Result<()> {
+        for source in &mut self.sources {
+            source.last()?;
+        }
+        self.rebuild(Direction::Backward);
+        Ok(())
+    }
+
+    /// The first entry not before `(key, seq)`; continues forward.
+    pub(crate) fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
+        for source in &mut self.sources {
+            source.seek(key, seq)?;
+        }
+        self.rebuild(Direction::Forward);
+        Ok(())
+    }
+
+    /// The last entry not behind `(key, seq)`; continues backward.
+    pub(crate) fn seek_for_prev(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
+        for source in &mut self.sources {
+            source.seek_for_prev(key, seq)?;
+        }
+        self.rebuild(Direction::Backward);
+        Ok(())
+    }
+
+    /// The next entry in the current direction.
+    #[inline]
+    pub(crate) fn step(&mut self) -> Result<()> {
+        let Some(index) = self.current else {
+            return Ok(());
+        };
+        let source = &mut self.sources[index];
+        match self.direction {
+            Direction::Forward => source.next()?,
+            Direction::Backward => source.prev()?,
+        }
+        if self.heap.is_empty() {
+            if !self.sources[index].valid() {
+                self.current = None;
+            }
+            return Ok(());
+        }
+        self.reorder(index);
+        Ok(())
+    }
+
+    fn reorder(&mut self, index: usize) {
+        if !self.sources[index].valid() {
+            self.pop_current();
+            return;
+        }
+        let top = self.heap[0];
+        if self.before(top, index) {
+            self.heap[0] = index;
+            self.current = Some(top);
+            self.sift_down(0);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Band b: answering reads from a view, without a lock.
+
+pub(crate) mod cursor;
+pub(crate) mod fold;
+pub(crate) mod get;
+pub(crate) mod merger;
+pub(crate) mod source;

@@ -1,0 +1,262 @@
+//! One sorted input of a merge: a memtable part, or a run of tables one behind the other.
+
+use std::sync::Arc;
+
+use cairndb_base::{Kind, Order, Result, SEQ_MAX, SeqNo};
+use cairndb_format::table::{TableCursor, ValueIn};
+use cairndb_mem::MemCursor;
+
+use crate::state::version::Run;
+
+/// A cursor over the tables of a run.
+#[derive(Debug)]
+pub(crate) struct RunCursor {
+    run: Arc<Run>,
+    order: Order,
+    at: usize,
+    table: Option<TableCursor>,
+}
+
+impl RunCursor {
+    pub(crate) fn new(run: Arc<Run>, order: Order) -> RunCursor {
+        RunCursor {
+            run,
+            order,
+            at: usize::MAX,
+            table: None,
+        }
+    }
+
+    /// Makes table `index` the current one, keeping its cursor when it already is.
+    fn enter(&mut self, index: usize) -> Result<Option<&mut TableCursor>> {
+        if index >= self.run.tables().len() {
+            self.at = usize::MAX;
+            self.table = None;
+            return Ok(None);
+        }
+        if self.at != index || self.table.is_none() {
+            self.table = Some(self.run.tables()[index].table()?.cursor());
+            self.at = index;
+        }
+        Ok(self.table.as_mut())
+    }
+
+    fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
+        let index = self.run.find(&self.order, key);
+        if let Some(table) = self.enter(index)? {
+            table.seek(key, seq)?;
+        }
+        self.settle_forward()
+    }
+
+    fn seek_for_prev(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
+        let index = self
+            .run
+            .find(&self.order, key)
+            .min(self.run.tables().len().wrapping_sub(1));
+        if let Some(table) = self.enter(index)? {
+            table.seek_for_prev(key, seq)?;
+        }
+        self.settle_backward()
+    }
+
+    fn first(&mut self) -> Result<()> {
+        if let Some(table) = self.enter(0)? {
+            table.first()?;
+        }
+        self.settle_forward()
+    }
+
+    fn last(&mut self) -> Result<()> {
+        if let Some(table) = self.enter(self.run.tables().len().wrapping_sub(1))? {
+            table.last()?;
+        }
+        self.settle_backward()
+    }
+
+    fn settle_forward(&mut self) -> Result<()> {
+        while self.table.as_ref().is_some_and(|table| !table.valid()) {
+            let next = self.at + 1;
+            if let Some(table) = self.enter(next)? {
+                table.first()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn settle_backward(&mut self) -> Result<()> {
+        while self.table.as_ref().is_some_and(|table| !table.valid()) {
+            let before = self.at.wrapping_sub(1);
+            if let Some(table) = self.enter(before)? {
+                table.last()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One input of a merge.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// A memtable part.
+    Mem(MemCursor),
+    /// A run of tables.
+    Run(Box<RunCursor>),
+}
+
+impl Source {
+    #[inline]
+    pub(crate) fn valid(&self) -> bool {
+        match self {
+            Source::Mem(cursor) => cursor.valid(),
+            Source::Run(run) => run.table.is_some(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn key(&self) -> &[u8] {
+        match self {
+            Source::Mem(cursor) => cursor.key(),
+            Source::Run(run) => run.table.as_ref().map_or(&[], TableCursor::key),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn seq(&self) -> SeqNo {
+        match self {
+            Source::Mem(cursor) => cursor.seq(),
+            Source::Run(run) => run.table.as_ref().map_or(SEQ_MAX, TableCursor::seq),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Source::Mem(cursor) => cursor.kind(),
+            Source::Run(run) => run.table.as_ref().map_or(Kind::Delete, TableCursor::kind),
+        }
+    }
+
+    /// Makes [`Source::value`] answer for the current entry.
+    #[inline]
+    pub(crate) fn load_value(&mut self) -> Result<()> {
+        match self {
+            Source::Mem(_) => Ok(()),
+            Source::Run(run) => run.table.as_mut().map_or(Ok(()), TableCursor::load_value),
+        }
+    }
+
+    /// The value loaded by [`Source::load_value`].
+    #[inline]
+    pub(crate) fn value(&self) -> &[u8] {
+        match self {
+            Source::Mem(cursor) => cursor.value(),
+            Source::Run(run) => run.table.as_ref().map_or(&[], TableCursor::loaded),
+        }
+    }
+
+    /// The value as it is stored, to be copied verbatim.
+    #[inline]
+    pub(crate) fn stored(&mut self) -> Result<ValueIn<'_>> {
+        match self {
+            Source::Mem(cursor) => Ok(ValueIn::Raw(cursor.value())),
+            Source::Run(run) => match run.table.as_mut() {
+                Some(table) => table.stored(),
+                None => Ok(ValueIn::Raw(&[])),
+            },
+        }
+    }
+
+    /// Whether no other entry of this source has the current key.
+    #[inline]
+    pub(crate) fn unique(&self) -> bool {
+        match self {
+            Source::Mem(_) => false,
+            Source::Run(run) => run.table.as_ref().is_some_and(TableCursor::page_unique),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<()> {
+        match self {
+            Source::Mem(cursor) => {
+                cursor.next();
+                Ok(())
+            }
+            Source::Run(run) => {
+                let Some(table) = run.table.as_mut() else {
+                    return Ok(());
+                };
+                table.next()?;
+                if table.valid() {
+                    Ok(())
+                } else {
+                    run.settle_forward()
+                }
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn prev(&mut self) -> Result<()> {
+        match self {
+            Source::Mem(cursor) => {
+                cursor.prev();
+                Ok(())
+            }
+            Source::Run(run) => {
+                let Some(table) = run.table.as_mut() else {
+                    return Ok(());
+                };
+                table.prev()?;
+                if table.valid() {
+                    Ok(())
+                } else {
+                    run.settle_backward()
+                }
+            }
+        }
+    }
+
+    /// The first entry not before `(key, seq)`, newer versions first.
+    pub(crate) fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
+        match self {
+            Source::Mem(cursor) => {
+                cursor.seek(key, seq);
+                Ok(())
+            }
+            Source::Run(run) => run.seek(key, seq),
+        }
+    }
+
+    /// The last entry not behind `(key, seq)`.
+    pub(crate) fn seek_for_prev(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
+        match self {
+            Source::Mem(cursor) => {
+                cursor.seek_for_prev(key, seq);
+                Ok(())
+            }
+            Source::Run(run) => run.seek_for_prev(key, seq),
+        }
+    }
+
+    pub(crate) fn first(&mut self) -> Result<()> {
+        match self {
+            Source::Mem(cursor) => {
+                cursor.seek_to_first();
+                Ok(())
+            }
+            Source::Run(run) => run.first(),
+        }
+    }
+
+    pub(crate) fn last(&mut self) -> Result<()> {
+        match self {
+            Source::Mem(cursor) => {
+                cursor.seek_to_last();
+                Ok(())
+            }
+            Source::Run(run) => run.last(),
+        }
+    }
+}

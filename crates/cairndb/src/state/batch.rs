@@ -1,0 +1,80 @@
+//! A batch of writes: all of them happen, or none.
+
+use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
+use cairndb_format::batch::BatchWriter;
+
+/// Writes to be applied atomically by [`crate::Db::write`].
+///
+/// Later writes to a key win over earlier ones. At most 2 GiB as encoded; a batch of any size is
+/// one commit.
+///
+/// ```
+/// let mut batch = cairndb::WriteBatch::new();
+/// batch.put(b"a", b"1");
+/// batch.delete(b"b");
+/// assert_eq!(batch.len(), 2);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct WriteBatch {
+    writer: BatchWriter,
+    large: usize,
+    merges: usize,
+}
+
+impl WriteBatch {
+    /// An empty batch.
+    pub fn new() -> WriteBatch {
+        WriteBatch::default()
+    }
+
+    /// Sets `key` to `value`.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) {
+        self.large += usize::from(value.len() >= LARGE_VALUE_BYTES_MIN);
+        self.writer.put(key, value);
+    }
+
+    /// Removes `key`.
+    pub fn delete(&mut self, key: &[u8]) {
+        self.writer.delete(key);
+    }
+
+    /// Applies `operand` to `key` with the database's merge operator.
+    pub fn merge(&mut self, key: &[u8], operand: &[u8]) {
+        self.merges += 1;
+        self.writer.merge(key, operand);
+    }
+
+    /// Forgets every write, keeping the memory.
+    pub fn clear(&mut self) {
+        self.writer.clear();
+        self.large = 0;
+        self.merges = 0;
+    }
+
+    /// Writes in the batch.
+    pub fn len(&self) -> usize {
+        usize::try_from(self.writer.count()).unwrap_or(usize::MAX)
+    }
+
+    /// Whether the batch holds no writes.
+    pub fn is_empty(&self) -> bool {
+        self.writer.is_empty()
+    }
+
+    /// Bytes of the encoded writes.
+    pub fn byte_len(&self) -> usize {
+        self.writer.entries().len()
+    }
+
+    pub(crate) fn writer(&self) -> &BatchWriter {
+        &self.writer
+    }
+
+    pub(crate) fn has_large(&self) -> bool {
+        self.large > 0
+    }
+
+    pub(crate) fn has_merges(&self) -> bool {
+        self.merges > 0
+    }
+}

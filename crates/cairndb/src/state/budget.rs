@@ -1,0 +1,74 @@
+//! Everything that is derived from the memory budget, in one place.
+//!
+//! Half of the budget is the write share: one mutable memtable part, small enough to stay in the
+//! second-level cache, and a queue of sealed ones. A quarter is the page cache (used only by tables
+//! read with `pread`), the rest is for cursors, merges and flushes.
+
+/// Sizes in bytes that follow from one budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Budget {
+    /// The whole budget.
+    pub(crate) total: usize,
+    /// Capacity of one memtable part.
+    pub(crate) part: usize,
+    /// Most bytes of sealed parts and the mutable one together.
+    pub(crate) write_share: usize,
+    /// Sealed bytes at which a flush begins.
+    pub(crate) flush: usize,
+    /// Page cache capacity.
+    pub(crate) cache: usize,
+    /// Length of one log segment.
+    pub(crate) segment: u64,
+    /// Table files are cut at this size.
+    pub(crate) table: u64,
+}
+
+/// A part stays in a second-level cache of 1 MiB beside the code that fills it.
+const PART_BYTES_MAX: usize = 1 << 20;
+const PART_BYTES_MIN: usize = 32 << 10;
+/// A flush larger than this gains nothing: its run is already a full tier.
+const FLUSH_BYTES_MAX: usize = 16 << 20;
+/// Logs are kept until what they hold is durable in tables; replaying 64 MiB takes about 150 ms.
+pub(crate) const RETAINED_LOG_BYTES_MAX: u64 = 64 << 20;
+
+impl Budget {
+    pub(crate) fn new(total: usize) -> Budget {
+        let part = (total / 16).clamp(PART_BYTES_MIN, PART_BYTES_MAX);
+        let write_share = total / 2;
+        let budget = Budget {
+            total,
+            part,
+            write_share,
+            flush: (write_share / 2).clamp(part, FLUSH_BYTES_MAX),
+            cache: total / 4,
+            segment: (total as u64 / 8)
+                .clamp(64 << 10, 4 << 20)
+                .next_power_of_two(),
+            table: (total as u64).clamp(2 << 20, 16 << 20),
+        };
+        debug_assert!(budget.flush + budget.part <= budget.write_share.max(2 * budget.part));
+        budget
+    }
+
+    /// Most sealed bytes before a writer must wait or help.
+    pub(crate) fn sealed_max(&self) -> usize {
+        self.write_share.saturating_sub(self.part).max(self.part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_keep_their_proportions() {
+        for total in [256 << 10, 1 << 20, 4 << 20, 64 << 20, 128 << 20, 1 << 34] {
+            let budget = Budget::new(total);
+            assert!(budget.part <= total / 4, "{budget:?}");
+            assert!(budget.write_share + budget.cache <= total, "{budget:?}");
+            assert!(budget.segment <= RETAINED_LOG_BYTES_MAX / 8, "{budget:?}");
+            assert!(budget.segment.is_power_of_two());
+        }
+        assert_eq!(Budget::new(4 << 20).segment, 512 << 10);
+    }
+}

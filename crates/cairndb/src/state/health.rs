@@ -1,0 +1,98 @@
+//! Whether the handle may still write.
+//!
+//! Two conditions stop writes. *Poisoned* is for ever: a sync failed, so nobody knows what is on
+//! disk, and only a reopening can find out; no file is deleted from then on. *Closed* is the
+//! handle's end. A background job that failed for another reason (a full disk, an unreadable page)
+//! leaves its error here until a later attempt succeeds; writes meet it only when they need the
+//! room that job would have made.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use cairndb_base::{Error, ErrorKind, Result};
+use cairndb_env::sync::Mutex;
+
+const HEALTHY: u8 = 0;
+const POISONED: u8 = 1;
+const CLOSED: u8 = 2;
+
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    state: AtomicU8,
+    cause: Mutex<Option<Error>>,
+    background: Mutex<Option<Error>>,
+}
+
+impl Health {
+    /// `Ok` while writes are allowed.
+    #[inline]
+    pub(crate) fn check_write(&self) -> Result<()> {
+        // Relaxed: a write that races with the failure is ordered by the commit lock, which the
+        // failing thread takes before it acknowledges anything.
+        if self.state.load(Ordering::Relaxed) == HEALTHY {
+            Ok(())
+        } else {
+            Err(self.error())
+        }
+    }
+
+    /// `Ok` while reads are allowed: always, but after closing.
+    #[inline]
+    pub(crate) fn check_read(&self) -> Result<()> {
+        if self.state.load(Ordering::Relaxed) == CLOSED {
+            Err(self.error())
+        } else {
+            Ok(())
+        }
+    }
+
+    #[cold]
+    fn error(&self) -> Error {
+        if self.state.load(Ordering::Acquire) == CLOSED {
+            return Error::new(ErrorKind::Closed, "the database handle was closed");
+        }
+        let error = Error::new(
+            ErrorKind::Poisoned,
+            "a sync failed earlier, so writes are refused; reopen the database",
+        );
+        match &*self.cause.lock() {
+            Some(cause) => error.source_error(cause.clone()),
+            None => error,
+        }
+    }
+
+    /// Stops writes for ever; returns the error the caller should report.
+    pub(crate) fn poison(&self, cause: Error) -> Error {
+        let mut slot = self.cause.lock();
+        if slot.is_none() {
+            *slot = Some(cause);
+        }
+        drop(slot);
+        let _ = self
+            .state
+            .compare_exchange(HEALTHY, POISONED, Ordering::AcqRel, Ordering::Acquire);
+        self.error()
+    }
+
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.state.load(Ordering::Acquire) == POISONED
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state.load(Ordering::Acquire) == CLOSED
+    }
+
+    /// Ends the handle; a poisoned one stays poisoned in its cause.
+    pub(crate) fn close(&self) {
+        self.state.store(CLOSED, Ordering::Release);
+    }
+
+    /// Notes that a background job failed; it will be tried again.
+    pub(crate) fn set_background(&self, error: Option<Error>) {
+        *self.background.lock() = error;
+    }
+
+    /// The error of the last background job, unless one has succeeded since.
+    pub(crate) fn background(&self) -> Option<Error> {
+        self.background.lock().clone()
+    }
+}

@@ -1,0 +1,106 @@
+//! Merge operators: how a value and the operands written on top of it become one value.
+
+use std::fmt::Debug;
+
+use cairndb_base::{Error, Result};
+
+/// Folds merge operands.
+///
+/// `db.merge(key, operand)` stores the operand without reading; the fold happens when the key is
+/// read, flushed or compacted. The result must not depend on when that is.
+///
+/// ```
+/// use cairndb::MergeOperator;
+/// #[derive(Debug)]
+/// struct Longest;
+/// impl MergeOperator for Longest {
+///     fn name(&self) -> &str {
+///         "example.Longest"
+///     }
+///     fn merge(
+///         &self,
+///         _key: &[u8],
+///         base: Option<&[u8]>,
+///         operands: &[&[u8]],
+///     ) -> cairndb::Result<Vec<u8>> {
+///         let all = base.into_iter().chain(operands.iter().copied());
+///         Ok(all.max_by_key(|bytes| bytes.len()).unwrap_or_default().to_vec())
+///     }
+/// }
+/// ```
+pub trait MergeOperator: Debug + Send + Sync {
+    /// The name stored in the database, at most 255 bytes.
+    fn name(&self) -> &str;
+
+    /// The value of `key` after `operands`, oldest first, were applied to `base` (`None`: the key
+    /// did not exist).
+    ///
+    /// # Errors
+    /// Any error is handed to the reader; a compaction that meets one keeps the operands as they
+    /// are.
+    fn merge(&self, key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>>;
+}
+
+/// Adds little-endian `u64`s, wrapping; a missing value is 0, a shorter one is widened.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Add;
+
+/// Appends operands to the value, with nothing between them.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Append;
+
+/// Keeps the largest little-endian `u64`.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Max;
+
+fn number(bytes: &[u8]) -> Result<u64> {
+    if bytes.len() > 8 {
+        return Err(Error::invalid("a counter holds at most 8 bytes").found(bytes.len()));
+    }
+    let mut wide = [0u8; 8];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    Ok(u64::from_le_bytes(wide))
+}
+
+fn fold_numbers(
+    base: Option<&[u8]>,
+    operands: &[&[u8]],
+    fold: impl Fn(u64, u64) -> u64,
+) -> Result<Vec<u8>> {
+    let mut total = base.map_or(Ok(0), number)?;
+    for operand in operands {
+        total = fold(total, number(operand)?);
+    }
+    Ok(total.to_le_bytes().to_vec())
+}
+
+impl MergeOperator for Add {
+    fn name(&self) -> &'static str {
+        "cairndb.add"
+    }
+    fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
+        fold_numbers(base, operands, u64::wrapping_add)
+    }
+}
+
+impl MergeOperator for Max {
+    fn name(&self) -> &'static str {
+        "cairndb.max"
+    }
+    fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
+        fold_numbers(base, operands, u64::max)
+    }
+}
+
+impl MergeOperator for Append {
+    fn name(&self) -> &'static str {
+        "cairndb.append"
+    }
+    fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
+        let mut out = base.unwrap_or_default().to_vec();
+        for operand in operands {
+            out.extend_from_slice(operand);
+        }
+        Ok(out)
+    }
+}

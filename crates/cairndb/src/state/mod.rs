@@ -1,0 +1,14 @@
+//! Band a: what a database *is* at one moment, and the settings it was opened with.
+//!
+//! Plain data and small shared records; nothing here reads a file or waits for anything.
+
+pub(crate) mod batch;
+pub(crate) mod budget;
+pub(crate) mod health;
+pub(crate) mod merge_operator;
+pub(crate) mod options;
+pub(crate) mod reaper;
+pub(crate) mod snapshots;
+pub(crate) mod stats;
+pub(crate) mod version;
+pub(crate) mod view;

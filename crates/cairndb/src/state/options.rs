@@ -1,0 +1,238 @@
+//! Settings of a database and of single writes.
+//!
+//! Settings are few and plain; components (environment, comparator, merge operator) are injected
+//! beside them. Whatever can be derived from the memory budget is derived, see `budget.rs`.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use cairndb_base::{Comparator, Order};
+use cairndb_env::Env;
+use cairndb_format::table::Compression as TableCompression;
+
+use crate::state::merge_operator::MergeOperator;
+
+/// How long a write must survive, chosen per write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// Not logged: survives only once a `flush` has returned. The fastest, for data that can be
+    /// made again.
+    None,
+    /// Handed to the operating system before the call returns: survives the death of the process
+    /// (`SIGKILL` included). After a power loss some suffix of the newest writes may be gone,
+    /// never a hole. The default, and what LevelDB calls `sync = false`.
+    #[default]
+    Os,
+    /// When the call returns, the write and everything before it survives a power loss.
+    Sync,
+}
+
+/// How values are compressed in tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Compression {
+    /// Stored as they are; reads need no decoding.
+    None,
+    /// LZ4-class, at the finest granularity that keeps the ratio: the default.
+    #[default]
+    Fast,
+}
+
+impl Compression {
+    pub(crate) fn table(self) -> TableCompression {
+        match self {
+            Compression::None => TableCompression::None,
+            Compression::Fast => TableCompression::Adaptive,
+        }
+    }
+}
+
+/// What opening does when the log of a database that was not closed cleanly is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum RecoveryMode {
+    /// A torn tail that no sync ever covered is cut off and reported; damage in anything a sync
+    /// had covered is an error, and nothing on disk is changed. The default.
+    #[default]
+    Strict,
+    /// Keeps everything before the first damaged record, whatever had been synced behind it, and
+    /// reports the cut.
+    PointInTime,
+}
+
+/// Settings and components of a database.
+///
+/// ```
+/// # fn main() -> cairndb::Result<()> {
+/// # let dir = cairndb::doc_dir();
+/// let db = cairndb::Options::new().memory_budget(64 << 20).create_if_missing(true).open(&dir)?;
+/// db.put(b"cairn", b"a stack of stones")?;
+/// # Ok(()) }
+/// ```
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "settings are independent of each other"
+)]
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub(crate) env: Option<Arc<dyn Env>>,
+    pub(crate) order: Order,
+    pub(crate) merge_operator: Option<Arc<dyn MergeOperator>>,
+    pub(crate) memory_budget: usize,
+    pub(crate) durability: Durability,
+    pub(crate) compression: Compression,
+    pub(crate) create_if_missing: bool,
+    pub(crate) error_if_exists: bool,
+    pub(crate) read_only: bool,
+    pub(crate) recovery: RecoveryMode,
+    pub(crate) mapped: Option<bool>,
+    pub(crate) verify_always: bool,
+    pub(crate) filter_bits_per_key: u32,
+}
+
+/// 64 MiB: enough for a few tens of thousands of entries between flushes, small beside any
+/// program that embeds a store.
+pub const MEMORY_BUDGET_DEFAULT: usize = 64 << 20;
+/// Smallest budget: one memtable part, one flush and one merge must fit.
+pub const MEMORY_BUDGET_MIN: usize = 256 << 10;
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            env: None,
+            order: Order::Bytewise,
+            merge_operator: None,
+            memory_budget: MEMORY_BUDGET_DEFAULT,
+            durability: Durability::Os,
+            compression: Compression::Fast,
+            create_if_missing: false,
+            error_if_exists: false,
+            read_only: false,
+            recovery: RecoveryMode::Strict,
+            mapped: None,
+            verify_always: false,
+            filter_bits_per_key: 10,
+        }
+    }
+}
+
+impl Options {
+    /// The defaults: 64 MiB, `Os` durability, compression on, bytewise order; a missing database
+    /// is an error.
+    pub fn new() -> Options {
+        Options::default()
+    }
+
+    /// Bytes of anonymous memory the database may hold: memtables, caches, merges. At least
+    /// 256 KiB. LevelDB users: write buffer and cache together.
+    #[must_use]
+    pub fn memory_budget(mut self, bytes: usize) -> Options {
+        self.memory_budget = bytes;
+        self
+    }
+
+    /// The durability of writes that do not name their own.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Options {
+        self.durability = durability;
+        self
+    }
+
+    /// How new tables compress values; existing tables stay readable.
+    #[must_use]
+    pub fn compression(mut self, compression: Compression) -> Options {
+        self.compression = compression;
+        self
+    }
+
+    /// Creates the database (and the last component of its path) when missing.
+    #[must_use]
+    pub fn create_if_missing(mut self, create: bool) -> Options {
+        self.create_if_missing = create;
+        self
+    }
+
+    /// Fails when the database exists.
+    #[must_use]
+    pub fn error_if_exists(mut self, error: bool) -> Options {
+        self.error_if_exists = error;
+        self
+    }
+
+    /// Opens without changing one byte; writes fail with `ReadOnly`.
+    #[must_use]
+    pub fn read_only(mut self, read_only: bool) -> Options {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Orders keys by `comparator`. Its name is stored; opening with another is refused.
+    #[must_use]
+    pub fn comparator(mut self, comparator: Arc<dyn Comparator>) -> Options {
+        self.order = Order::Custom(comparator);
+        self
+    }
+
+    /// Folds merge operands with `operator`. Its name is stored; opening with another is refused.
+    #[must_use]
+    pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Options {
+        self.merge_operator = Some(operator);
+        self
+    }
+
+    /// What to do about a damaged log.
+    #[must_use]
+    pub fn recovery(mut self, mode: RecoveryMode) -> Options {
+        self.recovery = mode;
+        self
+    }
+
+    /// Runs in another environment than the operating system: in memory, or simulated.
+    #[must_use]
+    pub fn env(mut self, env: Arc<dyn Env>) -> Options {
+        self.env = Some(env);
+        self
+    }
+
+    /// Forces tables to be read through a mapping (`true`) or with `pread` and the page cache
+    /// (`false`). By default local file systems are mapped while the data is below half of the
+    /// machine's memory.
+    #[must_use]
+    pub fn mapped(mut self, mapped: bool) -> Options {
+        self.mapped = Some(mapped);
+        self
+    }
+
+    /// Verifies a page's checksum at every read instead of once per open.
+    #[must_use]
+    pub fn verify_always(mut self, always: bool) -> Options {
+        self.verify_always = always;
+        self
+    }
+
+    /// Filter bits per key, 0 for no filter. The default of 10 costs 1.25 bytes a key and lets
+    /// about one absent key in a hundred through.
+    #[must_use]
+    pub fn filter_bits_per_key(mut self, bits: u32) -> Options {
+        self.filter_bits_per_key = bits;
+        self
+    }
+}
+
+/// Settings of one write.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WriteOptions {
+    pub(crate) durability: Option<Durability>,
+}
+
+impl WriteOptions {
+    /// The database's own durability.
+    pub fn new() -> WriteOptions {
+        WriteOptions::default()
+    }
+
+    /// This write's durability.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> WriteOptions {
+        self.durability = Some(durability);
+        self
+    }
+}

@@ -1,0 +1,47 @@
+//! The sequence numbers that open snapshots pin.
+//!
+//! A flush or merge asks for the list *after* the parts or tables it works on were closed. A
+//! snapshot registered later has a sequence number at least as large as everything in them, so it
+//! sees exactly the newest version of each key, which is always kept.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cairndb_base::SeqNo;
+use cairndb_env::sync::Mutex;
+
+#[derive(Debug, Default)]
+pub(crate) struct Snapshots {
+    open: Mutex<BTreeMap<SeqNo, usize>>,
+}
+
+impl Snapshots {
+    /// Registers a snapshot of everything published. The number is read under the lock, so that a
+    /// job that lists snapshots either sees this one or closed its inputs before it.
+    pub(crate) fn acquire(&self, published: &AtomicU64) -> SeqNo {
+        let mut open = self.open.lock();
+        let seq = published.load(Ordering::Acquire);
+        *open.entry(seq).or_insert(0) += 1;
+        seq
+    }
+
+    pub(crate) fn release(&self, seq: SeqNo) {
+        let mut open = self.open.lock();
+        let count = open
+            .get_mut(&seq)
+            .expect("released snapshots were acquired");
+        *count -= 1;
+        if *count == 0 {
+            open.remove(&seq);
+        }
+    }
+
+    /// All pinned sequence numbers, ascending.
+    pub(crate) fn list(&self) -> Vec<SeqNo> {
+        self.open.lock().keys().copied().collect()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.open.lock().values().sum()
+    }
+}

@@ -1,0 +1,91 @@
+//! Counters of one open database, and the reasons writers waited.
+//!
+//! Counted on slow paths only: a put touches none of these.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Why a writer waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StallReason {
+    /// Sealed memtable parts fill the write share; a flush is behind.
+    Memtable = 0,
+    /// Retained log reached its cap; syncing tables is behind.
+    Log = 1,
+    /// Too many runs; merges are behind.
+    Runs = 2,
+}
+
+pub(crate) const STALL_REASONS: [(&str, StallReason); 3] = [
+    ("memtable", StallReason::Memtable),
+    ("log", StallReason::Log),
+    ("runs", StallReason::Runs),
+];
+
+#[derive(Debug, Default)]
+struct Stall {
+    count: AtomicU64,
+    nanos: AtomicU64,
+    nanos_max: AtomicU64,
+}
+
+/// One counter a row; all are totals since opening.
+#[derive(Debug, Default)]
+pub(crate) struct Stats {
+    stalls: [Stall; 3],
+    pub(crate) log_syncs: AtomicU64,
+    pub(crate) flushes: AtomicU64,
+    pub(crate) flush_bytes: AtomicU64,
+    pub(crate) merges: AtomicU64,
+    pub(crate) merge_read_bytes: AtomicU64,
+    pub(crate) merge_bytes: AtomicU64,
+    pub(crate) moves: AtomicU64,
+    pub(crate) value_bytes: AtomicU64,
+    pub(crate) manifest_bytes: AtomicU64,
+    pub(crate) file_syncs: AtomicU64,
+    pub(crate) flush_nanos: AtomicU64,
+    pub(crate) merge_nanos: AtomicU64,
+}
+
+impl Stats {
+    pub(crate) fn add(counter: &AtomicU64, amount: u64) {
+        // Relaxed: counters order nothing.
+        counter.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(counter: &AtomicU64) -> u64 {
+        counter.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn stalled(&self, reason: StallReason, nanos: u64) {
+        let stall = &self.stalls[reason as usize];
+        Stats::add(&stall.count, 1);
+        Stats::add(&stall.nanos, nanos);
+        stall.nanos_max.fetch_max(nanos, Ordering::Relaxed);
+    }
+
+    /// Bytes the engine has written to files of every kind but the log.
+    pub(crate) fn written_besides_log(&self) -> u64 {
+        [
+            &self.flush_bytes,
+            &self.merge_bytes,
+            &self.value_bytes,
+            &self.manifest_bytes,
+        ]
+        .into_iter()
+        .map(Stats::get)
+        .sum()
+    }
+
+    /// `(reason, count, total nanoseconds, longest)` of each reason.
+    pub(crate) fn stalls(&self) -> impl Iterator<Item = (&'static str, u64, u64, u64)> + '_ {
+        STALL_REASONS.iter().map(|(name, reason)| {
+            let stall = &self.stalls[*reason as usize];
+            (
+                *name,
+                Stats::get(&stall.count),
+                Stats::get(&stall.nanos),
+                Stats::get(&stall.nanos_max),
+            )
+        })
+    }
+}

@@ -1,0 +1,336 @@
+//! The tables of a database at one moment: runs of non-overlapping tables, newest first.
+//!
+//! A version is immutable; installing an edit builds the next one and shares every run that did
+//! not change. Invariants, checked by [`Version::check`]: within a run tables ascend and share no
+//! key; over one key range, a run's entries are all newer than those of the runs behind it.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use cairndb_base::{Error, FileNumber, Order, PageCache, Result};
+use cairndb_env::{Dir, ReadFile};
+use cairndb_format::manifest::TableRecord;
+use cairndb_format::name;
+use cairndb_format::table::{PageAccess, Table};
+
+use crate::state::reaper::Reaper;
+
+/// What opening a table needs besides its record.
+#[derive(Debug)]
+pub(crate) struct TableOpener {
+    pub(crate) dir: Arc<dyn Dir>,
+    pub(crate) order: Order,
+    pub(crate) cache: Arc<dyn PageCache>,
+    pub(crate) mapping: Mapping,
+    pub(crate) verify_always: bool,
+    pub(crate) reaper: Arc<Reaper>,
+}
+
+/// When tables are mapped.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    /// The user's word, which decides.
+    pub(crate) forced: Option<bool>,
+    /// The directory is on a local file system.
+    pub(crate) local: bool,
+    /// Beyond this many bytes of tables the page cache of the system cannot hold them, and faults
+    /// on mapped pages would be slower and block more than `pread` does.
+    pub(crate) bytes_max: u64,
+    /// Bytes of all tables now.
+    pub(crate) bytes: AtomicU64,
+}
+
+impl Mapping {
+    /// Whether a table opened now is mapped.
+    pub(crate) fn wanted(&self) -> bool {
+        let fits = self.bytes.load(Ordering::Relaxed) <= self.bytes_max;
+        self.forced.unwrap_or(self.local && fits)
+    }
+}
+
+impl TableOpener {
+    fn open(&self, record: &TableRecord) -> Result<Arc<Table>> {
+        let file = self.dir.open_read(&name::table(FileNumber(record.file)))?;
+        if file.size() != record.bytes {
+            return Err(
+                Error::corruption("table file has another length than the manifest says")
+                    .file(name::table(FileNumber(record.file)))
+                    .offset(file.size().min(record.bytes))
+                    .expected(record.bytes)
+                    .found(file.size()),
+            );
+        }
+        let access = if self.mapping.wanted() {
+            PageAccess::Mapped
+        } else {
+            PageAccess::Cached(Arc::clone(&self.cache))
+        };
+        let number = FileNumber(record.file);
+        let table = Table::open(file, number, &self.order, access, record.checksum)?;
+        Ok(Arc::new(table.verify_always(self.verify_always)))
+    }
+}
+
+/// One table of a version: its manifest record, and the open table once somebody read it.
+#[derive(Debug)]
+pub(crate) struct TableHandle {
+    pub(crate) record: TableRecord,
+    opener: Arc<TableOpener>,
+    open: OnceLock<Arc<Table>>,
+    doomed: AtomicBool,
+}
+
+impl TableHandle {
+    pub(crate) fn new(record: TableRecord, opener: &Arc<TableOpener>) -> TableHandle {
+        TableHandle {
+            record,
+            opener: Arc::clone(opener),
+            open: OnceLock::new(),
+            doomed: AtomicBool::new(false),
+        }
+    }
+
+    /// The same file under a changed record; `old` stays undoomed and shares the open table.
+    pub(crate) fn adopt(
+        record: TableRecord,
+        old: &TableHandle,
+        opener: &Arc<TableOpener>,
+    ) -> TableHandle {
+        assert_eq!(
+            record.file, old.record.file,
+            "a table is adopted under its own number"
+        );
+        let handle = TableHandle::new(record, opener);
+        // Opened now: a reader of the old handle must not find the file unlinked by the new one's
+        // end. What cannot be opened will say so to its first reader.
+        if let Ok(table) = old.table() {
+            let _ = handle.open.set(Arc::clone(table));
+        }
+        handle
+    }
+
+    /// The open table.
+    #[inline]
+    pub(crate) fn table(&self) -> Result<&Arc<Table>> {
+        match self.open.get() {
+            Some(table) => Ok(table),
+            None => self.open_now(),
+        }
+    }
+
+    #[cold]
+    fn open_now(&self) -> Result<&Arc<Table>> {
+        let table = self.opener.open(&self.record)?;
+        Ok(self.open.get_or_init(|| table))
+    }
+
+    /// Heap bytes of the open table.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.open.get().map_or(0, |table| table.memory_bytes())
+    }
+
+    /// Bytes of filter and fence, once the table is open.
+    pub(crate) fn index_bytes(&self) -> u64 {
+        self.open.get().map_or(0, |table| table.index_bytes())
+    }
+
+    /// The durable manifest no longer names this table: its file goes when its last reader does.
+    pub(crate) fn doom(&self) {
+        self.doomed.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for TableHandle {
+    fn drop(&mut self) {
+        if self.doomed.load(Ordering::Acquire) {
+            self.opener.cache.evict_file(FileNumber(self.record.file));
+            self.opener
+                .reaper
+                .add(name::table(FileNumber(self.record.file)));
+        }
+    }
+}
+
+/// A value file and how much of it is dead.
+#[derive(Debug)]
+pub(crate) struct ValueHandle {
+    pub(crate) number: u64,
+    pub(crate) bytes: AtomicU64,
+    pub(crate) dead: AtomicU64,
+    opener: Arc<TableOpener>,
+    open: OnceLock<Arc<dyn ReadFile>>,
+    doomed: AtomicBool,
+}
+
+impl ValueHandle {
+    pub(crate) fn new(number: u64, opener: &Arc<TableOpener>) -> ValueHandle {
+        ValueHandle {
+            number,
+            bytes: AtomicU64::new(0),
+            dead: AtomicU64::new(0),
+            opener: Arc::clone(opener),
+            open: OnceLock::new(),
+            doomed: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn file(&self) -> Result<&dyn ReadFile> {
+        if let Some(file) = self.open.get() {
+            return Ok(&**file);
+        }
+        let file = self
+            .opener
+            .dir
+            .open_read(&name::value(FileNumber(self.number)))?;
+        Ok(&**self.open.get_or_init(|| file))
+    }
+
+    pub(crate) fn doom(&self) {
+        self.doomed.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for ValueHandle {
+    fn drop(&mut self) {
+        if self.doomed.load(Ordering::Acquire) {
+            self.opener.reaper.add(name::value(FileNumber(self.number)));
+        }
+    }
+}
+
+/// A sorted sequence of tables that share no key.
+///
+/// Beside the tables stand eight bytes of each one's largest key, behind what all keys of the run
+/// have in common: the table for a key is found in one cache line or two, without touching the
+/// tables themselves.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    pub(crate) id: u64,
+    tables: Vec<Arc<TableHandle>>,
+    prefix: Vec<u8>,
+    heads: Vec<u64>,
+}
+
+/// The first eight bytes of `bytes` as a number that orders as they do.
+#[inline]
+fn head(bytes: &[u8]) -> u64 {
+    if let Some(eight) = bytes.first_chunk::<8>() {
+        return u64::from_le_bytes(*eight).swap_bytes();
+    }
+    let mut wide = [0u8; 8];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(wide).swap_bytes()
+}
+
+impl Run {
+    /// A run of `tables`, in any order.
+    pub(crate) fn new(id: u64, mut tables: Vec<Arc<TableHandle>>, order: &Order) -> Run {
+        tables.sort_by(|a, b| order.compare(&a.record.smallest, &b.record.smallest));
+        let (mut prefix, mut heads) = (Vec::new(), Vec::new());
+        if let (true, Some(first), Some(last)) =
+            (order.is_bytewise(), tables.first(), tables.last())
+        {
+            let pairs = first.record.smallest.iter().zip(&last.record.largest);
+            prefix = pairs.take_while(|(a, b)| a == b).map(|(a, _)| *a).collect();
+            let rest = |table: &Arc<TableHandle>| head(&table.record.largest[prefix.len()..]);
+            heads = tables.iter().map(rest).collect();
+        }
+        Run {
+            id,
+            tables,
+            prefix,
+            heads,
+        }
+    }
+
+    pub(crate) fn tables(&self) -> &[Arc<TableHandle>] {
+        &self.tables
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.tables.iter().map(|table| table.record.bytes).sum()
+    }
+
+    /// The index of the first table whose largest key is not before `key`.
+    #[inline]
+    pub(crate) fn find(&self, order: &Order, key: &[u8]) -> usize {
+        if let Order::Custom(custom) = order {
+            return self
+                .tables
+                .partition_point(|table| custom.compare(&table.record.largest, key).is_lt());
+        }
+        let Some(rest) = key.strip_prefix(self.prefix.as_slice()) else {
+            return if key < self.prefix.as_slice() {
+                0
+            } else {
+                self.tables.len()
+            };
+        };
+        let wanted = head(rest);
+        let mut at = self.heads.partition_point(|head| *head < wanted);
+        while self.heads.get(at) == Some(&wanted) && self.tables[at].record.largest.as_slice() < key
+        {
+            at += 1;
+        }
+        at
+    }
+
+    /// The tables that share keys with `[smallest, largest]`.
+    pub(crate) fn overlapping(
+        &self,
+        order: &Order,
+        smallest: &[u8],
+        largest: &[u8],
+    ) -> &[Arc<TableHandle>] {
+        let from = self.find(order, smallest);
+        let len = self.tables[from..]
+            .partition_point(|table| order.compare(&table.record.smallest, largest).is_le());
+        &self.tables[from..from + len]
+    }
+}
+
+/// Value files by number.
+pub(crate) type Values = BTreeMap<u64, Arc<ValueHandle>>;
+
+/// The runs and value files of one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Version {
+    /// Newest first.
+    pub(crate) runs: Vec<Arc<Run>>,
+    pub(crate) values: Arc<Values>,
+}
+
+impl Version {
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<TableHandle>> {
+        self.runs.iter().flat_map(|run| run.tables().iter())
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.runs.iter().map(|run| run.bytes()).sum()
+    }
+
+    /// Checks the order of tables within each run.
+    pub(crate) fn check(&self, order: &Order) -> Result<()> {
+        for run in &self.runs {
+            for pair in run.tables.windows(2) {
+                let (left, right) = (&pair[0].record, &pair[1].record);
+                if order.compare(&left.largest, &right.smallest).is_ge() {
+                    return Err(Error::corruption("tables of one run overlap")
+                        .file(name::table(FileNumber(right.file))));
+                }
+            }
+            for table in &run.tables {
+                if order
+                    .compare(&table.record.smallest, &table.record.largest)
+                    .is_gt()
+                {
+                    return Err(Error::corruption("a table's bounds are in the wrong order")
+                        .file(name::table(FileNumber(table.record.file))));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,234 @@
+//! The commit state: one writer at a time appends to the log and the memtable.
+//!
+//! Sequence numbers are handed out under the commit lock and *published* in order. A write becomes
+//! visible when it is published; an `Os` write at once, a `Sync` write only after its sync, and
+//! whatever was appended behind it then too. Syncs are shared: whoever finds no sync under way runs
+//! one for everything appended so far, and writers that arrive meanwhile wait for the next. A queue
+//! of batches that a leader writes for its followers (LevelDB's) saves nothing here, because an
+//! append is a copy of a hundred nanoseconds; what must be shared is the flush of the disk.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use cairndb_base::{Kind, Order, Result, SEQ_MAX, SeqNo, hash64};
+use cairndb_format::batch::{self, BatchWriter};
+use cairndb_format::log;
+use cairndb_mem::{MemWriter, Memtable};
+
+use crate::write::segments::Segment;
+
+/// What the commit lock guards.
+#[derive(Debug)]
+pub(crate) struct Commit {
+    pub(crate) mutable: Arc<Memtable>,
+    writer: MemWriter,
+    /// The newest live segment, none before the first logged write.
+    pub(crate) segment: Option<Arc<Segment>>,
+    /// Where the next record goes.
+    at: u64,
+    /// The first segment that holds a record of the mutable part.
+    pub(crate) part_segment: Option<u64>,
+    /// Last sequence number handed out.
+    pub(crate) last_seq: SeqNo,
+    /// Sequence numbers handed out since the last logged record, all of `None` writes.
+    gap: u32,
+    /// Last sequence numbers of `Sync` writes that are not yet synced.
+    pub(crate) awaiting_sync: VecDeque<SeqNo>,
+    /// Everything up to here is synced.
+    pub(crate) synced_seq: SeqNo,
+    /// A thread is running a sync pass.
+    pub(crate) syncing: bool,
+    /// Where records are put together.
+    scratch: Vec<u8>,
+    /// Bytes of log records written by this handle.
+    pub(crate) logged_bytes: u64,
+    can_hash: bool,
+}
+
+/// One write as the commit sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Payload<'a> {
+    /// A single entry.
+    One {
+        kind: Kind,
+        key: &'a [u8],
+        value: &'a [u8],
+    },
+    /// Encoded entries.
+    Many(&'a BatchWriter),
+}
+
+impl Payload<'_> {
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Payload::One { .. } => 1,
+            Payload::Many(batch) => batch.count(),
+        }
+    }
+
+    /// Length of the log record, header and padding included.
+    pub(crate) fn record_bytes(&self) -> u64 {
+        match self {
+            Payload::One { kind, key, value } => {
+                let frame = batch::frame(*kind, key.len(), value.len());
+                log::record_bytes(frame.payload_len(key.len(), value.len()))
+            }
+            Payload::Many(batch) => log::record_bytes(batch.payload_len()),
+        }
+    }
+}
+
+impl Commit {
+    pub(crate) fn new(
+        mutable: Arc<Memtable>,
+        writer: MemWriter,
+        last_seq: SeqNo,
+        order: &Order,
+    ) -> Commit {
+        Commit {
+            mutable,
+            writer,
+            segment: None,
+            at: 0,
+            part_segment: None,
+            last_seq,
+            gap: 0,
+            awaiting_sync: VecDeque::new(),
+            synced_seq: last_seq,
+            syncing: false,
+            scratch: Vec::new(),
+            logged_bytes: 0,
+            can_hash: order.can_hash(),
+        }
+    }
+
+    /// Whether the mutable part takes `payload`; an empty one takes anything.
+    pub(crate) fn part_has_room(&self, payload: &Payload<'_>) -> bool {
+        match payload {
+            Payload::One { key, value, .. } => {
+                self.mutable.is_empty() || self.writer.has_room(key.len(), value.len())
+            }
+            // The entries' own encoding is at most a few bytes an entry smaller than the nodes.
+            Payload::Many(batch) => {
+                let nodes = usize::try_from(batch.count()).unwrap_or(usize::MAX);
+                let bytes = batch
+                    .entries()
+                    .len()
+                    .saturating_add(nodes.saturating_mul(64));
+                self.mutable.is_empty() || self.writer.has_room(bytes, 0)
+            }
+        }
+    }
+
+    /// Whether the segment takes a record of `bytes`.
+    pub(crate) fn segment_has_room(&self, bytes: u64) -> bool {
+        self.segment
+            .as_ref()
+            .is_some_and(|segment| self.at + bytes <= segment.region.size())
+    }
+
+    /// Continues in `segment`.
+    pub(crate) fn enter_segment(&mut self, segment: Arc<Segment>) {
+        self.at = segment.written();
+        self.segment = Some(segment);
+    }
+
+    /// Forgets the segment, so that the next logged write begins another.
+    pub(crate) fn leave_segment(&mut self) {
+        self.segment = None;
+        self.at = 0;
+    }
+
+    /// Replaces the mutable part; returns the old one and its first segment.
+    pub(crate) fn replace_part(
+        &mut self,
+        mutable: Arc<Memtable>,
+        writer: MemWriter,
+    ) -> (Arc<Memtable>, Option<u64>) {
+        self.writer = writer;
+        let old = std::mem::replace(&mut self.mutable, mutable);
+        (old, self.part_segment.take())
+    }
+
+    /// Appends `payload` to the log. On an error nothing was applied; the segment is left, so that
+    /// its last good byte stays its end.
+    pub(crate) fn log(&mut self, payload: &Payload<'_>, sync_next: bool) -> Result<u64> {
+        let seq = self.last_seq + 1;
+        let segment = self.segment.as_ref().expect("the caller entered a segment");
+        let result = match payload {
+            Payload::One { kind, key, value } => {
+                let frame = batch::frame(*kind, key.len(), value.len());
+                let value = if *kind == Kind::Delete { &[] } else { *value };
+                let parts = [frame.before_key(), key, frame.before_value(), value];
+                segment.append(self.at, seq, self.gap, &parts, &mut self.scratch, sync_next)
+            }
+            Payload::Many(batch) => {
+                let prefix = batch.count_prefix();
+                let parts = [prefix.as_slice(), batch.entries()];
+                segment.append(self.at, seq, self.gap, &parts, &mut self.scratch, sync_next)
+            }
+        };
+        match result {
+            Ok(end) => {
+                let bytes = end - self.at;
+                self.at = end;
+                self.gap = 0;
+                self.part_segment.get_or_insert(segment.number);
+                Ok(bytes)
+            }
+            Err(error) => {
+                self.leave_segment();
+                Err(error)
+            }
+        }
+    }
+
+    /// Notes that `count` sequence numbers will not stand in the log. `false` when the gap field
+    /// is full and a logged record must come first.
+    pub(crate) fn skip_log(&mut self, count: u64) -> bool {
+        match u32::try_from(u64::from(self.gap) + count) {
+            Ok(gap) => {
+                self.gap = gap;
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Inserts `payload` into the mutable part; returns its last sequence number.
+    pub(crate) fn apply(&mut self, payload: &Payload<'_>) -> Result<SeqNo> {
+        assert!(
+            self.last_seq + payload.count() < SEQ_MAX,
+            "sequence numbers are used up"
+        );
+        match payload {
+            Payload::One { kind, key, value } => {
+                self.insert(*kind, key, value);
+            }
+            Payload::Many(batch) => {
+                for entry in *batch {
+                    let entry = entry?;
+                    self.insert(entry.kind, entry.key, entry.value);
+                }
+            }
+        }
+        Ok(self.last_seq)
+    }
+
+    #[inline]
+    fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8]) {
+        self.last_seq += 1;
+        let hash = if self.can_hash { hash64(key) } else { 0 };
+        self.writer.insert(self.last_seq, kind, key, value, hash);
+    }
+
+    /// The largest sequence number that may be published now: everything, unless a `Sync` write
+    /// still waits, then what is synced. Publishing never goes back.
+    pub(crate) fn publishable(&self) -> SeqNo {
+        if self.awaiting_sync.is_empty() {
+            self.last_seq
+        } else {
+            self.synced_seq
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The manifest's tail: edits are appended by commits (new segments) and by the syncer (tables).
+//!
+//! Appending holds the lock; syncing does not, so that a commit that names a new segment never
+//! waits for a disk flush. After a failed append the file's end is unknown: nothing more is
+//! appended to it, and the next edit must go into a new manifest ([`Manifest::is_broken`]).
+
+use cairndb_base::{Error, ErrorKind, Result};
+use cairndb_env::sync::Mutex;
+use cairndb_format::manifest::{ManifestSyncer, ManifestWriter, VersionEdit};
+
+use crate::state::stats::Stats;
+
+#[derive(Debug)]
+struct Tail {
+    writer: ManifestWriter,
+    sync: ManifestSyncer,
+    broken: bool,
+    dirty: bool,
+}
+
+/// The open manifest, or none while nothing has been written by this handle.
+#[derive(Debug, Default)]
+pub(crate) struct Manifest {
+    tail: Mutex<Option<Tail>>,
+}
+
+impl Manifest {
+    /// Makes `writer` the manifest to append to.
+    pub(crate) fn replace(&self, writer: ManifestWriter) {
+        let sync = writer.syncer();
+        *self.tail.lock() = Some(Tail {
+            writer,
+            sync,
+            broken: false,
+            dirty: false,
+        });
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.tail.lock().is_some()
+    }
+
+    /// Whether a new manifest must be begun before the next edit.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.tail.lock().as_ref().is_some_and(|tail| tail.broken)
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.tail
+            .lock()
+            .as_ref()
+            .map_or(0, |tail| tail.writer.bytes())
+    }
+
+    /// Appends `edit`; the operating system has it when this returns.
+    pub(crate) fn append(&self, edit: &VersionEdit, stats: &Stats) -> Result<()> {
+        let mut tail = self.tail.lock();
+        let Some(tail) = tail.as_mut() else {
+            return Err(Error::new(
+                ErrorKind::ReadOnly,
+                "no manifest is open for writing",
+            ));
+        };
+        if tail.broken {
+            return Err(Error::new(
+                ErrorKind::Io,
+                "an earlier append to the manifest failed",
+            ));
+        }
+        let before = tail.writer.bytes();
+        let result = tail.writer.append(edit);
+        Stats::add(
+            &stats.manifest_bytes,
+            tail.writer.bytes().saturating_sub(before),
+        );
+        tail.dirty = true;
+        tail.broken = result.is_err();
+        result
+    }
+
+    /// Makes every appended edit durable.
+    pub(crate) fn sync(&self, stats: &Stats) -> Result<()> {
+        let sync = {
+            let mut tail = self.tail.lock();
+            let Some(tail) = tail.as_mut() else {
+                return Ok(());
+            };
+            if tail.broken {
+                return Err(Error::new(
+                    ErrorKind::Io,
+                    "an earlier append to the manifest failed",
+                ));
+            }
+            if !tail.dirty {
+                return Ok(());
+            }
+            tail.dirty = false;
+            tail.sync.clone()
+        };
+        Stats::add(&stats.file_syncs, 1);
+        sync.sync()
+    }
+}

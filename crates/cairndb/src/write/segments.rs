@@ -1,0 +1,304 @@
+//! The log's segments: live ones in order, and spares kept warm for recycling.
+//!
+//! A segment is *live* from the manifest edit that names it until the edit that retires it; only
+//! when that second edit is durable may its file be overwritten under a new number and salt. Only
+//! the commit leader appends; any thread may sync.
+//!
+//! Locks: the set's own mutex, taken at rotation, retirement and sync, never held across a sync.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use cairndb_base::{Result, SeqNo};
+use cairndb_env::LogRegion;
+use cairndb_env::sync::Mutex;
+use cairndb_format::log::{self, Binding, RecordHead, SegmentHeader};
+use cairndb_format::manifest::SegmentRecord;
+
+/// Spare files kept when the database is quiet.
+pub(crate) const QUIET_SPARES_MAX: usize = 2;
+/// Bytes of spare files kept while it is busy: as many as a burst of writes retires at a time, so
+/// that recycling, not zero-filling, feeds the log.
+const BUSY_SPARE_BYTES_MAX: u64 = 32 << 20;
+
+/// Records up to this size are put together before they are copied into the log.
+const ONE_PIECE_BYTES_MAX: usize = 4096;
+
+/// One live segment.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) number: u64,
+    pub(crate) file: u64,
+    pub(crate) salt: u64,
+    pub(crate) start_seq: SeqNo,
+    pub(crate) region: Arc<dyn LogRegion>,
+    binding: Binding,
+    /// End of the last record handed to the region.
+    written: AtomicU64,
+    /// Bytes known to be durable.
+    synced: AtomicU64,
+    /// The manifest edit and directory entry that name it are durable.
+    named: AtomicBool,
+}
+
+impl Segment {
+    pub(crate) fn record(&self) -> SegmentRecord {
+        SegmentRecord {
+            segment: self.number,
+            file: self.file,
+            salt: self.salt,
+            bytes: self.region.size(),
+            start_seq: self.start_seq,
+        }
+    }
+
+    /// Bytes of this segment that a crash of the machine cannot take.
+    pub(crate) fn synced(&self) -> u64 {
+        self.synced.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn written(&self) -> u64 {
+        self.written.load(Ordering::Acquire)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the fields of one record")]
+    /// Appends one record at `at`; returns the offset behind it. `scratch` is the leader's buffer.
+    ///
+    /// Only the commit leader calls this.
+    pub(crate) fn append(
+        &self,
+        at: u64,
+        seq: SeqNo,
+        gap: u32,
+        payload: &[&[u8]],
+        scratch: &mut Vec<u8>,
+        sync_next: bool,
+    ) -> Result<u64> {
+        let payload_len: usize = payload.iter().map(|part| part.len()).sum();
+        let end = at + log::record_bytes(payload_len as u64);
+        assert!(
+            end <= self.region.size(),
+            "the segment has room for the record"
+        );
+        let synced = u32::try_from(self.synced()).unwrap_or(u32::MAX);
+        let offset = u32::try_from(at).expect("segments are below 4 GiB");
+        let head = RecordHead {
+            offset,
+            seq,
+            synced: synced.min(offset),
+            gap,
+        };
+        if payload_len <= ONE_PIECE_BYTES_MAX {
+            // One checksum pass over bytes that lie together saves more than the copy costs.
+            log::encode_record(self.binding, &head, payload, scratch);
+            self.region.write(at, &[scratch], sync_next)?;
+        } else {
+            let header = log::encode_header(self.binding, &head, payload);
+            let parts: Vec<&[u8]> = std::iter::once(&header[..])
+                .chain(payload.iter().copied())
+                .collect();
+            self.region.write(at, &parts, sync_next)?;
+        }
+        self.written.store(end, Ordering::Release);
+        Ok(end)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Sets {
+    live: VecDeque<Arc<Segment>>,
+    spares: Vec<(u64, Arc<dyn LogRegion>)>,
+    next_number: u64,
+}
+
+/// All segments of a database.
+#[derive(Debug, Default)]
+pub(crate) struct Segments {
+    sets: Mutex<Sets>,
+}
+
+/// What a sync pass has to do, in this order.
+#[derive(Debug)]
+pub(crate) struct SyncPlan {
+    /// Some segment's name is not durable yet: the directory and the manifest first.
+    pub(crate) name_first: bool,
+    /// Segments with unsynced bytes, oldest first, and their ends when the plan was made.
+    pub(crate) segments: Vec<(Arc<Segment>, u64)>,
+    named: Vec<Arc<Segment>>,
+}
+
+impl Segments {
+    pub(crate) fn new(next_number: u64) -> Segments {
+        Segments {
+            sets: Mutex::new(Sets {
+                next_number,
+                ..Sets::default()
+            }),
+        }
+    }
+
+    /// A spare of exactly `bytes`, if there is one.
+    pub(crate) fn take_spare(&self, bytes: u64) -> Option<(u64, Arc<dyn LogRegion>)> {
+        let mut sets = self.sets.lock();
+        let found = sets
+            .spares
+            .iter()
+            .position(|(_, region)| region.size() == bytes)?;
+        Some(sets.spares.swap_remove(found))
+    }
+
+    /// Keeps a file for recycling; returns its number back when there are enough.
+    pub(crate) fn add_spare(&self, file: u64, region: Arc<dyn LogRegion>) -> Option<u64> {
+        let mut sets = self.sets.lock();
+        let bytes: u64 = sets.spares.iter().map(|(_, spare)| spare.size()).sum();
+        if bytes + region.size() > BUSY_SPARE_BYTES_MAX {
+            return Some(file);
+        }
+        sets.spares.push((file, region));
+        None
+    }
+
+    /// Takes out the spares above what a quiet database keeps; their file numbers.
+    pub(crate) fn trim_spares(&self) -> Vec<u64> {
+        let mut sets = self.sets.lock();
+        let keep = QUIET_SPARES_MAX
+            .saturating_sub(sets.live.len())
+            .min(sets.spares.len());
+        sets.spares.drain(keep..).map(|(file, _)| file).collect()
+    }
+
+    pub(crate) fn spare_count(&self) -> usize {
+        self.sets.lock().spares.len()
+    }
+
+    /// Makes `region` the newest live segment: writes its header. The caller then names it in the
+    /// manifest before the first record.
+    pub(crate) fn begin(
+        &self,
+        file: u64,
+        region: Arc<dyn LogRegion>,
+        salt: u64,
+        start_seq: SeqNo,
+    ) -> Result<Arc<Segment>> {
+        let mut sets = self.sets.lock();
+        let number = sets.next_number;
+        let (previous_segment, previous_end) = sets
+            .live
+            .back()
+            .map_or((0, 0), |segment| (segment.number, segment.written()));
+        let header = SegmentHeader {
+            segment: number,
+            salt,
+            previous_segment,
+            previous_end,
+            start_seq,
+        };
+        region.write(0, &[&header.encode()], false)?;
+        sets.next_number += 1;
+        let segment = Arc::new(Segment {
+            number,
+            file,
+            salt,
+            start_seq,
+            region,
+            binding: header.binding(),
+            written: AtomicU64::new(log::HEADER_BYTES as u64),
+            synced: AtomicU64::new(0),
+            named: AtomicBool::new(false),
+        });
+        sets.live.push_back(Arc::clone(&segment));
+        Ok(segment)
+    }
+
+    /// Takes back a segment whose naming failed.
+    pub(crate) fn abandon(&self, segment: &Arc<Segment>) {
+        self.sets
+            .lock()
+            .live
+            .retain(|live| live.number != segment.number);
+    }
+
+    pub(crate) fn live(&self) -> Vec<Arc<Segment>> {
+        self.sets.lock().live.iter().cloned().collect()
+    }
+
+    /// Bytes of all live segments' files.
+    pub(crate) fn retained_bytes(&self) -> u64 {
+        self.sets
+            .lock()
+            .live
+            .iter()
+            .map(|segment| segment.region.size())
+            .sum()
+    }
+
+    /// Number the next segment will get.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.sets.lock().next_number
+    }
+
+    /// Removes the segments before `floor`; their retirement must already be durable.
+    pub(crate) fn retire_before(&self, floor: u64) -> Vec<Arc<Segment>> {
+        let mut sets = self.sets.lock();
+        let mut retired = Vec::new();
+        while sets
+            .live
+            .front()
+            .is_some_and(|segment| segment.number < floor)
+        {
+            retired.extend(sets.live.pop_front());
+        }
+        retired
+    }
+
+    /// The numbers of live segments before `floor`.
+    pub(crate) fn numbers_before(&self, floor: u64) -> Vec<u64> {
+        let sets = self.sets.lock();
+        sets.live
+            .iter()
+            .map(|segment| segment.number)
+            .filter(|number| *number < floor)
+            .collect()
+    }
+
+    /// What must be synced so that everything appended so far is durable.
+    pub(crate) fn plan_sync(&self) -> SyncPlan {
+        let sets = self.sets.lock();
+        let named: Vec<_> = sets
+            .live
+            .iter()
+            .filter(|segment| !segment.named.load(Ordering::Acquire))
+            .cloned()
+            .collect();
+        let segments = sets
+            .live
+            .iter()
+            .map(|segment| (Arc::clone(segment), segment.written()))
+            .filter(|(segment, end)| segment.synced() < *end)
+            .collect();
+        SyncPlan {
+            name_first: !named.is_empty(),
+            segments,
+            named,
+        }
+    }
+}
+
+impl SyncPlan {
+    /// The manifest and directory were synced.
+    pub(crate) fn mark_named(&self) {
+        for segment in &self.named {
+            segment.named.store(true, Ordering::Release);
+        }
+    }
+
+    /// Syncs the segments' bytes, oldest first; returns how many syncs that took.
+    pub(crate) fn sync_segments(&self) -> Result<u64> {
+        for (segment, end) in &self.segments {
+            segment.region.sync()?;
+            segment.synced.fetch_max(*end, Ordering::AcqRel);
+        }
+        Ok(self.segments.len() as u64)
+    }
+}

@@ -1,0 +1,75 @@
+//! The value file being filled: large values go there once, before the log record that points to
+//! them.
+//!
+//! Only the commit leader appends; the sync pass syncs through a second handle. After a failed
+//! append the file is closed for good and the next value begins a new one.
+
+use std::sync::Arc;
+
+use cairndb_base::Result;
+use cairndb_env::FileSync;
+use cairndb_env::sync::Mutex;
+use cairndb_format::value_file::{Pointer, ValueWriter};
+
+/// A value file is closed when it reaches this size: large enough that files are few, small enough
+/// that a dead one is found.
+pub(crate) const VALUE_FILE_BYTES: u64 = 256 << 20;
+
+#[derive(Debug)]
+struct Active {
+    number: u64,
+    writer: ValueWriter,
+}
+
+/// The active value file and the handles that still need a sync.
+#[derive(Debug, Default)]
+pub(crate) struct ValueLog {
+    active: Mutex<Option<Active>>,
+    dirty: Mutex<Vec<(u64, Arc<dyn FileSync>)>>,
+}
+
+impl ValueLog {
+    /// Whether a new file must be begun before the next append.
+    pub(crate) fn needs_file(&self) -> bool {
+        self.active
+            .lock()
+            .as_ref()
+            .is_none_or(|active| active.writer.bytes() >= VALUE_FILE_BYTES)
+    }
+
+    pub(crate) fn begin(&self, number: u64, writer: ValueWriter) {
+        *self.active.lock() = Some(Active { number, writer });
+    }
+
+    /// Appends one value; returns its pointer and the file's length.
+    pub(crate) fn append(&self, key_hash: u64, value: &[u8]) -> Result<(Pointer, u64)> {
+        let mut slot = self.active.lock();
+        let active = slot.as_mut().expect("the caller began a value file");
+        match active.writer.append(key_hash, &[value]) {
+            Ok(pointer) => {
+                let mut dirty = self.dirty.lock();
+                if dirty
+                    .last()
+                    .is_none_or(|(number, _)| *number != active.number)
+                {
+                    dirty.push((active.number, active.writer.syncer()));
+                }
+                Ok((pointer, active.writer.bytes()))
+            }
+            Err(error) => {
+                *slot = None;
+                Err(error)
+            }
+        }
+    }
+
+    /// Syncs every file appended to since the last call; returns how many there were.
+    pub(crate) fn sync(&self) -> Result<u64> {
+        // Taken out first: what is appended from here on belongs to the next pass.
+        let dirty = std::mem::take(&mut *self.dirty.lock());
+        for (_, file) in &dirty {
+            file.sync()?;
+        }
+        Ok(dirty.len() as u64)
+    }
+}

@@ -1,0 +1,77 @@
+//! Opening by descriptor, safely: what every file, lock and log of the real environment starts with.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use cairndb_base::{Error, ErrorKind, Result};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+/// An operating system's refusal as an error; a name that does not exist is `NotFound`.
+#[cold]
+pub(super) fn system_error(operation: &'static str, errno: Errno) -> Error {
+    let error = Error::io(operation, std::io::Error::from(errno));
+    match errno {
+        Errno::NOENT => error.with_kind(ErrorKind::NotFound),
+        _ => error,
+    }
+}
+
+/// Opens an existing regular file of a directory. `NONBLOCK` keeps a FIFO put in its place from
+/// stopping the caller; regular files ignore it.
+pub(super) fn open_regular(dir: BorrowedFd<'_>, name: &str, flags: OFlags) -> Result<OwnedFd> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let fd = match rustix::fs::openat(dir, name, flags, Mode::empty()) {
+        Ok(fd) => above_stdio(fd)?,
+        Err(Errno::NOENT) => {
+            return Err(Error::new(ErrorKind::NotFound, "the file does not exist").file(name));
+        }
+        Err(Errno::LOOP) => return Err(not_regular(name)),
+        Err(errno) => return Err(system_error("open the file", errno).file(name)),
+    };
+    size_of_open(fd.as_fd(), name)?;
+    Ok(fd)
+}
+
+/// Moves a descriptor above the standard three, where a print or a child could reach it.
+pub(super) fn above_stdio(fd: OwnedFd) -> Result<OwnedFd> {
+    if fd.as_raw_fd() > 2 {
+        return Ok(fd);
+    }
+    rustix::io::fcntl_dupfd_cloexec(&fd, 3)
+        .map_err(|errno| system_error("duplicate a descriptor", errno))
+}
+
+/// Permission bits as the system wants them.
+pub(super) fn mode(bits: u32) -> Mode {
+    Mode::from_raw_mode(bits.try_into().unwrap_or(0o600))
+}
+
+/// The length of an open file, which must be regular.
+pub(super) fn size_of_open(fd: BorrowedFd<'_>, name: &str) -> Result<u64> {
+    let stat = rustix::fs::fstat(fd)
+        .map_err(|errno| system_error("look at the open file", errno).file(name))?;
+    regular_size(&stat, name)
+}
+
+/// The length of what was looked up, which must be a regular file.
+pub(super) fn regular_size(stat: &rustix::fs::Stat, name: &str) -> Result<u64> {
+    if FileType::from_raw_mode(stat.st_mode.into()) != FileType::RegularFile {
+        return Err(not_regular(name));
+    }
+    Ok(u64::try_from(stat.st_size).unwrap_or(0))
+}
+
+#[cold]
+fn not_regular(name: &str) -> Error {
+    Error::new(ErrorKind::Io, "not a regular file; links are not followed").file(name)
+}
+
+/// Refuses what is not a single path component.
+pub(super) fn check_name(name: &str) -> Result<()> {
+    let component = !name.is_empty() && name != "." && name != ".." && name.len() <= 255;
+    if component && !name.bytes().any(|byte| byte == b'/' || byte == 0) {
+        return Ok(());
+    }
+    Err(Error::invalid("a file name must be one path component")
+        .file(name.escape_debug().to_string()))
+}

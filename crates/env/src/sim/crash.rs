@@ -1,0 +1,408 @@
+//! Crash points and the states a crash may leave.
+//!
+//! A [`CrashPoint`] is the disk just before one operation. Which pending units a crash there keeps
+//! is a [`CrashChoice`]; which choices are legal is the [`Profile`]'s matter: a choice that is not
+//! is weakened to the nearest one that is. The result is a new environment, whose disk is what a
+//! program finds after the crash.
+
+use std::collections::BTreeMap;
+
+use super::content::{Content, SECTOR_BYTES, Sector};
+use super::disk::{Disk, InodeId, Remains};
+use super::op::Op;
+use super::protocol::ManifestReader;
+use super::unit::{self, Unit};
+use crate::environment::Background;
+use crate::random::Random;
+
+/// What a crash may keep of what was not synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// Nothing.
+    Strict,
+    /// An ordered journal, as ext4's: name operations in order, a synced file keeps its name, a
+    /// file grows only over bytes that arrived. Data otherwise in any order.
+    Ordered,
+    /// Any subset, in any order; a file may grow before its data and show zeros, noise or freed
+    /// bytes. A rename is atomic, but free to be lost or early. The one that counts.
+    Weak,
+    /// Only the process dies: all that is visible stays (and stays pending), but a write in
+    /// progress may be done in part.
+    Kill,
+}
+
+/// What stands where a file grew but its data did not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fill {
+    /// Zeros.
+    Zeros,
+    /// Random bytes of this seed.
+    Noise(u64),
+    /// Bytes of other and removed files, preferably of the same kind, chosen by this seed.
+    Old(u64),
+}
+
+/// Which pending units are kept. Units are numbered in the order they came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Keep {
+    /// None.
+    None,
+    /// All.
+    All,
+    /// Only this one.
+    Only(usize),
+    /// Of the file units only this one, but every name operation: a new file shows nothing of its
+    /// data unless its name is kept.
+    Named(usize),
+    /// All but this one.
+    Missing(usize),
+    /// The first so many.
+    Prefix(usize),
+    /// Those whose bit is set; units from 64 on are not kept.
+    Subset(u64),
+    /// Of the name operations those before `late`, and `early`, which came after it; with
+    /// `between` also those from one to the other. All data.
+    Swapped {
+        /// The unit that is missing.
+        late: usize,
+        /// The later unit that is kept nevertheless.
+        early: usize,
+        /// Whether what lies between them is kept.
+        between: bool,
+    },
+    /// A random subset: each file and the names draw a manner of their own (none, all, a prefix,
+    /// few, half or most), so that whole and torn files meet.
+    Random(u64),
+}
+
+/// One crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CrashChoice {
+    /// The units kept. Under [`Profile::Kill`] the pieces of the write in progress.
+    pub keep: Keep,
+    /// What fills gaps. Only [`Profile::Weak`] has any.
+    pub fill: Fill,
+}
+
+impl CrashChoice {
+    /// Keeps `keep` and fills gaps with zeros.
+    pub fn new(keep: Keep) -> CrashChoice {
+        let fill = Fill::Zeros;
+        CrashChoice { keep, fill }
+    }
+}
+
+/// What an environment passes on to the images of its crashes.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) seed: u64,
+    pub(super) background: Background,
+    pub(super) mapping: bool,
+    pub(super) memory_bytes: u64,
+    pub(super) reader: Option<ManifestReader>,
+}
+
+/// A write that the crash interrupts, in the pieces that may be done apart.
+#[derive(Clone, Debug)]
+pub(super) struct InFlight {
+    pub(super) inode: InodeId,
+    pub(super) pieces: Vec<(u64, Vec<u8>)>,
+    /// Whether a later piece implies the earlier ones: an append, but not a copy to memory.
+    pub(super) in_order: bool,
+}
+
+/// The disk just before one operation: cheap to keep, independent of what happens later.
+#[derive(Clone, Debug)]
+pub struct CrashPoint {
+    pub(super) op: Op,
+    pub(super) disk: Disk,
+    pub(super) in_flight: Option<InFlight>,
+    pub(super) settings: Settings,
+}
+
+/// Where a pending unit belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The unit of this index of a file.
+    File(InodeId, usize),
+    /// The name operation of this index.
+    Name(usize),
+}
+
+impl CrashPoint {
+    /// The operation that did not happen.
+    pub fn op(&self) -> &Op {
+        &self.op
+    }
+
+    /// Pending units: what [`Keep`] numbers.
+    pub fn pending(&self, profile: Profile) -> usize {
+        match profile {
+            Profile::Strict => 0,
+            Profile::Ordered | Profile::Weak => self.places().len(),
+            Profile::Kill => self.pieces(),
+        }
+    }
+
+    /// What is on the disk after this crash.
+    pub(super) fn disk_of(&self, profile: Profile, choice: &CrashChoice, places: &[Place]) -> Disk {
+        match profile {
+            Profile::Strict => self.power_loss(places, &vec![false; places.len()], Fill::Zeros),
+            Profile::Ordered => {
+                let mut kept = select(choice.keep, places);
+                self.put_in_order(places, &mut kept);
+                self.power_loss(places, &kept, Fill::Zeros)
+            }
+            Profile::Weak => {
+                let kept = select(choice.keep, places);
+                self.power_loss(places, &kept, choice.fill)
+            }
+            Profile::Kill => self.kill(choice.keep),
+        }
+    }
+
+    /// Every pending unit, oldest first.
+    pub(super) fn places(&self) -> Vec<Place> {
+        let mut places = Vec::new();
+        for (&id, inode) in &self.disk.inodes {
+            let units = inode.pending.iter().enumerate();
+            places.extend(units.map(|(index, unit)| (unit.seq, Place::File(id, index))));
+        }
+        let names = self.disk.names.iter().enumerate();
+        places.extend(names.map(|(index, name)| (name.seq, Place::Name(index))));
+        places.sort_unstable_by_key(|&(seq, _)| seq);
+        places.into_iter().map(|(_, place)| place).collect()
+    }
+
+    /// Pieces of the write in progress.
+    pub(super) fn pieces(&self) -> usize {
+        let in_flight = self.in_flight.as_ref();
+        in_flight.map_or(0, |write| write.pieces.len())
+    }
+
+    /// Whether a power loss here can leave a file longer than its data.
+    pub(super) fn can_have_gaps(&self) -> bool {
+        let size = |unit: &unit::Pending| matches!(unit.unit, Unit::Size(_));
+        let mut inodes = self.disk.inodes.values();
+        inodes.any(|inode| inode.pending.iter().any(size))
+    }
+
+    /// Weakens a choice to what an ordered journal can leave.
+    fn put_in_order(&self, places: &[Place], kept: &mut [bool]) {
+        // Names: a prefix, at least as long as the journal was made durable by later syncs.
+        let journaled = self.disk.names.iter().rposition(|name| name.journaled);
+        let mut whole = true;
+        for (place, kept) in places.iter().zip(&mut *kept) {
+            if let Place::Name(index) = *place {
+                let forced = journaled.is_some_and(|last| index <= last);
+                whole = forced || (whole && *kept);
+                *kept = whole;
+            }
+        }
+        // Sizes: only where every sector below arrived, as it stood when the file had that size.
+        let mut kept_sectors = BTreeMap::new();
+        for (place, _) in places.iter().zip(&*kept).filter(|&(_, &kept)| kept) {
+            if let Some((id, index, Unit::Sector { index: sector, .. })) = self.file_unit(*place) {
+                kept_sectors.insert((id, *sector), index);
+            }
+        }
+        let mut latest_sectors = BTreeMap::new();
+        for (place, kept) in places.iter().zip(kept) {
+            match self.file_unit(*place) {
+                Some((id, index, Unit::Sector { index: sector, .. })) => {
+                    latest_sectors.insert((id, *sector), index);
+                }
+                Some((id, _, Unit::Size(len))) => {
+                    let first = self.disk.inode(id).durable.len() / SECTOR_BYTES as u64;
+                    let end = len.div_ceil(SECTOR_BYTES as u64);
+                    *kept &= latest_sectors
+                        .range((id, first)..(id, end.max(first)))
+                        .all(|(sector, latest)| kept_sectors.get(sector) >= Some(latest));
+                }
+                Some((_, _, Unit::Zeros { .. })) | None => {}
+            }
+        }
+    }
+
+    fn file_unit(&self, place: Place) -> Option<(InodeId, usize, &Unit)> {
+        match place {
+            Place::File(id, index) => Some((id, index, &self.disk.inode(id).pending[index].unit)),
+            Place::Name(_) => None,
+        }
+    }
+
+    fn power_loss(&self, places: &[Place], kept: &[bool], fill: Fill) -> Disk {
+        let dirs = self.disk.dirs.iter().map(|dir| dir.durable.clone());
+        let mut names: Vec<_> = dirs.collect();
+        let mut units: BTreeMap<InodeId, Vec<&Unit>> = BTreeMap::new();
+        for (place, _) in places.iter().zip(kept).filter(|&(_, &kept)| kept) {
+            match *place {
+                Place::Name(index) => {
+                    let pending = &self.disk.names[index];
+                    pending.op.apply(&mut names[pending.dir]);
+                }
+                Place::File(id, index) => {
+                    let unit = &self.disk.inode(id).pending[index].unit;
+                    units.entry(id).or_default().push(unit);
+                }
+            }
+        }
+        let mut contents = BTreeMap::new();
+        for &id in names.iter().flat_map(BTreeMap::values) {
+            contents.entry(id).or_insert_with(|| {
+                let mut content = self.disk.inode(id).durable.clone();
+                if let Some(units) = units.get(&id) {
+                    let gap = |sector| self.gap_sector(id, sector, fill);
+                    unit::apply(&mut content, units.iter().copied(), gap);
+                }
+                content
+            });
+        }
+        let dirs = self.disk.dirs.iter().zip(names);
+        let dirs = dirs.filter(|(dir, _)| !dir.removed);
+        self.disk.settle(Remains {
+            dirs: dirs.map(|(dir, names)| (dir.path.clone(), names)).collect(),
+            contents,
+        })
+    }
+
+    fn gap_sector(&self, id: InodeId, sector: u64, fill: Fill) -> Option<Sector> {
+        match fill {
+            Fill::Zeros => None,
+            Fill::Noise(seed) => Some(noise(seed ^ (id << 32) ^ sector)),
+            Fill::Old(seed) => {
+                let stale = self.stale_content(id, sector, seed);
+                let stale = stale.map(|content| content.sector(sector));
+                Some(stale.unwrap_or_else(|| noise(seed ^ (id << 32) ^ sector)))
+            }
+        }
+    }
+
+    /// Another file that reaches as far, of the same kind if there is one: its blocks, freed or
+    /// moved, are what a careless file system would show.
+    fn stale_content(&self, id: InodeId, sector: u64, seed: u64) -> Option<&Content> {
+        let others = self.disk.inodes.iter().filter(|&(&other, _)| other != id);
+        let others = others.map(|(_, inode)| (&*inode.name, &inode.visible));
+        let graves = self.disk.graves.iter();
+        let graves = graves.map(|(name, content)| (&**name, content));
+        let reach = sector * SECTOR_BYTES as u64;
+        let long = graves
+            .chain(others)
+            .filter(|(_, content)| content.len() > reach);
+        let kind = extension(&self.disk.inode(id).name);
+        let (same, other): (Vec<_>, Vec<_>) = long.partition(|(name, _)| extension(name) == kind);
+        let pool = if same.is_empty() { other } else { same };
+        let mut random = Random::new(seed ^ id);
+        (!pool.is_empty()).then(|| pool[random.index(pool.len())].1)
+    }
+
+    fn kill(&self, keep: Keep) -> Disk {
+        let mut disk = self.disk.clone();
+        let Some(write) = &self.in_flight else {
+            return disk;
+        };
+        let mut whole = true;
+        for (index, (offset, bytes)) in write.pieces.iter().enumerate() {
+            let kept = match keep {
+                Keep::None => false,
+                Keep::All => true,
+                Keep::Only(one) | Keep::Named(one) => index == one,
+                Keep::Missing(one) => index != one,
+                Keep::Prefix(count) => index < count,
+                Keep::Subset(bits) => index < 64 && bits >> index & 1 == 1,
+                Keep::Swapped { late, early, .. } => index < late || index == early,
+                Keep::Random(seed) => Random::new(seed ^ index as u64).below(2) == 0,
+            };
+            whole &= kept;
+            if whole || (kept && !write.in_order) {
+                disk.write(write.inode, *offset, bytes);
+            }
+        }
+        disk
+    }
+}
+
+/// Which units a choice keeps.
+fn select(keep: Keep, places: &[Place]) -> Vec<bool> {
+    let each = |kept: &dyn Fn(usize) -> bool| (0..places.len()).map(kept).collect();
+    match keep {
+        Keep::None => each(&|_| false),
+        Keep::All => each(&|_| true),
+        Keep::Only(one) => each(&|index| index == one),
+        Keep::Named(one) => each(&|index| index == one || matches!(places[index], Place::Name(_))),
+        Keep::Missing(one) => each(&|index| index != one),
+        Keep::Prefix(count) => each(&|index| index < count),
+        Keep::Subset(bits) => each(&|index| index < 64 && bits >> index & 1 == 1),
+        Keep::Swapped {
+            late,
+            early,
+            between,
+        } => each(&|index| match places[index] {
+            Place::File(..) => true,
+            Place::Name(_) => {
+                index < late || index == early || (between && late < index && index < early)
+            }
+        }),
+        Keep::Random(seed) => random_subset(seed, places),
+    }
+}
+
+/// The part of a name that tells kinds of files apart.
+fn extension(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, extension)| extension)
+}
+
+fn noise(seed: u64) -> Sector {
+    let mut random = Random::new(seed);
+    let mut sector = [0; SECTOR_BYTES];
+    for word in sector.chunks_exact_mut(8) {
+        word.copy_from_slice(&random.next_u64().to_le_bytes());
+    }
+    sector
+}
+
+/// How one file, or the names, fare in a random subset.
+#[derive(Clone, Copy)]
+enum Manner {
+    Prefix(u64),
+    /// Each unit with this chance in 64.
+    Chance(u64),
+}
+
+fn random_subset(seed: u64, places: &[Place]) -> Vec<bool> {
+    let mut random = Random::new(seed);
+    let mut counts: BTreeMap<Option<InodeId>, u64> = BTreeMap::new();
+    let group = |place: &Place| match place {
+        Place::File(id, _) => Some(*id),
+        Place::Name(_) => None,
+    };
+    for place in places {
+        *counts.entry(group(place)).or_default() += 1;
+    }
+    let draw = |random: &mut Random, group: Option<InodeId>, count: u64| match random.below(8) {
+        // Without its name nothing of a new file shows: half of the time all names are there.
+        0..=3 if group.is_none() => Manner::Chance(64),
+        0 => Manner::Chance(0),
+        1 | 2 => Manner::Chance(64),
+        3 => Manner::Chance(4),
+        4 => Manner::Chance(60),
+        5 => Manner::Chance(32),
+        _ => Manner::Prefix(random.below(count + 1)),
+    };
+    let mut manners: BTreeMap<_, _> = counts
+        .into_iter()
+        .map(|(group, count)| (group, (draw(&mut random, group, count), 0u64)))
+        .collect();
+    let mut kept = Vec::with_capacity(places.len());
+    for place in places {
+        let (manner, so_far) = manners
+            .get_mut(&group(place))
+            .expect("every group was drawn");
+        kept.push(match *manner {
+            Manner::Prefix(count) => *so_far < count,
+            Manner::Chance(chance) => random.below(64) < chance,
+        });
+        *so_far += 1;
+    }
+    kept
+}

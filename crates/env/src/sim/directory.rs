@@ -1,0 +1,254 @@
+//! Simulated directories and locks.
+
+use std::any::Any;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use cairndb_base::{Error, ErrorKind, Result};
+
+use super::disk::{DirId, InodeId};
+use super::fault::Effect;
+use super::files::{Handle, Shared, SimLog, SimReader, SimWriter, missing, refusal};
+use super::op::OpKind;
+use super::protocol::Event;
+use super::state::{Call, State};
+use crate::dir::{Dir, DirLock};
+use crate::file::{FileSync, LogRegion, ReadFile, WritableFile};
+
+/// See [`crate::Env::open_dir`]. The root exists; other parents must.
+pub(super) fn open_dir(shared: &Shared, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
+    let is_dot = |part: &Component<'_>| *part == Component::CurDir;
+    let path: PathBuf = path.components().filter(|part| !is_dot(part)).collect();
+    let path: Arc<Path> = path.into();
+    let mut state = shared.lock();
+    let name = path.to_string_lossy();
+    state.begin(&Call::new(OpKind::OpenDir, &path, &name), || None)?;
+    let dir = match state.disk.find_dir(&path) {
+        Some(dir) => dir,
+        None if !create => {
+            let error = Error::new(ErrorKind::NotFound, "the directory does not exist");
+            return Err(state.refuse(error.file(name)));
+        }
+        None => state.disk.add_dir(&path),
+    };
+    drop(state);
+    let shared = shared.clone();
+    Ok(Arc::new(SimDir { shared, path, dir }))
+}
+
+#[derive(Debug)]
+struct SimDir {
+    shared: Shared,
+    path: Arc<Path>,
+    dir: DirId,
+}
+
+impl SimDir {
+    fn call<'a>(&'a self, kind: OpKind, name: &'a str) -> Call<'a> {
+        Call::new(kind, &self.path, name)
+    }
+
+    fn handle(&self, state: &State, name: &str, inode: InodeId) -> Handle {
+        Handle {
+            shared: self.shared.clone(),
+            dir: self.dir,
+            path: self.path.clone(),
+            name: name.to_owned(),
+            inode,
+            _pin: state.disk.inode(inode).pin.clone(),
+        }
+    }
+
+    fn find(&self, state: &mut State, name: &str) -> Result<InodeId> {
+        let found = state.disk.lookup(self.dir, name);
+        found.ok_or_else(|| state.refuse(missing(name)))
+    }
+}
+
+impl Dir for SimDir {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn lock(&self, name: &str) -> Result<Box<dyn DirLock>> {
+        let mut state = self.shared.lock();
+        state.begin(&self.call(OpKind::Lock, name), || None)?;
+        let inode = match state.disk.lookup(self.dir, name) {
+            Some(inode) => inode,
+            None => match state.disk.create(self.dir, name) {
+                Ok(inode) => inode,
+                Err(why) => return Err(state.refuse(refusal(why, name))),
+            },
+        };
+        if !state.locks.insert(inode) {
+            let message = "this process has the database open already; share that handle";
+            let error = Error::new(ErrorKind::Locked, message).file(name);
+            return Err(state.refuse(error));
+        }
+        let shared = self.shared.clone();
+        Ok(Box::new(SimLock { shared, inode }))
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        let mut state = self.shared.lock();
+        state.begin(&self.call(OpKind::List, ""), || None)?;
+        Ok(state.disk.dirs[self.dir].visible.keys().cloned().collect())
+    }
+
+    fn size_of(&self, name: &str) -> Result<Option<u64>> {
+        let mut state = self.shared.lock();
+        state.begin(&self.call(OpKind::SizeOf, name), || None)?;
+        let inode = state.disk.lookup(self.dir, name);
+        Ok(inode.map(|inode| state.disk.inode(inode).visible.len()))
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        let mut state = self.shared.lock();
+        state.check(Event::Create(self.dir, name));
+        state.begin(&self.call(OpKind::Create, name), || None)?;
+        match state.disk.create(self.dir, name) {
+            Ok(inode) => {
+                let handle = self.handle(&state, name, inode);
+                Ok(Box::new(SimWriter { handle, size: 0 }))
+            }
+            Err(why) => Err(state.refuse(refusal(why, name))),
+        }
+    }
+
+    fn open_read(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
+        let mut state = self.shared.lock();
+        state.begin(&self.call(OpKind::OpenRead, name), || None)?;
+        let inode = self.find(&mut state, name)?;
+        let handle = self.handle(&state, name, inode);
+        let size = state.disk.inode(inode).visible.len();
+        Ok(Arc::new(SimReader { handle, size }))
+    }
+
+    fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
+        let mut state = self.shared.lock();
+        state.check(Event::Create(self.dir, name));
+        state.begin(&self.call(OpKind::CreateLog, name), || None)?;
+        let inode = match state.disk.create(self.dir, name) {
+            Ok(inode) => inode,
+            Err(why) => return Err(state.refuse(refusal(why, name))),
+        };
+        let handle = self.handle(&state, name, inode);
+        if let Err(error) = handle.fill(&mut state, len) {
+            if state.crash.is_none() {
+                // As the real environment does, and as silently.
+                let _ = state.disk.unlink(self.dir, name);
+            }
+            return Err(error);
+        }
+        Ok(Arc::new(SimLog { handle, len }))
+    }
+
+    fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>> {
+        let mut state = self.shared.lock();
+        state.begin(&self.call(OpKind::OpenLog, name), || None)?;
+        let inode = self.find(&mut state, name)?;
+        let handle = self.handle(&state, name, inode);
+        let len = state.disk.inode(inode).visible.len();
+        Ok(Arc::new(SimLog { handle, len }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        let mut state = self.shared.lock();
+        let call = Call {
+            to,
+            ..self.call(OpKind::Rename, from)
+        };
+        state.check(Event::Rename(self.dir, from, to));
+        state.begin(&call, || None)?;
+        let result = state.disk.rename(self.dir, from, to);
+        result
+            .map(drop)
+            .map_err(|why| state.refuse(refusal(why, from)))
+    }
+
+    fn unlink(&self, name: &str) -> Result<()> {
+        let mut state = self.shared.lock();
+        state.check(Event::Unlink(self.dir, name));
+        state.begin(&self.call(OpKind::Unlink, name), || None)?;
+        let result = state.disk.unlink(self.dir, name);
+        result
+            .map(drop)
+            .map_err(|why| state.refuse(refusal(why, name)))
+    }
+
+    fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()> {
+        let Some(to) = to.as_any().downcast_ref::<SimDir>() else {
+            return Err(Error::invalid("a link must stay in one environment").file(name));
+        };
+        if !Arc::ptr_eq(&self.shared, &to.shared) {
+            return Err(Error::invalid("a link must stay in one environment").file(name));
+        }
+        let mut state = self.shared.lock();
+        let call = Call {
+            to: to_name,
+            ..self.call(OpKind::Link, name)
+        };
+        state.begin(&call, || None)?;
+        let result = state.disk.link((self.dir, name), (to.dir, to_name));
+        result
+            .map(drop)
+            .map_err(|why| state.refuse(refusal(why, name)))
+    }
+
+    fn sync_file(&self, name: &str) -> Result<()> {
+        let handle = {
+            let mut state = self.shared.lock();
+            let inode = self.find(&mut state, name)?;
+            self.handle(&state, name, inode)
+        };
+        FileSync::sync(&handle)
+    }
+
+    fn sync(&self) -> Result<()> {
+        let mut state = self.shared.lock();
+        state.check(Event::SyncDir(self.dir));
+        match state.begin(&self.call(OpKind::SyncDir, ""), || None) {
+            Ok(Some(Effect::SyncLies)) => {}
+            Ok(_) => state.disk.sync_dir(self.dir),
+            Err(error) => {
+                state.checker.dir_failed(self.dir);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn prefers_mapping(&self) -> bool {
+        self.shared.lock().settings.mapping
+    }
+
+    fn remove(&self) -> Result<()> {
+        let mut state = self.shared.lock();
+        state.begin(&self.call(OpKind::RemoveDir, ""), || None)?;
+        if state.disk.dirs[self.dir].visible.is_empty() {
+            state.disk.remove_dir(self.dir);
+            return Ok(());
+        }
+        let cause = std::io::Error::from(std::io::ErrorKind::DirectoryNotEmpty);
+        let error = Error::io("remove the directory", cause);
+        Err(state.refuse(error.file(self.path.to_string_lossy())))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[derive(Debug)]
+struct SimLock {
+    shared: Shared,
+    inode: InodeId,
+}
+
+impl DirLock for SimLock {}
+
+impl Drop for SimLock {
+    fn drop(&mut self) {
+        self.shared.lock().locks.remove(&self.inode);
+    }
+}

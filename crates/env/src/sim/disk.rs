@@ -1,0 +1,459 @@
+//! The simulated disk: what is visible, what is durable, and what lies between.
+//!
+//! Pure state, no faults and no handles. Every inode and directory has two faces: the visible one,
+//! which reads see, and the durable one, which a crash keeps whatever happens. Units and name
+//! operations that separate them stay pending, in one order over the whole disk, until a sync.
+//! Copies share everything they can: a copy is how a crash point is kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::content::{Content, mix};
+use super::unit::{self, Pending, Unit};
+
+/// Number of an inode, never used twice.
+pub(super) type InodeId = u64;
+/// Index of a directory, never used twice.
+pub(super) type DirId = usize;
+
+/// Removed contents kept to appear as stale bytes.
+const GRAVES_MAX: usize = 8;
+/// Unreachable inodes tolerated before they are looked for.
+const GARBAGE_MIN: usize = 64;
+
+/// One file.
+#[derive(Clone, Debug)]
+pub(super) struct Inode {
+    /// A name it had: for messages and to find stale bytes of its kind.
+    pub(super) name: String,
+    pub(super) visible: Content,
+    pub(super) durable: Content,
+    pub(super) pending: Vec<Pending>,
+    /// A failed sync left visible bytes that count as clean: only units reach the disk from here.
+    pub(super) diverged: bool,
+    /// The error of an earlier sync, due at the next one.
+    pub(super) late_error: bool,
+    /// Shared with every open handle.
+    pub(super) pin: Arc<()>,
+}
+
+/// One change of one directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NameOp {
+    /// A created or linked name.
+    Add { name: String, inode: InodeId },
+    /// A removed name.
+    Remove { name: String, inode: InodeId },
+    /// A rename: both names change together or not at all.
+    Rename {
+        from: String,
+        to: String,
+        inode: InodeId,
+    },
+}
+
+impl NameOp {
+    fn inode(&self) -> InodeId {
+        match self {
+            NameOp::Add { inode, .. }
+            | NameOp::Remove { inode, .. }
+            | NameOp::Rename { inode, .. } => *inode,
+        }
+    }
+
+    /// Does it to `names`, whatever was done before.
+    pub(super) fn apply(&self, names: &mut BTreeMap<String, InodeId>) {
+        match self {
+            NameOp::Add { name, inode } => {
+                names.insert(name.clone(), *inode);
+            }
+            NameOp::Remove { name, inode } => {
+                if names.get(name) == Some(inode) {
+                    names.remove(name);
+                }
+            }
+            NameOp::Rename { from, to, inode } => {
+                if names.get(from) == Some(inode) {
+                    names.remove(from);
+                }
+                names.insert(to.clone(), *inode);
+            }
+        }
+    }
+}
+
+/// A name operation that no directory sync has covered yet.
+#[derive(Clone, Debug)]
+pub(super) struct PendingName {
+    pub(super) seq: u64,
+    pub(super) dir: DirId,
+    pub(super) op: NameOp,
+    /// On an ordered journal a later sync has made it durable.
+    pub(super) journaled: bool,
+}
+
+/// One directory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Directory {
+    pub(super) path: PathBuf,
+    pub(super) visible: BTreeMap<String, InodeId>,
+    pub(super) durable: BTreeMap<String, InodeId>,
+    pub(super) removed: bool,
+}
+
+/// Why a name operation is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    Missing,
+    Exists,
+}
+
+/// Everything on the simulated disk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Disk {
+    pub(super) inodes: BTreeMap<InodeId, Arc<Inode>>,
+    pub(super) dirs: Vec<Arc<Directory>>,
+    pub(super) names: Arc<Vec<PendingName>>,
+    /// Names and contents of removed files, newest last.
+    pub(super) graves: Arc<Vec<(String, Content)>>,
+    next_seq: u64,
+    next_inode: InodeId,
+}
+
+impl Disk {
+    // Directories ------------------------------------------------------------------------------
+
+    pub(super) fn find_dir(&self, path: &Path) -> Option<DirId> {
+        let found = |dir: &Arc<Directory>| !dir.removed && dir.path == path;
+        self.dirs.iter().position(found)
+    }
+
+    /// Adds a directory, durable at once (see [`crate::Env::open_dir`]).
+    pub(super) fn add_dir(&mut self, path: &Path) -> DirId {
+        self.dirs.push(Arc::new(Directory {
+            path: path.to_owned(),
+            ..Directory::default()
+        }));
+        self.dirs.len() - 1
+    }
+
+    pub(super) fn remove_dir(&mut self, dir: DirId) {
+        self.names_mut().retain(|name| name.dir != dir);
+        *Arc::make_mut(&mut self.dirs[dir]) = Directory {
+            path: self.dirs[dir].path.clone(),
+            removed: true,
+            ..Directory::default()
+        };
+    }
+
+    pub(super) fn lookup(&self, dir: DirId, name: &str) -> Option<InodeId> {
+        self.dirs[dir].visible.get(name).copied()
+    }
+
+    /// Adds a new empty file.
+    pub(super) fn create(&mut self, dir: DirId, name: &str) -> Result<InodeId, Refusal> {
+        if self.lookup(dir, name).is_some() {
+            return Err(Refusal::Exists);
+        }
+        self.next_inode += 1;
+        let inode = self.next_inode;
+        self.put_inode(inode, name, Content::default());
+        self.change_names(
+            dir,
+            NameOp::Add {
+                name: name.to_owned(),
+                inode,
+            },
+        );
+        Ok(inode)
+    }
+
+    /// Adds a second name for a file.
+    pub(super) fn link(
+        &mut self,
+        (dir, name): (DirId, &str),
+        (to, to_name): (DirId, &str),
+    ) -> Result<InodeId, Refusal> {
+        let inode = self.lookup(dir, name).ok_or(Refusal::Missing)?;
+        if self.lookup(to, to_name).is_some() {
+            return Err(Refusal::Exists);
+        }
+        self.change_names(
+            to,
+            NameOp::Add {
+                name: to_name.to_owned(),
+                inode,
+            },
+        );
+        Ok(inode)
+    }
+
+    pub(super) fn unlink(&mut self, dir: DirId, name: &str) -> Result<InodeId, Refusal> {
+        let inode = self.lookup(dir, name).ok_or(Refusal::Missing)?;
+        self.change_names(
+            dir,
+            NameOp::Remove {
+                name: name.to_owned(),
+                inode,
+            },
+        );
+        self.bury(inode);
+        Ok(inode)
+    }
+
+    pub(super) fn rename(&mut self, dir: DirId, from: &str, to: &str) -> Result<InodeId, Refusal> {
+        let inode = self.lookup(dir, from).ok_or(Refusal::Missing)?;
+        if from != to {
+            self.change_names(
+                dir,
+                NameOp::Rename {
+                    from: from.to_owned(),
+                    to: to.to_owned(),
+                    inode,
+                },
+            );
+            to.clone_into(&mut self.inode_mut(inode).name);
+        }
+        Ok(inode)
+    }
+
+    /// Makes every name of a directory durable. On an ordered journal all earlier name operations
+    /// of the disk go with them.
+    pub(super) fn sync_dir(&mut self, dir: DirId) {
+        let ours = self.names.iter().rev().find(|name| name.dir == dir);
+        if let Some(last) = ours.map(|name| name.seq) {
+            let names = self.names_mut();
+            names.retain(|name| name.dir != dir);
+            for name in names.iter_mut().filter(|name| name.seq < last) {
+                name.journaled = true;
+            }
+        }
+        let directory = Arc::make_mut(&mut self.dirs[dir]);
+        directory.durable = directory.visible.clone();
+        self.collect_garbage();
+    }
+
+    fn change_names(&mut self, dir: DirId, op: NameOp) {
+        op.apply(&mut Arc::make_mut(&mut self.dirs[dir]).visible);
+        let seq = self.take_seq();
+        self.names_mut().push(PendingName {
+            seq,
+            dir,
+            op,
+            journaled: false,
+        });
+    }
+
+    // Files ------------------------------------------------------------------------------------
+
+    pub(super) fn inode(&self, id: InodeId) -> &Inode {
+        &self.inodes[&id]
+    }
+
+    pub(super) fn inode_mut(&mut self, id: InodeId) -> &mut Inode {
+        let inode = self.inodes.get_mut(&id).expect("a handle pins its inode");
+        Arc::make_mut(inode)
+    }
+
+    fn put_inode(&mut self, id: InodeId, name: &str, content: Content) {
+        let inode = Inode {
+            name: name.to_owned(),
+            visible: content.clone(),
+            durable: content,
+            pending: Vec::new(),
+            diverged: false,
+            late_error: false,
+            pin: Arc::new(()),
+        };
+        self.inodes.insert(id, Arc::new(inode));
+    }
+
+    /// Writes at an offset, growing the file as needed; the difference stays pending.
+    pub(super) fn write(&mut self, id: InodeId, offset: u64, bytes: &[u8]) {
+        self.change(id, |visible, keep| {
+            unit::write(visible, offset, bytes, keep);
+        });
+    }
+
+    fn change(&mut self, id: InodeId, change: impl FnOnce(&mut Content, &mut dyn FnMut(Unit))) {
+        let mut seq = self.next_seq;
+        let inode = self.inode_mut(id);
+        let pending = &mut inode.pending;
+        change(&mut inode.visible, &mut |unit| {
+            pending.push(Pending { seq, unit });
+            seq += 1;
+        });
+        self.next_seq = seq;
+    }
+
+    /// Grows a file by zeros that are visible but, like its size, not durable.
+    pub(super) fn grow(&mut self, id: InodeId, len: u64) {
+        self.change(id, |visible, keep| unit::grow(visible, len, keep));
+    }
+
+    /// Makes a file's bytes durable. On an ordered journal its name goes with them.
+    pub(super) fn sync(&mut self, id: InodeId) {
+        let inode = self.inode_mut(id);
+        if inode.diverged {
+            let units = inode.pending.iter().map(|pending| &pending.unit);
+            unit::apply(&mut inode.durable, units, |_| None);
+        } else {
+            inode.durable = inode.visible.clone();
+        }
+        inode.pending.clear();
+        let own = self.names.iter().rev().find(|name| name.op.inode() == id);
+        if let Some(last) = own.map(|name| name.seq) {
+            for name in self.names_mut().iter_mut().filter(|name| name.seq <= last) {
+                name.journaled = true;
+            }
+        }
+    }
+
+    /// A sync that failed: what was pending counts as clean and never reaches the disk. The
+    /// visible bytes stay, or fall back to what the disk holds.
+    pub(super) fn lose_sync(&mut self, id: InodeId, visible_falls_back: bool) {
+        let inode = self.inode_mut(id);
+        inode.pending.clear();
+        if visible_falls_back {
+            inode.visible = inode.durable.clone();
+            inode.diverged = false;
+        } else {
+            inode.diverged = true;
+        }
+    }
+
+    /// Bytes of all files that have a visible name.
+    pub(super) fn used_bytes(&self) -> u64 {
+        let dirs = self.dirs.iter();
+        let linked: BTreeSet<_> = dirs.flat_map(|dir| dir.visible.values().copied()).collect();
+        let sizes = linked.iter().map(|&inode| self.inode(inode).visible.len());
+        sizes.sum()
+    }
+
+    // Damage and inspection --------------------------------------------------------------------
+
+    /// Changes a file behind everybody's back, visible and durable alike, making it if missing.
+    pub(super) fn tamper(&mut self, dir: DirId, name: &str, change: impl FnOnce(&mut Content)) {
+        let found = self.lookup(dir, name);
+        let id = found.unwrap_or_else(|| {
+            self.next_inode += 1;
+            let id = self.next_inode;
+            self.put_inode(id, name, Content::default());
+            let directory = Arc::make_mut(&mut self.dirs[dir]);
+            directory.visible.insert(name.to_owned(), id);
+            directory.durable.insert(name.to_owned(), id);
+            id
+        });
+        let inode = self.inode_mut(id);
+        change(&mut inode.visible);
+        inode.durable = inode.visible.clone();
+        inode.pending.clear();
+    }
+
+    /// Removes a name behind everybody's back.
+    pub(super) fn vanish(&mut self, dir: DirId, name: &str) -> bool {
+        let Some(inode) = self.lookup(dir, name) else {
+            return false;
+        };
+        self.names_mut()
+            .retain(|pending| pending.dir != dir || pending.op.inode() != inode);
+        let directory = Arc::make_mut(&mut self.dirs[dir]);
+        directory.visible.remove(name);
+        directory.durable.remove(name);
+        true
+    }
+
+    // Upkeep -----------------------------------------------------------------------------------
+
+    fn names_mut(&mut self) -> &mut Vec<PendingName> {
+        Arc::make_mut(&mut self.names)
+    }
+
+    fn take_seq(&mut self) -> u64 {
+        self.next_seq += 1;
+        self.next_seq - 1
+    }
+
+    /// Keeps the bytes of a file losing a name, to be met again in freed blocks.
+    fn bury(&mut self, id: InodeId) {
+        let grave = (self.inode(id).name.clone(), self.inode(id).visible.clone());
+        let graves = Arc::make_mut(&mut self.graves);
+        if graves.len() == GRAVES_MAX {
+            graves.remove(0);
+        }
+        graves.push(grave);
+    }
+
+    /// Forgets inodes without any name, durable or visible, and without a handle.
+    fn collect_garbage(&mut self) {
+        let named: usize = self.dirs.iter().map(|dir| dir.visible.len()).sum();
+        if self.inodes.len() < 2 * named + GARBAGE_MIN {
+            return;
+        }
+        let dirs = self.dirs.iter();
+        let mut reachable: BTreeSet<InodeId> = dirs
+            .flat_map(|dir| dir.visible.values().chain(dir.durable.values()))
+            .copied()
+            .collect();
+        reachable.extend(self.names.iter().map(|name| name.op.inode()));
+        self.inodes
+            .retain(|id, inode| reachable.contains(id) || Arc::strong_count(&inode.pin) > 1);
+    }
+}
+
+/// What a crash left: the parts of a disk on which visible and durable are one.
+#[derive(Debug)]
+pub(super) struct Remains {
+    /// Paths and names, in the order of the directories that were.
+    pub(super) dirs: Vec<(PathBuf, BTreeMap<String, InodeId>)>,
+    pub(super) contents: BTreeMap<InodeId, Content>,
+}
+
+impl Disk {
+    /// The disk after a crash of this one.
+    pub(super) fn settle(&self, remains: Remains) -> Disk {
+        let mut disk = Disk {
+            graves: self.graves.clone(),
+            next_inode: self.next_inode,
+            ..Disk::default()
+        };
+        for (id, content) in remains.contents {
+            disk.put_inode(id, &self.inode(id).name, content);
+        }
+        for (path, names) in remains.dirs {
+            disk.dirs.push(Arc::new(Directory {
+                path,
+                durable: names.clone(),
+                visible: names,
+                removed: false,
+            }));
+        }
+        disk
+    }
+
+    /// A hash of all paths, names and contents; of the durable face too where it differs.
+    pub(super) fn hash(&self) -> u64 {
+        let mut state = 0;
+        for dir in self.dirs.iter().filter(|dir| !dir.removed) {
+            state = mix(state, xxh3_64(dir.path.as_os_str().as_encoded_bytes()));
+            for (name, &id) in &dir.visible {
+                let inode = self.inode(id);
+                state = mix(state, xxh3_64(name.as_bytes()));
+                state = mix(state, inode.visible.hash());
+                if inode.diverged || !inode.pending.is_empty() {
+                    state = mix(state, inode.durable.hash() ^ 1);
+                }
+            }
+            if dir.visible != dir.durable {
+                for (name, &id) in &dir.durable {
+                    state = mix(state, xxh3_64(name.as_bytes()) ^ 1);
+                    state = mix(state, self.inode(id).durable.hash());
+                }
+            }
+        }
+        state
+    }
+}

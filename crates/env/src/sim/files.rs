@@ -1,0 +1,326 @@
+//! Simulated files: appended, read, mapped, and log regions.
+//!
+//! Each operation is one call on the state under its lock (see `State::begin`), then a change of
+//! the disk. A handle pins its inode, so that a removed file stays readable while it is open.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb_base::{Error, ErrorKind, Result};
+
+use super::crash::InFlight;
+use super::disk::{DirId, InodeId, Refusal};
+use super::fault::Effect;
+use super::op::OpKind;
+use super::protocol::Event;
+use super::state::{Call, State};
+use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
+use crate::random::Random;
+use crate::sync::Mutex;
+
+/// Most pieces a write in progress falls into.
+const PIECES_MAX: usize = 8;
+
+/// The state all handles of an environment share.
+pub(super) type Shared = Arc<Mutex<State>>;
+
+/// An open file of any sort.
+#[derive(Clone, Debug)]
+pub(super) struct Handle {
+    pub(super) shared: Shared,
+    pub(super) dir: DirId,
+    pub(super) path: Arc<Path>,
+    pub(super) name: String,
+    pub(super) inode: InodeId,
+    pub(super) _pin: Arc<()>,
+}
+
+#[cold]
+pub(super) fn missing(name: &str) -> Error {
+    Error::new(ErrorKind::NotFound, "the file does not exist").file(name)
+}
+
+#[cold]
+pub(super) fn refusal(refusal: Refusal, name: &str) -> Error {
+    match refusal {
+        Refusal::Missing => missing(name),
+        Refusal::Exists => {
+            let cause = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
+            Error::io("make the name", cause).file(name)
+        }
+    }
+}
+
+#[cold]
+pub(super) fn no_space(name: &str) -> Error {
+    let cause = std::io::Error::from(std::io::ErrorKind::StorageFull);
+    Error::io("write the file", cause).file(name)
+}
+
+impl Handle {
+    fn call(&self, kind: OpKind, offset: u64, len: usize) -> Call<'_> {
+        Call {
+            offset,
+            len,
+            ..Call::new(kind, &self.path, &self.name)
+        }
+    }
+
+    /// Writes at an offset as far as the disk has room and no fault strikes.
+    fn write(&self, kind: OpKind, offset: u64, parts: &[&[u8]]) -> Result<()> {
+        let mut state = self.shared.lock();
+        let bytes = parts.concat();
+        let pieces = match kind {
+            OpKind::Append => pages(offset, bytes.len()),
+            _ => cuts(parts, &mut state.op_random()),
+        };
+        let call = self.call(kind, offset, bytes.len());
+        let in_flight = || {
+            let piece = |&(start, end): &(usize, usize)| {
+                (offset + start as u64, bytes[start..end].to_vec())
+            };
+            Some(InFlight {
+                inode: self.inode,
+                pieces: pieces.iter().map(piece).collect(),
+                in_order: kind == OpKind::Append,
+            })
+        };
+        state.check(match kind {
+            OpKind::WriteLog => Event::WriteLog(self.dir, self.inode, offset, bytes.len() as u64),
+            _ => Event::Append(self.inode),
+        });
+        let effect = match state.begin(&call, in_flight) {
+            Ok(effect) => effect,
+            Err(error) => return Err(self.broke(&mut state, error)),
+        };
+        let (mut whole, mut error) = (bytes.len(), None);
+        if let Some(Effect::WritesPart(short, cause)) = effect {
+            whole = short.of(bytes.len());
+            error = Some(cause.error(&self.name));
+        }
+        let len = state.disk.inode(self.inode).visible.len();
+        let new = (offset + whole as u64).saturating_sub(len);
+        let room = state.room();
+        if new > room {
+            let missing = usize::try_from(new - room).expect("less than was written");
+            whole -= missing.min(whole);
+            error = Some(no_space(&self.name).offset(offset));
+        }
+        for (start, end) in pieces {
+            let end = end.min(whole);
+            if start < end {
+                state
+                    .disk
+                    .write(self.inode, offset + start as u64, &bytes[start..end]);
+            }
+        }
+        match error {
+            Some(error) => Err(self.broke(&mut state, error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Grows a new log by its zeros as far as the disk has room and no fault strikes.
+    pub(super) fn fill(&self, state: &mut State, len: u64) -> Result<()> {
+        let bytes = usize::try_from(len).map_err(|_| no_space(&self.name))?;
+        let (mut whole, mut error) = (len, None);
+        if let Some(Effect::WritesPart(short, cause)) =
+            state.begin(&self.call(OpKind::FillLog, 0, bytes), || None)?
+        {
+            whole = short.of(bytes) as u64;
+            error = Some(cause.error(&self.name));
+        }
+        if whole > state.room() {
+            whole = state.room();
+            error = Some(no_space(&self.name));
+        }
+        state.disk.grow(self.inode, whole);
+        error.map_or(Ok(()), |error| Err(state.refuse(error)))
+    }
+
+    /// Notes that the file can no longer be trusted, and why.
+    fn broke(&self, state: &mut State, error: Error) -> Error {
+        state.checker.file_failed(self.inode);
+        state.refuse(error)
+    }
+}
+
+impl FileSync for Handle {
+    fn sync(&self) -> Result<()> {
+        let mut state = self.shared.lock();
+        state.check(Event::SyncFile(self.dir, self.inode));
+        let effect = match state.begin(&self.call(OpKind::SyncFile, 0, 0), || None) {
+            Ok(effect) => effect,
+            Err(error) => return Err(self.broke(&mut state, error)),
+        };
+        let failed = || {
+            let cause = std::io::Error::other("injected: bytes could not be written back");
+            Error::io("sync the file", cause).file(&*self.name)
+        };
+        if std::mem::take(&mut state.disk.inode_mut(self.inode).late_error) {
+            return Err(self.broke(&mut state, failed()));
+        }
+        match effect {
+            None | Some(Effect::Fails(_) | Effect::WritesPart(..) | Effect::ReadsShort) => {
+                state.disk.sync(self.inode);
+                Ok(())
+            }
+            Some(Effect::SyncLies) => Ok(()),
+            Some(Effect::SyncReportsLate) => {
+                state.disk.lose_sync(self.inode, false);
+                state.disk.inode_mut(self.inode).late_error = true;
+                Ok(())
+            }
+            Some(Effect::SyncKeepsCache) => {
+                state.disk.lose_sync(self.inode, false);
+                Err(self.broke(&mut state, failed()))
+            }
+            Some(Effect::SyncDropsCache) => {
+                state.disk.lose_sync(self.inode, true);
+                Err(self.broke(&mut state, failed()))
+            }
+        }
+    }
+}
+
+/// The steps in which an append goes on, at page boundaries, a few at most.
+fn pages(offset: u64, len: usize) -> Vec<(usize, usize)> {
+    let step = len.div_ceil(PIECES_MAX).next_multiple_of(4096);
+    let into_page = usize::try_from(offset % 4096).expect("below a page");
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    while start < len {
+        let end = (start + into_page + step) / 4096 * 4096 - into_page;
+        let end = end.max(start + 1).min(len);
+        pieces.push((start, end));
+        start = end;
+    }
+    pieces
+}
+
+/// Where a copy to memory may be cut: between the parts, and once within some of them.
+fn cuts(parts: &[&[u8]], random: &mut Random) -> Vec<(usize, usize)> {
+    let mut ends = Vec::new();
+    let mut at = 0;
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        if part.len() > 8 && random.below(2) == 0 {
+            ends.push(at + 1 + random.index(part.len() - 1));
+        }
+        at += part.len();
+        ends.push(at);
+    }
+    // Too many parts: some cuts go, the end stays.
+    while ends.len() > PIECES_MAX {
+        ends.remove(random.index(ends.len() - 1));
+    }
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    starts.zip(ends.iter().copied()).collect()
+}
+
+#[derive(Debug)]
+pub(super) struct SimWriter {
+    pub(super) handle: Handle,
+    pub(super) size: u64,
+}
+
+impl WritableFile for SimWriter {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.append_parts(&[bytes])
+    }
+
+    fn append_parts(&mut self, parts: &[&[u8]]) -> Result<()> {
+        self.handle.write(OpKind::Append, self.size, parts)?;
+        self.size += parts.iter().map(|part| part.len() as u64).sum::<u64>();
+        Ok(())
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        FileSync::sync(&self.handle)
+    }
+
+    fn syncer(&self) -> Arc<dyn FileSync> {
+        Arc::new(self.handle.clone())
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct SimReader {
+    pub(super) handle: Handle,
+    pub(super) size: u64,
+}
+
+impl ReadFile for SimReader {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        let handle = &self.handle;
+        let mut state = handle.shared.lock();
+        let effect = state.begin(&handle.call(OpKind::ReadAt, offset, out.len()), || None)?;
+        let content = &state.disk.inode(handle.inode).visible;
+        if effect != Some(Effect::ReadsShort) && content.read(offset, out) {
+            return Ok(());
+        }
+        let error = Error::corruption("the file ends before the bytes wanted")
+            .file(&*handle.name)
+            .offset(offset)
+            .expected(format_args!("{} bytes", out.len()))
+            .found(format_args!("a file of {} bytes", content.len()));
+        Err(state.refuse(error))
+    }
+
+    fn map(&self, _access: Access) -> Result<Option<Mapping>> {
+        let handle = &self.handle;
+        let mut state = handle.shared.lock();
+        state.begin(&handle.call(OpKind::Map, 0, 0), || None)?;
+        if !state.settings.mapping {
+            return Ok(None);
+        }
+        let bytes = state.disk.inode(handle.inode).visible.to_vec();
+        Ok(Some(Mapping::new(Arc::new(SimBytes(bytes)))))
+    }
+
+    fn advise(&self, _offset: u64, _len: u64, _wanted: bool) {}
+}
+
+#[derive(Debug)]
+struct SimBytes(Vec<u8>);
+
+impl MappedBytes for SimBytes {
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct SimLog {
+    pub(super) handle: Handle,
+    pub(super) len: u64,
+}
+
+impl LogRegion for SimLog {
+    fn size(&self) -> u64 {
+        self.len
+    }
+
+    fn write(&self, offset: u64, parts: &[&[u8]], _sync_next: bool) -> Result<()> {
+        let bytes: usize = parts.iter().map(|part| part.len()).sum();
+        let end = offset.checked_add(bytes as u64);
+        assert!(
+            end.is_some_and(|end| end <= self.len),
+            "a log write reaches past the end of its region"
+        );
+        self.handle.write(OpKind::WriteLog, offset, parts)
+    }
+
+    fn sync(&self) -> Result<()> {
+        FileSync::sync(&self.handle)
+    }
+
+    fn warm(&self) {}
+}

@@ -1,0 +1,268 @@
+//! The simulated machine: the public face of the simulation and an [`Env`] like any other.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb_base::{Error, ErrorKind, Result};
+
+use super::crash::{CrashChoice, CrashPoint, Place, Profile, Settings};
+use super::directory;
+use super::disk::Disk;
+use super::fault::Fault;
+use super::op::Op;
+use super::protocol::{ManifestFacts, ManifestReader, Violation};
+use super::state::State;
+use crate::dir::Dir;
+use crate::environment::{Background, Env, Join};
+use crate::random::Random;
+use crate::sync::Mutex;
+use crate::worker;
+
+/// What a simulated machine has.
+const MEMORY_BYTES: u64 = 1 << 30;
+/// What the logical clock moves each time it is asked.
+const TICK_NS: u64 = 1000;
+
+/// A simulated machine with its file system.
+///
+/// ```
+/// use std::path::Path;
+/// use cairndb_env::Env;
+/// use cairndb_env::sim::{CrashChoice, Keep, Profile, SimEnv};
+/// let env = SimEnv::new(7);
+/// let dir = env.open_dir(Path::new("db"), true)?;
+/// let mut file = dir.create("000001.tbl")?;
+/// file.append(b"bytes")?;
+/// dir.sync()?;
+/// // The name is durable, the bytes are not.
+/// let point = env.crash_point();
+/// let image = point.image(Profile::Weak, &CrashChoice::new(Keep::None));
+/// assert_eq!(image.read_file(Path::new("db/000001.tbl")), Some(vec![]));
+/// let image = point.image(Profile::Kill, &CrashChoice::new(Keep::None));
+/// assert_eq!(image.read_file(Path::new("db/000001.tbl")), Some(b"bytes".to_vec()));
+/// # Ok::<(), cairndb_base::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct SimEnv {
+    background: Background,
+    memory_bytes: u64,
+    pub(super) state: Arc<Mutex<State>>,
+}
+
+impl SimEnv {
+    /// An empty machine whose background work is stepped.
+    pub fn new(seed: u64) -> Arc<SimEnv> {
+        SimEnv::with(seed, Background::Stepped)
+    }
+
+    /// An empty machine with the background work of choice. With threads the order of operations
+    /// is no longer the seed's alone.
+    pub fn with(seed: u64, background: Background) -> Arc<SimEnv> {
+        let settings = Settings {
+            seed,
+            background,
+            mapping: true,
+            memory_bytes: MEMORY_BYTES,
+            reader: None,
+        };
+        SimEnv::on_disk(Disk::default(), settings)
+    }
+
+    /// The same disk, as it is visible now, on a machine that maps no files, or does.
+    #[must_use]
+    pub fn with_mapping(&self, mapping: bool) -> Arc<SimEnv> {
+        let state = self.state.lock();
+        let settings = Settings {
+            mapping,
+            ..state.settings.clone()
+        };
+        SimEnv::on_disk(state.disk.clone(), settings)
+    }
+
+    /// The same disk, as it is visible now, on a machine with this much memory.
+    #[must_use]
+    pub fn with_memory(&self, memory_bytes: u64) -> Arc<SimEnv> {
+        let state = self.state.lock();
+        let settings = Settings {
+            memory_bytes,
+            ..state.settings.clone()
+        };
+        SimEnv::on_disk(state.disk.clone(), settings)
+    }
+
+    fn on_disk(disk: Disk, settings: Settings) -> Arc<SimEnv> {
+        let (background, memory_bytes) = (settings.background, settings.memory_bytes);
+        let state = Arc::new(Mutex::new(State::new(disk, settings)));
+        Arc::new(SimEnv {
+            background,
+            memory_bytes,
+            state,
+        })
+    }
+
+    // Operations -------------------------------------------------------------------------------
+
+    /// Operations begun so far: the index of the next one.
+    pub fn op_count(&self) -> u64 {
+        self.state.lock().next_op
+    }
+
+    /// The operations so far, refused ones included.
+    pub fn ops(&self) -> Vec<Op> {
+        self.state.lock().ops.clone()
+    }
+
+    /// Keeps a log for [`SimEnv::ops`] (the default) or not, for runs of millions.
+    pub fn record_ops(&self, record: bool) {
+        self.state.lock().record_ops = record;
+    }
+
+    // Crashes ----------------------------------------------------------------------------------
+
+    /// Makes the operation of this index and all later ones fail with `Io`, as to a program whose
+    /// machine has lost power, so that it unwinds. [`SimEnv::crash_point`] then gives the point
+    /// just before it.
+    pub fn crash_at(&self, index: u64) {
+        self.state.lock().crash_at = Some(index);
+    }
+
+    /// Whether [`SimEnv::crash_at`] has struck.
+    pub fn crashed(&self) -> bool {
+        self.state.lock().crash.is_some()
+    }
+
+    /// The crash point of now; after [`SimEnv::crash_at`] has struck, the one where it did.
+    pub fn crash_point(&self) -> CrashPoint {
+        self.state.lock().crash_point()
+    }
+
+    /// The environment found after a crash now: [`CrashPoint::image`] of [`SimEnv::crash_point`].
+    pub fn crash_image(&self, profile: Profile, choice: &CrashChoice) -> Arc<SimEnv> {
+        self.crash_point().image(profile, choice)
+    }
+
+    /// Hands the crash point before every operation that changes something to `watcher`, which
+    /// must not call this environment.
+    pub fn watch(&self, watcher: impl FnMut(CrashPoint) + Send + 'static) {
+        self.state.lock().watcher = Some(Box::new(watcher));
+    }
+
+    /// Ends [`SimEnv::watch`].
+    pub fn unwatch(&self) {
+        self.state.lock().watcher = None;
+    }
+
+    /// A hash of the whole disk: paths, names, visible contents, and durable ones that differ.
+    pub fn image_hash(&self) -> u64 {
+        self.state.lock().disk.hash()
+    }
+
+    // Protocol ---------------------------------------------------------------------------------
+
+    /// Tells the protocol checker how to read a manifest, here and in all images of crashes: from
+    /// the name and the bytes of a `MANIFEST-` file, torn tail and all, what the database needs.
+    /// `None` where the bytes say nothing yet. Without it the checker applies the rules that need no facts.
+    pub fn check_manifests(
+        &self,
+        read: impl Fn(&str, &[u8]) -> Option<ManifestFacts> + Send + Sync + 'static,
+    ) {
+        let reader = Some(ManifestReader(Arc::new(read)));
+        let mut state = self.state.lock();
+        state.checker.reader.clone_from(&reader);
+        state.settings.reader = reader;
+    }
+
+    /// The rules broken so far, see the list in `sim/protocol.rs`.
+    pub fn violations(&self) -> Vec<Violation> {
+        self.state.lock().checker.violations.clone()
+    }
+
+    // Faults -----------------------------------------------------------------------------------
+
+    /// Adds a fault.
+    pub fn inject(&self, fault: Fault) {
+        self.state.lock().faults.push(fault);
+    }
+
+    /// Removes every fault and the limit on capacity.
+    pub fn heal(&self) {
+        let mut state = self.state.lock();
+        state.faults.clear();
+        state.capacity = None;
+    }
+
+    /// How often a fault has struck.
+    pub fn faults_struck(&self) -> u64 {
+        self.state.lock().faults_struck
+    }
+
+    /// Bytes all files may have together; a write beyond is done as far as it fits and fails with
+    /// `NoSpace`.
+    pub fn set_capacity(&self, bytes: u64) {
+        self.state.lock().capacity = Some(bytes);
+    }
+
+    /// Moves the clock.
+    pub fn advance_clock(&self, ns: u64) {
+        self.state.lock().clock_ns += ns;
+    }
+}
+
+impl CrashPoint {
+    /// The environment found after this crash.
+    pub fn image(&self, profile: Profile, choice: &CrashChoice) -> Arc<SimEnv> {
+        self.image_of(profile, choice, &self.places())
+    }
+
+    pub(super) fn image_of(
+        &self,
+        profile: Profile,
+        choice: &CrashChoice,
+        places: &[Place],
+    ) -> Arc<SimEnv> {
+        let disk = self.disk_of(profile, choice, places);
+        // A later life must draw other numbers than this one: log salts must not repeat.
+        let seed = Random::new(self.settings.seed ^ (self.op.index << 20)).next_u64();
+        SimEnv::on_disk(
+            disk,
+            Settings {
+                seed,
+                ..self.settings.clone()
+            },
+        )
+    }
+}
+
+impl Env for SimEnv {
+    fn open_dir(&self, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
+        directory::open_dir(&self.state, path, create)
+    }
+
+    fn background(&self) -> Background {
+        self.background
+    }
+
+    fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> Result<Join> {
+        match self.background {
+            Background::Threads => worker::spawn(name, body),
+            Background::Stepped => Err(Error::new(
+                ErrorKind::NotSupported,
+                "background work is stepped in this environment",
+            )),
+        }
+    }
+
+    fn now_ns(&self) -> u64 {
+        let mut state = self.state.lock();
+        state.clock_ns += TICK_NS;
+        state.clock_ns
+    }
+
+    fn random_u64(&self) -> u64 {
+        self.state.lock().random.next_u64()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+}

@@ -1,0 +1,355 @@
+//! The protocol checker: whether things are made durable in the order that recovery relies on.
+//!
+//! It runs on every operation of every simulated environment, so that a missing sync fails a test
+//! even when no crash was taken there. It knows files by their names and, given a reader of
+//! manifests ([`super::SimEnv::check_manifests`]), what the durable manifest needs. The rules:
+//!
+//! 1. What a manifest names is durable, bytes and name, before that manifest is synced.
+//! 2. `CURRENT` is renamed to only when synced, and when the manifest it names is durable; nothing
+//!    the old state may need is removed before the directory sync that follows.
+//! 3. A file is removed only after the edit that retires it is durable.
+//! 4. A log's name is durable, and the durable manifest names it, before its first record is
+//!    synced.
+//! 5. No record in a log is synced before all earlier live logs are synced to their ends.
+//! 6. After a failed write or sync of a file, or a failed sync of a directory, it is neither
+//!    written nor synced again.
+//! 7. Synced bytes of a live log are not overwritten, a log is written anew, from its start, only
+//!    when the durable manifest no longer needs it, and no numbered name is made twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use super::content::SECTOR_BYTES;
+use super::disk::{DirId, Disk, Inode, InodeId, NameOp};
+use super::unit::Unit;
+
+/// What a manifest says, as far as the checker has to know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ManifestFacts {
+    /// Tables and value files the database needs, with the length each must have.
+    pub files: BTreeMap<String, u64>,
+    /// Files of the live log segments, oldest first.
+    pub logs: Vec<String>,
+}
+
+/// Reads facts from the name and bytes of a manifest, torn tail and all; `None` where there are
+/// none yet.
+#[derive(Clone)]
+pub(super) struct ManifestReader(pub(super) Arc<ReadFacts>);
+
+type ReadFacts = dyn Fn(&str, &[u8]) -> Option<ManifestFacts> + Send + Sync;
+
+impl fmt::Debug for ManifestReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ManifestReader")
+    }
+}
+
+/// A broken rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The operation that broke it.
+    pub op: u64,
+    /// Which rule of the list in this module's head.
+    pub rule: u8,
+    /// What was wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "operation {}: rule {}: {}",
+            self.op, self.rule, self.what
+        )
+    }
+}
+
+/// What is about to happen.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event<'a> {
+    Create(DirId, &'a str),
+    Append(InodeId),
+    WriteLog(DirId, InodeId, u64, u64),
+    SyncFile(DirId, InodeId),
+    Rename(DirId, &'a str, &'a str),
+    Unlink(DirId, &'a str),
+    SyncDir(DirId),
+}
+
+/// How far a log was written, and synced, since its first byte was written last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
+    written: u64,
+    synced: u64,
+}
+
+/// The rules' memory.
+#[derive(Debug, Default)]
+pub(super) struct Checker {
+    pub(super) reader: Option<ManifestReader>,
+    pub(super) violations: Vec<Violation>,
+    created: BTreeSet<(DirId, String)>,
+    broken_files: BTreeSet<InodeId>,
+    broken_dirs: BTreeSet<DirId>,
+    ends: BTreeMap<InodeId, Ends>,
+}
+
+impl Checker {
+    pub(super) fn new(reader: Option<ManifestReader>) -> Checker {
+        Checker {
+            reader,
+            ..Checker::default()
+        }
+    }
+
+    /// Holds an event, not yet done, against the rules.
+    pub(super) fn check(&mut self, disk: &Disk, op: u64, event: Event<'_>) {
+        let mut found = Vec::new();
+        match event {
+            Event::Create(dir, name) => self.check_create(dir, name, &mut found),
+            Event::Append(id) => self.check_file_works(disk, id, &mut found),
+            Event::WriteLog(dir, id, offset, len) => {
+                self.check_file_works(disk, id, &mut found);
+                self.check_overwrite(disk, dir, id, (offset, len), &mut found);
+            }
+            Event::SyncFile(dir, id) => {
+                self.check_file_works(disk, id, &mut found);
+                self.check_sync(disk, dir, id, &mut found);
+                let ends = self.ends.entry(id).or_default();
+                ends.synced = ends.written;
+            }
+            Event::Rename(dir, from, to) => check_rename(disk, dir, from, to, &mut found),
+            Event::Unlink(dir, name) => self.check_unlink(disk, dir, name, &mut found),
+            Event::SyncDir(dir) => {
+                if self.broken_dirs.contains(&dir) {
+                    found.push((6, "a directory is synced again after a failed sync".into()));
+                }
+            }
+        }
+        let violation = |(rule, what)| Violation { op, rule, what };
+        self.violations.extend(found.into_iter().map(violation));
+    }
+
+    /// Notes that a write or sync of a file was refused.
+    pub(super) fn file_failed(&mut self, id: InodeId) {
+        self.broken_files.insert(id);
+    }
+
+    /// Notes that a directory sync was refused.
+    pub(super) fn dir_failed(&mut self, dir: DirId) {
+        self.broken_dirs.insert(dir);
+    }
+
+    fn check_create(&mut self, dir: DirId, name: &str, found: &mut Found) {
+        if Kind::of(name).is_numbered() && !self.created.insert((dir, name.to_owned())) {
+            found.push((7, format!("{name} is made a second time")));
+        }
+    }
+
+    fn check_file_works(&self, disk: &Disk, id: InodeId, found: &mut Found) {
+        if self.broken_files.contains(&id) {
+            let name = &disk.inode(id).name;
+            found.push((6, format!("{name} is used after a failed write or sync")));
+        }
+    }
+
+    fn check_overwrite(
+        &mut self,
+        disk: &Disk,
+        dir: DirId,
+        id: InodeId,
+        (offset, len): (u64, u64),
+        found: &mut Found,
+    ) {
+        let ends = self.ends.get(&id).copied().unwrap_or_default();
+        if offset == 0 && ends.written > 0 {
+            let name = &disk.inode(id).name;
+            let facts = self.durable_facts(disk, dir);
+            if facts.is_some_and(|(_, facts)| facts.logs.contains(name)) {
+                found.push((
+                    7,
+                    format!("{name} is written anew but the durable manifest needs it"),
+                ));
+            }
+            self.ends.insert(id, Ends::default());
+        } else if offset < ends.synced {
+            let name = &disk.inode(id).name;
+            let synced = ends.synced;
+            found.push((
+                7,
+                format!("{name} is overwritten at {offset}, synced up to {synced}"),
+            ));
+        }
+        let ends = self.ends.entry(id).or_default();
+        ends.written = ends.written.max(offset + len);
+    }
+
+    fn check_sync(&self, disk: &Disk, dir: DirId, id: InodeId, found: &mut Found) {
+        let inode = disk.inode(id);
+        match Kind::of(&inode.name) {
+            Kind::Manifest => self.check_manifest_sync(disk, dir, inode, found),
+            Kind::Log if has_pending_records(inode) => {
+                if disk.dirs[dir].durable.get(&inode.name) != Some(&id) {
+                    found.push((4, format!("records of {} before its name", inode.name)));
+                }
+                if let Some((_, facts)) = self.durable_facts(disk, dir) {
+                    check_log_order(disk, dir, inode, &facts, found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn check_manifest_sync(&self, disk: &Disk, dir: DirId, inode: &Inode, found: &mut Found) {
+        let Some(ManifestReader(read)) = &self.reader else {
+            return;
+        };
+        let Some(facts) = read(&inode.name, &inode.visible.to_vec()) else {
+            return;
+        };
+        let durable = &disk.dirs[dir].durable;
+        let logs = facts.logs.iter().map(|name| (name, None));
+        let files = facts.files.iter().map(|(name, &len)| (name, Some(len)));
+        for (name, len) in files.chain(logs) {
+            let Some(&id) = durable.get(name) else {
+                found.push((
+                    1,
+                    format!("{} names {name}, whose name is lost", inode.name),
+                ));
+                continue;
+            };
+            let target = disk.inode(id);
+            let len = len.unwrap_or(0);
+            if target.durable.len() < len || has_pending_below(target, len) {
+                found.push((
+                    1,
+                    format!("{} names {name}, whose bytes are lost", inode.name),
+                ));
+            }
+        }
+    }
+
+    fn check_unlink(&self, disk: &Disk, dir: DirId, name: &str, found: &mut Found) {
+        if !Kind::of(name).is_numbered() {
+            return;
+        }
+        let renames = |op: &NameOp| matches!(op, NameOp::Rename { to, .. } if to == "CURRENT");
+        let mut names = disk.names.iter().filter(|pending| pending.dir == dir);
+        if names.any(|pending| renames(&pending.op)) {
+            found.push((
+                2,
+                format!("{name} is removed before the new CURRENT is durable"),
+            ));
+        }
+        if let Some((manifest, facts)) = self.durable_facts(disk, dir) {
+            let needed = facts.files.contains_key(name) || facts.logs.iter().any(|log| log == name);
+            if needed || manifest == name {
+                found.push((
+                    3,
+                    format!("{name} is removed but the durable state needs it"),
+                ));
+            }
+        }
+    }
+
+    /// What a crash now would certainly find: the manifest that `CURRENT` names, and its facts.
+    fn durable_facts(&self, disk: &Disk, dir: DirId) -> Option<(String, ManifestFacts)> {
+        let ManifestReader(read) = self.reader.as_ref()?;
+        let names = &disk.dirs[dir].durable;
+        let current = disk.inode(*names.get("CURRENT")?).durable.to_vec();
+        let manifest = String::from_utf8(current).ok()?.trim_end().to_owned();
+        let bytes = disk.inode(*names.get(&manifest)?).durable.to_vec();
+        let facts = read(&manifest, &bytes)?;
+        Some((manifest, facts))
+    }
+}
+
+/// Broken rules and what is wrong, before they have an operation.
+type Found = Vec<(u8, String)>;
+
+fn check_rename(disk: &Disk, dir: DirId, from: &str, to: &str, found: &mut Found) {
+    let Some(id) = disk.lookup(dir, from).filter(|_| to == "CURRENT") else {
+        return;
+    };
+    let inode = disk.inode(id);
+    if !is_synced(inode) {
+        found.push((2, format!("{from} becomes CURRENT before it is synced")));
+    }
+    let text = inode.visible.to_vec();
+    let Ok(manifest) = String::from_utf8(text) else {
+        return;
+    };
+    let manifest = manifest.trim_end();
+    match disk.dirs[dir].durable.get(manifest) {
+        Some(&id) if is_synced(disk.inode(id)) => {}
+        _ => found.push((
+            2,
+            format!("CURRENT is to name {manifest}, which is not durable"),
+        )),
+    }
+}
+
+fn check_log_order(
+    disk: &Disk,
+    dir: DirId,
+    inode: &Inode,
+    facts: &ManifestFacts,
+    found: &mut Found,
+) {
+    let name = &inode.name;
+    let Some(place) = facts.logs.iter().position(|log| log == name) else {
+        found.push((4, format!("records of {name} before the manifest names it")));
+        return;
+    };
+    for earlier in &facts.logs[..place] {
+        let id = disk.lookup(dir, earlier);
+        if id.is_some_and(|id| has_pending_records(disk.inode(id))) {
+            found.push((5, format!("records of {name} before those of {earlier}")));
+        }
+    }
+}
+
+fn is_synced(inode: &Inode) -> bool {
+    inode.pending.is_empty() && !inode.diverged
+}
+
+/// Whether bytes behind a log's header sector are not yet durable.
+fn has_pending_records(inode: &Inode) -> bool {
+    let is_record = |unit: &Unit| matches!(unit, Unit::Sector { index, .. } if *index > 0);
+    inode.pending.iter().any(|pending| is_record(&pending.unit))
+}
+
+fn has_pending_below(inode: &Inode, len: u64) -> bool {
+    let end = len.div_ceil(SECTOR_BYTES as u64);
+    let below = |unit: &Unit| matches!(unit, Unit::Sector { index, .. } if *index + 1 < end);
+    inode.diverged || inode.pending.iter().any(|pending| below(&pending.unit))
+}
+
+/// What a name says about a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Table,
+    Value,
+    Log,
+    Manifest,
+    Other,
+}
+
+impl Kind {
+    fn of(name: &str) -> Kind {
+        match name.rsplit_once('.').map(|(_, extension)| extension) {
+            Some("tbl") => Kind::Table,
+            Some("val") => Kind::Value,
+            Some("log") => Kind::Log,
+            None if name.starts_with("MANIFEST-") => Kind::Manifest,
+            _ => Kind::Other,
+        }
+    }
+
+    fn is_numbered(self) -> bool {
+        self != Kind::Other
+    }
+}

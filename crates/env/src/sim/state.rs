@@ -1,0 +1,202 @@
+//! The state behind one simulated environment, and the opening of every call on it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb_base::{Error, Result};
+
+use super::crash::{CrashPoint, InFlight, Settings};
+use super::disk::{Disk, InodeId};
+use super::fault::{Effect, Fault};
+use super::op::{Op, OpKind};
+use super::protocol::{Checker, Event};
+use crate::random::Random;
+
+/// Everything one lock covers.
+pub(super) struct State {
+    pub(super) disk: Disk,
+    pub(super) settings: Settings,
+    pub(super) next_op: u64,
+    pub(super) ops: Vec<Op>,
+    pub(super) record_ops: bool,
+    pub(super) crash_at: Option<u64>,
+    /// Where the machine stopped.
+    pub(super) crash: Option<CrashPoint>,
+    pub(super) watcher: Option<Box<dyn FnMut(CrashPoint) + Send>>,
+    pub(super) faults: Vec<Fault>,
+    pub(super) faults_struck: u64,
+    pub(super) capacity: Option<u64>,
+    pub(super) locks: BTreeSet<InodeId>,
+    pub(super) clock_ns: u64,
+    pub(super) random: Random,
+    pub(super) checker: Checker,
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("next_op", &self.next_op)
+            .field("crashed", &self.crash.is_some())
+            .field("faults", &self.faults)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a handle asks for.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    pub(super) kind: OpKind,
+    pub(super) dir: &'a Arc<Path>,
+    pub(super) name: &'a str,
+    pub(super) to: &'a str,
+    pub(super) offset: u64,
+    pub(super) len: usize,
+}
+
+impl<'a> Call<'a> {
+    /// A call about one name of a directory.
+    pub(super) fn new(kind: OpKind, dir: &'a Arc<Path>, name: &'a str) -> Call<'a> {
+        Call {
+            kind,
+            dir,
+            name,
+            to: "",
+            offset: 0,
+            len: 0,
+        }
+    }
+}
+
+impl State {
+    pub(super) fn new(disk: Disk, settings: Settings) -> State {
+        State {
+            disk,
+            next_op: 0,
+            ops: Vec::new(),
+            record_ops: true,
+            crash_at: None,
+            crash: None,
+            watcher: None,
+            faults: Vec::new(),
+            faults_struck: 0,
+            capacity: None,
+            locks: BTreeSet::new(),
+            clock_ns: 0,
+            checker: Checker::new(settings.reader.clone()),
+            random: Random::new(settings.seed),
+            settings,
+        }
+    }
+
+    /// Counts and logs a call, crashes or keeps a crash point before it, and lets faults strike.
+    /// Gives the effect the call has to suffer; a plain failure is given as the error it is.
+    pub(super) fn begin(
+        &mut self,
+        call: &Call<'_>,
+        in_flight: impl Fn() -> Option<InFlight>,
+    ) -> Result<Option<Effect>> {
+        if self.crash.is_some() {
+            return Err(power_lost(call.name));
+        }
+        let op = Op {
+            index: self.next_op,
+            kind: call.kind,
+            dir: call.dir.clone(),
+            name: call.name.to_owned(),
+            to: call.to.to_owned(),
+            offset: call.offset,
+            len: call.len as u64,
+            failed: false,
+        };
+        let crashes = self.crash_at.is_some_and(|index| index <= op.index);
+        if crashes || (self.watcher.is_some() && call.kind.is_mutating()) {
+            let point = CrashPoint {
+                op: op.clone(),
+                disk: self.disk.clone(),
+                in_flight: in_flight(),
+                settings: self.settings.clone(),
+            };
+            if crashes {
+                self.crash = Some(point);
+                return Err(power_lost(call.name));
+            }
+            if let Some(watcher) = &mut self.watcher {
+                watcher(point);
+            }
+        }
+        self.next_op += 1;
+        let effect = self.faults.iter_mut().find_map(|fault| fault.strike(&op));
+        self.faults_struck += u64::from(effect.is_some());
+        let failure = match effect {
+            Some(Effect::Fails(cause)) => Some(cause.error(&op.name)),
+            _ => None,
+        };
+        if self.record_ops {
+            self.ops.push(op);
+        }
+        match failure {
+            Some(error) => Err(self.refuse(error)),
+            None => Ok(effect),
+        }
+    }
+
+    /// Holds what the operation about to begin will do against the protocol.
+    pub(super) fn check(&mut self, event: Event<'_>) {
+        if self.crash.is_none() {
+            self.checker.check(&self.disk, self.next_op, event);
+        }
+    }
+
+    /// Marks the operation begun last as failed and gives its error back.
+    pub(super) fn refuse(&mut self, error: Error) -> Error {
+        // A crash is nobody's operation.
+        if self.crash.is_none()
+            && let Some(op) = self.ops.last_mut()
+            && op.index + 1 == self.next_op
+        {
+            op.failed = true;
+        }
+        error
+    }
+
+    /// The point where the machine stopped, or the one of now.
+    pub(super) fn crash_point(&self) -> CrashPoint {
+        self.crash.clone().unwrap_or_else(|| CrashPoint {
+            op: Op {
+                index: self.next_op,
+                kind: OpKind::List,
+                dir: Path::new("").into(),
+                name: String::new(),
+                to: String::new(),
+                offset: 0,
+                len: 0,
+                failed: false,
+            },
+            disk: self.disk.clone(),
+            in_flight: None,
+            settings: self.settings.clone(),
+        })
+    }
+
+    /// Bytes that still fit on the disk.
+    pub(super) fn room(&self) -> u64 {
+        let capacity = self.capacity;
+        capacity.map_or(u64::MAX, |bytes| {
+            bytes.saturating_sub(self.disk.used_bytes())
+        })
+    }
+
+    /// A generator for one operation: the same for the same seed and index.
+    pub(super) fn op_random(&self) -> Random {
+        let mut random = Random::new(self.settings.seed ^ 0xF00D);
+        Random::new(random.next_u64() ^ self.next_op)
+    }
+}
+
+#[cold]
+fn power_lost(name: &str) -> Error {
+    let cause = std::io::Error::other("the simulated machine has lost power");
+    Error::io("do the operation", cause).file(name)
+}

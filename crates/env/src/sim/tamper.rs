@@ -1,0 +1,87 @@
+//! Changing files behind the engine's back, for tests of damage. Nothing here is an operation: it
+//! is not counted, not logged, meets no faults, and is durable at once.
+
+use std::path::{Path, PathBuf};
+
+use super::content::Content;
+use super::disk::{DirId, Disk};
+use super::machine::SimEnv;
+
+impl SimEnv {
+    /// Every file there is, with its length, in order.
+    pub fn files(&self) -> Vec<(PathBuf, u64)> {
+        let disk = &self.state.lock().disk;
+        let mut files = Vec::new();
+        for dir in disk.dirs.iter().filter(|dir| !dir.removed) {
+            for (name, &inode) in &dir.visible {
+                files.push((dir.path.join(name), disk.inode(inode).visible.len()));
+            }
+        }
+        files.sort();
+        files
+    }
+
+    /// The visible bytes of a file.
+    pub fn read_file(&self, path: &Path) -> Option<Vec<u8>> {
+        let disk = &self.state.lock().disk;
+        let (dir, name) = locate(disk, path)?;
+        let inode = disk.lookup(dir, name)?;
+        Some(disk.inode(inode).visible.to_vec())
+    }
+
+    /// Replaces or makes a file.
+    ///
+    /// # Panics
+    /// When its directory does not exist.
+    pub fn write_file(&self, path: &Path, bytes: &[u8]) {
+        let disk = &mut self.state.lock().disk;
+        let (dir, name) = locate(disk, path).expect("the directory exists");
+        disk.tamper(dir, name, |content| *content = Content::of(bytes));
+    }
+
+    /// Flips the bits of `xor` in one byte of a file; `false` when there is no such byte.
+    pub fn corrupt(&self, path: &Path, offset: u64, xor: u8) -> bool {
+        self.change(path, |content| {
+            let mut byte = [0];
+            let exists = content.read(offset, &mut byte);
+            if exists {
+                content.write(offset, &[byte[0] ^ xor]);
+            }
+            exists
+        })
+    }
+
+    /// Cuts a file, or grows it with zeros; `false` when it does not exist.
+    pub fn truncate(&self, path: &Path, len: u64) -> bool {
+        self.change(path, |content| {
+            content.set_len(len);
+            true
+        })
+    }
+
+    /// Removes a file; `false` when it does not exist.
+    pub fn delete(&self, path: &Path) -> bool {
+        let disk = &mut self.state.lock().disk;
+        locate(disk, path)
+            .map(|(dir, name)| (dir, name.to_owned()))
+            .is_some_and(|(dir, name)| disk.vanish(dir, &name))
+    }
+
+    fn change(&self, path: &Path, change: impl FnOnce(&mut Content) -> bool) -> bool {
+        let disk = &mut self.state.lock().disk;
+        let Some((dir, name)) = locate(disk, path) else {
+            return false;
+        };
+        if disk.lookup(dir, name).is_none() {
+            return false;
+        }
+        let mut changed = false;
+        disk.tamper(dir, name, |content| changed = change(content));
+        changed
+    }
+}
+
+fn locate<'a>(disk: &Disk, path: &'a Path) -> Option<(DirId, &'a str)> {
+    let name = path.file_name()?.to_str()?;
+    Some((disk.find_dir(path.parent()?)?, name))
+}

@@ -1,0 +1,15 @@
+use std::path::Path;
+
+use super::*;
+use crate::conformance;
+
+mod crash;
+mod faults;
+#[cfg(unix)]
+mod honesty;
+mod protocol;
+
+#[test]
+fn behaves_as_every_environment() {
+    conformance::check(&*SimEnv::new(1), Path::new("/db"));
+}

@@ -1,0 +1,292 @@
+//! Golden files: the bytes under `testdata/golden/` are what this version writes and reads.
+//!
+//! A file is hexadecimal with comments behind `#`; `00*40` is forty zero bytes. Before 1.0 a change
+//! of format changes the version number, the file and the page in `docs/format/` together. When a
+//! test fails, its message holds the bytes as this version writes them.
+
+use cairndb_base::{ErrorKind, FileNumber, Kind};
+
+use crate::batch::{self, BatchWriter, Entry};
+use crate::log::{self, RecordHead, SegmentHeader, SegmentReader, Step};
+use crate::manifest::{
+    self, CleanClose, Manifest, ManifestWriter, SegmentRecord, TableRecord, Tail, VersionEdit,
+};
+use crate::testing::{MemoryBytes, MemoryDir};
+use crate::value_file::{Pointer, ValueScan, ValueWriter, read_value};
+
+mod sweep;
+
+const BATCH: &str = include_str!("../../../testdata/golden/batch-v1.hex");
+const CURRENT: &str = include_str!("../../../testdata/golden/current-v1.hex");
+const LOG: &str = include_str!("../../../testdata/golden/log-v1.hex");
+const MANIFEST: &str = include_str!("../../../testdata/golden/manifest-v1.hex");
+const VALUES: &str = include_str!("../../../testdata/golden/value-file-v1.hex");
+
+/// The bytes a golden file stands for.
+fn parse(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for line in text.lines() {
+        let code = line.split('#').next().unwrap_or_default();
+        for token in code.split_whitespace() {
+            let (hex, count) = token.split_once('*').unwrap_or((token, "1"));
+            let count: usize = count.parse().expect("a count behind *");
+            for _ in 0..count {
+                bytes.extend((0..hex.len()).step_by(2).map(|at| {
+                    u8::from_str_radix(&hex[at..at + 2], 16).expect("two hexadecimal digits")
+                }));
+            }
+        }
+    }
+    bytes
+}
+
+/// Compares and, where they differ, shows the bytes as they would have to stand in the file.
+#[track_caller]
+fn assert_golden(golden: &str, written: &[u8]) {
+    let lines: Vec<String> = written
+        .chunks(16)
+        .map(|row| {
+            row.iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+        .collect();
+    assert!(
+        parse(golden) == written,
+        "written now:\n{}",
+        lines.join("\n")
+    );
+}
+
+fn pointer() -> Pointer {
+    let (bytes, pointers) = values();
+    assert!(bytes.len() > 64);
+    pointers[0]
+}
+
+fn batch() -> BatchWriter {
+    let mut batch = BatchWriter::new();
+    batch.put(b"apple", b"red");
+    batch.delete(b"pear");
+    batch.merge(b"count", b"+1");
+    batch.pointer(b"large", &pointer());
+    batch
+}
+
+const SEGMENT: SegmentHeader = SegmentHeader {
+    segment: 3,
+    salt: 0x1122_3344_5566_7788,
+    previous_segment: 2,
+    previous_end: 4096,
+    start_seq: 1000,
+};
+
+/// Three records, the last of which knows the first to be durable; stale bytes behind them.
+fn segment() -> Vec<u8> {
+    let mut put = BatchWriter::new();
+    put.put(b"k", b"v");
+    let mut bytes = SEGMENT.encode().to_vec();
+    let records = [
+        (put.to_payload(), 1000, 0, 0),
+        (batch().to_payload(), 1001, 0, 0),
+        (put.to_payload(), 1010, 5, 544),
+    ];
+    for (payload, seq, gap, synced) in records {
+        let offset = u32::try_from(bytes.len()).unwrap();
+        let head = RecordHead {
+            offset,
+            seq,
+            synced,
+            gap,
+        };
+        let (mut whole, parts) = (Vec::new(), [&payload[..]]);
+        log::encode_record(SEGMENT.binding(), &head, &parts, &mut whole);
+        let header = log::encode_header(SEGMENT.binding(), &head, &parts);
+        assert_eq!(whole, [&header[..], &payload].concat());
+        bytes.extend(whole);
+        bytes.resize(bytes.len().next_multiple_of(8), 0xee);
+    }
+    bytes.resize(bytes.len() + 32, 0xee);
+    bytes
+}
+
+const MANIFEST_NUMBER: FileNumber = FileNumber(5);
+
+fn edits() -> [VersionEdit; 3] {
+    let base = VersionEdit {
+        comparator: Some("leveldb.BytewiseComparator".to_owned()),
+        merge_operator: Some("example.append".to_owned()),
+        next_file: Some(23),
+        last_seq: Some(999),
+        added_tables: vec![TableRecord {
+            file: 17,
+            run: 3,
+            smallest: b"apple".to_vec(),
+            largest: b"pear".to_vec(),
+            seq_min: 5,
+            seq_max: 900,
+            entries: 250,
+            deletes: 3,
+            bytes: 65_536,
+            raw_bytes: 130_000,
+            checksum: 0xdead_beef,
+            value_refs: vec![(12, 22)],
+        }],
+        runs: Some(vec![3, 1]),
+        added_segments: vec![SegmentRecord {
+            segment: 3,
+            file: 20,
+            salt: SEGMENT.salt,
+            bytes: 4 << 20,
+            start_seq: 1000,
+        }],
+        added_values: vec![12],
+        ..VersionEdit::default()
+    };
+    let change = VersionEdit {
+        removed_tables: vec![17],
+        moved_tables: vec![(16, 1)],
+        retired_segments: vec![2],
+        value_sizes: vec![(12, 136)],
+        value_dead: vec![(12, 22)],
+        removed_values: vec![11],
+        ..VersionEdit::default()
+    };
+    let close = CleanClose {
+        last_seq: 1010,
+        log_ends: vec![(3, 672)],
+    };
+    let close = VersionEdit {
+        clean_close: Some(close),
+        ..VersionEdit::default()
+    };
+    [base, change, close]
+}
+
+fn manifest_bytes() -> Vec<u8> {
+    let [base, change, close] = edits();
+    let dir = MemoryDir::default();
+    let salt = 0x0102_0304_0506_0708;
+    let mut writer = ManifestWriter::create(&dir, MANIFEST_NUMBER, salt, &[base]).unwrap();
+    writer.append(&change).unwrap();
+    writer.sync().unwrap();
+    writer.append(&close).unwrap();
+    dir.bytes("MANIFEST-000005").unwrap()
+}
+
+fn read_manifest(bytes: &[u8]) -> cairndb_base::Result<Manifest> {
+    manifest::read_manifest(&MemoryDir::with("MANIFEST-000005", bytes), MANIFEST_NUMBER)
+}
+
+const VALUE_NUMBER: FileNumber = FileNumber(12);
+const VALUE_HASHES: [u64; 2] = [0x8877_6655_4433_2211, 2];
+
+fn values() -> (Vec<u8>, Vec<Pointer>) {
+    let dir = MemoryDir::default();
+    let mut writer = ValueWriter::create(&dir, VALUE_NUMBER).unwrap();
+    let values: [&[u8]; 2] = [b"a value of some length", b""];
+    let pointers = values
+        .iter()
+        .zip(VALUE_HASHES)
+        .map(|(value, hash)| writer.append(hash, &[value]).unwrap())
+        .collect();
+    (dir.bytes("000012.val").unwrap(), pointers)
+}
+
+fn scan_values(bytes: &[u8]) -> cairndb_base::Result<usize> {
+    let file = MemoryBytes(bytes.to_vec());
+    let mut scan = ValueScan::new(&file, VALUE_NUMBER)?;
+    let mut out = Vec::new();
+    let mut count = 0;
+    while scan.advance(&mut out)?.is_some() {
+        count += 1;
+    }
+    Ok(count)
+}
+
+#[test]
+fn batches_are_as_recorded() {
+    assert_golden(BATCH, &batch().to_payload());
+    let payload = parse(BATCH);
+    assert_eq!(batch::validate(&payload).unwrap().count, 4);
+    let entries: Vec<_> = batch::iter(&payload).unwrap().map(Result::unwrap).collect();
+    assert_eq!(
+        entries[0],
+        Entry {
+            kind: Kind::Put,
+            key: b"apple",
+            value: b"red"
+        }
+    );
+    assert_eq!(
+        entries[1],
+        Entry {
+            kind: Kind::Delete,
+            key: b"pear",
+            value: b""
+        }
+    );
+    assert_eq!(
+        entries[2],
+        Entry {
+            kind: Kind::Merge,
+            key: b"count",
+            value: b"+1"
+        }
+    );
+    assert_eq!(entries[3].kind, Kind::Pointer);
+    assert_eq!(Pointer::decode(entries[3].value).unwrap(), pointer());
+}
+
+#[test]
+fn log_segments_are_as_recorded() {
+    assert_golden(LOG, &segment());
+    let bytes = parse(LOG);
+    let header = SegmentHeader::decode(&bytes).unwrap();
+    assert_eq!(header, SEGMENT);
+    let mut reader = SegmentReader::new(&bytes, &header);
+    let mut found = Vec::new();
+    let end = loop {
+        match reader.advance() {
+            Step::Record(record) => {
+                let count = record.count().unwrap();
+                found.push((record.seq, record.gap, record.synced, count));
+            }
+            Step::End { offset } | Step::Bad { offset, .. } => break offset,
+        }
+    };
+    assert_eq!(found, [(1000, 0, 0, 1), (1001, 0, 0, 4), (1010, 5, 544, 1)]);
+    assert_eq!(end, 672);
+}
+
+#[test]
+fn manifests_are_as_recorded() {
+    assert_golden(MANIFEST, &manifest_bytes());
+    let manifest = read_manifest(&parse(MANIFEST)).unwrap();
+    assert_eq!(manifest.edits, edits());
+    assert_eq!(manifest.tail, Tail::Clean);
+}
+
+#[test]
+fn value_files_are_as_recorded() {
+    let (bytes, pointers) = values();
+    assert_golden(VALUES, &bytes);
+    let file = MemoryBytes(parse(VALUES));
+    let mut out = Vec::new();
+    read_value(&file, VALUE_NUMBER, &pointers[0], VALUE_HASHES[0], &mut out).unwrap();
+    assert_eq!(out, b"a value of some length");
+    assert_eq!(scan_values(&file.0).unwrap(), 2);
+}
+
+#[test]
+fn current_is_as_recorded() {
+    let dir = MemoryDir::default();
+    manifest::install_current(&dir, MANIFEST_NUMBER).unwrap();
+    assert_golden(CURRENT, &dir.bytes("CURRENT").unwrap());
+    let recorded = MemoryDir::with("CURRENT", &parse(CURRENT));
+    assert_eq!(
+        manifest::read_current(&recorded).unwrap(),
+        Some(MANIFEST_NUMBER)
+    );
+}

@@ -1,0 +1,129 @@
+//! CRC-32C of long runs by folding: 256 bytes a round with 64-byte carry-less multiplications.
+//!
+//! A lane of 16 bytes is a polynomial; moving it past D further bits means multiplying it by x^D,
+//! and as only the remainder modulo the CRC polynomial counts, each of its halves is multiplied
+//! by a 32-bit remainder instead and the lane stays 16 bytes wide. Sixteen lanes move at once and
+//! take up the next 256 bytes by exclusive or. What is left at the end is 16 bytes with the same
+//! remainder as the whole run. (Gopal et al., "Fast CRC Computation for Generic Polynomials Using
+//! PCLMULQDQ Instruction", Intel 2009.)
+
+#![allow(
+    unsafe_code,
+    reason = "vector loads are unsafe; each reads one array behind a reference"
+)]
+
+use std::arch::x86_64::{
+    __m512i, _mm_crc32_u64, _mm_cvtsi128_si64, _mm_extract_epi64, _mm_xor_si128,
+    _mm512_clmulepi64_epi128, _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_set_epi64,
+    _mm512_ternarylogic_epi64, _mm512_xor_si512,
+};
+
+use super::polynomial::power;
+
+/// Bytes that one round folds.
+pub(super) const ROUND_BYTES: usize = 256;
+
+/// What moves a lane past a number of bytes: multipliers of its first and last eight bytes.
+#[derive(Clone, Copy)]
+struct Shift {
+    first: i64,
+    last: i64,
+}
+
+impl Shift {
+    /// The first half stands 64 bits above the last. A product of reflected operands stands one
+    /// bit too low, hence the exponents less one; a remainder takes the upper half of its word.
+    const fn past(bytes: usize) -> Shift {
+        let first = (power(8 * bytes + 63) as u64) << 32;
+        let last = (power(8 * bytes - 1) as u64) << 32;
+        Shift {
+            first: first.cast_signed(),
+            last: last.cast_signed(),
+        }
+    }
+
+    const NONE: Shift = Shift { first: 0, last: 0 };
+}
+
+/// Moves all four lanes of a vector past the next 64 bytes, or past all four vectors.
+const PAST_VECTOR: [Shift; 4] = [Shift::past(64); 4];
+const PAST_ROUND: [Shift; 4] = [Shift::past(ROUND_BYTES); 4];
+
+/// Moves each lane of a vector to its end; the last one stands there.
+const TO_END: [Shift; 4] = [
+    Shift::past(48),
+    Shift::past(32),
+    Shift::past(16),
+    Shift::NONE,
+];
+
+/// Takes `rounds` up into the CRC register `state`, whose upper half is zero.
+#[target_feature(enable = "avx512f,vpclmulqdq,sse4.2")]
+pub(super) fn append_rounds(state: u64, rounds: &[[u8; ROUND_BYTES]]) -> u64 {
+    let Some((first, rest)) = rounds.split_first() else {
+        return state;
+    };
+    let mut folded = load_round(first);
+    let state = _mm512_set_epi64(0, 0, 0, 0, 0, 0, 0, state.cast_signed());
+    folded[0] = _mm512_xor_si512(folded[0], state);
+    let shift = broadcast(PAST_ROUND);
+    for round in rest {
+        let next = load_round(round);
+        for (lanes, next) in folded.iter_mut().zip(next) {
+            *lanes = fold(*lanes, shift, next);
+        }
+    }
+    let shift = broadcast(PAST_VECTOR);
+    let [a, b, c, d] = folded;
+    reduce(fold(fold(fold(a, shift, b), shift, c), shift, d))
+}
+
+/// The register after the 64 bytes that `lanes` stand for.
+#[target_feature(enable = "avx512f,vpclmulqdq,sse4.2")]
+#[inline]
+fn reduce(lanes: __m512i) -> u64 {
+    let last = _mm512_extracti32x4_epi32::<3>(lanes);
+    let moved = fold(
+        lanes,
+        broadcast(TO_END),
+        _mm512_set_epi64(0, 0, 0, 0, 0, 0, 0, 0),
+    );
+    let (a, b, c) = (
+        _mm512_extracti32x4_epi32::<0>(moved),
+        _mm512_extracti32x4_epi32::<1>(moved),
+        _mm512_extracti32x4_epi32::<2>(moved),
+    );
+    let lane = _mm_xor_si128(_mm_xor_si128(a, b), _mm_xor_si128(c, last));
+    let register = _mm_crc32_u64(0, _mm_cvtsi128_si64(lane).cast_unsigned());
+    _mm_crc32_u64(register, _mm_extract_epi64::<1>(lane).cast_unsigned())
+}
+
+/// Moves `lanes` by `shift` and takes up `next`.
+#[target_feature(enable = "avx512f,vpclmulqdq")]
+#[inline]
+fn fold(lanes: __m512i, shift: __m512i, next: __m512i) -> __m512i {
+    /// Exclusive or of three operands, as a truth table.
+    const XOR3: i32 = 0x96;
+    let first = _mm512_clmulepi64_epi128::<0x00>(lanes, shift);
+    let last = _mm512_clmulepi64_epi128::<0x11>(lanes, shift);
+    _mm512_ternarylogic_epi64::<XOR3>(first, last, next)
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn broadcast([a, b, c, d]: [Shift; 4]) -> __m512i {
+    _mm512_set_epi64(
+        d.last, d.first, c.last, c.first, b.last, b.first, a.last, a.first,
+    )
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load_round(round: &[u8; ROUND_BYTES]) -> [__m512i; 4] {
+    let (vectors, _) = round.as_chunks::<64>();
+    [0, 1, 2, 3].map(|index| {
+        let vector: &[u8; 64] = &vectors[index];
+        // SAFETY: `vector` covers the 64 bytes that are read.
+        unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) }
+    })
+}

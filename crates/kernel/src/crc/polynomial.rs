@@ -1,0 +1,29 @@
+//! Arithmetic modulo the Castagnoli polynomial, for tables and multipliers computed at compile
+//! time.
+//!
+//! Registers are reflected: the coefficient of x^31 stands in the lowest bit.
+
+/// The polynomial less its leading term.
+const POLYNOMIAL: u32 = 0x82F6_3B78;
+
+/// Multiplies a register by x.
+pub(super) const fn shift(register: u32) -> u32 {
+    let shifted = register >> 1;
+    if register & 1 == 1 {
+        shifted ^ POLYNOMIAL
+    } else {
+        shifted
+    }
+}
+
+/// The remainder of x^`exponent`.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(super) const fn power(exponent: usize) -> u32 {
+    let mut register = 1 << 31;
+    let mut done = 0;
+    while done < exponent {
+        register = shift(register);
+        done += 1;
+    }
+    register
+}

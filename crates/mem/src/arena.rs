@@ -1,0 +1,191 @@
+//! Memory for one memtable: chunks that are allocated as they are needed and never moved.
+//!
+//! The single writer cuts pieces off the current chunk through its [`Bump`]; whoever holds the
+//! memtable may go on reading pieces until the [`Arena`] is dropped, which frees all chunks.
+//!
+//! Invariants:
+//! 1. A piece is handed out once, lies within one chunk, and is aligned to [`ALIGN`].
+//! 2. A chunk is freed, or given back to the pool, only by the drop of the arena.
+//! 3. `allocated` is the sum of the chunks' sizes, to the byte.
+//!
+//! Threads: pieces are cut by one thread at a time (the `Bump` is `&mut`); sizes are read by any.
+#![expect(unsafe_code, reason = "raw memory is this file's subject")]
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::chunk::{ALIGN, Chunk, ChunkPool};
+use crate::sync::{AtomicUsize, Ordering};
+
+/// The first chunk of an arena, so that a memtable of few entries costs little.
+const CHUNK_BYTES_MIN: usize = 64 << 10;
+/// Later chunks double the arena up to this size; larger ones would only waste more at the end.
+const CHUNK_BYTES_MAX: usize = 256 << 10;
+/// A piece above this share of a regular chunk gets a chunk of its own, so that at most as much is
+/// wasted at the end of the chunk it does not fit into.
+const OWN_CHUNK_SHARE: usize = 4;
+
+/// The chunks of one memtable.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    chunks: Mutex<Vec<Chunk>>,
+    allocated: AtomicUsize,
+    budget: usize,
+    pool: Option<Arc<ChunkPool>>,
+}
+
+/// The writer's place in the current chunk.
+#[derive(Debug)]
+pub(crate) struct Bump {
+    at: NonNull<u8>,
+    left: usize,
+}
+
+// SAFETY: the memory behind `at` has no thread affinity and is owned by the arena.
+unsafe impl Send for Bump {}
+
+impl Bump {
+    /// A place before the first chunk.
+    pub(crate) fn new() -> Bump {
+        Bump {
+            at: NonNull::dangling(),
+            left: 0,
+        }
+    }
+}
+
+impl Arena {
+    /// An arena that calls itself full beyond `budget` bytes, and takes its chunks from `pool` where there
+    /// is one. Allocates nothing yet.
+    pub(crate) fn new(budget: usize, pool: Option<Arc<ChunkPool>>) -> Arena {
+        Arena {
+            chunks: Mutex::new(Vec::new()),
+            allocated: AtomicUsize::new(0),
+            budget,
+            pool,
+        }
+    }
+
+    /// Bytes of all chunks.
+    pub(crate) fn allocated(&self) -> usize {
+        // Relaxed: a statistic; nothing is read on the strength of it.
+        self.allocated.load(Ordering::Relaxed)
+    }
+
+    /// Whether a piece of `bytes` fits without exceeding the budget.
+    #[inline]
+    pub(crate) fn has_room(&self, bump: &Bump, bytes: usize) -> bool {
+        bytes <= bump.left || bytes <= self.budget.saturating_sub(self.allocated())
+    }
+
+    /// Cuts a piece of `bytes`, rounded up to [`ALIGN`]. Its memory is uninitialised, belongs to
+    /// the caller alone, and lives as long as the arena. Exceeds the budget rather than fail.
+    #[inline]
+    pub(crate) fn allocate(&self, bump: &mut Bump, bytes: usize) -> NonNull<u8> {
+        let bytes = bytes.next_multiple_of(ALIGN);
+        if bytes <= bump.left {
+            let piece = bump.at;
+            // SAFETY: `left` bytes of the chunk lie behind `at`, and `bytes` is at most that.
+            bump.at = unsafe { piece.add(bytes) };
+            bump.left -= bytes;
+            return piece;
+        }
+        self.allocate_from_new_chunk(bump, bytes)
+    }
+
+    #[cold]
+    fn allocate_from_new_chunk(&self, bump: &mut Bump, bytes: usize) -> NonNull<u8> {
+        debug_assert!(bytes.is_multiple_of(ALIGN));
+        let regular = self.regular_chunk_bytes();
+        if bytes > regular / OWN_CHUNK_SHARE {
+            return self.add_chunk(bytes);
+        }
+        let start = self.add_chunk(regular);
+        // SAFETY: the new chunk has `regular` bytes and `bytes` is at most a quarter of them.
+        bump.at = unsafe { start.add(bytes) };
+        bump.left = regular - bytes;
+        start
+    }
+
+    /// The next chunk's size: what the arena has already, within the two limits and the budget.
+    fn regular_chunk_bytes(&self) -> usize {
+        let allocated = self.allocated();
+        let room = self.budget.saturating_sub(allocated);
+        let bytes = allocated.clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
+        bytes.min(room) / ALIGN * ALIGN
+    }
+
+    fn add_chunk(&self, bytes: usize) -> NonNull<u8> {
+        let chunk = match &self.pool {
+            Some(pool) => pool.take(bytes),
+            None => Chunk::new(bytes),
+        };
+        let start = chunk.start();
+        self.chunks.lock().push(chunk);
+        let allocated = self.allocated() + bytes;
+        self.allocated.store(allocated, Ordering::Relaxed);
+        start
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        let chunks = self.chunks.get_mut().drain(..);
+        match &self.pool {
+            Some(pool) => pool.give(chunks.filter(|chunk| chunk.bytes() <= CHUNK_BYTES_MAX)),
+            None => drop(chunks),
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_grow_and_end_exactly_at_the_budget() {
+        let arena = Arena::new(512 << 10, None);
+        let mut bump = Bump::new();
+        assert_eq!(arena.allocated(), 0);
+        let mut pieces = 0;
+        while arena.has_room(&bump, 1 << 10) {
+            let piece = arena.allocate(&mut bump, 1 << 10);
+            // SAFETY: the piece has a KiB that nobody else uses.
+            unsafe { piece.write_bytes(7, 1 << 10) };
+            pieces += 1;
+        }
+        assert_eq!(pieces, 512);
+        assert_eq!(arena.allocated(), 512 << 10);
+        let sizes: Vec<usize> = arena.chunks.lock().iter().map(Chunk::bytes).collect();
+        assert_eq!(sizes, [64 << 10, 64 << 10, 128 << 10, 256 << 10]);
+    }
+
+    #[test]
+    fn a_large_piece_gets_its_own_chunk_and_leaves_the_current_one_in_use() {
+        let arena = Arena::new(64 << 10, None);
+        let mut bump = Bump::new();
+        let first = arena.allocate(&mut bump, 10);
+        let large = arena.allocate(&mut bump, 1 << 20);
+        let second = arena.allocate(&mut bump, 10);
+        assert_eq!(arena.allocated(), (64 << 10) + (1 << 20));
+        assert_eq!(second.as_ptr().addr() - first.as_ptr().addr(), 16);
+        assert_ne!(large, first);
+        assert!(!arena.has_room(&bump, 64 << 10));
+        assert!(arena.has_room(&bump, 100));
+    }
+
+    #[test]
+    fn a_budget_of_nothing_still_serves() {
+        let arena = Arena::new(0, None);
+        let mut bump = Bump::new();
+        assert!(!arena.has_room(&bump, 1));
+        for bytes in [1, 8, 9, 4096] {
+            let piece = arena.allocate(&mut bump, bytes);
+            assert_eq!(piece.as_ptr().addr() % ALIGN, 0);
+        }
+        assert_eq!(arena.allocated(), 8 + 8 + 16 + 4096);
+    }
+}

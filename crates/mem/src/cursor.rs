@@ -1,0 +1,140 @@
+//! An owned cursor over a memtable: the flush's source, and one of a scan's.
+//!
+//! It sees every version, also those inserted after it was made; whoever reads at a snapshot skips
+//! what is newer. A cursor that walked off either end is not valid until it is moved by a seek.
+#![expect(
+    unsafe_code,
+    reason = "keeps a node's address beside the reference that keeps the node"
+)]
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use cairndb_base::{Kind, SeqNo};
+
+use crate::memtable::{Memtable, bound_at};
+use crate::node::{Node, NodeRef};
+
+/// A position in a memtable. Moving costs no allocation; `prev` costs what `next` costs.
+#[derive(Debug)]
+pub struct MemCursor {
+    table: Arc<Memtable>,
+    /// A node of `table`'s list, the sentinel when not valid.
+    node: NonNull<Node>,
+}
+
+// SAFETY: the node is memory that `table` keeps, and both are shared freely between threads.
+unsafe impl Send for MemCursor {}
+// SAFETY: as for `Send`; `&self` methods only read.
+unsafe impl Sync for MemCursor {}
+
+impl Clone for MemCursor {
+    fn clone(&self) -> MemCursor {
+        MemCursor {
+            table: Arc::clone(&self.table),
+            node: self.node,
+        }
+    }
+}
+
+impl Memtable {
+    /// A cursor that keeps the memtable alive; not valid until it is moved.
+    pub fn cursor(self: &Arc<Self>) -> MemCursor {
+        MemCursor {
+            table: Arc::clone(self),
+            node: self.list().sentinel().as_ptr(),
+        }
+    }
+}
+
+impl MemCursor {
+    /// The memtable this cursor walks.
+    pub fn table(&self) -> &Arc<Memtable> {
+        &self.table
+    }
+
+    /// Whether the cursor stands on an entry.
+    #[inline]
+    pub fn valid(&self) -> bool {
+        self.table.is_entry(self.node())
+    }
+
+    /// Moves to the first entry at or after (`key`, `seq`): the newest version of `key` that a
+    /// snapshot at `seq` sees, or else the first entry of a later key.
+    #[inline]
+    pub fn seek(&mut self, key: &[u8], seq: SeqNo) {
+        let target = self.table.target(key, bound_at(seq));
+        self.node = self.table.list().find(&target).at.as_ptr();
+    }
+
+    /// Moves to the last entry at or before (`key`, `seq`): the oldest version of `key` with at least
+    /// this sequence number, or else the last entry of an earlier key.
+    #[inline]
+    pub fn seek_for_prev(&mut self, key: &[u8], seq: SeqNo) {
+        let bound = seq.saturating_mul(1 << 8);
+        let target = self.table.target(key, bound);
+        self.node = self.table.list().find(&target).before.as_ptr();
+    }
+
+    /// Moves to the first entry.
+    #[inline]
+    pub fn seek_to_first(&mut self) {
+        self.node = self.table.list().sentinel().next().as_ptr();
+    }
+
+    /// Moves to the last entry.
+    #[inline]
+    pub fn seek_to_last(&mut self) {
+        self.node = self.table.list().sentinel().prev().as_ptr();
+    }
+
+    /// Moves to the next entry; stays invalid where it is.
+    #[inline]
+    pub fn next(&mut self) {
+        if self.valid() {
+            self.node = self.node().next().as_ptr();
+        }
+    }
+
+    /// Moves to the entry before; stays invalid where it is.
+    #[inline]
+    pub fn prev(&mut self) {
+        if self.valid() {
+            self.node = self.node().prev().as_ptr();
+        }
+    }
+
+    /// The entry's key; empty when not valid, as are the values below meaningless.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        debug_assert!(self.valid());
+        self.node().key()
+    }
+
+    /// The entry's sequence number.
+    #[inline]
+    pub fn seq(&self) -> SeqNo {
+        debug_assert!(self.valid());
+        self.node().seq()
+    }
+
+    /// What the entry does to its key.
+    #[inline]
+    pub fn kind(&self) -> Kind {
+        debug_assert!(self.valid());
+        self.node().kind()
+    }
+
+    /// The entry's value; empty for a tombstone.
+    #[inline]
+    pub fn value(&self) -> &[u8] {
+        debug_assert!(self.valid());
+        self.node().value()
+    }
+
+    #[inline]
+    fn node(&self) -> NodeRef<'_> {
+        // SAFETY: taken from a `NodeRef` of `table`'s list, which the reference beside it keeps.
+        unsafe { NodeRef::from_ptr(self.node) }
+    }
+}

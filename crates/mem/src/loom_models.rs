@@ -1,0 +1,168 @@
+//! Every interleaving, and every reordering that C11 atomics allow, of one writer and its readers.
+//!
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p cairndb-mem --release loom`. The models are small, since
+//! loom tries all executions: two or three inserts against one or two readers. Each node's plain bytes
+//! have a witness (see `sync`), so reaching a node without the edge that publishes it fails too.
+
+use std::sync::Arc;
+
+use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo, hash64};
+use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::thread;
+
+use crate::{MemWriter, Memtable};
+
+/// A memtable with one-word filter, and the sequence number that is published.
+struct Shared {
+    table: Arc<Memtable>,
+    published: AtomicU64,
+}
+
+fn insert(writer: &mut MemWriter, seq: SeqNo, key: &[u8]) {
+    writer.insert(seq, Kind::Put, key, key, hash64(key));
+}
+
+/// Inserts `settled` before the threads start, then runs `reader` against the inserts of `coming`, each of
+/// which is published. Sequence numbers count from 1 through both.
+fn model(
+    settled: &'static [&'static [u8]],
+    coming: &'static [&'static [u8]],
+    reader: fn(&Shared, &[&[u8]]),
+) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(4);
+    builder.check(move || {
+        let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 256);
+        let mut seq = 0;
+        for key in settled {
+            seq += 1;
+            insert(&mut writer, seq, key);
+        }
+        let shared = Arc::new(Shared {
+            table,
+            published: AtomicU64::new(seq),
+        });
+        let all = [settled, coming].concat();
+        let thread = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || reader(&shared, &all))
+        };
+        for key in coming {
+            seq += 1;
+            insert(&mut writer, seq, key);
+            shared.published.store(seq, Ordering::Release);
+        }
+        thread.join().expect("the reader's assertions hold");
+    });
+}
+
+/// The keys written up to `snapshot`, with their sequence numbers, in the memtable's order.
+fn expected<'k>(keys: &[&'k [u8]], snapshot: SeqNo) -> Vec<(&'k [u8], SeqNo)> {
+    let mut expected: Vec<(&[u8], SeqNo)> = keys.iter().copied().zip(1..=snapshot).collect();
+    expected.sort_by(|a, b| a.0.cmp(b.0).then(b.1.cmp(&a.1)));
+    expected
+}
+
+fn walk_forward(shared: &Shared, keys: &[&[u8]]) {
+    let snapshot = shared.published.load(Ordering::Acquire);
+    let mut met = Vec::new();
+    let mut cursor = shared.table.cursor();
+    cursor.seek_to_first();
+    while cursor.valid() {
+        assert_eq!(cursor.key(), cursor.value());
+        if cursor.seq() <= snapshot {
+            met.push((cursor.key().to_vec(), cursor.seq()));
+        }
+        cursor.next();
+    }
+    let met: Vec<(&[u8], SeqNo)> = met.iter().map(|(key, seq)| (&key[..], *seq)).collect();
+    assert_eq!(met, expected(keys, snapshot));
+}
+
+fn walk_backward(shared: &Shared, keys: &[&[u8]]) {
+    let snapshot = shared.published.load(Ordering::Acquire);
+    let mut met = Vec::new();
+    let mut cursor = shared.table.cursor();
+    cursor.seek_to_last();
+    while cursor.valid() {
+        assert_eq!(cursor.key(), cursor.value());
+        if cursor.seq() <= snapshot {
+            met.push((cursor.key().to_vec(), cursor.seq()));
+        }
+        cursor.prev();
+    }
+    met.reverse();
+    let met: Vec<(&[u8], SeqNo)> = met.iter().map(|(key, seq)| (&key[..], *seq)).collect();
+    assert_eq!(met, expected(keys, snapshot));
+}
+
+fn walk_to_and_fro(shared: &Shared, keys: &[&[u8]]) {
+    let snapshot = shared.published.load(Ordering::Acquire);
+    let expected = expected(keys, snapshot);
+    let mut cursor = shared.table.cursor();
+    let Some((first, _)) = expected.first() else {
+        return;
+    };
+    cursor.seek(first, SEQ_MAX);
+    for step in 1..expected.len() {
+        cursor.next();
+        while cursor.seq() > snapshot {
+            cursor.next();
+        }
+        assert_eq!((cursor.key(), cursor.seq()), expected[step]);
+        cursor.prev();
+        while cursor.seq() > snapshot {
+            cursor.prev();
+        }
+        assert_eq!((cursor.key(), cursor.seq()), expected[step - 1]);
+        cursor.seek(expected[step].0, expected[step].1);
+    }
+}
+
+fn get_each(shared: &Shared, keys: &[&[u8]]) {
+    let snapshot = shared.published.load(Ordering::Acquire);
+    for (key, _) in expected(keys, snapshot) {
+        let newest = (1..=snapshot).zip(keys).filter(|(_, k)| **k == key).last();
+        let found = shared.table.get(key, hash64(key), snapshot);
+        let found = found.expect("published, so neither filter nor list may miss it");
+        assert_eq!(Some(found.seq), newest.map(|(seq, _)| seq));
+        assert_eq!(found.value, key);
+    }
+}
+
+fn seek_both_ways(shared: &Shared, keys: &[&[u8]]) {
+    let snapshot = shared.published.load(Ordering::Acquire);
+    let mut cursor = shared.table.cursor();
+    for (key, seq) in expected(keys, snapshot) {
+        cursor.seek(key, seq);
+        assert_eq!((cursor.key(), cursor.seq()), (key, seq));
+        cursor.seek_for_prev(key, seq);
+        assert_eq!((cursor.key(), cursor.seq()), (key, seq));
+    }
+}
+
+#[test]
+fn loom_forward_walks_meet_every_published_entry() {
+    model(&[b"b"], &[b"a", b"c", b"b"], walk_forward);
+}
+
+#[test]
+fn loom_backward_walks_meet_every_published_entry() {
+    model(&[b"b"], &[b"c", b"a", b"b"], walk_backward);
+}
+
+#[test]
+fn loom_inserts_into_one_gap_stay_visible_from_both_sides() {
+    model(&[b"a", b"z"], &[b"m", b"c"], walk_to_and_fro);
+}
+
+#[test]
+fn loom_gets_find_what_is_published() {
+    model(&[b"k"], &[b"a", b"k", b"b"], get_each);
+}
+
+#[test]
+fn loom_seeks_find_what_is_published() {
+    // The fifth and sixth nodes of a list are two links high, so an upper level is linked meanwhile.
+    model(&[b"a", b"b", b"c", b"d"], &[b"bb", b"dd"], seek_both_ways);
+}

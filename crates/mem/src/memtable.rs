@@ -1,0 +1,220 @@
+//! The memtable: recent writes in key order, not yet in a table.
+//!
+//! Every write goes to the log and then here; reads look here first; a full memtable is sealed by
+//! dropping its `MemWriter` and later flushed by walking a `MemCursor`. Versions are never
+//! overwritten: a put of the same key adds an entry that sorts before the older ones.
+//!
+//! Invariants:
+//! 1. There is one `MemWriter` to a memtable, and it alone inserts.
+//! 2. Entries are ordered by (key, sequence number descending) and never change or go away before
+//!    the memtable itself does.
+//! 3. Readers take no lock. What they are promised is stated and argued in `skiplist`.
+
+use std::sync::Arc;
+
+use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo};
+
+use crate::arena::Arena;
+use crate::chunk::ChunkPool;
+use crate::filter::MemFilter;
+use crate::head::HeadRule;
+use crate::node::NodeRef;
+use crate::skiplist::{SkipList, Splice, Target};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
+
+/// An ordered, append-only set of versions in memory, shared by one writer and any readers.
+///
+/// ```
+/// use cairndb_base::{Kind, Order, hash64};
+/// use cairndb_mem::Memtable;
+///
+/// let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 512 << 10);
+/// writer.insert(1, Kind::Put, b"stone", b"grey", hash64(b"stone"));
+/// writer.insert(2, Kind::Put, b"stone", b"red", hash64(b"stone"));
+/// let old = table.get(b"stone", hash64(b"stone"), 1).expect("inserted above");
+/// assert_eq!((old.seq, old.value), (1, &b"grey"[..]));
+/// ```
+#[derive(Debug)]
+pub struct Memtable {
+    list: SkipList,
+    rule: HeadRule,
+    filter: Option<MemFilter>,
+    counters: Counters,
+}
+
+/// What the writer tells of itself. On lines of its own, which readers of the list never touch.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct Counters {
+    pub(crate) entries: AtomicUsize,
+    pub(crate) used: AtomicUsize,
+    pub(crate) user_bytes: AtomicU64,
+    pub(crate) seq_min: AtomicU64,
+    pub(crate) seq_max: AtomicU64,
+}
+
+/// One version of a key, read in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemEntry<'a> {
+    /// The write's sequence number.
+    pub seq: SeqNo,
+    /// What the entry does to its key.
+    pub kind: Kind,
+    /// The value, merge operand or pointer; empty for a tombstone.
+    pub value: &'a [u8],
+}
+
+impl Memtable {
+    /// A memtable without its writer, and the splice that is the writer's heart.
+    pub(crate) fn empty(
+        order: Order,
+        prefix_hint: Vec<u8>,
+        capacity_bytes: usize,
+        pool: Option<Arc<ChunkPool>>,
+    ) -> (Arc<Memtable>, Splice) {
+        let rule = HeadRule::new(&order, prefix_hint);
+        let filter = order.can_hash().then(|| MemFilter::new(capacity_bytes));
+        let fixed = size_of::<Memtable>() + filter.as_ref().map_or(0, MemFilter::bytes);
+        let arena = Arena::new(capacity_bytes.saturating_sub(fixed), pool);
+        let (list, splice) = SkipList::new(order, arena);
+        let counters = Counters::default();
+        counters.seq_min.store(SEQ_MAX, Ordering::Relaxed);
+        let table = Arc::new(Memtable {
+            list,
+            rule,
+            filter,
+            counters,
+        });
+        (table, splice)
+    }
+
+    /// The newest version of `key` that `snapshot` sees, tombstones included. `hash` is
+    /// `cairndb_base::hash64(key)`; it is not looked at for orders that cannot hash.
+    ///
+    /// Allocates nothing. A key that is not here costs one word of the filter most times.
+    #[inline]
+    pub fn get(&self, key: &[u8], hash: u64, snapshot: SeqNo) -> Option<MemEntry<'_>> {
+        if let Some(filter) = &self.filter
+            && !filter.may_contain(hash)
+        {
+            return None;
+        }
+        self.get_unfiltered(key, snapshot)
+    }
+
+    fn get_unfiltered(&self, key: &[u8], snapshot: SeqNo) -> Option<MemEntry<'_>> {
+        let node = self.list.find(&self.target(key, bound_at(snapshot))).at;
+        if node == self.list.sentinel() || self.list.compare(node.key(), key).is_ne() {
+            return None;
+        }
+        Some(MemEntry {
+            seq: node.seq(),
+            kind: node.kind(),
+            value: node.value(),
+        })
+    }
+
+    /// The order of the keys.
+    pub fn order(&self) -> &Order {
+        self.list.order()
+    }
+
+    /// Entries inserted.
+    pub fn len(&self) -> usize {
+        self.counters.entries.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing has been inserted.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of the arena that entries take, with their links.
+    pub fn bytes_used(&self) -> usize {
+        self.counters.used.load(Ordering::Relaxed)
+    }
+
+    /// Bytes allocated for this memtable: arena, filter and the structure itself.
+    pub fn allocated_bytes(&self) -> usize {
+        let filter = self.filter.as_ref().map_or(0, MemFilter::bytes);
+        size_of::<Memtable>() + filter + self.list.allocated()
+    }
+
+    /// Bytes of all keys and values inserted.
+    pub fn user_bytes(&self) -> u64 {
+        self.counters.user_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The smallest sequence number inserted; [`SEQ_MAX`] while empty.
+    pub fn seq_min(&self) -> SeqNo {
+        self.counters.seq_min.load(Ordering::Relaxed)
+    }
+
+    /// The largest sequence number inserted; 0 while empty.
+    pub fn seq_max(&self) -> SeqNo {
+        self.counters.seq_max.load(Ordering::Relaxed)
+    }
+
+    /// The prefix that heads are taken behind.
+    pub fn prefix_hint(&self) -> &[u8] {
+        self.rule.prefix()
+    }
+
+    /// The longest prefix that all keys have in common; empty for custom orders and while empty.
+    pub fn common_prefix(&self) -> &[u8] {
+        if !self.order().is_bytewise() {
+            return &[];
+        }
+        // In bytewise order whatever the first and the last key share, all between them share.
+        let first = self.list.sentinel().next().key();
+        let last = self.list.sentinel().prev().key();
+        let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+        &first[..shared]
+    }
+
+    pub(crate) fn list(&self) -> &SkipList {
+        &self.list
+    }
+
+    pub(crate) fn rule(&self) -> &HeadRule {
+        &self.rule
+    }
+
+    pub(crate) fn filter(&self) -> Option<&MemFilter> {
+        self.filter.as_ref()
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The place before the first version of `key` with a tag below `bound`.
+    #[inline]
+    pub(crate) fn target<'k>(&self, key: &'k [u8], bound: u64) -> Target<'k> {
+        Target {
+            head: self.rule.head(key),
+            bound,
+            key,
+        }
+    }
+
+    /// Whether `node` is an entry, not the sentinel.
+    #[inline]
+    pub(crate) fn is_entry(&self, node: NodeRef<'_>) -> bool {
+        node != self.list.sentinel()
+    }
+}
+
+/// The tag below which the versions visible at `snapshot` lie.
+#[inline]
+pub(crate) fn bound_at(snapshot: SeqNo) -> u64 {
+    if snapshot >= SEQ_MAX {
+        u64::MAX
+    } else {
+        (snapshot + 1) << 8
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests;

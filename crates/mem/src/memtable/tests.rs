@@ -1,0 +1,304 @@
+//! The memtable against a `BTreeMap`: alone, and while a writer inserts.
+
+mod model;
+mod threads;
+
+use std::cmp::Ordering as Compare;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use cairndb_base::{Comparator, Kind, Order, SEQ_MAX, hash64};
+
+use crate::Memtable;
+use model::{Pair, Random, reverse};
+
+/// Keys that collide: few, short, with long shared parts before and behind the hint.
+fn draw_key(random: &mut Random, hint: &[u8]) -> Vec<u8> {
+    let mut key = match random.below(8) {
+        0 => Vec::new(),
+        1 => hint[..hint.len() / 2].to_vec(),
+        2 => random.bytes(2),
+        _ => hint.to_vec(),
+    };
+    match random.below(4) {
+        0 => key.extend_from_slice(b"sameheadsameheadsame"),
+        1 => key.extend_from_slice(&[0xff; 9]),
+        2 => key.extend_from_slice(&[0; 9]),
+        _ => {}
+    }
+    let len = random.below(4);
+    key.extend((0..len).map(|_| b'a' + random.below(3).to_le_bytes()[0]));
+    key
+}
+
+fn draw_kind(random: &mut Random) -> Kind {
+    Kind::from_u8(random.below(4).to_le_bytes()[0]).expect("four kinds")
+}
+
+fn run_model(order: &Order, hint: &[u8], seed: u64) {
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let mut pair = Pair::new(order.clone(), hint, seed);
+    pair.check_walks();
+    let steps = if cfg!(miri) { 30 } else { 1500 };
+    for seq in 1..=steps {
+        let key = draw_key(&mut random, hint);
+        let kind = draw_kind(&mut random);
+        let len = random.below(40);
+        let value = random.bytes(usize::try_from(len).unwrap());
+        pair.insert(seq, kind, &key, &value);
+        let probe = draw_key(&mut random, hint);
+        let snapshot = match random.below(10) {
+            0 => SEQ_MAX,
+            1 => 0,
+            _ => random.below(seq + 2),
+        };
+        pair.check_get(&key, SEQ_MAX);
+        pair.check_get(&probe, snapshot);
+        pair.check_seeks(&probe, snapshot);
+    }
+    pair.check_walks();
+    pair.check_counters();
+}
+
+#[test]
+fn bytewise_agrees_with_the_model_whatever_the_hint() {
+    for (seed, hint) in [
+        &b""[..],
+        b"k",
+        b"prefix",
+        b"a long common prefix ",
+        &[0xff; 3],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        run_model(&Order::Bytewise, hint, seed as u64);
+    }
+}
+
+#[test]
+fn custom_orders_agree_with_the_model() {
+    run_model(&reverse(false), b"prefix", 100);
+    run_model(&reverse(true), b"", 101);
+}
+
+#[test]
+fn keys_in_order_and_in_reverse_order_agree_with_the_model() {
+    let count = if cfg!(miri) { 40 } else { 3000u64 };
+    for hint in [&b""[..], b"0000"] {
+        let mut up = Pair::new(Order::Bytewise, hint, 0);
+        let mut down = Pair::new(Order::Bytewise, hint, 0);
+        for i in 0..count {
+            up.insert(i + 1, Kind::Put, format!("{i:016}").as_bytes(), b"up");
+            let key = format!("{:016}", count - i);
+            down.insert(i + 1, Kind::Put, key.as_bytes(), b"down");
+        }
+        for pair in [up, down] {
+            pair.check_walks();
+            pair.check_counters();
+            assert!(pair.table.common_prefix().starts_with(b"000000000000"));
+        }
+    }
+}
+
+#[test]
+fn interleaved_streams_and_sequence_numbers_out_of_order_agree_with_the_model() {
+    let mut random = Random(7);
+    let mut pair = Pair::new(Order::Bytewise, b"s", 7);
+    let count = if cfg!(miri) { 30 } else { 500u64 };
+    for i in 0..count {
+        for stream in 0..3 {
+            let key = format!("s{stream}{i:08}");
+            let seq = (i * 3 + stream + 1) ^ 1;
+            pair.insert(seq, Kind::Put, key.as_bytes(), b"");
+        }
+        // Versions of one key, newest first, last, and in between.
+        pair.insert(
+            10_000 + (random.next() >> 12),
+            Kind::Merge,
+            b"s1",
+            b"operand",
+        );
+    }
+    pair.check_walks();
+    for snapshot in [0, 1, 10_000, 1 << 40, 1 << 50, SEQ_MAX, u64::MAX] {
+        pair.check_get(b"s1", snapshot);
+        pair.check_seeks(b"s1", snapshot);
+    }
+}
+
+#[test]
+fn an_empty_memtable_answers() {
+    let (table, writer) = Memtable::new(Order::Bytewise, Vec::new(), 0);
+    assert!(table.is_empty() && writer.has_room(1 << 20, 1 << 20));
+    assert_eq!(table.get(b"", hash64(b""), SEQ_MAX), None);
+    assert_eq!(table.common_prefix(), b"");
+    assert_eq!((table.seq_min(), table.seq_max()), (SEQ_MAX, 0));
+    let mut cursor = table.cursor();
+    assert!(!cursor.valid());
+    cursor.seek(b"", SEQ_MAX);
+    assert!(!cursor.valid());
+    cursor.seek_for_prev(b"\xff", 0);
+    assert!(!cursor.valid());
+}
+
+#[test]
+fn empty_keys_and_values_are_entries() {
+    let mut pair = Pair::new(Order::Bytewise, b"hint", 0);
+    pair.insert(1, Kind::Put, b"", b"");
+    pair.insert(2, Kind::Put, b"hint", b"");
+    pair.insert(3, Kind::Delete, b"", b"");
+    pair.insert(SEQ_MAX, Kind::Put, &[0xff; 20], b"last");
+    pair.check_walks();
+    pair.check_get(b"", 2);
+    pair.check_get(b"", 3);
+    pair.check_seeks(b"", 2);
+    pair.check_seeks(&[0xff; 20], SEQ_MAX);
+    assert_eq!(pair.table.common_prefix(), b"");
+}
+
+#[test]
+fn room_ends_where_the_capacity_does() {
+    let capacity = if cfg!(miri) { 8 << 10 } else { 512 << 10 };
+    let (table, mut writer) = Memtable::new(Order::Bytewise, b"key".to_vec(), capacity);
+    let mut seq = 0;
+    while writer.has_room(16, 100) {
+        seq += 1;
+        let key = format!("key{:013}", seq * 7919 % 10_007);
+        writer.insert(
+            seq,
+            Kind::Put,
+            key.as_bytes(),
+            &[9; 100],
+            hash64(key.as_bytes()),
+        );
+    }
+    assert!(table.allocated_bytes() <= capacity);
+    assert!(
+        table.allocated_bytes() + 256 > capacity,
+        "nearly all is allocated"
+    );
+    assert!(
+        table.bytes_used() * 10 > capacity * 8,
+        "and nearly all is used"
+    );
+    let before = table.allocated_bytes();
+    let large = vec![5u8; capacity * 2];
+    assert!(!writer.has_room(3, large.len()));
+    writer.insert(seq + 1, Kind::Put, b"key", &large, hash64(b"key"));
+    assert_eq!(
+        table.get(b"key", hash64(b"key"), SEQ_MAX).unwrap().value,
+        large
+    );
+    let extra = table.allocated_bytes() - before - large.len();
+    assert!(extra < 256, "one chunk of its own, {extra} bytes over");
+}
+
+#[test]
+fn a_memtable_starts_small() {
+    let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 512 << 10);
+    writer.insert(1, Kind::Put, b"a", b"b", hash64(b"a"));
+    assert!(
+        table.allocated_bytes() < 100 << 10,
+        "{}",
+        table.allocated_bytes()
+    );
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "64 MiB are too many for the interpreter")]
+fn the_longest_key_is_an_entry_and_a_longer_one_is_refused() {
+    let key = vec![b'k'; cairndb_base::limits::KEY_BYTES_MAX];
+    let mut pair = Pair::new(Order::Bytewise, b"kk", 0);
+    pair.insert(1, Kind::Put, &key, b"v");
+    pair.insert(2, Kind::Put, &key[1..], b"w");
+    pair.check_walks();
+    assert_eq!(pair.table.common_prefix(), &key[1..]);
+    let longer = [&key[..], b"k"].concat();
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        pair.writer.insert(3, Kind::Put, &longer, b"", 0);
+    }));
+    assert!(result.is_err());
+    pair.check_walks();
+}
+
+#[test]
+fn a_panicking_comparator_leaves_the_memtable_whole() {
+    #[derive(Debug)]
+    struct Fragile;
+    impl Comparator for Fragile {
+        fn name(&self) -> &'static str {
+            "test.Fragile"
+        }
+        fn compare(&self, a: &[u8], b: &[u8]) -> Compare {
+            assert!(a != b"bad" && b != b"bad", "as the test wants it");
+            a.cmp(b)
+        }
+    }
+    let (table, mut writer) = Memtable::new(Order::Custom(Arc::new(Fragile)), Vec::new(), 4096);
+    for (seq, key) in (1..).zip([b"c", b"a", b"b"]) {
+        writer.insert(seq, Kind::Put, key, b"", 0);
+    }
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        writer.insert(4, Kind::Put, b"bad", b"", 0);
+    }));
+    assert!(result.is_err());
+    writer.insert(5, Kind::Put, b"d", b"", 0);
+    assert_eq!(table.len(), 4);
+    let mut cursor = table.cursor();
+    cursor.seek_to_last();
+    for key in [b"d", b"c", b"b", b"a"] {
+        assert_eq!(cursor.key(), key);
+        cursor.prev();
+    }
+}
+
+#[test]
+fn a_lying_comparator_gives_wrong_answers_only() {
+    #[derive(Debug)]
+    struct Liar(AtomicU64);
+    impl Comparator for Liar {
+        fn name(&self) -> &'static str {
+            "test.Liar"
+        }
+        fn compare(&self, _: &[u8], _: &[u8]) -> Compare {
+            let calls = self.0.fetch_add(1, Ordering::Relaxed);
+            match Random(calls).below(3) {
+                0 => Compare::Less,
+                1 => Compare::Equal,
+                _ => Compare::Greater,
+            }
+        }
+    }
+    let order = Order::Custom(Arc::new(Liar(AtomicU64::new(0))));
+    let (table, mut writer) = Memtable::new(order, Vec::new(), 4096);
+    let count = if cfg!(miri) { 50 } else { 2000 };
+    for seq in 1..=count {
+        writer.insert(seq, Kind::Put, b"key", b"", 0);
+        table.get(b"key", 0, seq);
+    }
+    let mut cursor = table.cursor();
+    cursor.seek_to_first();
+    let mut steps = 0;
+    while cursor.valid() {
+        steps += 1;
+        cursor.next();
+    }
+    assert_eq!(steps, count, "the list itself stays whole");
+}
+
+#[test]
+fn a_cursor_outlives_every_other_handle() {
+    let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 4096);
+    writer.insert(1, Kind::Put, b"k", b"v", hash64(b"k"));
+    let mut cursor = table.cursor();
+    drop((table, writer));
+    cursor.seek_to_first();
+    let copy = cursor.clone();
+    thread::scope(|scope| {
+        scope.spawn(move || assert_eq!((copy.key(), copy.value()), (&b"k"[..], &b"v"[..])));
+    });
+    assert_eq!(cursor.seq(), 1);
+}

@@ -1,0 +1,288 @@
+//! One entry of a memtable as it lies in the arena.
+//!
+//! ```text
+//! [link height-1] .. [link 1] [link 0] | head u64 | tag u64 | key len u32 | value len u32 | prev | key | value
+//!                                      ^ the node's address
+//! ```
+//! The tower of forward links grows downwards, so that the key stands at a fixed offset and link 0,
+//! the head and the first key bytes share a cache line or two.
+//!
+//! Invariants:
+//! 1. Everything but the links is written once, before the node's address is stored anywhere with
+//!    release, and never again.
+//! 2. A node's link `n` exists for `n` below its height; a node reached over link `n` of another has
+//!    one. The height itself is not stored: nobody needs it after the insert.
+//! 3. A node lives as long as its arena.
+#![expect(unsafe_code, reason = "nodes are laid out by hand in raw memory")]
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::slice;
+
+use cairndb_base::{Kind, SeqNo};
+
+use crate::chunk::ALIGN;
+use crate::sync::{AtomicPtr, Ordering, Witness};
+
+/// A pointer from node to node. Never null.
+type Link = AtomicPtr<Node>;
+
+/// Most links of a node. With every fourth node rising a level this serves 4^12 entries well.
+pub(crate) const HEIGHT_MAX: usize = 12;
+
+/// The fixed part of an entry. Its tower lies before it, its key and value behind it.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Node {
+    head: u64,
+    tag: u64,
+    key_len: u32,
+    value_len: u32,
+    prev: Link,
+    witness: Witness,
+}
+
+const _: () = assert!(align_of::<Node>() <= ALIGN && align_of::<Link>() <= ALIGN);
+const _: () = assert!(size_of::<Node>().is_multiple_of(ALIGN));
+
+/// What a new node is to hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewEntry<'a> {
+    /// The key's head; `u64::MAX` and empty slices make a sentinel.
+    pub(crate) head: u64,
+    /// Sequence number and kind, see [`tag`].
+    pub(crate) tag: u64,
+    /// The whole key.
+    pub(crate) key: &'a [u8],
+    /// The value, tombstones have an empty one.
+    pub(crate) value: &'a [u8],
+}
+
+/// Packs a sequence number and a kind so that newer entries have larger tags.
+#[inline]
+pub(crate) fn tag(seq: SeqNo, kind: Kind) -> u64 {
+    seq << 8 | kind as u64
+}
+
+/// Bytes that a node takes in the arena, before rounding.
+#[inline]
+pub(crate) fn node_bytes(height: usize, key_len: usize, value_len: usize) -> usize {
+    height * size_of::<Link>() + size_of::<Node>() + key_len + value_len
+}
+
+/// A node that stays valid for `'a`, the time its list is borrowed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NodeRef<'a> {
+    node: NonNull<Node>,
+    list: PhantomData<&'a Node>,
+}
+
+impl PartialEq for NodeRef<'_> {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.node == other.node
+    }
+}
+
+impl<'a> NodeRef<'a> {
+    /// The node at an address taken from [`NodeRef::as_ptr`].
+    ///
+    /// # Safety
+    /// The address must be that of an initialised node whose arena outlives `'a`, and the caller must
+    /// have come by it from the writer itself or through an acquire load.
+    #[inline]
+    pub(crate) unsafe fn from_ptr(node: NonNull<Node>) -> NodeRef<'a> {
+        NodeRef {
+            node,
+            list: PhantomData,
+        }
+    }
+
+    /// The node's address, to be kept beside something that keeps the arena.
+    #[inline]
+    pub(crate) fn as_ptr(self) -> NonNull<Node> {
+        self.node
+    }
+
+    /// Writes a node of `height` into `memory`, its links all leading to itself for the time being.
+    ///
+    /// # Safety
+    /// `memory` must have [`node_bytes`] bytes, be aligned to [`ALIGN`], belong to the caller alone
+    /// and live for `'a`.
+    pub(crate) unsafe fn write(
+        memory: NonNull<u8>,
+        height: usize,
+        entry: &NewEntry<'_>,
+    ) -> NodeRef<'a> {
+        debug_assert!((1..=HEIGHT_MAX).contains(&height));
+        // SAFETY: the tower is the first part of the memory the caller vouches for.
+        let node = unsafe { memory.add(height * size_of::<Link>()) }.cast::<Node>();
+        let fixed = Node {
+            head: entry.head,
+            tag: entry.tag,
+            key_len: len_u32(entry.key),
+            value_len: len_u32(entry.value),
+            prev: Link::new(node.as_ptr()),
+            witness: Witness::written(),
+        };
+        // SAFETY: the fixed part follows the tower within the caller's memory, aligned because both
+        // the start and the tower's size are multiples of `ALIGN`.
+        unsafe { node.write(fixed) };
+        let mut link = node.cast::<Link>();
+        for _ in 0..height {
+            // SAFETY: at most `height` steps down from the node stay within the tower.
+            link = unsafe { link.sub(1) };
+            // SAFETY: as above; links are aligned like the start.
+            unsafe { link.write(Link::new(node.as_ptr())) };
+        }
+        // SAFETY: the key's place begins right behind the fixed part.
+        let key = unsafe { node.add(1) }.cast::<u8>();
+        // SAFETY: the caller's memory has room for the key, and is not the caller's key itself.
+        unsafe { key.copy_from_nonoverlapping(start_of(entry.key), entry.key.len()) };
+        // SAFETY: the value's place begins right behind the key.
+        let value = unsafe { key.add(entry.key.len()) };
+        // SAFETY: the caller's memory ends behind the value.
+        unsafe { value.copy_from_nonoverlapping(start_of(entry.value), entry.value.len()) };
+        // SAFETY: just initialised, and the caller vouches for `'a`.
+        unsafe { NodeRef::from_ptr(node) }
+    }
+
+    /// Asks for the node's first line. Worth 3 % of a search in the second-level cache, more beyond it.
+    #[inline]
+    pub(crate) fn prefetch(self) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: a prefetch of any address has no effect but on caches.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.node.as_ptr().cast()) };
+        }
+    }
+
+    #[inline]
+    fn fixed(self) -> &'a Node {
+        // SAFETY: a `NodeRef` is only made of initialised nodes that live for 'a (invariants 1, 3).
+        let fixed = unsafe { self.node.as_ref() };
+        fixed.witness.read();
+        fixed
+    }
+
+    /// The key's head.
+    #[inline]
+    pub(crate) fn head(self) -> u64 {
+        self.fixed().head
+    }
+
+    /// Sequence number and kind.
+    #[inline]
+    pub(crate) fn tag(self) -> u64 {
+        self.fixed().tag
+    }
+
+    /// The sequence number.
+    #[inline]
+    pub(crate) fn seq(self) -> SeqNo {
+        self.tag() >> 8
+    }
+
+    /// The kind.
+    #[inline]
+    pub(crate) fn kind(self) -> Kind {
+        Kind::from_u8(self.tag().to_le_bytes()[0]).expect("tags are made of kinds")
+    }
+
+    /// The whole key.
+    #[inline]
+    pub(crate) fn key(self) -> &'a [u8] {
+        let fixed = self.fixed();
+        // SAFETY: the key was written right behind the fixed part.
+        let start = unsafe { self.node.add(1) }.cast::<u8>();
+        // SAFETY: `key_len` bytes were written there before the node was published.
+        unsafe { slice::from_raw_parts(start.as_ptr(), fixed.key_len as usize) }
+    }
+
+    /// The value.
+    #[inline]
+    pub(crate) fn value(self) -> &'a [u8] {
+        let fixed = self.fixed();
+        // SAFETY: the key was written right behind the fixed part.
+        let key = unsafe { self.node.add(1) }.cast::<u8>();
+        // SAFETY: the value was written right behind the key's `key_len` bytes.
+        let start = unsafe { key.add(fixed.key_len as usize) };
+        // SAFETY: `value_len` bytes were written there before the node was published.
+        unsafe { slice::from_raw_parts(start.as_ptr(), fixed.value_len as usize) }
+    }
+
+    /// The node after this one.
+    #[inline]
+    pub(crate) fn next(self) -> NodeRef<'a> {
+        // SAFETY: every node has link 0.
+        unsafe { self.next_at(0) }
+    }
+
+    /// The node that this one's link at `level` leads to.
+    ///
+    /// # Safety
+    /// The node must have a link at `level`.
+    #[inline]
+    pub(crate) unsafe fn next_at(self, level: usize) -> NodeRef<'a> {
+        // SAFETY: the caller vouches for the link.
+        let link = unsafe { self.link(level) };
+        // Acquire: pairs with the release in `set_next_at`; the next node's bytes become visible.
+        NodeRef::from_loaded(link.load(Ordering::Acquire))
+    }
+
+    /// Lets this node's link at `level` lead to `next`, publishing `next`'s bytes.
+    ///
+    /// # Safety
+    /// The node must have a link at `level`, and `next` one too and belong to the same list.
+    #[inline]
+    pub(crate) unsafe fn set_next_at(self, level: usize, next: NodeRef<'a>) {
+        // SAFETY: the caller vouches for the link.
+        let link = unsafe { self.link(level) };
+        link.store(next.node.as_ptr(), Ordering::Release);
+    }
+
+    /// The node before this one.
+    #[inline]
+    pub(crate) fn prev(self) -> NodeRef<'a> {
+        // Acquire: pairs with the release in `set_prev`.
+        NodeRef::from_loaded(self.fixed().prev.load(Ordering::Acquire))
+    }
+
+    /// Lets this node's backward link lead to `prev`, publishing `prev`'s bytes.
+    #[inline]
+    pub(crate) fn set_prev(self, prev: NodeRef<'a>) {
+        self.fixed()
+            .prev
+            .store(prev.node.as_ptr(), Ordering::Release);
+    }
+
+    /// # Safety
+    /// The node must have a link at `level`.
+    #[inline]
+    unsafe fn link(self, level: usize) -> &'a Link {
+        let base = self.node.cast::<Link>();
+        // SAFETY: links lie below the node, link 0 nearest; the caller vouches for this one.
+        let link = unsafe { base.sub(level + 1) };
+        // SAFETY: links are initialised by `write` before the node is published.
+        unsafe { link.as_ref() }
+    }
+
+    #[inline]
+    fn from_loaded(node: *mut Node) -> NodeRef<'a> {
+        // SAFETY: links are never null; `write` and the setters store addresses of nodes only.
+        let node = unsafe { NonNull::new_unchecked(node) };
+        // SAFETY: links lead to nodes of the same arena, which outlives 'a, by acquire loads.
+        unsafe { NodeRef::from_ptr(node) }
+    }
+}
+
+#[inline]
+fn start_of(bytes: &[u8]) -> NonNull<u8> {
+    NonNull::from(bytes).cast()
+}
+
+#[inline]
+fn len_u32(bytes: &[u8]) -> u32 {
+    u32::try_from(bytes.len()).expect("lengths are checked against the limits before")
+}

@@ -1,0 +1,318 @@
+//! The ordered index of a memtable: a skip list whose lowest level is linked both ways.
+//!
+//! Order: key, then sequence number descending, so that the newest version of a key comes first.
+//! The list is a ring through a sentinel, which sorts behind every key. Nodes carry an eight-byte
+//! head of their key; a search compares heads and reads a whole key only when two heads tie.
+//! (Skip list: W. Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees", 1990. One
+//! writer with lock-free readers: as in LevelDB. The backward links are ours.)
+//!
+//! # Publication
+//!
+//! One writer inserts `N` between `P` and `S` in this order: (1) all of `N` is written, its links and
+//! `N.prev = P` included; (2) `P.next = N`, release; (3) `S.prev = N`, release; (4) the upper levels,
+//! release. Nothing is ever unlinked or freed before the arena. Readers load links with acquire.
+//!
+//! *Claim.* A reader that acquired the publication of sequence number `q` (which the engine stores
+//! with release after the inserts up to `q` returned) meets every entry with `seq <= q` that lies
+//! between its start and its end, in order, forwards and backwards.
+//!
+//! *Argument.* For each link the values it ever has form one sequence, in the order of the list's
+//! growth, since there is one writer. The reader's acquire puts all stores of inserts up to `q` in its
+//! past, so by coherence each load yields the value from some moment at or after the publication.
+//! Forwards: if `X.next` yields `Y`, then at that moment `X` and `Y` were neighbours, so no entry that
+//! was in the list by the publication lies between them, for it would have been in the list then.
+//! Backwards: if `Y.prev` yields `X`, then at that moment `X` was `Y`'s last neighbour by step 3 (or by
+//! step 1 of `Y`'s own insert); the only entry that may lie between them is one whose insert had done
+//! step 2 but not step 3, which is none up to `q`. Each step of a walk is such a load, whatever mix of
+//! moments they come from. Upper levels only choose where a walk on level 0 starts: a search moves over
+//! nodes less than its target and ends with a level-0 walk.
+#![expect(unsafe_code, reason = "nodes are reached through raw links")]
+
+use std::cmp::Ordering as Compare;
+use std::ptr::NonNull;
+
+use cairndb_base::Order;
+
+use crate::arena::{Arena, Bump};
+use crate::compare::compare_keys;
+use crate::node::{HEIGHT_MAX, NewEntry, Node, NodeRef, node_bytes};
+use crate::sync::{AtomicUsize, Ordering};
+
+/// A place in the list: before the first node of `key` whose tag is below `bound`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target<'a> {
+    /// The head of `key`.
+    pub(crate) head: u64,
+    /// Nodes of the same key with a tag of at least this come before the place.
+    pub(crate) bound: u64,
+    /// The whole key.
+    pub(crate) key: &'a [u8],
+}
+
+/// The list. See the module head for its protocol.
+#[derive(Debug)]
+pub(crate) struct SkipList {
+    sentinel: NonNull<Node>,
+    height: AtomicUsize,
+    order: Order,
+    arena: Arena,
+}
+
+// SAFETY: the nodes are memory of the arena, which is `Send`; an `Order` is `Send`.
+unsafe impl Send for SkipList {}
+// SAFETY: shared access to nodes follows the publication rule in the module head.
+unsafe impl Sync for SkipList {}
+
+/// The writer's side of a list: where it last inserted, and the memory it inserts into.
+///
+/// `before[level]` is the last node at or before `last` that has a link at `level`, so an entry that
+/// sorts right behind `last` links without a search.
+#[derive(Debug)]
+pub(crate) struct Splice {
+    before: [NonNull<Node>; HEIGHT_MAX],
+    last: NonNull<Node>,
+    last_head: u64,
+    next_head: u64,
+    height: usize,
+    random: u64,
+    bump: Bump,
+}
+
+// SAFETY: the nodes it points to are memory of the list's arena, without thread affinity.
+unsafe impl Send for Splice {}
+
+/// Where a search ended: `before` is less than the target, `at` is not, and they were neighbours.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found<'a> {
+    /// The last node before the place, or the sentinel.
+    pub(crate) before: NodeRef<'a>,
+    /// The first node at or after the place, or the sentinel.
+    pub(crate) at: NodeRef<'a>,
+}
+
+impl SkipList {
+    /// An empty list in `arena`, and the one splice that may insert into it.
+    pub(crate) fn new(order: Order, arena: Arena) -> (SkipList, Splice) {
+        let mut bump = Bump::new();
+        let entry = NewEntry {
+            head: u64::MAX,
+            tag: 0,
+            key: &[],
+            value: &[],
+        };
+        let memory = arena.allocate(&mut bump, node_bytes(HEIGHT_MAX, 0, 0));
+        // SAFETY: a fresh piece of the size that this node takes, in an arena the list will own.
+        let sentinel = unsafe { NodeRef::write(memory, HEIGHT_MAX, &entry) }.as_ptr();
+        let list = SkipList {
+            sentinel,
+            height: AtomicUsize::new(1),
+            order,
+            arena,
+        };
+        let splice = Splice {
+            before: [sentinel; HEIGHT_MAX],
+            last: sentinel,
+            last_head: 0,
+            next_head: u64::MAX,
+            height: 1,
+            random: 0x9e37_79b9_7f4a_7c15,
+            bump,
+        };
+        (list, splice)
+    }
+
+    /// The order of the keys.
+    pub(crate) fn order(&self) -> &Order {
+        &self.order
+    }
+
+    /// Bytes of the arena's chunks.
+    pub(crate) fn allocated(&self) -> usize {
+        self.arena.allocated()
+    }
+
+    /// The ring's sentinel: behind the last node and before the first.
+    #[inline]
+    pub(crate) fn sentinel(&self) -> NodeRef<'_> {
+        // SAFETY: written by `new`, alive as long as the arena that `self` owns.
+        unsafe { NodeRef::from_ptr(self.sentinel) }
+    }
+
+    /// Finds the neighbours around `target`.
+    #[inline]
+    pub(crate) fn find(&self, target: &Target<'_>) -> Found<'_> {
+        self.descend(target, |_, _| ())
+    }
+
+    /// Walks down to `target`; `visit` learns the last node before it on each level.
+    #[inline]
+    fn descend<'a>(
+        &'a self,
+        target: &Target<'_>,
+        mut visit: impl FnMut(usize, NodeRef<'a>),
+    ) -> Found<'a> {
+        let sentinel = self.sentinel();
+        let mut before = sentinel;
+        // A node known not to come before the target: no need to compare it again a level below.
+        let mut after = sentinel;
+        // Relaxed: a stale height only costs a few steps more.
+        let mut level = self.height.load(Ordering::Relaxed) - 1;
+        loop {
+            // SAFETY: `before` is the sentinel, which has all links, or was reached over a link of
+            // this level or a higher one, so it has this one.
+            let next = unsafe { before.next_at(level) };
+            if level > 0 {
+                // SAFETY: a node with a link at `level` has one below it.
+                unsafe { before.next_at(level - 1) }.prefetch();
+            }
+            if next != after && self.is_before(next, target) {
+                before = next;
+                continue;
+            }
+            visit(level, before);
+            after = next;
+            if level == 0 {
+                return Found { before, at: next };
+            }
+            level -= 1;
+        }
+    }
+
+    /// Whether `node` comes before the target. The sentinel never does.
+    #[inline]
+    fn is_before(&self, node: NodeRef<'_>, target: &Target<'_>) -> bool {
+        let head = node.head();
+        if head != target.head {
+            return head < target.head;
+        }
+        self.is_before_tied(node, target)
+    }
+
+    /// [`Self::is_before`] where the heads are equal.
+    fn is_before_tied(&self, node: NodeRef<'_>, target: &Target<'_>) -> bool {
+        if node == self.sentinel() {
+            return false;
+        }
+        match self.compare(node.key(), target.key) {
+            Compare::Less => true,
+            Compare::Greater => false,
+            Compare::Equal => node.tag() >= target.bound,
+        }
+    }
+
+    /// Orders two keys.
+    #[inline]
+    pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Compare {
+        match &self.order {
+            Order::Bytewise => compare_keys(a, b),
+            custom @ Order::Custom(_) => custom.compare(a, b),
+        }
+    }
+
+    /// Whether another entry with these lengths fits the arena's budget.
+    #[inline]
+    pub(crate) fn has_room(&self, splice: &Splice, key_len: usize, value_len: usize) -> bool {
+        let bytes = node_bytes(splice.height, key_len, value_len);
+        self.arena.has_room(&splice.bump, bytes)
+    }
+
+    /// Inserts an entry and returns the bytes its node takes.
+    ///
+    /// Nothing is changed before the last call of the comparator, so that one which panics leaves the
+    /// list as it was.
+    ///
+    /// # Safety
+    /// `splice` must be the one that [`SkipList::new`] returned with this list.
+    pub(crate) unsafe fn insert(&self, splice: &mut Splice, entry: &NewEntry<'_>) -> usize {
+        let target = Target {
+            head: entry.head,
+            bound: entry.tag + 1,
+            key: entry.key,
+        };
+        // SAFETY: the splice is this list's, so its nodes are.
+        if !unsafe { self.follows_last(splice, &target) } {
+            let before = &mut splice.before;
+            self.descend(&target, |level, node| before[level] = node.as_ptr());
+        }
+        let height = splice.height;
+        let bytes = node_bytes(height, entry.key.len(), entry.value.len());
+        let memory = self.arena.allocate(&mut splice.bump, bytes);
+        // SAFETY: a fresh piece of the size that this node takes, in the arena that `self` owns.
+        let node = unsafe { NodeRef::write(memory, height, entry) };
+        // SAFETY: the splice's nodes are this list's and stand right before the entry's place.
+        unsafe { self.link(splice, node) };
+        splice.last_head = entry.head;
+        splice.height = splice.draw_height();
+        bytes
+    }
+
+    /// Whether the target's place is right behind the last inserted node.
+    ///
+    /// # Safety
+    /// The splice must be this list's.
+    #[inline]
+    #[expect(
+        clippy::needless_bitwise_bool,
+        reason = "one branch instead of two, see below"
+    )]
+    unsafe fn follows_last(&self, splice: &Splice, target: &Target<'_>) -> bool {
+        // One branch for both ends: for keys in random order each alone would be a coin toss.
+        if (target.head < splice.last_head) | (target.head > splice.next_head) {
+            return false;
+        }
+        // SAFETY: the caller vouches that the node is this list's.
+        let last = unsafe { NodeRef::from_ptr(splice.last) };
+        let behind_last = target.head > splice.last_head
+            || last == self.sentinel()
+            || self.is_before_tied(last, target);
+        behind_last && (target.head < splice.next_head || !self.is_before_tied(last.next(), target))
+    }
+
+    /// Links a new node of the splice's height behind the splice's nodes; steps 1 to 4 of the protocol.
+    ///
+    /// # Safety
+    /// The splice must be this list's, and its nodes the last before the new one's place.
+    unsafe fn link<'a>(&'a self, splice: &mut Splice, node: NodeRef<'a>) {
+        let before = splice.before;
+        for (level, &before) in before.iter().enumerate().take(splice.height) {
+            // SAFETY: the caller vouches that the node is this list's.
+            let before = unsafe { NodeRef::<'a>::from_ptr(before) };
+            // SAFETY: a splice's node at a level has a link there.
+            let after = unsafe { before.next_at(level) };
+            // SAFETY: the new node has the splice's height.
+            unsafe { node.set_next_at(level, after) };
+        }
+        // SAFETY: the caller vouches that the node is this list's.
+        let prev = unsafe { NodeRef::from_ptr(before[0]) };
+        let next = node.next();
+        node.set_prev(prev);
+        // SAFETY: every node has link 0.
+        unsafe { prev.set_next_at(0, node) };
+        next.set_prev(node);
+        for (level, &before) in before.iter().enumerate().take(splice.height).skip(1) {
+            // SAFETY: the caller vouches that the node is this list's.
+            let before = unsafe { NodeRef::<'a>::from_ptr(before) };
+            // SAFETY: a splice's node at a level has a link there, and so has the new node.
+            unsafe { before.set_next_at(level, node) };
+        }
+        if splice.height > self.height.load(Ordering::Relaxed) {
+            self.height.store(splice.height, Ordering::Relaxed);
+        }
+        splice.before[..splice.height].fill(node.as_ptr());
+        splice.last = node.as_ptr();
+        splice.next_head = next.head();
+    }
+}
+
+impl Splice {
+    /// Draws the next node's height: one more level with chance 1/4 each.
+    fn draw_height(&mut self) -> usize {
+        // xorshift64: no seed from outside, since keys cannot be chosen against a generator that
+        // advances with every insert whoever made it, and a replay gives the same list.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        let levels = self.random.trailing_zeros() as usize / 2 + 1;
+        levels.min(HEIGHT_MAX)
+    }
+}

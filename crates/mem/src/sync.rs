@@ -1,0 +1,50 @@
+//! The atomics of the memtable: std's, or loom's under `--cfg loom`.
+//!
+//! One switch point. [`Witness`] is the second half of it: a zero-sized nothing in a real build, and
+//! under loom a tracked cell beside the plain bytes of a node, so that a reader which reaches a node
+//! without the happens-before edge that publishes its bytes fails the model.
+
+#[cfg(not(loom))]
+pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+/// Stands for plain memory that is written once, before it is published.
+#[cfg(not(loom))]
+#[derive(Debug)]
+pub(crate) struct Witness;
+
+#[cfg(not(loom))]
+impl Witness {
+    /// A witness of memory that has just been written.
+    #[inline]
+    pub(crate) fn written() -> Witness {
+        Witness
+    }
+
+    /// States that the memory is being read.
+    #[inline]
+    #[expect(clippy::unused_self, reason = "the loom twin needs it")]
+    pub(crate) fn read(&self) {}
+}
+
+/// Stands for plain memory that is written once, before it is published.
+#[cfg(loom)]
+#[derive(Debug)]
+pub(crate) struct Witness(loom::cell::UnsafeCell<()>);
+
+#[cfg(loom)]
+impl Witness {
+    /// A witness of memory that has just been written.
+    pub(crate) fn written() -> Witness {
+        let witness = Witness(loom::cell::UnsafeCell::new(()));
+        witness.0.with_mut(|_| ());
+        witness
+    }
+
+    /// States that the memory is being read.
+    pub(crate) fn read(&self) {
+        self.0.with(|_| ());
+    }
+}

@@ -1,0 +1,48 @@
+//! The three levels a write can have, and what opening reports: `cargo run --example durability`.
+#![allow(clippy::print_stdout, reason = "an example talks")]
+
+use cairndb::{Db, Durability, Options, WriteBatch, WriteOptions};
+
+fn main() -> cairndb::Result<()> {
+    let path = std::env::temp_dir().join(format!("cairndb-durability-{}", std::process::id()));
+
+    // The level of writes that do not name their own. `Os` is the default anyway.
+    let db = Options::new()
+        .create_if_missing(true)
+        .durability(Durability::Os)
+        .open(&path)?;
+    assert!(db.open_report().created);
+
+    // `Os`: survives the death of this process.
+    db.put(b"reading", b"21.5")?;
+
+    // `Sync`: survives loss of power, and so does everything before it.
+    let mut order = WriteBatch::new();
+    order.put(b"order/7", b"two stones");
+    db.write_with(&order, &WriteOptions::new().durability(Durability::Sync))?;
+
+    // `None`: not logged, for what can be made again. `flush` makes it durable after all.
+    let mut index = WriteBatch::new();
+    index.put(b"index/stones", b"7");
+    db.write_with(&index, &WriteOptions::new().durability(Durability::None))?;
+    db.flush()?;
+
+    // Closed or not, the next opening says what it found.
+    db.close()?;
+    let db = Db::open(&path)?;
+    let report = db.open_report();
+    println!(
+        "clean: {}, replayed: {} records",
+        report.clean, report.replayed_records
+    );
+    assert!(report.clean && report.log_cut.is_none());
+    assert_eq!(db.iter().count(), 3);
+
+    db.close()?;
+    cairndb::destroy(&path, &Options::new())
+}
+
+#[test]
+fn runs() -> cairndb::Result<()> {
+    main()
+}

@@ -1,0 +1,42 @@
+//! Open, put, get, delete, close: `cargo run --example hello`.
+#![allow(clippy::print_stdout, reason = "an example talks")]
+
+use cairndb::{Db, Options};
+
+fn main() -> cairndb::Result<()> {
+    let path = std::env::temp_dir().join(format!("cairndb-hello-{}", std::process::id()));
+
+    // Creates the database if it is missing. A `Db` is a handle: clone it, send it to threads.
+    let db = Db::open(&path)?;
+    db.put(b"chalk", b"soft")?;
+    db.put(b"granite", b"hard")?;
+
+    // A value dereferences to bytes. An absent key is `None`, not an error.
+    if let Some(value) = db.get(b"granite")? {
+        println!("granite is {}", String::from_utf8_lossy(&value));
+    }
+    assert!(db.get(b"basalt")?.is_none());
+
+    // Into a buffer of your own, without an allocation for each call.
+    let mut buffer = Vec::new();
+    assert!(db.get_into(b"chalk", &mut buffer)?);
+    assert_eq!(buffer, b"soft");
+
+    db.delete(b"chalk")?;
+    assert!(db.get(b"chalk")?.is_none());
+
+    // Closing reports errors; dropping the last handle closes too, but quietly.
+    db.close()?;
+
+    // The next opening finds what was written.
+    let db = Db::open(&path)?;
+    assert_eq!(db.get(b"granite")?.as_deref(), Some(&b"hard"[..]));
+    db.close()?;
+
+    cairndb::destroy(&path, &Options::new())
+}
+
+#[test]
+fn runs() -> cairndb::Result<()> {
+    main()
+}

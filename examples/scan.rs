@@ -1,0 +1,56 @@
+//! Keys are ordered: iterators, ranges, prefixes, cursors both ways. `cargo run --example scan`.
+#![allow(clippy::print_stdout, reason = "an example talks")]
+
+use cairndb::{Db, Options, WriteBatch};
+
+fn main() -> cairndb::Result<()> {
+    let path = std::env::temp_dir().join(format!("cairndb-scan-{}", std::process::id()));
+    let db = Db::open(&path)?;
+
+    // Numbers as big-endian bytes sort as numbers do.
+    let mut batch = WriteBatch::new();
+    for year in 1990u32..2000 {
+        let key = [b"year/".as_slice(), year.to_string().as_bytes()].concat();
+        batch.put(&key, format!("rings of {year}").as_bytes());
+    }
+    batch.put(b"zone/north", b"slow growth");
+    db.write(&batch)?;
+
+    // An iterator is owned and reads one moment, like a snapshot.
+    assert_eq!(db.iter().count(), 11);
+    assert_eq!(db.prefix(b"year/").count(), 10);
+
+    // A range, from behind: iterators go both ways.
+    for entry in db.range(&b"year/1993"[..]..&b"year/1996"[..]).rev() {
+        let (key, value) = entry?;
+        println!(
+            "{}: {}",
+            String::from_utf8_lossy(&key),
+            String::from_utf8_lossy(&value)
+        );
+    }
+
+    // A cursor lends its key and value instead of handing them out: no allocation for each step.
+    let mut cursor = db.cursor();
+    cursor.seek(b"year/1995")?;
+    let mut years = 0;
+    while cursor.valid() && cursor.key().starts_with(b"year/") {
+        assert!(cursor.value().starts_with(b"rings of "));
+        years += 1;
+        cursor.next()?;
+    }
+    assert_eq!(years, 5);
+
+    // It stands at the first key behind the years now; one step back is the last year.
+    cursor.prev()?;
+    assert_eq!(cursor.key(), b"year/1999");
+
+    drop(cursor);
+    db.close()?;
+    cairndb::destroy(&path, &Options::new())
+}
+
+#[test]
+fn runs() -> cairndb::Result<()> {
+    main()
+}

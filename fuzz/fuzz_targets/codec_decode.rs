@@ -1,0 +1,26 @@
+//! Any bytes as an encoded value: the fast decoders must give the twin's verdict and bytes.
+
+#![no_main]
+
+use cairndb_kernel::codec::{decode, decode_into, twin};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let Some((&[low, high], rest)) = input.split_first_chunk() else {
+        return;
+    };
+    let raw_len = usize::from(u16::from_le_bytes([low, high]));
+    // A copy of its own, so that the sanitizer sees a read past its end.
+    let encoded: Box<[u8]> = rest.into();
+    let expected = twin::decode(&encoded, raw_len);
+
+    let mut appended = b"kept".to_vec();
+    let verdict = decode(&encoded, raw_len, &mut appended);
+    assert_eq!(verdict.map(|()| &appended[4..]), expected.as_deref());
+    assert_eq!(&appended[..4], b"kept");
+    assert!(expected.is_some() || appended.len() == 4);
+
+    let mut exact = vec![0; raw_len].into_boxed_slice();
+    let verdict = decode_into(&encoded, &mut exact);
+    assert_eq!(verdict.map(|()| &*exact), expected.as_deref());
+});

@@ -1,0 +1,28 @@
+//! Several values through one encoder: what an earlier value left behind must not matter.
+
+#![no_main]
+
+use cairndb_kernel::codec::{Encoder, decode, twin};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let mut encoder = Encoder::new();
+    // The first byte cuts the input into values of about that many bytes.
+    let Some((&cut, rest)) = input.split_first() else {
+        return;
+    };
+    for value in rest.chunks(usize::from(cut) * 8 + 1) {
+        let value: Box<[u8]> = value.into();
+        let mut encoded = Vec::new();
+        let shorter = encoder.encode(&value, &mut encoded);
+        assert_eq!(shorter.then_some(&encoded), twin::encode(&value).as_ref());
+        if shorter {
+            assert!(encoded.len() < value.len());
+            let mut raw = Vec::new();
+            decode(&encoded, value.len(), &mut raw).expect("an encoded value decodes");
+            assert_eq!(*raw, *value);
+        } else {
+            assert!(encoded.is_empty());
+        }
+    }
+});

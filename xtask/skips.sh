@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Lists what a run could not do; under CI=true that is a failure.
+set -euo pipefail
+
+list=${CAIRN_SKIPS:?names the file that tests append to}
+[ -s "$list" ] || exit 0
+echo "Skipped for want of something on this machine:"
+sort -u "$list" | sed 's/^/  /'
+if [ "${CI:-false}" = true ]; then
+    echo "CI=true: a skip is a failure" >&2
+    exit 1
+fi

@@ -1,0 +1,308 @@
+//! The module tree of one target, and what imports what in it.
+//!
+//! A path is followed through re-exports to the module that defines the name: `use crate::Error`
+//! in a crate whose root says `pub use error::Error` is an import of `error`, not of the root.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::imports::{Import, imports};
+use super::lexer::{Code, lex};
+use super::outline::{Outline, outline};
+use crate::tree::{Tree, join, parent};
+
+/// A module's path from the crate's root; the root itself is empty.
+pub(crate) type ModulePath = Vec<String>;
+
+/// One file of a target.
+#[derive(Debug)]
+pub(crate) struct File {
+    /// Path relative to the workspace's root.
+    pub(crate) path: String,
+    /// The module it is.
+    pub(crate) module: ModulePath,
+    /// Whether it is test code as a whole.
+    pub(crate) test: bool,
+    /// Its imports.
+    imports: Vec<Import>,
+    outline: Outline,
+}
+
+/// One import of one file from another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Edge {
+    /// Index of the importing file.
+    pub(crate) from: usize,
+    /// Index of the imported file.
+    pub(crate) to: usize,
+    /// Line of the import.
+    pub(crate) line: usize,
+}
+
+/// The files of a target with their modules.
+#[derive(Debug, Default)]
+pub(crate) struct Modules {
+    /// The root first.
+    pub(crate) files: Vec<File>,
+    /// Which file each module stands in, inline modules included.
+    by_path: BTreeMap<ModulePath, usize>,
+}
+
+impl Modules {
+    /// Reads the target whose root file is `root`, following `mod` declarations.
+    pub(crate) fn read(tree: &Tree, root: &str) -> Modules {
+        let mut modules = Modules::default();
+        let mut todo = vec![(root.to_owned(), ModulePath::new(), false)];
+        let mut seen = BTreeSet::new();
+        while let Some((path, module, test)) = todo.pop() {
+            let Some(text) = tree.text(&path) else {
+                continue;
+            };
+            if !seen.insert(path.clone()) {
+                continue;
+            }
+            let code: Code<'_> = lex(text);
+            let outline = outline(&code);
+            for declared in &outline.modules {
+                let mut child = module.clone();
+                child.extend(declared.scope.iter().cloned());
+                child.push(declared.name.clone());
+                let child_test = test || declared.test;
+                if declared.inline {
+                    modules.by_path.insert(child, modules.files.len());
+                } else {
+                    for file in candidates(&path, path == root, declared) {
+                        todo.push((file, child.clone(), child_test));
+                    }
+                }
+            }
+            modules
+                .by_path
+                .entry(module.clone())
+                .or_insert(modules.files.len());
+            modules.files.push(File {
+                imports: imports(&code.tokens, &outline),
+                path,
+                module,
+                test,
+                outline,
+            });
+        }
+        modules
+    }
+
+    /// Every import between two files outside test code, without re-exports that the re-exporting
+    /// file does not use itself.
+    pub(crate) fn edges(&self) -> Vec<Edge> {
+        let mut edges = Vec::new();
+        for (from, file) in self.files.iter().enumerate() {
+            if file.test {
+                continue;
+            }
+            for import in &file.imports {
+                if import.test || import.passed_on {
+                    continue;
+                }
+                let scope = scope_of(file, import);
+                if let Some(to) = self.resolve(&scope, &import.path, 0)
+                    && to != from
+                    && !self.files[to].test
+                {
+                    let line = import.line;
+                    edges.push(Edge { from, to, line });
+                }
+            }
+        }
+        edges.sort();
+        edges.dedup_by_key(|edge| (edge.from, edge.to));
+        edges
+    }
+
+    /// The file that defines what `path` names, seen from the module `scope`.
+    fn resolve(&self, scope: &ModulePath, path: &[String], depth: usize) -> Option<usize> {
+        let mut module = scope.clone();
+        let mut rest = path;
+        match rest.first()?.as_str() {
+            "crate" => module.clear(),
+            "self" => {}
+            "super" => {
+                module.pop();
+            }
+            child => {
+                module.push(child.to_owned());
+                if !self.by_path.contains_key(&module) {
+                    return None;
+                }
+            }
+        }
+        rest = &rest[1..];
+        while rest.first().is_some_and(|segment| segment == "super") {
+            module.pop();
+            rest = &rest[1..];
+        }
+        while let Some(segment) = rest.first() {
+            module.push(segment.clone());
+            if !self.by_path.contains_key(&module) {
+                module.pop();
+                return self.item(&module, rest, depth);
+            }
+            rest = &rest[1..];
+        }
+        self.by_path.get(&module).copied()
+    }
+
+    /// The file that defines the item `rest[0]` reached through `module`.
+    fn item(&self, module: &ModulePath, rest: &[String], depth: usize) -> Option<usize> {
+        let index = *self.by_path.get(module)?;
+        let file = &self.files[index];
+        let name = &rest[0];
+        let inside = module[file.module.len().min(module.len())..].to_vec();
+        let defined = file
+            .outline
+            .defined
+            .contains(&(inside.clone(), name.clone()));
+        if defined || depth > 8 {
+            return Some(index);
+        }
+        let here = |import: &&Import| import.scope == inside && !import.test;
+        let bound = file
+            .imports
+            .iter()
+            .filter(here)
+            .find(|import| import.name == *name);
+        if let Some(import) = bound {
+            let mut path = import.path.clone();
+            path.extend(rest[1..].iter().cloned());
+            return self.resolve(module, &path, depth + 1);
+        }
+        let globs = file
+            .imports
+            .iter()
+            .filter(here)
+            .filter(|import| import.glob);
+        for import in globs {
+            let mut path = import.path.clone();
+            path.extend(rest.iter().cloned());
+            let target = self.resolve(module, &path, depth + 1);
+            if let Some(target) = target
+                && self.files[target]
+                    .outline
+                    .defined
+                    .iter()
+                    .any(|(_, known)| known == name)
+            {
+                return Some(target);
+            }
+        }
+        Some(index)
+    }
+}
+
+fn scope_of(file: &File, import: &Import) -> ModulePath {
+    let mut scope = file.module.clone();
+    scope.extend(import.scope.iter().cloned());
+    scope
+}
+
+/// Where rustc looks for the module `declared` in the file `path`.
+fn candidates(path: &str, is_root: bool, declared: &super::outline::Module) -> Vec<String> {
+    let folder = parent(path);
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let owns_folder = is_root || name == "mod.rs";
+    let mut base = folder.to_owned();
+    if !owns_folder {
+        base = format!("{base}/{}", name.trim_end_matches(".rs"));
+    }
+    for scope in &declared.scope {
+        base = format!("{base}/{scope}");
+    }
+    if let Some(written) = &declared.path {
+        let from = if declared.scope.is_empty() {
+            folder
+        } else {
+            &base
+        };
+        return join(from, written).into_iter().collect();
+    }
+    [
+        format!("{base}/{}.rs", declared.name),
+        format!("{base}/{}/mod.rs", declared.name),
+    ]
+    .into_iter()
+    .filter_map(|candidate| join("", &candidate))
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edges(files: &[(&str, &str)]) -> Vec<(String, String, usize)> {
+        let tree = Tree::of(files);
+        let modules = Modules::read(&tree, files[0].0);
+        let name = |index: usize| modules.files[index].module.join("::");
+        let mut edges: Vec<_> = modules
+            .edges()
+            .iter()
+            .map(|edge| (name(edge.from), name(edge.to), edge.line))
+            .collect();
+        edges.sort();
+        edges
+    }
+
+    fn edge(from: &str, to: &str, line: usize) -> (String, String, usize) {
+        (from.to_owned(), to.to_owned(), line)
+    }
+
+    #[test]
+    fn re_exports_are_seen_through() {
+        let found = edges(&[
+            (
+                "src/lib.rs",
+                "mod a; mod b; pub use a::X; pub use other::Y;",
+            ),
+            ("src/a.rs", "pub struct X;"),
+            ("src/b.rs", "use crate::{X, Y};\nuse super::X as Z;"),
+        ]);
+        assert_eq!(found, [edge("b", "a", 1)]);
+    }
+
+    #[test]
+    fn children_paths_and_inline_modules_resolve() {
+        let found = edges(&[
+            ("src/lib.rs", "mod a; mod c { pub fn f() {} }"),
+            ("src/a/mod.rs", "mod b;\nfn g() { b::h(); crate::c::f() }"),
+            (
+                "src/a/b.rs",
+                "pub fn h() { super::g() }\n#[cfg(test)] mod tests { use crate::c; }",
+            ),
+        ]);
+        assert_eq!(
+            found,
+            [edge("a", "", 2), edge("a", "a::b", 2), edge("a::b", "a", 1)]
+        );
+    }
+
+    #[test]
+    fn glob_re_exports_lead_to_the_definition() {
+        let found = edges(&[
+            (
+                "src/lib.rs",
+                "mod a; mod b; mod d; pub use a::*; pub use d::*;",
+            ),
+            ("src/a.rs", "pub struct X;"),
+            ("src/b.rs", "use crate::W; fn f() -> super::X {}"),
+            ("src/d.rs", "pub struct W;"),
+        ]);
+        assert_eq!(found, [edge("b", "a", 1), edge("b", "d", 1)]);
+    }
+
+    #[test]
+    fn test_files_import_what_they_like() {
+        let found = edges(&[
+            ("src/lib.rs", "mod a;"),
+            ("src/a.rs", "#[cfg(test)] mod tests;"),
+            ("src/a/tests.rs", "use super::*; use crate::a;"),
+        ]);
+        assert_eq!(found, []);
+    }
+}

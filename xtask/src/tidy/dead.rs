@@ -1,0 +1,73 @@
+//! Every Rust file belongs to a target of some package.
+//!
+//! A file that no `mod` names is not compiled and rots unseen; git remembers what was removed.
+
+use std::collections::BTreeSet;
+
+use crate::finding::Finding;
+use crate::house::House;
+use crate::rust::lexer::lex;
+use crate::tree::{join, parent};
+
+pub(super) fn check(house: &House) -> Vec<Finding> {
+    let files = house
+        .targets
+        .iter()
+        .flat_map(|target| &target.modules.files);
+    let mut reached: BTreeSet<String> = files.map(|file| file.path.clone()).collect();
+    for path in reached.clone() {
+        reached.extend(included(house, &path));
+    }
+    house
+        .tree
+        .with_suffix(".rs")
+        .filter(|(path, _)| !reached.contains(*path))
+        .map(|(path, _)| {
+            let message = "no target reaches this file: name it with `mod`, or remove it";
+            Finding::new(path, 0, "dead", message)
+        })
+        .collect()
+}
+
+/// Files that `include!("...")` brings in.
+fn included(house: &House, path: &str) -> Vec<String> {
+    let code = lex(house.tree.text(path).unwrap_or_default());
+    let named = code.tokens.windows(4).filter_map(|four| match four {
+        [word, mark, open, name] if word.is("include") && mark.is("!") && open.is("(") => {
+            join(parent(path), name.text.trim_matches('"'))
+        }
+        _ => None,
+    });
+    named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::house::{house, lines};
+
+    #[test]
+    fn a_file_no_target_reaches_is_told() {
+        let house = house(
+            "",
+            &[
+                ("a/Cargo.toml", "[package]\nname = \"a\""),
+                ("a/src/lib.rs", "mod b; include!(\"table.rs\");"),
+                ("a/src/b.rs", "#[cfg(test)] mod tests;"),
+                ("a/src/b/tests.rs", ""),
+                ("a/src/table.rs", ""),
+                ("a/src/old.rs", ""),
+                ("a/tests/suite/main.rs", "mod part;"),
+                ("a/tests/suite/part.rs", ""),
+                ("examples/loose.rs", ""),
+            ],
+        );
+        let found = lines(&check(&house));
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("a/src/old.rs: dead:"), "{found:?}");
+        assert!(
+            found[1].starts_with("examples/loose.rs: dead:"),
+            "{found:?}"
+        );
+    }
+}

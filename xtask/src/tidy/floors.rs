@@ -1,0 +1,141 @@
+//! A crate imports only lower floors, as `xtask/tidy.toml` numbers them.
+//!
+//! rustc refuses cycles between crates but not a crate that reaches past its place: a format crate
+//! that knows the engine, a benchmark core that knows one of its engines. Dependencies of tests are
+//! exempt. Every member stands on a floor and inherits the workspace's lints.
+
+use crate::finding::Finding;
+use crate::house::House;
+use crate::settings;
+use crate::workspace::Package;
+
+const RULE: &str = "floors";
+
+pub(super) fn check(house: &House) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for package in house.packages.iter().filter(|package| package.member) {
+        imports(house, package, &mut findings);
+        if !package.lints {
+            let message =
+                "does not inherit the workspace's lints: add `[lints]` `workspace = true`";
+            findings.push(Finding::new(&package.manifest, 0, RULE, message));
+        }
+    }
+    for name in house.settings.floors.keys() {
+        if !house.packages.iter().any(|package| package.name == *name) {
+            let message = format!("`{name}` has a floor but is no package: remove its line");
+            findings.push(Finding::new(settings::PATH, 0, RULE, message));
+        }
+    }
+    findings
+}
+
+fn imports(house: &House, package: &Package, findings: &mut Vec<Finding>) {
+    let floors = &house.settings.floors;
+    let Some(floor) = floors.get(&package.name) else {
+        let message = format!("`{}` has no floor: add it to [floors]", package.name);
+        findings.push(Finding::new(&package.manifest, 0, RULE, message));
+        return;
+    };
+    for dependency in &package.dependencies {
+        let mut refuse = |message: String| {
+            findings.push(Finding::new(
+                &package.manifest,
+                dependency.line,
+                RULE,
+                message,
+            ));
+        };
+        let name = &dependency.name;
+        if let Some(below) = floors.get(name)
+            && below >= floor
+        {
+            refuse(format!(
+                "`{}` (floor {floor}) imports `{name}` (floor {below}): a crate imports only \
+                 lower floors; move what is shared down",
+                package.name
+            ));
+        }
+        for apart in &house.settings.apart {
+            if apart.package == package.name && apart.never.contains(name) {
+                let reason = &apart.reason;
+                refuse(format!(
+                    "`{}` must not know `{name}`: {reason}",
+                    package.name
+                ));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::house::{house, lines};
+
+    const SETTINGS: &str = "[floors]\nlow = 1\nhigh = 2\nside = 2\n[[apart]]\ncrate = \"side\"\n\
+                            never = [\"low\"]\nreason = \"it is neutral\"";
+
+    fn check_with(low: &str, side: &str) -> Vec<String> {
+        let manifest = |name: &str, rest: &str| {
+            format!("[package]\nname = \"{name}\"\n[lints]\nworkspace = true\n{rest}")
+        };
+        let (low, high) = (
+            manifest("low", low),
+            manifest("high", "[dependencies]\nlow = \"1\""),
+        );
+        let side = manifest("side", side);
+        let house = house(
+            SETTINGS,
+            &[
+                (
+                    "Cargo.toml",
+                    "[workspace]\nmembers = [\"low\", \"high\", \"side\"]",
+                ),
+                ("low/Cargo.toml", &low),
+                ("high/Cargo.toml", &high),
+                ("side/Cargo.toml", &side),
+            ],
+        );
+        lines(&check(&house))
+    }
+
+    #[test]
+    fn downward_imports_pass() {
+        let dev = "[dev-dependencies]\nhigh = \"1\"";
+        assert_eq!(check_with(dev, ""), Vec::<String>::new());
+    }
+
+    #[test]
+    fn upward_and_sideward_imports_are_refused() {
+        let up = check_with(
+            "[dependencies]\nhigh = \"1\"",
+            "[dependencies]\nhigh = \"1\"",
+        );
+        assert_eq!(up.len(), 2, "{up:?}");
+        assert!(up[0].starts_with("low/Cargo.toml:6: floors: `low` (floor 1) imports `high`"));
+        assert!(up[1].starts_with("side/Cargo.toml:6: floors: `side` (floor 2) imports `high`"));
+    }
+
+    #[test]
+    fn crates_kept_apart_are_refused() {
+        let found = check_with("", "[dependencies]\nlow = \"1\"");
+        assert_eq!(
+            found,
+            ["side/Cargo.toml:6: floors: `side` must not know `low`: it is neutral"]
+        );
+    }
+
+    #[test]
+    fn a_member_without_floor_or_lints_is_refused() {
+        let house = house(
+            "[floors]\ngone = 1",
+            &[
+                ("Cargo.toml", "[workspace]\nmembers = [\"a\"]"),
+                ("a/Cargo.toml", "[package]\nname = \"a\""),
+            ],
+        );
+        let found = lines(&check(&house));
+        assert_eq!(found.len(), 3, "{found:?}");
+    }
+}

@@ -1,0 +1,49 @@
+//! The rules of the house, one file each.
+//!
+//! | file | rule |
+//! |---|---|
+//! | `floors` | a crate imports only lower floors; every member has a floor and the shared lints |
+//! | `cycles` | no import cycle between the modules of a crate; bands are not imported upwards |
+//! | `sizes` | files of at most 500 lines, functions of at most 60 |
+//! | `code` | `unsafe` only where listed; files, clocks and threads only through the environment; a head on every file |
+//! | `dead` | every source file belongs to a target |
+//! | `docs` | links, paths and `make` targets named in documents exist |
+//! | `formats` | every format page has its golden file and every golden file its page and test |
+//! | `words` | nothing left open without an issue number; no path of one machine |
+//!
+//! A rule is a function from the [`House`] to findings. It reads nothing else, so that its tests
+//! hand it a tree of a few lines.
+
+mod code;
+mod cycles;
+mod dead;
+mod docs;
+mod floors;
+mod formats;
+mod sizes;
+mod words;
+
+use std::path::Path;
+
+use crate::finding::Finding;
+use crate::house::House;
+use crate::tree::Tree;
+
+/// Runs every rule over the tree below `root`.
+pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
+    let house = House::new(Tree::read(root)?)?;
+    let rules = [
+        floors::check,
+        cycles::check,
+        sizes::check,
+        code::check,
+        dead::check,
+        docs::check,
+        formats::check,
+        words::check,
+    ];
+    let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(&house)).collect();
+    findings.sort();
+    findings.dedup();
+    Ok(findings)
+}
