@@ -23,6 +23,7 @@ use crate::pool::Pool;
 use crate::process::{Sampler, device_stat};
 use crate::record::Record;
 use crate::settings::Settings;
+use crate::workload::Task;
 
 /// What happened, in the order it happened.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -125,7 +126,7 @@ impl<E: Engine> Runner<'_, E> {
         if plan.use_existing_db {
             let holds =
                 std::fs::read_dir(&plan.db).is_ok_and(|mut entries| entries.next().is_some());
-            if !holds {
+            if !holds && self.engine.capabilities().stores {
                 return Err(Fault::new(format!(
                     "--use_existing_db: there is no database in {}",
                     plan.db.display()
@@ -207,6 +208,7 @@ impl<E: Engine> Runner<'_, E> {
         };
         if self.plan.lost.contains(&index) {
             self.count_instance(workload);
+            self.threads_so_far += Task::threads(self.plan, workload);
             return Ok(());
         }
         if self.silent && !workload.changes() && !workload.fresh {

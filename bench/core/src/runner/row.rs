@@ -43,6 +43,7 @@ impl<E: Engine> Runner<'_, E> {
         for _ in 0..step.warmups {
             // A fault of a warm-up shows again in the run that counts.
             let _ = self.measure(workload);
+            self.threads_so_far += Task::threads(self.plan, workload);
         }
         if step.repeats > 1 {
             self.tell(Event::Text(format!(
