@@ -12,7 +12,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Action, LARGE_VALUE_BYTES, Step, Workload};
+use crate::catalog;
+use crate::definition::{Action, LARGE_VALUE_BYTES, Workload};
 use crate::engine::{Durability, Engine, Store};
 use crate::fault::Fault;
 use crate::line;
@@ -23,6 +24,7 @@ use crate::pool::Pool;
 use crate::process::{Sampler, device_stat};
 use crate::record::Record;
 use crate::settings::Settings;
+use crate::step::Step;
 use crate::workload::Task;
 
 /// What happened, in the order it happened.
@@ -202,7 +204,7 @@ impl<E: Engine> Runner<'_, E> {
                 return Ok(());
             }
         };
-        let Some(workload) = Workload::named(&step.name) else {
+        let Some(workload) = catalog::named(&step.name) else {
             self.tell(Event::Note(format!("unknown benchmark '{}'\n", step.name)));
             return Ok(());
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use bench_core::catalog::Workload;
+use bench_core::catalog;
 use bench_core::place;
 use bench_core::plan::Plan;
 use bench_core::record::{Record, Status};
@@ -52,7 +52,7 @@ impl Part {
     fn labels(&self) -> Vec<String> {
         let mut compacted = false;
         let label = |name: &String| {
-            let known = Workload::named(name);
+            let known = catalog::named(name);
             compacted &= known.is_none_or(|workload| !workload.changes());
             let reads = known.is_some_and(|workload| {
                 !workload.changes() && !matches!(name.as_str(), "compact" | "open")
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(suite.section.len(), 2);
         for section in &suite.section {
             for name in section.part.iter().flat_map(|part| &part.rows) {
-                assert!(Workload::named(name).is_some(), "{name}");
+                assert!(catalog::named(name).is_some(), "{name}");
             }
             assert!(
                 !section.part[0].reading,
