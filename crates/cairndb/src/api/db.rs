@@ -1,12 +1,12 @@
 //! The database handle.
 
-use std::cell::RefCell;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
-use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_base::{Kind, Result};
 
+use crate::api::access::{contains, get_into, get_value};
 use crate::api::cursor::Cursor;
 use crate::api::iter::Iter;
 use crate::api::range::KeyRange;
@@ -14,7 +14,6 @@ use crate::api::snapshot::Snapshot;
 use crate::api::value::Value;
 use crate::engine::background::Job;
 use crate::engine::core::{Core, OpenReport};
-use crate::read::cursor::ViewCursor;
 use crate::read::get;
 use crate::state::batch::WriteBatch;
 use crate::state::options::{Options, WriteOptions};
@@ -47,14 +46,6 @@ impl Drop for Owner {
 pub struct Db {
     owner: Arc<Owner>,
 }
-
-thread_local! {
-    /// Where `get` decodes before it makes a [`Value`].
-    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// A thread's buffer above this size is given back after use.
-const SCRATCH_BYTES_MAX: usize = 64 << 10;
 
 impl Options {
     /// Opens the database at `path` with these settings.
@@ -201,7 +192,7 @@ impl Db {
     /// # Errors
     /// As [`Db::get`].
     pub fn contains(&self, key: &[u8]) -> Result<bool> {
-        SCRATCH.with_borrow_mut(|scratch| get_into(self.core(), key, None, scratch))
+        contains(self.core(), key)
     }
 
     /// A cursor over the database as it is now, not yet placed.
@@ -307,35 +298,6 @@ impl Db {
     pub fn close(&self) -> Result<()> {
         self.core().close()
     }
-}
-
-#[inline]
-pub(crate) fn get_into(
-    core: &Core,
-    key: &[u8],
-    at: Option<SeqNo>,
-    out: &mut Vec<u8>,
-) -> Result<bool> {
-    core.health.check_read()?;
-    let (view, newest) = core.read_point();
-    get::get(&view, &core.context, key, at.unwrap_or(newest), out)
-}
-
-pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Option<Value>> {
-    SCRATCH.with_borrow_mut(|scratch| {
-        let found = get_into(core, key, at, scratch)?;
-        let value = found.then(|| Value::from_scratch(scratch));
-        if scratch.capacity() > SCRATCH_BYTES_MAX {
-            *scratch = Vec::new();
-        }
-        Ok(value)
-    })
-}
-
-pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
-    let view = core.view.load_full();
-    let newest = core.published.load(std::sync::atomic::Ordering::Acquire);
-    ViewCursor::new(view, core.context.clone(), at.unwrap_or(newest))
 }
 
 impl IntoIterator for &Db {

@@ -1,5 +1,6 @@
 //! Band f: the public face. Thin handles over the engine.
 
+pub(crate) mod access;
 pub(crate) mod cursor;
 pub(crate) mod db;
 pub(crate) mod iter;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use cairndb_base::{Result, SeqNo};
 
+use crate::api::access::{get_into, get_value};
 use crate::api::cursor::Cursor;
-use crate::api::db::{get_into, get_value};
 use crate::api::iter::Iter;
 use crate::api::range::KeyRange;
 use crate::api::value::Value;

@@ -6,7 +6,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use cairndb_base::Result;
+use cairndb_base::{Order, Result};
 
 use crate::engine::core::{Core, State};
 use crate::engine::install::MergePlan;
@@ -31,6 +31,25 @@ fn sizes(version: &Version) -> Vec<RunSize> {
             deletes: run.tables().iter().map(|table| table.record.deletes).sum(),
         })
         .collect()
+}
+
+/// The range's ends as keys, open ones taken from the version; `None` when nothing lies between.
+fn bounds_of(version: &Version, order: &Order, range: KeyRange<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
+    let low = match range.0 {
+        Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
+        Bound::Unbounded => {
+            let smallest = version.tables().map(|table| &table.record.smallest);
+            smallest.min_by(|a, b| order.compare(a, b))?.clone()
+        }
+    };
+    let high = match range.1 {
+        Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
+        Bound::Unbounded => {
+            let largest = version.tables().map(|table| &table.record.largest);
+            largest.max_by(|a, b| order.compare(a, b))?.clone()
+        }
+    };
+    order.compare(&low, &high).is_le().then_some((low, high))
 }
 
 impl Core {
@@ -193,23 +212,7 @@ impl Core {
     fn range_plan(&self, state: &mut State, range: KeyRange<'_>) -> Option<MergePlan> {
         let order = &self.context.order;
         let version = Arc::clone(&state.version);
-        let mut low = match range.0 {
-            Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
-            Bound::Unbounded => {
-                let smallest = version.tables().map(|table| &table.record.smallest);
-                smallest.min_by(|a, b| order.compare(a, b))?.clone()
-            }
-        };
-        let mut high = match range.1 {
-            Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
-            Bound::Unbounded => {
-                let largest = version.tables().map(|table| &table.record.largest);
-                largest.max_by(|a, b| order.compare(a, b))?.clone()
-            }
-        };
-        if order.compare(&low, &high).is_gt() {
-            return None;
-        }
+        let (mut low, mut high) = bounds_of(&version, order, range)?;
         let mut chosen = Vec::new();
         loop {
             let before: usize = chosen.iter().map(|run: &Run| run.tables().len()).sum();

@@ -17,8 +17,8 @@ use cairndb_format::manifest::read_current;
 use cairndb_format::name::{self, FileKind};
 use cairndb_mem::{ClockCache, Memtable};
 
-use crate::engine::core::{Core, OpenReport, Settings, State};
-use crate::engine::recover::recover;
+use crate::engine::core::{Core, OpenReport, Part, Settings, State};
+use crate::engine::recover::{recover, unused_file};
 use crate::engine::recovered::Recovered;
 use crate::jobs::output::OutputSettings;
 use crate::read::fold::ReadContext;
@@ -78,7 +78,8 @@ impl Core {
         let settings = settings(options, budget);
         // Looked at again under the lock: another process may have created it meanwhile.
         let recovered = match look(&*dir, options)? {
-            Found::Empty => Recovered::created(),
+            // Not 1: a creation cut short may have left files, and numbers are never used twice.
+            Found::Empty => Recovered::created(unused_file(&*dir, 1)?),
             Found::Database(number) => {
                 let context = context(options);
                 recover(&dir, &opener, &settings, &context, options.recovery, number)?
@@ -226,7 +227,7 @@ fn assemble(
     opener: Arc<TableOpener>,
     cache: Arc<dyn PageCache>,
     reaper: Arc<Reaper>,
-    recovered: Recovered,
+    mut recovered: Recovered,
 ) -> Arc<Core> {
     let order = options.order.clone();
     let (mutable, writer) =
@@ -235,8 +236,8 @@ fn assemble(
         .mapping
         .bytes
         .store(recovered.version.bytes(), Ordering::Relaxed);
-    let version = Arc::new(recovered.version);
-    let sealed: VecDeque<_> = recovered.sealed.into();
+    let version = Arc::new(std::mem::take(&mut recovered.version));
+    let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
     let view = View {
         mutable: Arc::clone(&mutable),
         sealed: sealed
@@ -246,25 +247,7 @@ fn assemble(
             .collect(),
         version: Arc::clone(&version),
     };
-    let state = State {
-        mutable: Arc::clone(&mutable),
-        sealed,
-        version: Arc::clone(&version),
-        durable: version,
-        durable_seq: recovered.last_seq,
-        durable_dead: recovered.value_dead,
-        pending: VecDeque::new(),
-        next_run: recovered.next_run,
-        manifest: recovered.manifest,
-        flushing: false,
-        merging: false,
-        persisting: false,
-        quiet: false,
-        hurry: false,
-        closing: false,
-        retry_at_ns: 0,
-        retry_ns: 0,
-    };
+    let state = first_state(&mutable, sealed, &version, &mut recovered);
     let core = Arc::new(Core {
         context: context(options),
         env,
@@ -298,13 +281,40 @@ fn assemble(
     core
 }
 
+fn first_state(
+    mutable: &Arc<Memtable>,
+    sealed: VecDeque<Part>,
+    version: &Arc<Version>,
+    recovered: &mut Recovered,
+) -> State {
+    State {
+        mutable: Arc::clone(mutable),
+        sealed,
+        version: Arc::clone(version),
+        durable: Arc::clone(version),
+        durable_seq: recovered.last_seq,
+        durable_dead: std::mem::take(&mut recovered.value_dead),
+        pending: VecDeque::new(),
+        next_run: recovered.next_run,
+        manifest: recovered.manifest,
+        flushing: false,
+        merging: false,
+        persisting: false,
+        quiet: false,
+        hurry: false,
+        closing: false,
+        retry_at_ns: 0,
+        retry_ns: 0,
+    }
+}
+
 impl Recovered {
-    fn created() -> Recovered {
+    fn created(next_file: u64) -> Recovered {
         Recovered {
             version: Version::default(),
             sealed: Vec::new(),
             last_seq: 0,
-            next_file: 1,
+            next_file,
             next_run: 1,
             next_segment: 1,
             manifest: 0,

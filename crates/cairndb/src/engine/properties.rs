@@ -196,7 +196,7 @@ impl Core {
             ("moves", Stats::get(&counters.moves)),
             ("value_bytes", Stats::get(&counters.value_bytes)),
             ("manifest_bytes", Stats::get(&counters.manifest_bytes)),
-            ("written_bytes", log + stats.written_besides_log()),
+            ("written_bytes", log + counters.written_besides_log()),
             ("runs", version.runs.len() as u64),
             ("tables", version.tables().count() as u64),
             ("table_bytes", version.bytes()),

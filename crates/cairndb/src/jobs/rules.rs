@@ -174,6 +174,16 @@ impl Rules {
             let last_stripe = rest.peek().is_none();
             kept.extend(self.fold_stripe(&progress.key, group, last_stripe, &mut progress.dead)?);
         }
+        self.emit_group(kept, output, progress)
+    }
+
+    /// Writes what is left of a key with operands.
+    fn emit_group(
+        &self,
+        mut kept: Vec<Version>,
+        output: &mut Output<'_>,
+        progress: &mut Progress,
+    ) -> Result<()> {
         while self.bottom
             && kept
                 .last()
