@@ -32,7 +32,7 @@ pub(crate) const HEIGHT_MAX: usize = 12;
 
 /// The fixed part of an entry. Its tower lies before it, its key and value behind it.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(8))]
 pub(crate) struct Node {
     head: u64,
     tag: u64,
@@ -64,10 +64,17 @@ pub(crate) fn tag(seq: SeqNo, kind: Kind) -> u64 {
     seq << 8 | kind as u64
 }
 
+/// Bytes before a node that hold its links. With pointers of four bytes an odd tower is padded in front,
+/// so that the fixed part stays aligned.
+#[inline]
+fn tower_bytes(height: usize) -> usize {
+    (height * size_of::<Link>()).next_multiple_of(ALIGN)
+}
+
 /// Bytes that a node takes in the arena, before rounding.
 #[inline]
 pub(crate) fn node_bytes(height: usize, key_len: usize, value_len: usize) -> usize {
-    height * size_of::<Link>() + size_of::<Node>() + key_len + value_len
+    tower_bytes(height) + size_of::<Node>() + key_len + value_len
 }
 
 /// A node that stays valid for `'a`, the time its list is borrowed.
@@ -116,7 +123,7 @@ impl<'a> NodeRef<'a> {
     ) -> NodeRef<'a> {
         debug_assert!((1..=HEIGHT_MAX).contains(&height));
         // SAFETY: the tower is the first part of the memory the caller vouches for.
-        let node = unsafe { memory.add(height * size_of::<Link>()) }.cast::<Node>();
+        let node = unsafe { memory.add(tower_bytes(height)) }.cast::<Node>();
         let fixed = Node {
             head: entry.head,
             tag: entry.tag,
