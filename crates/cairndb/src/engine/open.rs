@@ -15,7 +15,7 @@ use cairndb_env::sync::{Condvar, Mutex};
 use cairndb_env::{Dir, DirLock, Env, RealEnv};
 use cairndb_format::manifest::read_current;
 use cairndb_format::name::{self, FileKind};
-use cairndb_mem::{ClockCache, Memtable};
+use cairndb_mem::{ChunkPool, ClockCache, Memtable};
 
 use crate::engine::core::{Core, OpenReport, Part, Settings, State};
 use crate::engine::recover::{recover, unused_file};
@@ -255,6 +255,7 @@ fn assemble(
         lock: Mutex::new(lock),
         settings,
         cache,
+        pool,
         health: Health::default(),
         stats: Stats::default(),
         snapshots: Snapshots::default(),
