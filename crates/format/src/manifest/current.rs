@@ -44,8 +44,9 @@ fn malformed(found: std::fmt::Arguments<'_>) -> Error {
         .found(found)
 }
 
-/// Makes `CURRENT` name manifest `number`, atomically and durably: temporary file, sync, rename,
-/// directory sync. The manifest must have been synced; its name becomes durable here too.
+/// Makes `CURRENT` name manifest `number`, atomically and durably: temporary file, sync, directory
+/// sync, rename, directory sync. The manifest must have been synced; the first directory sync makes
+/// its name durable, without which a rename that reaches the disk early would point nowhere.
 ///
 /// # Errors
 /// `Io` or `NoSpace`. Before the rename the old `CURRENT` stays valid; when the last step fails,
@@ -59,6 +60,7 @@ pub fn install_current(dir: &dyn Dir, number: FileNumber) -> Result<()> {
     file.append(format!("{}\n", name::manifest(number)).as_bytes())?;
     file.sync()?;
     drop(file);
+    dir.sync()?;
     dir.rename(&temp, CURRENT)?;
     dir.sync()
 }
