@@ -38,11 +38,11 @@ build: toolchain ## build db_bench and put it at the repository's root
 
 .PHONY: bench
 bench: peers build ## the benchmark over every engine found, at a tenth of the count
-	./db_bench --suite=quick
+	./db_bench --table=quick
 
 .PHONY: bench-full
 bench-full: peers build ## the same at one million entries
-	./db_bench --suite=full
+	./db_bench --table=full
 
 .PHONY: test
 test: toolchain peers ## every test of a push: format, lints, tidy, all tests, documents' code

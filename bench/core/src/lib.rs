@@ -1,1 +1,28 @@
-//! Placeholder head; replaced by the first commit of this crate.
+//! The engine-neutral part of the benchmark: what is run, measured and believed.
+//!
+//! [`engine`] says what an adapter must offer; [`catalog`] lists the workloads; [`workload`] holds the
+//! measured loops; [`runner`] takes one list of workloads through one engine; [`model`] knows every
+//! right answer; [`record`] is the result. This crate knows no engine by name.
+
+pub mod catalog;
+pub mod engine;
+pub mod fault;
+pub mod fold;
+pub mod histogram;
+pub mod key;
+pub mod line;
+pub mod meter;
+pub mod model;
+pub mod place;
+pub mod plan;
+pub mod pool;
+pub mod process;
+pub mod quiet;
+pub mod random;
+pub mod record;
+pub mod runner;
+pub mod settings;
+pub mod workload;
+
+#[cfg(test)]
+mod testing;

@@ -1,2 +1,73 @@
-//! Placeholder head.
-fn main() {}
+//! `db_bench`: the workloads that LevelDB's and RocksDB's users know, over several stores.
+//!
+//! The parent process reads the flags and prints; each engine and round runs in a child process of its
+//! own over a directory of its own, so that engines share no memory, no threads and no fate.
+
+mod child;
+mod classic;
+mod config;
+mod engines;
+mod flags;
+mod machine;
+mod output;
+mod supervise;
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use crate::output::{print, tell};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.first().is_some_and(|word| word == child::WORD) {
+        return child::main();
+    }
+    match run(&words) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(sentence) => {
+            tell(&format!("{sentence}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Does what the words say; false when something asked for was absent or wrong.
+fn run(words: &[String]) -> Result<bool, String> {
+    let given = flags::Given::parse(words)?;
+    for warning in &given.warnings {
+        tell(&format!("warning: {warning}\n"));
+    }
+    if given.is_on("help") {
+        print(&flags::help());
+        return Ok(true);
+    }
+    if given.is_on("version") {
+        print(&format!("db_bench {}\n", env!("CARGO_PKG_VERSION")));
+        return Ok(true);
+    }
+    if given.is_on("list") {
+        print(&list());
+        return Ok(true);
+    }
+    let config = config::Config::new(&given)?;
+    classic::run(&config)
+}
+
+/// The engines with what is known of each, and the workloads.
+fn list() -> String {
+    let mut text = String::from("engines:\n");
+    for name in engines::NAMES {
+        let found = engines::probe(name).map_or_else(
+            |fault| fault.to_string(),
+            |version| format!("version {version}"),
+        );
+        // Writing to a String cannot fail, here and below.
+        let _ = writeln!(text, "  {name:<12} {found}");
+    }
+    text.push_str("workloads:\n");
+    for workload in bench_core::catalog::CATALOG {
+        let _ = writeln!(text, "  {}", workload.name);
+    }
+    text
+}

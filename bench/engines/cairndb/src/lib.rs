@@ -1,1 +1,57 @@
-//! Placeholder head; replaced by the first commit of this crate.
+//! CairnDB through its Rust interface, with its defaults but for memory, compression and durability.
+
+mod cursor;
+mod greater;
+mod store;
+
+use std::path::Path;
+
+use bench_core::engine::{Capabilities, Engine};
+use bench_core::fault::Fault;
+use bench_core::settings::Settings;
+
+pub use cursor::CairnCursor;
+pub use store::{CairnSession, CairnStore};
+
+/// The engine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cairn;
+
+impl Engine for Cairn {
+    type Store = CairnStore;
+
+    fn name(&self) -> &'static str {
+        "cairndb"
+    }
+
+    fn title(&self) -> &'static str {
+        "CairnDB"
+    }
+
+    fn version(&self) -> String {
+        env!("CARGO_PKG_VERSION").to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            batch: true,
+            merge: true,
+            snapshot: true,
+            reverse: true,
+            seek: true,
+            compact: true,
+            sync: true,
+            stores: true,
+        }
+    }
+
+    fn open(&self, dir: &Path, settings: &Settings) -> Result<CairnStore, Fault> {
+        CairnStore::open(dir, settings)
+    }
+}
+
+/// The store's error as one line.
+#[cold]
+fn fault(error: &cairndb::Error) -> Fault {
+    Fault::new(error.to_string())
+}

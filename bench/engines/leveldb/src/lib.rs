@@ -1,1 +1,79 @@
-//! Placeholder head; replaced by the first commit of this crate.
+//! LevelDB through its C interface.
+//!
+//! What the interface itself costs is part of the row: a call through a pointer for each step, an
+//! allocation for each value that `get` returns, and a copy of each error path. Settings as its own
+//! program's: Snappy unless switched off, blocks of 4 KiB, no filter unless asked for.
+
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
+mod cursor;
+mod store;
+mod sys;
+
+use std::path::Path;
+
+use bench_core::engine::{Capabilities, Engine};
+use bench_core::fault::Fault;
+use bench_core::settings::Settings;
+
+pub use cursor::LevelCursor;
+pub use store::{LevelSession, LevelStore};
+use sys::Api;
+
+/// The loaded library. The engine is a reference to it, so that every store can borrow it.
+#[derive(Debug)]
+pub struct LevelDb {
+    api: Api,
+}
+
+impl LevelDb {
+    /// Loads the library at `path`, or the one installed.
+    ///
+    /// # Errors
+    /// When there is none, or it lacks a symbol, which is named.
+    pub fn load(path: Option<&Path>) -> Result<Self, Fault> {
+        Ok(Self {
+            api: Api::load(path)?,
+        })
+    }
+}
+
+impl<'e> Engine for &'e LevelDb {
+    type Store = LevelStore<'e>;
+
+    fn name(&self) -> &'static str {
+        "leveldb"
+    }
+
+    fn title(&self) -> &'static str {
+        "LevelDB"
+    }
+
+    fn version(&self) -> String {
+        // SAFETY: takes nothing and touches nothing.
+        let major = unsafe { (self.api.major_version)() };
+        // SAFETY: as above.
+        let minor = unsafe { (self.api.minor_version)() };
+        format!("{major}.{minor}")
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            batch: true,
+            merge: false,
+            snapshot: true,
+            reverse: true,
+            seek: true,
+            compact: true,
+            sync: true,
+            stores: true,
+        }
+    }
+
+    fn open(&self, dir: &Path, settings: &Settings) -> Result<LevelStore<'e>, Fault> {
+        LevelStore::open(&self.api, dir, settings)
+    }
+}

@@ -225,7 +225,7 @@ impl CrashPoint {
                         .range((id, first)..(id, end.max(first)))
                         .all(|(sector, latest)| kept_sectors.get(sector) >= Some(latest));
                 }
-                None => {}
+                Some((_, _, Unit::Zeros { .. })) | None => {}
             }
         }
     }

@@ -40,13 +40,23 @@ pub(super) fn probes_for(bits_per_key: u32) -> u32 {
     (bits_per_key * 69 / 100).clamp(1, PROBES_MAX)
 }
 
+/// Powers of [`SPREAD`]: the factor of each probe.
+const FACTORS: [u32; PROBES_MAX as usize] = {
+    let mut factors = [SPREAD; PROBES_MAX as usize];
+    let mut probe = 1;
+    while probe < factors.len() {
+        factors[probe] = factors[probe - 1].wrapping_mul(SPREAD);
+        probe += 1;
+    }
+    factors
+};
+
 /// The bits of a folded hash within its line.
 #[inline]
 fn bits(folded: u32, probes: u32) -> impl Iterator<Item = (usize, u8)> {
-    let mut state = folded.wrapping_mul(SPREAD) ^ (folded >> 15);
-    (0..probes).map(move |_| {
-        state = state.wrapping_mul(SPREAD);
-        let bit = state >> 23;
+    let state = folded.wrapping_mul(SPREAD) ^ (folded >> 15);
+    FACTORS.iter().take(probes as usize).map(move |factor| {
+        let bit = state.wrapping_mul(*factor) >> 23;
         ((bit >> 3) as usize, 1u8 << (bit & 7))
     })
 }

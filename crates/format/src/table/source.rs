@@ -167,16 +167,18 @@ impl Pages {
         }
     }
 
-    /// The page `number`, or the `pages` pages that begin there. `validate` sees the bytes once,
+    /// The page `number`, or the `pages` pages that begin there. `mapping` is what
+    /// [`Pages::mapping`] gave. `validate` sees the bytes once,
     /// after their checksum was found right.
     #[inline]
-    pub(super) fn get(
-        &self,
+    pub(super) fn get<'t>(
+        &'t self,
+        mapping: Option<&'t [u8]>,
         number: u32,
         pages: u32,
         validate: impl Fn(&[u8]) -> std::result::Result<(), Flaw>,
-    ) -> Result<PageRef<'_>> {
-        if let Backing::Mapped(mapping) = &self.backing {
+    ) -> Result<PageRef<'t>> {
+        if let Some(mapping) = mapping {
             let start = number as usize * PAGE_BYTES;
             let end = start + pages as usize * PAGE_BYTES;
             if let Some(bytes) = mapping.get(start..end) {
@@ -228,8 +230,12 @@ impl Pages {
     }
 
     /// The first page of an extent, before it can be checked whole; of no use but its length.
-    pub(super) fn peek(&self, number: u32) -> Result<PageRef<'_>> {
-        if let Some(mapping) = self.mapping() {
+    pub(super) fn peek<'t>(
+        &'t self,
+        mapping: Option<&'t [u8]>,
+        number: u32,
+    ) -> Result<PageRef<'t>> {
+        if let Some(mapping) = mapping {
             let start = number as usize * PAGE_BYTES;
             if let Some(bytes) = mapping.get(start..start + PAGE_BYTES) {
                 return Ok(PageRef::Mapped(bytes));

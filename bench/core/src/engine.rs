@@ -1,0 +1,272 @@
+//! What an engine must be able to do to be measured.
+//!
+//! Three layers: an [`Engine`] opens directories, a [`Store`] is one open directory shared by all
+//! threads, a [`Session`] is one thread's way into it (its transaction, batch and buffers). Everything
+//! is a generic parameter, never `dyn`: each engine gets its own copy of every measured loop, and the
+//! harness costs the same few nanoseconds for all of them.
+//!
+//! Calling a session from the thread that made it is all the contract asks for; a store is shared.
+
+use std::path::Path;
+
+use crate::fault::Fault;
+use crate::settings::Settings;
+
+/// What a write survives when the call has returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Handed to the operating system: survives the death of the process.
+    Os,
+    /// On the medium: survives loss of power.
+    Sync,
+}
+
+impl Durability {
+    /// The word of the result record.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Os => "os",
+            Self::Sync => "sync",
+        }
+    }
+}
+
+/// What an engine can do beyond put, get, delete and a forward scan. What is false here makes the rows
+/// that need it print `skipped (not supported by ENGINE)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a list of independent abilities, not a state"
+)]
+pub struct Capabilities {
+    /// Several entries in one atomic write.
+    pub batch: bool,
+    /// Merge operands with the operator `max`; without it the rows read, modify and write.
+    pub merge: bool,
+    /// Reads from a fixed moment while writers go on.
+    pub snapshot: bool,
+    /// Cursors that step backwards.
+    pub reverse: bool,
+    /// Positioning at the first key at or after a given one.
+    pub seek: bool,
+    /// A manual compaction of everything.
+    pub compact: bool,
+    /// A write that survives loss of power.
+    pub sync: bool,
+    /// Keeps what it is given. Only the null engine does not; its answers are not judged.
+    pub stores: bool,
+}
+
+/// How a session is going to be used, known before its first call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// What each write of the session must survive.
+    pub durability: Durability,
+    /// Writes come in ascending key order into an empty store, so an append mode may be used.
+    pub appending: bool,
+}
+
+/// Whether background work is known to have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quiet {
+    /// The engine itself says that nothing is left to do.
+    Known,
+    /// The engine cannot tell: the harness watches its threads until they rest.
+    Watch,
+}
+
+/// One kind of store.
+pub trait Engine: Sync {
+    /// An open directory of this engine.
+    type Store: Store;
+
+    /// The name used in `--engine=` and in results.
+    fn name(&self) -> &'static str;
+
+    /// The name as people write it, for the first line of the header.
+    fn title(&self) -> &'static str;
+
+    /// What the library itself reports, such as `1.23`.
+    fn version(&self) -> String;
+
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Opens `dir`, which exists, creating a store in it if it is empty.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn open(&self, dir: &Path, settings: &Settings) -> Result<Self::Store, Fault>;
+}
+
+/// One open directory.
+pub trait Store: Sync + Sized {
+    /// One thread's access.
+    type Session<'s>: Session
+    where
+        Self: 's;
+
+    /// Opens a session for the calling thread.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn session(&self, role: Role) -> Result<Self::Session<'_>, Fault>;
+
+    /// Compacts everything; returns when it is done.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn compact(&mut self) -> Result<(), Fault>;
+
+    /// Moves what is in memory into its resting place, where the engine has such a call.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn flush(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Waits for background work, or says that it cannot.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn quiesce(&self) -> Result<Quiet, Fault>;
+
+    /// One of the engine's own texts under LevelDB's name for it (`leveldb.stats`).
+    fn property(&self, name: &str) -> Option<String>;
+
+    /// Bytes the engine says it has written so far, log included, where it counts them.
+    fn bytes_written(&self) -> Option<u64> {
+        None
+    }
+
+    /// The settings in effect, read back from the engine where it can tell.
+    fn options(&self) -> Vec<(String, String)>;
+
+    /// Closes it, reporting what a drop would hide.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn close(self) -> Result<(), Fault>;
+}
+
+/// One thread's access to a store.
+pub trait Session {
+    /// A position in key order; borrows the session, as a transaction would.
+    type Cursor<'c>: Cursor
+    where
+        Self: 'c;
+
+    /// Stores one entry.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault>;
+
+    /// Removes one key, present or not.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn delete(&mut self, key: &[u8]) -> Result<(), Fault>;
+
+    /// Calls `found` with the value of `key` if there is one; the bytes need live no longer.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault>;
+
+    /// Adds an entry to the batch being built.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault>;
+
+    /// Writes the batch as one atomic step and empties it.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn batch_write(&mut self) -> Result<(), Fault>;
+
+    /// Keeps the greater, in byte order, of the value stored and `operand`. Only called where
+    /// [`Capabilities::merge`] holds.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), Fault>;
+
+    /// Looks up several keys, calling `each` with the position of every key and its value.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn multi_get(
+        &mut self,
+        keys: &[&[u8]],
+        mut each: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Fault> {
+        for (index, key) in keys.iter().enumerate() {
+            if self.get(key, |value| each(index, Some(value)))?.is_none() {
+                each(index, None);
+            }
+        }
+        Ok(())
+    }
+
+    /// A new cursor over the present contents, not yet positioned.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn cursor(&mut self) -> Result<Self::Cursor<'_>, Fault>;
+}
+
+/// A position in key order. `key` and `value` may be called only while [`Cursor::valid`] holds.
+pub trait Cursor {
+    /// Goes to the first entry.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn first(&mut self) -> Result<(), Fault>;
+
+    /// Goes to the last entry. Only called where [`Capabilities::reverse`] holds.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn last(&mut self) -> Result<(), Fault>;
+
+    /// Goes to the first entry at or after `key`.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn seek(&mut self, key: &[u8]) -> Result<(), Fault>;
+
+    /// Goes one entry forward.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn next(&mut self) -> Result<(), Fault>;
+
+    /// Goes one entry back. Only called where [`Capabilities::reverse`] holds.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn prev(&mut self) -> Result<(), Fault>;
+
+    /// Whether it stands on an entry.
+    fn valid(&self) -> bool;
+
+    /// The key it stands on.
+    fn key(&self) -> &[u8];
+
+    /// The value it stands on.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn value(&mut self) -> Result<&[u8], Fault>;
+
+    /// What went wrong where the engine reports errors apart from the steps.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn check(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+}

@@ -1,0 +1,272 @@
+//! One thread's counters, clock and progress.
+//!
+//! The measured loops call [`Meter::wants`] and [`Meter::op`]: two compares. Everything rarer (the
+//! progress line, the clock of a histogram, the end of a duration) hides behind one threshold.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use crate::histogram::Histogram;
+
+/// Operations between two looks at the clock when the row has a time limit.
+const DURATION_CHECK_OPS: u64 = 1000;
+
+/// An operation longer than this is told at once when a histogram is kept.
+const LONG_OP: Duration = Duration::from_millis(20);
+
+/// What one thread has done so far.
+#[derive(Debug)]
+pub struct Meter {
+    done: u64,
+    wake: u64,
+    limit: u64,
+    next_report: u64,
+    histogram: Option<Histogram>,
+    progress: bool,
+    duration: Duration,
+    started: Instant,
+    last_op: Instant,
+    finished: Instant,
+    /// Bytes for the MB/s of the line.
+    pub bytes: u64,
+    /// Raw key and value bytes written.
+    pub user_bytes: u64,
+    /// Keys found.
+    pub found: u64,
+    wrong: u64,
+    first_wrong: Option<String>,
+}
+
+/// How a meter runs.
+#[derive(Clone, Copy, Debug)]
+pub struct MeterMode {
+    /// Operations to do.
+    pub ops: u64,
+    /// When above zero it replaces the count.
+    pub duration: Duration,
+    /// Time every operation.
+    pub histogram: bool,
+    /// Print progress.
+    pub progress: bool,
+}
+
+impl Meter {
+    /// A meter that has not been started.
+    pub fn new(mode: MeterMode) -> Self {
+        let now = Instant::now();
+        let mut meter = Self {
+            done: 0,
+            wake: 0,
+            limit: if mode.duration.is_zero() {
+                mode.ops
+            } else {
+                u64::MAX
+            },
+            next_report: 100,
+            histogram: mode.histogram.then(Histogram::new),
+            progress: mode.progress,
+            duration: mode.duration,
+            started: now,
+            last_op: now,
+            finished: now,
+            bytes: 0,
+            user_bytes: 0,
+            found: 0,
+            wrong: 0,
+            first_wrong: None,
+        };
+        meter.plan_wake();
+        meter
+    }
+
+    /// Starts the clock.
+    pub fn start(&mut self) {
+        self.started = Instant::now();
+        self.last_op = self.started;
+    }
+
+    /// Stops the clock.
+    pub fn stop(&mut self) {
+        self.finished = Instant::now();
+    }
+
+    /// Whether more operations are to be done.
+    #[inline]
+    pub const fn wants(&self) -> bool {
+        self.done < self.limit
+    }
+
+    /// Operations left, for loops that take several at once.
+    #[inline]
+    pub const fn left(&self) -> u64 {
+        self.limit - self.done
+    }
+
+    /// Operations done.
+    pub const fn done(&self) -> u64 {
+        self.done
+    }
+
+    /// Counts one operation.
+    #[inline]
+    pub fn op(&mut self) {
+        self.done += 1;
+        if self.done >= self.wake {
+            self.awake();
+        }
+    }
+
+    /// Notes a wrong answer; only the first is described.
+    #[cold]
+    pub fn wrong(&mut self, describe: impl FnOnce() -> String) {
+        self.wrong += 1;
+        if self.first_wrong.is_none() {
+            self.first_wrong = Some(describe());
+        }
+    }
+
+    /// Wrong answers, and what the first was.
+    pub fn verdict(&self) -> (u64, Option<&str>) {
+        (self.wrong, self.first_wrong.as_deref())
+    }
+
+    /// Times of single operations, where kept.
+    pub const fn histogram(&self) -> Option<&Histogram> {
+        self.histogram.as_ref()
+    }
+
+    /// When the clock ran.
+    pub const fn span(&self) -> (Instant, Instant) {
+        (self.started, self.finished)
+    }
+
+    #[cold]
+    fn awake(&mut self) {
+        if let Some(histogram) = &mut self.histogram {
+            let now = Instant::now();
+            let took = now - self.last_op;
+            histogram.add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+            self.last_op = now;
+            if took > LONG_OP && self.progress {
+                let micros = took.as_secs_f64() * 1e6;
+                tell(format_args!("long op: {micros:.1} micros{:30}\r", ""));
+            }
+        }
+        if !self.duration.is_zero()
+            && self.done.is_multiple_of(DURATION_CHECK_OPS)
+            && self.started.elapsed() >= self.duration
+        {
+            self.limit = self.done;
+        }
+        if self.done >= self.next_report {
+            if self.progress {
+                tell(format_args!("... finished {} ops{:30}\r", self.done, ""));
+            }
+            self.next_report += report_step(self.next_report);
+        }
+        self.plan_wake();
+    }
+
+    /// Sets the next operation count at which something other than counting is due.
+    fn plan_wake(&mut self) {
+        self.wake = if self.histogram.is_some() {
+            self.done + 1
+        } else if self.duration.is_zero() {
+            self.next_report
+        } else {
+            self.next_report
+                .min((self.done / DURATION_CHECK_OPS + 1) * DURATION_CHECK_OPS)
+        };
+    }
+}
+
+/// LevelDB's steps between progress lines.
+const fn report_step(reported: u64) -> u64 {
+    match reported {
+        0..1000 => 100,
+        1000..5000 => 500,
+        5000..10_000 => 1000,
+        10_000..50_000 => 5000,
+        50_000..100_000 => 10_000,
+        100_000..500_000 => 50_000,
+        _ => 100_000,
+    }
+}
+
+/// Writes to stderr; a closed stderr is no reason to stop measuring.
+fn tell(text: std::fmt::Arguments<'_>) {
+    let mut stderr = std::io::stderr().lock();
+    let _ = stderr.write_fmt(text);
+    let _ = stderr.flush();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(ops: u64) -> MeterMode {
+        MeterMode {
+            ops,
+            duration: Duration::ZERO,
+            histogram: false,
+            progress: false,
+        }
+    }
+
+    #[test]
+    fn counts_exactly_what_was_asked() {
+        for ops in [0, 1, 99, 100, 101, 123_456] {
+            let mut meter = Meter::new(mode(ops));
+            meter.start();
+            while meter.wants() {
+                meter.op();
+            }
+            assert_eq!(meter.done(), ops);
+        }
+    }
+
+    #[test]
+    fn a_histogram_sees_every_operation() {
+        let mut meter = Meter::new(MeterMode {
+            histogram: true,
+            ..mode(500)
+        });
+        meter.start();
+        while meter.wants() {
+            meter.op();
+        }
+        let text = meter.histogram().expect("asked for").to_text();
+        assert!(text.starts_with("Count: 500 "), "{text}");
+    }
+
+    #[test]
+    fn a_duration_ends_the_loop_on_a_look_at_the_clock() {
+        let mut meter = Meter::new(MeterMode {
+            duration: Duration::from_nanos(1),
+            ..mode(5)
+        });
+        meter.start();
+        while meter.wants() {
+            meter.op();
+        }
+        assert_eq!(meter.done(), DURATION_CHECK_OPS);
+    }
+
+    #[test]
+    fn progress_steps_are_levels() {
+        let mut reports = vec![];
+        let mut at = 100;
+        while at < 1_000_000 {
+            reports.push(at);
+            at += report_step(at);
+        }
+        assert_eq!(
+            reports[..11],
+            [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1500]
+        );
+        assert_eq!(
+            reports[reports.len() - 5..],
+            [500_000, 600_000, 700_000, 800_000, 900_000]
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! What one child process is told to do: every flag that reaches the measured code, as plain data.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::settings::Memory;
+
+/// One engine, one round, one list of workloads over one directory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one field for each flag of the command line"
+)]
+pub struct Plan {
+    /// Name of the engine.
+    pub engine: String,
+    /// Another build of its library.
+    pub library: Option<PathBuf>,
+    /// The list, as written after `--benchmarks=`.
+    pub benchmarks: Vec<String>,
+    /// Entries of the list below this one were run by an earlier process: what changes the store is
+    /// run again without being reported, the rest is left out.
+    pub resume_at: usize,
+    /// Entries of the list that ended an earlier process; they are not run again.
+    pub lost: Vec<usize>,
+    /// The database.
+    pub db: PathBuf,
+    /// `--num`.
+    pub num: u64,
+    /// `--reads`, resolved.
+    pub reads: u64,
+    /// `--writes`, resolved.
+    pub writes: u64,
+    /// `--deletes`, resolved.
+    pub deletes: u64,
+    /// `--threads`.
+    pub threads: u32,
+    /// `--value_size`.
+    pub value_size: usize,
+    /// `--compression_ratio`.
+    pub compression_ratio: f64,
+    /// `--key_prefix`.
+    pub key_prefix: usize,
+    /// `--seed`: what the running thread count is added to.
+    pub seed: u32,
+    /// `--shuffle`.
+    pub shuffle: bool,
+    /// `--duration`, seconds; 0 for none.
+    pub duration: u64,
+    /// `--batch_size`, 0 when not given.
+    pub batch_size: u64,
+    /// `--readwritepercent`.
+    pub readwritepercent: u32,
+    /// `--mergereadpercent`.
+    pub mergereadpercent: u32,
+    /// `--sync`: every write must survive loss of power.
+    pub sync: bool,
+    /// Memory and its shares.
+    pub memory: Memory,
+    /// `--compression`.
+    pub compression: bool,
+    /// `--bloom_bits`, when given.
+    pub bloom_bits: Option<u32>,
+    /// `--block_size`, when given.
+    pub block_size: Option<u64>,
+    /// `--max_file_size`, when given.
+    pub max_file_size: Option<u64>,
+    /// `--open_files`, when given.
+    pub open_files: Option<u32>,
+    /// `--use_existing_db`.
+    pub use_existing_db: bool,
+    /// `--histogram`.
+    pub histogram: bool,
+    /// `--statistics`.
+    pub statistics: bool,
+    /// `--verify`.
+    pub verify: bool,
+    /// Whether `... finished N ops` goes to stderr.
+    pub progress: bool,
+    /// `round` of the records.
+    pub round: u32,
+    /// `suite` of the records.
+    pub suite: Option<String>,
+    /// `section` of the records.
+    pub section: Option<String>,
+}
+
+impl Plan {
+    /// Bytes of each key.
+    pub const fn key_bytes(&self) -> usize {
+        self.key_prefix + crate::key::DIGITS
+    }
+}

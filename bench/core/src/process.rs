@@ -1,0 +1,242 @@
+//! What the kernel says about this process and its disk: memory, CPU time, bytes written, flushes.
+//!
+//! Everything is read from `/proc` and `/sys`; what a kernel does not offer is `None`, never zero.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Counters that only grow; rows take the difference of two readings.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// CPU time in user mode.
+    pub user_ns: u64,
+    /// CPU time in the kernel.
+    pub sys_ns: u64,
+    /// Bytes the process caused to be written to the device, as the kernel counts them.
+    pub io_write_bytes: Option<u64>,
+    /// Cache flushes of the device that holds the database; other processes' count too.
+    pub flushes: Option<u64>,
+}
+
+impl Counters {
+    /// Reads them now; `stat` is the file [`device_stat`] found.
+    pub fn read(stat: Option<&Path>) -> Self {
+        let (user_ns, sys_ns) = cpu();
+        Self {
+            user_ns,
+            sys_ns,
+            io_write_bytes: field(Path::new("/proc/self/io"), "write_bytes:"),
+            flushes: stat.and_then(flushes),
+        }
+    }
+}
+
+/// CPU time of all threads, ended ones included. The clock is exact; the kernel's tick counts only
+/// give the proportion between user and system.
+fn cpu() -> (u64, u64) {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let total = seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0);
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The second field is a name in brackets and may hold blanks.
+    let rest = text.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    let tick = |index: usize| {
+        rest.split(' ')
+            .nth(index)
+            .and_then(|text| text.parse::<u64>().ok())
+    };
+    let (user, sys) = (tick(11).unwrap_or(1), tick(12).unwrap_or(0));
+    let share = u128::from(total) * u128::from(sys) / u128::from((user + sys).max(1));
+    let sys_ns = u64::try_from(share).unwrap_or(0);
+    (total - sys_ns, sys_ns)
+}
+
+/// The number after `name` in a file of lines.
+fn field(path: &Path, name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// The statistics file of the block device below `dir`, if it has a write cache to flush.
+pub fn device_stat(dir: &Path) -> Option<std::path::PathBuf> {
+    let stat = rustix::fs::stat(dir).ok()?;
+    let (major, minor) = (
+        rustix::fs::major(stat.st_dev),
+        rustix::fs::minor(stat.st_dev),
+    );
+    let device = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    // A partition has neither a queue of its own nor flushes: its parent does.
+    let disk = if device.join("queue").exists() {
+        device
+    } else {
+        device.parent()?.to_path_buf()
+    };
+    let cache = std::fs::read_to_string(disk.join("queue/write_cache")).ok()?;
+    (cache.trim() == "write back").then(|| disk.join("stat"))
+}
+
+/// Flush requests completed, the sixteenth field.
+fn flushes(stat: &Path) -> Option<u64> {
+    std::fs::read_to_string(stat)
+        .ok()?
+        .split_whitespace()
+        .nth(15)?
+        .parse()
+        .ok()
+}
+
+/// Resident memory now: anonymous and file-backed bytes. Slower and more exact than the sampler.
+pub fn resident() -> (Option<u64>, Option<u64>) {
+    let rollup = Path::new("/proc/self/smaps_rollup");
+    let anonymous = field(rollup, "Anonymous:").map(|kib| kib << 10);
+    let total = field(rollup, "Rss:").map(|kib| kib << 10);
+    let status = Path::new("/proc/self/status");
+    let anonymous = anonymous.or_else(|| field(status, "RssAnon:").map(|kib| kib << 10));
+    let mapped = match (total, anonymous) {
+        (Some(total), Some(anonymous)) => Some(total.saturating_sub(anonymous)),
+        _ => field(status, "RssFile:").map(|kib| kib << 10),
+    };
+    (anonymous, mapped)
+}
+
+/// Bytes allocated by every file below `dir`.
+///
+/// # Errors
+/// As the system reports it; a file that vanishes meanwhile counts nothing.
+pub fn disk_bytes(dir: &Path) -> std::io::Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        let Ok(stat) = rustix::fs::lstat(&path) else {
+            continue;
+        };
+        if rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory {
+            bytes += disk_bytes(&path)?;
+        } else {
+            // st_blocks counts units of 512 bytes on every file system.
+            bytes += u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
+        }
+    }
+    Ok(bytes)
+}
+
+/// How often the sampler looks: 50 times a second at about 30 us each.
+const SAMPLE: Duration = Duration::from_millis(20);
+
+/// The name of the sampler's thread.
+pub const SAMPLER_THREAD: &str = "rss";
+
+/// A thread that keeps the highest anonymous resident memory seen.
+#[derive(Debug)]
+pub struct Sampler {
+    peak: Arc<AtomicU64>,
+    reset: Arc<AtomicBool>,
+    stop: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Sampler {
+    /// Starts sampling.
+    pub fn start() -> Self {
+        let (stop, stopped) = mpsc::channel::<()>();
+        let peak = Arc::new(AtomicU64::new(0));
+        let reset = Arc::new(AtomicBool::new(false));
+        let (shared_peak, shared_reset) = (Arc::clone(&peak), Arc::clone(&reset));
+        let body = move || {
+            let status = Path::new("/proc/self/status");
+            while stopped.recv_timeout(SAMPLE) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let Some(kib) = field(status, "RssAnon:") else {
+                    continue;
+                };
+                // Relaxed: a sample more or less on either side of a reset does not matter.
+                if shared_reset.swap(false, Ordering::Relaxed) {
+                    shared_peak.store(kib << 10, Ordering::Relaxed);
+                }
+                shared_peak.fetch_max(kib << 10, Ordering::Relaxed);
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name(SAMPLER_THREAD.into())
+            .spawn(body)
+            .ok();
+        Self {
+            peak,
+            reset,
+            stop: Some(stop),
+            thread,
+        }
+    }
+
+    /// Forgets the peak so far.
+    pub fn restart(&self) {
+        self.peak.store(0, Ordering::Relaxed);
+        self.reset.store(true, Ordering::Relaxed);
+    }
+
+    /// The highest seen since [`Sampler::restart`], the exact figure of this moment included.
+    pub fn peak(&self) -> Option<u64> {
+        let (now, _) = resident();
+        let seen = self.peak.load(Ordering::Relaxed);
+        now.map(|now| now.max(seen))
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A sampler that panicked has nothing left to lose.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_grows_with_work() {
+        let before = Counters::read(None);
+        let mut sum = 0u64;
+        for i in 0..20_000_000u64 {
+            sum = std::hint::black_box(sum.wrapping_add(i));
+        }
+        let after = Counters::read(None);
+        assert!(
+            after.user_ns + after.sys_ns > before.user_ns + before.sys_ns,
+            "{sum}"
+        );
+    }
+
+    #[test]
+    fn a_touched_buffer_is_seen_by_the_exact_figure() {
+        let before = resident().0.expect("Linux tells");
+        let buffer = std::hint::black_box(vec![1u8; 64 << 20]);
+        let after = resident().0.expect("Linux tells");
+        assert!(
+            after >= before + (60 << 20),
+            "{before} then {after} with {}",
+            buffer.len()
+        );
+    }
+
+    #[test]
+    fn allocated_bytes_of_a_directory_are_counted_with_its_folders() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(dir.path().join("in")).expect("a folder");
+        std::fs::write(dir.path().join("in/file"), vec![1; 100_000]).expect("a file");
+        let file = std::fs::File::open(dir.path().join("in/file")).expect("open");
+        file.sync_all()
+            .expect("blocks are allocated when written back");
+        let bytes = disk_bytes(dir.path()).expect("readable");
+        assert!((100_000..200_000).contains(&bytes), "{bytes}");
+    }
+}

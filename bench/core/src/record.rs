@@ -1,0 +1,160 @@
+//! One line of `--json`: what was measured, and nothing that was not.
+//!
+//! Numbers are bytes and nanoseconds. A field that is `None` is left out of the line.
+
+use serde::{Deserialize, Serialize};
+
+/// How a row ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Measured, and every answer that could be judged was right.
+    #[default]
+    Ok,
+    /// Not run; the reason says why.
+    Skipped,
+    /// Run and wrong, or ended by an error, a signal or its time limit.
+    Failed,
+}
+
+/// The result of one engine, workload and round.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Record {
+    /// Engine.
+    pub engine: String,
+    /// What the library reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine_version: Option<String>,
+    /// Suite the row belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suite: Option<String>,
+    /// Section of the suite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
+    /// Workload.
+    pub workload: String,
+    /// Occurrence of this workload in the run, from 1.
+    pub instance: u32,
+    /// Round, from 1.
+    pub round: u32,
+    /// Variant of the engine's settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// How it ended.
+    pub status: Status,
+    /// Why, when not ok.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// `none`, `os`, `sync` or `below_os`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub durability: Option<String>,
+    /// Whether the row takes part in a ranking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranked: Option<bool>,
+    /// Whether every answer was compared with what was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
+    /// Data set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+    /// Whether the engine may compress.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compression: Option<bool>,
+    /// Memory the engine was told to use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Bytes of a key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_bytes: Option<u64>,
+    /// Bytes of a value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value_bytes: Option<u64>,
+    /// Threads that were measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// Operations of all measured threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ops: Option<u64>,
+    /// Bytes behind the MB/s of the result line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Raw key and value bytes the row wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_bytes: Option<u64>,
+    /// Keys found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<u64>,
+    /// From the first thread's start to the last one's end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall_ns: Option<u64>,
+    /// CPU time of the process in user mode, background work until quiet included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_user_ns: Option<u64>,
+    /// CPU time of the process in the kernel, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_sys_ns: Option<u64>,
+    /// From the end of the row until background work had ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settle_ns: Option<u64>,
+    /// Bytes allocated in the directory when quiet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk_bytes: Option<u64>,
+    /// Bytes the kernel counts as written by the process until quiet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub io_write_bytes: Option<u64>,
+    /// Bytes the engine counts as written until quiet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine_write_bytes: Option<u64>,
+    /// Cache flushes that reached the device during the row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fsyncs: Option<u64>,
+    /// Highest anonymous resident memory seen, the harness's own included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anon_rss_peak: Option<u64>,
+    /// Resident memory that maps files, at the end of the row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mapped_rss: Option<u64>,
+    /// Half of the operations took at most this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50_ns: Option<u64>,
+    /// 90 %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p90_ns: Option<u64>,
+    /// 99 %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<u64>,
+    /// 99.9 %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p999_ns: Option<u64>,
+    /// 99.99 %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p9999_ns: Option<u64>,
+    /// The longest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<u64>,
+    /// Operations of the writer beside the measured readers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writer_ops: Option<u64>,
+    /// What the running thread count is added to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u32>,
+    /// The engine's settings in effect.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<(String, String)>,
+    /// Seconds since 1970 when the row began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<u64>,
+}
+
+impl Record {
+    /// Operations a second, where it was measured.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a rate is shown with a few digits"
+    )]
+    pub fn rate(&self) -> Option<f64> {
+        let (ops, wall_ns) = (self.ops?, self.wall_ns?);
+        (wall_ns > 0).then(|| ops as f64 * 1e9 / wall_ns as f64)
+    }
+}

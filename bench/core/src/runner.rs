@@ -1,0 +1,273 @@
+//! Takes one list of workloads through one engine, in order, over one database.
+//!
+//! For each row: bring the store into the state the row wants, measure, wait until background work
+//! has ended, look at what it cost, compare what is stored with the model, tell the result. Results
+//! leave as [`Event`]s the moment they exist, so that a crash costs only the row it happens in.
+
+mod measure;
+mod row;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{Action, LARGE_VALUE_BYTES, Step, Workload};
+use crate::engine::{Durability, Engine, Store};
+use crate::fault::Fault;
+use crate::line;
+use crate::model::Model;
+use crate::place;
+use crate::plan::Plan;
+use crate::pool::Pool;
+use crate::process::{Sampler, device_stat};
+use crate::record::Record;
+use crate::settings::Settings;
+
+/// What happened, in the order it happened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// The engine is there and has opened its store.
+    Engine {
+        /// As people write it.
+        title: String,
+        /// What the library reports.
+        version: String,
+        /// Settings in effect.
+        options: Vec<(String, String)>,
+    },
+    /// The entry of the list that is now being worked on.
+    Begin(usize),
+    /// Text for stdout.
+    Text(String),
+    /// Text for stderr.
+    Note(String),
+    /// A row has ended.
+    Row {
+        /// What to print on stdout.
+        text: String,
+        /// The result.
+        record: Box<Record>,
+    },
+    /// The engine cannot be used at all here.
+    Unavailable(String),
+    /// The store could not be opened or closed; nothing follows.
+    Broken(String),
+    /// The list has ended.
+    End,
+}
+
+/// The state between rows.
+struct Runner<'r, E: Engine> {
+    engine: &'r E,
+    plan: &'r Plan,
+    pool: Pool,
+    model: Model,
+    store: Option<E::Store>,
+    opened_for: Durability,
+    empty: bool,
+    device: Option<PathBuf>,
+    sampler: Sampler,
+    threads_so_far: u32,
+    instances: BTreeMap<&'static str, u32>,
+    silent: bool,
+    emit: &'r mut dyn FnMut(Event),
+}
+
+/// Runs the whole list of a plan.
+///
+/// # Errors
+/// When the store cannot be opened or closed, or the directory must not be used. Faults of single
+/// rows are results, not errors.
+pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Fault> {
+    let pool = Pool::new(plan.compression_ratio);
+    let keys =
+        usize::try_from(plan.num).map_err(|_| Fault::new("--num does not fit this machine"))?;
+    let model = Model::new(
+        &pool,
+        keys,
+        plan.key_prefix,
+        &[plan.value_size, LARGE_VALUE_BYTES],
+    );
+    let mut runner = Runner {
+        engine,
+        plan,
+        pool,
+        model,
+        store: None,
+        opened_for: Durability::Os,
+        empty: false,
+        device: None,
+        sampler: Sampler::start(),
+        threads_so_far: 0,
+        instances: BTreeMap::new(),
+        silent: false,
+        emit,
+    };
+    runner.open_first()?;
+    for index in 0..plan.benchmarks.len() {
+        runner.entry(index)?;
+    }
+    runner.finish()
+}
+
+impl<E: Engine> Runner<'_, E> {
+    fn tell(&mut self, event: Event) {
+        if !self.silent {
+            (self.emit)(event);
+        }
+    }
+
+    /// Opens the store before the first row, as LevelDB's program does.
+    fn open_first(&mut self) -> Result<(), Fault> {
+        let plan = self.plan;
+        if plan.use_existing_db {
+            let holds =
+                std::fs::read_dir(&plan.db).is_ok_and(|mut entries| entries.next().is_some());
+            if !holds {
+                return Err(Fault::new(format!(
+                    "--use_existing_db: there is no database in {}",
+                    plan.db.display()
+                )));
+            }
+            if !place::recall(&plan.db, plan, &mut self.model) {
+                self.model.set_unknown();
+            }
+            place::forget(&plan.db)
+                .map_err(|error| Fault::io("the note beside the database", &error))?;
+        } else {
+            place::make_fresh(&plan.db)?;
+            self.empty = true;
+        }
+        self.device = device_stat(&plan.db);
+        let durability = if plan.sync {
+            Durability::Sync
+        } else {
+            Durability::Os
+        };
+        self.open(durability)?;
+        let event = Event::Engine {
+            title: self.engine.title().to_owned(),
+            version: self.engine.version(),
+            options: self.store.as_ref().map(Store::options).unwrap_or_default(),
+        };
+        self.tell(event);
+        self.tell(Event::Text(line::header(plan)));
+        Ok(())
+    }
+
+    /// Opens the store for rows of this durability; what is open already is closed first.
+    fn open(&mut self, durability: Durability) -> Result<(), Fault> {
+        self.close()?;
+        let settings = self.settings(durability);
+        self.store = Some(self.engine.open(&self.plan.db, &settings)?);
+        self.opened_for = durability;
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), Fault> {
+        self.store.take().map_or(Ok(()), Store::close)
+    }
+
+    fn settings(&self, durability: Durability) -> Settings {
+        let plan = self.plan;
+        Settings {
+            memory: plan.memory,
+            compression: plan.compression,
+            bloom_bits: plan.bloom_bits,
+            block_bytes: plan.block_size,
+            file_bytes: plan.max_file_size,
+            open_files: plan.open_files,
+            durability,
+            entries: plan.num,
+            key_bytes: plan.key_bytes(),
+            value_bytes: plan.value_size,
+        }
+    }
+
+    /// One entry of the list.
+    fn entry(&mut self, index: usize) -> Result<(), Fault> {
+        let text = self.plan.benchmarks[index].as_str();
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.silent = index < self.plan.resume_at;
+        self.tell(Event::Begin(index));
+        let step = match Step::parse(text) {
+            Ok(step) => step,
+            Err(sentence) => {
+                self.tell(Event::Note(format!("{sentence}\n")));
+                return Ok(());
+            }
+        };
+        let Some(workload) = Workload::named(&step.name) else {
+            self.tell(Event::Note(format!("unknown benchmark '{}'\n", step.name)));
+            return Ok(());
+        };
+        if self.plan.lost.contains(&index) {
+            self.count_instance(workload);
+            return Ok(());
+        }
+        if self.silent && !workload.changes() && !workload.fresh {
+            // It left no trace; only the seeds of the later rows depend on it.
+            self.count_instance(workload);
+            self.threads_so_far += self.plan.threads;
+            return Ok(());
+        }
+        if workload.is_text() {
+            self.text(workload);
+            return Ok(());
+        }
+        self.step(workload, &step)
+    }
+
+    fn count_instance(&mut self, workload: &Workload) -> u32 {
+        let count = self.instances.entry(workload.name).or_insert(0);
+        *count += 1;
+        *count
+    }
+
+    /// A meta operation that prints.
+    fn text(&mut self, workload: &Workload) {
+        let event = match workload.action {
+            Action::Property(name) => {
+                let text = self.store.as_ref().and_then(|store| store.property(name));
+                Event::Text(format!("\n{}\n", text.as_deref().unwrap_or("(failed)")))
+            }
+            Action::HeapProfile => Event::Note("heap profiling not supported\n".into()),
+            _ => Event::Note(format!(
+                "{}: {} keeps no counters that can be reset\n",
+                workload.name,
+                self.engine.name()
+            )),
+        };
+        self.tell(event);
+    }
+
+    /// Prints what `--statistics` asks for, keeps the model and closes the store.
+    fn finish(&mut self) -> Result<(), Fault> {
+        if self.plan.statistics {
+            let store = self.store.as_ref();
+            let text = store.and_then(|store| {
+                store
+                    .property("statistics")
+                    .or_else(|| store.property("leveldb.stats"))
+            });
+            let text = text.unwrap_or_else(|| format!("({} keeps none)", self.engine.name()));
+            self.tell(Event::Text(format!("STATISTICS:\n{}\n", text.trim_end())));
+        }
+        self.close()?;
+        // Without the note a later run is unverified, nothing worse.
+        if let Err(error) = place::keep(&self.plan.db, self.plan, &self.model) {
+            self.tell(Event::Note(format!(
+                "the note beside the database: {error}\n"
+            )));
+        }
+        self.tell(Event::End);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

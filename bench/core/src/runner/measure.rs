@@ -1,0 +1,354 @@
+//! The measured part of a row, and the comparison of what is stored with what was written.
+
+use std::sync::Barrier;
+use std::sync::atomic::AtomicU32;
+use std::time::{Duration, Instant};
+
+use super::Runner;
+use crate::catalog::{Action, Order, Workload};
+use crate::engine::{Cursor, Durability, Engine, Quiet, Role, Session, Store};
+use crate::fault::Fault;
+use crate::fold::{bind, fold};
+use crate::histogram::Histogram;
+use crate::key;
+use crate::line::Outcome;
+use crate::model::{ABSENT, Expected};
+use crate::process::SAMPLER_THREAD;
+use crate::quiet;
+use crate::workload::{self, Report, ScanSum, Task};
+
+/// What all threads of a row did together.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    pub(super) outcome: Outcome,
+    pub(super) user_bytes: u64,
+    pub(super) found: Option<u64>,
+    pub(super) writer_ops: Option<u64>,
+    pub(super) histogram: Option<Histogram>,
+    pub(super) wrong: u64,
+    pub(super) first_wrong: Option<String>,
+    scans: Vec<ScanSum>,
+    span: Option<(Instant, Instant)>,
+}
+
+impl Totals {
+    fn add(&mut self, report: Report) {
+        let (wrong, first) = report.meter.verdict();
+        self.note(wrong, first);
+        self.user_bytes += report.meter.user_bytes;
+        if report.beside {
+            self.writer_ops = Some(report.meter.found);
+            if self.outcome.message.is_empty() {
+                report
+                    .message
+                    .trim_start()
+                    .clone_into(&mut self.outcome.message);
+            }
+            return;
+        }
+        let (start, end) = report.meter.span();
+        self.span = Some(self.span.map_or((start, end), |(first, last)| {
+            (first.min(start), last.max(end))
+        }));
+        self.outcome.ops += report.meter.done();
+        self.outcome.thread_seconds += (end - start).as_secs_f64();
+        self.outcome.bytes += report.meter.bytes;
+        *self.found.get_or_insert(0) += report.meter.found;
+        self.scans.extend(report.scan);
+        if let Some(histogram) = report.meter.histogram() {
+            self.histogram
+                .get_or_insert_with(Histogram::new)
+                .merge(histogram);
+        }
+        // Only one thread's text is kept, the first one's; the writer's note comes after it.
+        if !report.message.is_empty() {
+            let writers = std::mem::replace(&mut self.outcome.message, report.message);
+            if !writers.is_empty()
+                && !self.outcome.message.contains(&writers)
+                && writers.contains("modify")
+            {
+                self.outcome.message = format!("{} {writers}", self.outcome.message);
+            }
+        }
+        if let Some((start, end)) = self.span {
+            self.outcome.elapsed_seconds = (end - start).as_secs_f64();
+        }
+    }
+
+    fn note(&mut self, wrong: u64, first: Option<&str>) {
+        self.wrong += wrong;
+        if self.first_wrong.is_none() {
+            self.first_wrong = first.map(str::to_owned);
+        }
+    }
+
+    fn timed(start: Instant, ops: u64) -> Self {
+        let seconds = start.elapsed().as_secs_f64();
+        Self {
+            outcome: Outcome {
+                ops,
+                thread_seconds: seconds,
+                elapsed_seconds: seconds,
+                ..Outcome::default()
+            },
+            ..Self::default()
+        }
+    }
+}
+
+impl<E: Engine> Runner<'_, E> {
+    /// Whether answers can be compared with what was written.
+    pub(super) fn judged(&self) -> bool {
+        self.plan.verify && self.engine.capabilities().stores && self.model.is_known()
+    }
+
+    fn opened(&mut self) -> Result<&mut E::Store, Fault> {
+        self.store
+            .as_mut()
+            .ok_or_else(|| Fault::new("the store is not open"))
+    }
+
+    /// Runs the row once.
+    pub(super) fn measure(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
+        let start = Instant::now();
+        match workload.action {
+            Action::Open => self.reopen(workload),
+            Action::Compact => {
+                self.opened()?.compact()?;
+                Ok(Totals::timed(start, 1))
+            }
+            Action::Flush => {
+                self.opened()?.flush()?;
+                Ok(Totals::timed(start, 1))
+            }
+            Action::Wait => {
+                self.rest()?;
+                Ok(Totals::timed(start, 1))
+            }
+            Action::Verify => {
+                let mut totals = Totals::timed(start, 1);
+                self.check_contents(&mut totals)?;
+                let found = totals.found;
+                let (wrong, first_wrong) = (totals.wrong, totals.first_wrong.take());
+                totals = Totals {
+                    found,
+                    wrong,
+                    first_wrong,
+                    ..Totals::timed(start, found.unwrap_or(1))
+                };
+                Ok(totals)
+            }
+            _ if workload.is_engineless() => Ok(self.engineless(workload)),
+            _ => self.threads(workload),
+        }
+    }
+
+    /// Waits for background work; gives how long it took, or `None` when it would not end.
+    pub(super) fn rest(&self) -> Result<Option<Duration>, Fault> {
+        let since = Instant::now();
+        let known = self
+            .store
+            .as_ref()
+            .map_or(Ok(Quiet::Known), Store::quiesce)?;
+        Ok(match known {
+            Quiet::Known => Some(since.elapsed()),
+            Quiet::Watch => quiet::wait(since, &[SAMPLER_THREAD]),
+        })
+    }
+
+    /// Closes and opens the store again and again.
+    fn reopen(&mut self, workload: &Workload) -> Result<Totals, Fault> {
+        let count = Task::ops(self.plan, workload);
+        let durability = self.opened_for;
+        let start = Instant::now();
+        for _ in 0..count {
+            self.open(durability)?;
+        }
+        let mut totals = Totals::timed(start, count);
+        self.check_contents(&mut totals)?;
+        totals.found = None;
+        Ok(totals)
+    }
+
+    /// The threads of a row that has nothing to do with a store.
+    fn engineless(&self, workload: &Workload) -> Totals {
+        let mut totals = Totals::default();
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.plan.threads)
+                .map(|_| scope.spawn(|| workload::run_engineless(self.plan, workload)))
+                .collect();
+            for thread in threads {
+                if let Ok(Some(report)) = thread.join() {
+                    totals.add(report);
+                }
+            }
+        });
+        totals.found = None;
+        totals
+    }
+
+    /// The threads of a row over the store.
+    fn threads(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
+        let value_bytes = Task::value_bytes(self.plan, workload);
+        let sizes = self
+            .model
+            .sizes(value_bytes)
+            .ok_or_else(|| Fault::new("no words for this value size"))?;
+        let count = Task::threads(self.plan, workload);
+        let task = Task {
+            plan: self.plan,
+            workload,
+            capabilities: self.engine.capabilities(),
+            pool: &self.pool,
+            model: &self.model,
+            sizes,
+            judged: self.judged(),
+            contended: workload.changes() && count > 1,
+            running: AtomicU32::new(self.plan.threads),
+            barrier: Barrier::new(count as usize),
+        };
+        let appends = workload.action == Action::Fill(Order::Sequential);
+        let role = Role {
+            durability: self.opened_for,
+            appending: self.empty && appends && count == 1,
+        };
+        let store = self
+            .store
+            .as_ref()
+            .ok_or_else(|| Fault::new("the store is not open"))?;
+        let first_seed = self.plan.seed + self.threads_so_far + 1;
+        let reports = std::thread::scope(|scope| {
+            let task = &task;
+            let threads: Vec<_> = (0..count)
+                .map(|index| {
+                    scope.spawn(move || workload::run(store, task, role, index, first_seed + index))
+                })
+                .collect();
+            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                thread
+                    .join()
+                    .unwrap_or_else(|_| Err(Fault::new("a thread of the row panicked")))
+            };
+            threads.into_iter().map(join).collect::<Result<Vec<_>, _>>()
+        })?;
+        let mut totals = Totals::default();
+        for report in reports {
+            totals.add(report);
+        }
+        if let Action::Scan { backward } = workload.action
+            && self.judged()
+        {
+            let expected = self.model.scan(Task::ops(self.plan, workload), backward);
+            for sum in std::mem::take(&mut totals.scans) {
+                self.judge_scan(&mut totals, sum, expected)?;
+            }
+        }
+        Ok(totals)
+    }
+
+    /// Compares what a scan summed up with what it had to be; on a difference the first wrong entry
+    /// is looked for.
+    fn judge_scan(
+        &self,
+        totals: &mut Totals,
+        sum: ScanSum,
+        expected: Expected,
+    ) -> Result<(), Fault> {
+        let total_is_right = sum.total == expected.total || !expected.exact;
+        if sum.entries == expected.entries && total_is_right && sum.disorders == 0 {
+            return Ok(());
+        }
+        let summary = format!(
+            "a scan gave {} entries where {} were expected, {} out of order",
+            sum.entries, expected.entries, sum.disorders
+        );
+        let detail = self
+            .first_difference()?
+            .map_or(String::new(), |text| format!("; {text}"));
+        totals.note(1, Some(&format!("{summary}{detail}")));
+        Ok(())
+    }
+
+    /// Walks through everything stored, outside any clock, and judges it.
+    pub(super) fn check_contents(&self, totals: &mut Totals) -> Result<(), Fault> {
+        if !self.judged() {
+            return Ok(());
+        }
+        let Some(store) = &self.store else {
+            return Ok(());
+        };
+        let mut session = store.session(Role {
+            durability: Durability::Os,
+            appending: false,
+        })?;
+        let mut cursor = session.cursor()?;
+        let mut sum = ScanSum::default();
+        cursor.first()?;
+        while cursor.valid() {
+            let key = fold(cursor.key());
+            sum.total = sum.total.wrapping_add(bind(key, fold(cursor.value()?)));
+            sum.entries += 1;
+            cursor.next()?;
+        }
+        cursor.check()?;
+        drop(cursor);
+        drop(session);
+        totals.found.get_or_insert(sum.entries);
+        self.judge_scan(totals, sum, self.model.scan(u64::MAX, false))
+    }
+
+    /// The first entry that is missing, too much or wrong.
+    fn first_difference(&self) -> Result<Option<String>, Fault> {
+        let Some(store) = &self.store else {
+            return Ok(None);
+        };
+        let mut session = store.session(Role {
+            durability: Durability::Os,
+            appending: false,
+        })?;
+        let mut cursor = session.cursor()?;
+        cursor.first()?;
+        let mut next = 0;
+        let present =
+            |from: usize| (from..self.model.keys()).find(|&at| self.model.load(at).is_present());
+        while cursor.valid() {
+            let found = key::parse(cursor.key(), self.model.prefix())
+                .and_then(|index| usize::try_from(index).ok());
+            let Some(found) = found.filter(|&found| found < self.model.keys()) else {
+                return Ok(Some(format!(
+                    "key {} was never written",
+                    String::from_utf8_lossy(cursor.key())
+                )));
+            };
+            let answer = fold(cursor.value()?);
+            match present(next) {
+                Some(wanted) if wanted < found => {
+                    return Ok(Some(self.model.describe(
+                        wanted as u64,
+                        self.model.load(wanted),
+                        ABSENT,
+                    )));
+                }
+                Some(wanted) if wanted == found => {
+                    let word = self.model.load(found);
+                    if !self.model.allows(word, word, answer) {
+                        return Ok(Some(self.model.describe(found as u64, word, answer)));
+                    }
+                }
+                _ => {
+                    return Ok(Some(self.model.describe(
+                        found as u64,
+                        self.model.load(found),
+                        answer,
+                    )));
+                }
+            }
+            next = found + 1;
+            cursor.next()?;
+        }
+        Ok(present(next).map(|wanted| {
+            self.model
+                .describe(wanted as u64, self.model.load(wanted), ABSENT)
+        }))
+    }
+}

@@ -1,0 +1,98 @@
+//! What a store is opened with: the same total for every engine, split as each can.
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Durability;
+
+/// The total when no flag says otherwise: section 1 of the 2011 document.
+pub const MEMORY_BYTES_DEFAULT: u64 = 4 << 20;
+
+const HALVES_UP_TO: u64 = 16 << 20;
+const SMALL_SIDE: u64 = 8 << 20;
+
+/// Memory given to a store, and the two shares for engines that divide it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Everything together.
+    pub total_bytes: u64,
+    /// For what is written and not yet in a table.
+    pub write_bytes: u64,
+    /// For what is read.
+    pub cache_bytes: u64,
+}
+
+impl Memory {
+    /// The split of a total: halves up to 16 MB; above, 8 MB for the cache and the rest for writes,
+    /// or the other way round for a store that is only going to be read.
+    pub const fn split(total_bytes: u64, reading: bool) -> Self {
+        let small = if total_bytes <= HALVES_UP_TO {
+            total_bytes / 2
+        } else {
+            SMALL_SIDE
+        };
+        let large = total_bytes - small;
+        let (write_bytes, cache_bytes) = if reading {
+            (small, large)
+        } else {
+            (large, small)
+        };
+        Self {
+            total_bytes,
+            write_bytes,
+            cache_bytes,
+        }
+    }
+
+    /// Given shares, whose sum is the total.
+    pub const fn shares(write_bytes: u64, cache_bytes: u64) -> Self {
+        Self {
+            total_bytes: write_bytes + cache_bytes,
+            write_bytes,
+            cache_bytes,
+        }
+    }
+}
+
+/// Everything an engine is told when it opens a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Memory.
+    pub memory: Memory,
+    /// Whether values may be compressed, with the engine's usual codec.
+    pub compression: bool,
+    /// Bits a key of a Bloom filter, 0 for none, `None` for the engine's default.
+    pub bloom_bits: Option<u32>,
+    /// Uncompressed bytes of a block or page, where the engine has such a setting.
+    pub block_bytes: Option<u64>,
+    /// Largest table file, where the engine has such a setting.
+    pub file_bytes: Option<u64>,
+    /// Most files held open, where the engine has such a setting.
+    pub open_files: Option<u32>,
+    /// What the writes of the coming rows must survive.
+    pub durability: Durability,
+    /// Entries the store will hold at most.
+    pub entries: u64,
+    /// Bytes of a key.
+    pub key_bytes: usize,
+    /// Bytes of a value of most rows.
+    pub value_bytes: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_are_split_as_the_documents_split_them() {
+        const MIB: u64 = 1 << 20;
+        let shares = |total, reading| {
+            let memory = Memory::split(total * MIB, reading);
+            (memory.write_bytes / MIB, memory.cache_bytes / MIB)
+        };
+        assert_eq!(shares(4, false), (2, 2));
+        assert_eq!(shares(16, true), (8, 8));
+        assert_eq!(shares(128, false), (120, 8));
+        assert_eq!(shares(128, true), (8, 120));
+        assert_eq!(Memory::shares(3, 4).total_bytes, 7);
+    }
+}

@@ -1,0 +1,348 @@
+//! An engine for this crate's own tests: a map in memory that tells the truth, or lies as told.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::engine::{Capabilities, Cursor, Engine, Quiet, Role, Session, Store};
+use crate::fault::Fault;
+use crate::plan::Plan;
+use crate::settings::{Memory, Settings};
+
+/// How the engine lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lie {
+    /// It does not.
+    None,
+    /// One put in ten thousand is acknowledged and forgotten.
+    DropsPuts,
+    /// One value in ten thousand comes back from point reads with one bit changed.
+    FlipsGets,
+    /// One value in ten thousand comes back from scans with one bit changed.
+    FlipsScans,
+    /// Every ten thousandth entry of a scan comes twice.
+    RepeatsEntries,
+    /// Two neighbouring values change places in scans.
+    SwapsValues,
+    /// Deletes are acknowledged and forgotten now and then.
+    KeepsDeleted,
+    /// A seek lands one entry late now and then.
+    SeeksLate,
+    /// Acknowledges synchronous writes without a flush (as every map in memory does).
+    Fails,
+}
+
+const EVERY: u64 = 10_000;
+
+type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// The engine; its contents survive closing, as files would.
+#[derive(Debug)]
+pub(crate) struct Liar {
+    pub(crate) lie: Lie,
+    pub(crate) able: Capabilities,
+    map: Mutex<(PathBuf, Map)>,
+}
+
+impl Liar {
+    pub(crate) fn new(lie: Lie) -> Self {
+        let able = Capabilities {
+            batch: true,
+            merge: true,
+            snapshot: false,
+            reverse: true,
+            seek: true,
+            compact: true,
+            sync: true,
+            stores: true,
+        };
+        Self {
+            lie,
+            able,
+            map: Mutex::new((PathBuf::new(), Map::new())),
+        }
+    }
+}
+
+impl<'e> Engine for &'e Liar {
+    type Store = LiarStore<'e>;
+
+    fn name(&self) -> &'static str {
+        "liar"
+    }
+
+    fn title(&self) -> &'static str {
+        "Liar"
+    }
+
+    fn version(&self) -> String {
+        "1".into()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.able
+    }
+
+    fn open(&self, dir: &Path, _settings: &Settings) -> Result<LiarStore<'e>, Fault> {
+        let mut map = self.map.lock().expect("no panic");
+        let marker = dir.join("contents");
+        if !marker.exists() {
+            // The directory was emptied: so is the map.
+            std::fs::write(&marker, "x").expect("writable");
+            map.1.clear();
+        }
+        map.0 = dir.to_owned();
+        Ok(LiarStore { engine: self })
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct LiarStore<'e> {
+    engine: &'e Liar,
+}
+
+impl<'e> Store for LiarStore<'e> {
+    type Session<'s>
+        = LiarSession<'e>
+    where
+        Self: 's;
+
+    fn session(&self, _role: Role) -> Result<LiarSession<'e>, Fault> {
+        Ok(LiarSession {
+            engine: self.engine,
+            batch: Vec::new(),
+            calls: 0,
+        })
+    }
+
+    fn compact(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn quiesce(&self) -> Result<Quiet, Fault> {
+        Ok(Quiet::Known)
+    }
+
+    fn property(&self, name: &str) -> Option<String> {
+        (name == "leveldb.stats").then(|| "all is well".to_owned())
+    }
+
+    fn options(&self) -> Vec<(String, String)> {
+        vec![("lie".into(), format!("{:?}", self.engine.lie))]
+    }
+
+    fn close(self) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct LiarSession<'e> {
+    engine: &'e Liar,
+    batch: Vec<(Vec<u8>, Vec<u8>)>,
+    calls: u64,
+}
+
+impl LiarSession<'_> {
+    fn lies(&mut self, lie: Lie) -> bool {
+        if self.engine.lie != lie {
+            return false;
+        }
+        self.calls += 1;
+        self.calls.is_multiple_of(EVERY)
+    }
+
+    fn with<R>(&self, run: impl FnOnce(&mut Map) -> R) -> R {
+        run(&mut self.engine.map.lock().expect("no panic").1)
+    }
+}
+
+impl Session for LiarSession<'_> {
+    type Cursor<'c>
+        = LiarCursor
+    where
+        Self: 'c;
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        if self.engine.lie == Lie::Fails {
+            return Err(Fault::new("no space left on device"));
+        }
+        if !self.lies(Lie::DropsPuts) {
+            self.with(|map| map.insert(key.to_vec(), value.to_vec()));
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        if !self.lies(Lie::KeepsDeleted) {
+            self.with(|map| map.remove(key));
+        }
+        Ok(())
+    }
+
+    fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
+        let flips = self.lies(Lie::FlipsGets);
+        let Some(mut value) = self.with(|map| map.get(key).cloned()) else {
+            return Ok(None);
+        };
+        if flips {
+            value[37] ^= 1;
+        }
+        Ok(Some(found(&value)))
+    }
+
+    fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        self.batch.push((key.to_vec(), value.to_vec()));
+        Ok(())
+    }
+
+    fn batch_write(&mut self) -> Result<(), Fault> {
+        for (key, value) in std::mem::take(&mut self.batch) {
+            self.put(&key, &value)?;
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), Fault> {
+        self.with(|map| {
+            let value = map.entry(key.to_vec()).or_default();
+            if operand > value.as_slice() {
+                *value = operand.to_vec();
+            }
+        });
+        Ok(())
+    }
+
+    fn cursor(&mut self) -> Result<LiarCursor, Fault> {
+        self.calls += 1;
+        let late = self.engine.lie == Lie::SeeksLate && self.calls.is_multiple_of(1000);
+        let mut entries: Vec<_> = self.with(|map| map.clone().into_iter().collect());
+        if self.engine.lie == Lie::SwapsValues && entries.len() > 501 {
+            let (left, right) = entries.split_at_mut(501);
+            std::mem::swap(&mut left[500].1, &mut right[0].1);
+        }
+        Ok(LiarCursor {
+            entries,
+            at: None,
+            late,
+            lie: self.engine.lie,
+            steps: 0,
+        })
+    }
+}
+
+/// A cursor over a copy of the map.
+#[derive(Debug)]
+pub(crate) struct LiarCursor {
+    entries: Vec<(Vec<u8>, Vec<u8>)>,
+    at: Option<usize>,
+    late: bool,
+    lie: Lie,
+    steps: u64,
+}
+
+impl LiarCursor {
+    fn lies(&mut self, lie: Lie) -> bool {
+        if self.lie != lie {
+            return false;
+        }
+        self.steps += 1;
+        self.steps.is_multiple_of(EVERY)
+    }
+
+    fn set(&mut self, at: Option<usize>) {
+        self.at = at.filter(|&at| at < self.entries.len());
+    }
+}
+
+impl Cursor for LiarCursor {
+    fn first(&mut self) -> Result<(), Fault> {
+        self.set(Some(0));
+        Ok(())
+    }
+
+    fn last(&mut self) -> Result<(), Fault> {
+        self.set(self.entries.len().checked_sub(1));
+        Ok(())
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<(), Fault> {
+        let at = self
+            .entries
+            .partition_point(|(stored, _)| stored.as_slice() < key);
+        self.set(Some(at + usize::from(self.late)));
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<(), Fault> {
+        if !self.lies(Lie::RepeatsEntries) {
+            self.set(self.at.map(|at| at + 1));
+        }
+        Ok(())
+    }
+
+    fn prev(&mut self) -> Result<(), Fault> {
+        if !self.lies(Lie::RepeatsEntries) {
+            self.set(self.at.and_then(|at| at.checked_sub(1)));
+        }
+        Ok(())
+    }
+
+    fn valid(&self) -> bool {
+        self.at.is_some()
+    }
+
+    fn key(&self) -> &[u8] {
+        &self.entries[self.at.expect("valid")].0
+    }
+
+    fn value(&mut self) -> Result<&[u8], Fault> {
+        let flips = self.lies(Lie::FlipsScans);
+        let value = &mut self.entries[self.at.expect("valid")].1;
+        if flips {
+            value[99] ^= 0x20;
+        }
+        Ok(value)
+    }
+}
+
+/// A plan over `num` keys in `db`.
+pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
+    Plan {
+        engine: "liar".into(),
+        library: None,
+        benchmarks: benchmarks.iter().map(|&name| name.to_owned()).collect(),
+        resume_at: 0,
+        lost: Vec::new(),
+        db: db.to_owned(),
+        num,
+        reads: num,
+        writes: num,
+        deletes: num,
+        threads: 1,
+        value_size: 100,
+        compression_ratio: 0.5,
+        key_prefix: 0,
+        seed: 1000,
+        shuffle: false,
+        duration: 0,
+        batch_size: 0,
+        readwritepercent: 90,
+        mergereadpercent: 70,
+        sync: false,
+        memory: Memory::split(4 << 20, false),
+        compression: true,
+        bloom_bits: None,
+        block_size: None,
+        max_file_size: None,
+        open_files: None,
+        use_existing_db: false,
+        histogram: false,
+        statistics: false,
+        verify: true,
+        progress: false,
+        round: 1,
+        suite: None,
+        section: None,
+    }
+}

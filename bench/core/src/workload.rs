@@ -1,0 +1,401 @@
+//! The measured loops, one module for each family.
+//!
+//! A [`Task`] is what all threads of a row share; a [`Worker`] is one thread: its session, its random
+//! generator, its key buffer and its [`Meter`]. [`run`] is the whole measured part of a thread.
+
+mod fill;
+mod get;
+mod mixed;
+mod plain;
+mod scan;
+mod seek;
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use crate::catalog::{Action, Beside, LARGE_VALUE_BYTES, Order, Target, Values, Workload};
+use crate::engine::{Capabilities, Role, Session, Store};
+use crate::fault::Fault;
+use crate::key::KeyBuffer;
+use crate::meter::{Meter, MeterMode};
+use crate::model::{Model, Sizes, Word};
+use crate::plan::Plan;
+use crate::pool::Pool;
+use crate::random::Random;
+
+pub use plain::run_engineless;
+pub use scan::ScanSum;
+
+/// What the threads of one row share.
+#[derive(Debug)]
+pub struct Task<'a> {
+    /// The flags.
+    pub plan: &'a Plan,
+    /// The row.
+    pub workload: &'a Workload,
+    /// What the engine can do.
+    pub capabilities: Capabilities,
+    /// Where values are cut from.
+    pub pool: &'a Pool,
+    /// What the store must answer.
+    pub model: &'a Model,
+    /// The words of the values this row writes.
+    pub sizes: Sizes,
+    /// Whether answers are compared with the model.
+    pub judged: bool,
+    /// Whether some thread writes while another reads or writes.
+    pub contended: bool,
+    /// Readers that have not ended yet.
+    pub running: AtomicU32,
+    /// Where the threads wait for each other.
+    pub barrier: Barrier,
+}
+
+impl Task<'_> {
+    /// Threads of the row, an extra writer included.
+    pub const fn threads(plan: &Plan, workload: &Workload) -> u32 {
+        match workload.action {
+            Action::GetBeside(_) | Action::SeekBeside(_) => plan.threads + 1,
+            _ => plan.threads,
+        }
+    }
+
+    /// Bytes of the values a row writes.
+    pub const fn value_bytes(plan: &Plan, workload: &Workload) -> usize {
+        match workload.values {
+            Values::Flag => plan.value_size,
+            Values::Large => LARGE_VALUE_BYTES,
+        }
+    }
+
+    /// Operations of each thread, and the number LevelDB calls N in messages.
+    pub const fn ops(plan: &Plan, workload: &Workload) -> u64 {
+        let count = match workload.action {
+            Action::Fill(_) | Action::Merge | Action::Update => plan.writes,
+            Action::Delete(_) => plan.deletes,
+            Action::ReadWrite | Action::ReadMerge => {
+                if plan.reads > plan.writes {
+                    plan.reads
+                } else {
+                    plan.writes
+                }
+            }
+            Action::AcquireLoad | Action::Open => plan.num,
+            _ => plan.reads,
+        };
+        let divided = count / workload.divisor;
+        match workload.action {
+            Action::Open if divided == 0 => 1,
+            _ => divided,
+        }
+    }
+
+    /// Whether `--duration` replaces the count of a row.
+    const fn timed(&self) -> bool {
+        !matches!(
+            self.workload.action,
+            Action::Fill(Order::Sequential | Order::Unique)
+                | Action::Delete(Order::Sequential)
+                | Action::Scan { .. }
+        ) && !self.workload.fresh
+    }
+
+    fn mode(&self) -> MeterMode {
+        MeterMode {
+            ops: Self::ops(self.plan, self.workload),
+            duration: if self.timed() {
+                Duration::from_secs(self.plan.duration)
+            } else {
+                Duration::ZERO
+            },
+            histogram: self.plan.histogram,
+            progress: self.plan.progress,
+        }
+    }
+
+    /// Whether thread `index` is the writer beside the measured readers.
+    const fn is_writer(&self, index: u32) -> bool {
+        index == 0
+            && matches!(
+                self.workload.action,
+                Action::GetBeside(_) | Action::SeekBeside(_)
+            )
+    }
+}
+
+/// One thread of a row.
+#[derive(Debug)]
+pub struct Worker<'t, S> {
+    task: &'t Task<'t>,
+    session: S,
+    random: Random,
+    key: KeyBuffer,
+    keys: Keys,
+    meter: Meter,
+}
+
+/// What a thread brings home.
+#[derive(Debug)]
+pub struct Report {
+    /// Counters and clock.
+    pub meter: Meter,
+    /// The text for the line.
+    pub message: String,
+    /// Whether it was the writer beside the readers, whose time does not count.
+    pub beside: bool,
+    /// What a scan summed up.
+    pub scan: Option<ScanSum>,
+}
+
+/// Where the next key index comes from.
+#[derive(Debug)]
+enum Keys {
+    Sequential(u64),
+    Random(u32),
+    Listed { list: Vec<u32>, next: usize },
+}
+
+impl Keys {
+    /// The source for an order over `range` keys.
+    fn new(order: Order, range: u64, shuffle: bool, random: &mut Random) -> Self {
+        let range = u32::try_from(range.max(1)).unwrap_or(u32::MAX);
+        match order {
+            Order::Sequential => Self::Sequential(0),
+            Order::Random if !shuffle => Self::Random(range),
+            Order::Random | Order::Unique => Self::Listed {
+                list: permutation(range, random),
+                next: 0,
+            },
+        }
+    }
+
+    #[inline]
+    fn draw(&mut self, random: &mut Random) -> u64 {
+        match self {
+            Self::Random(range) => u64::from(random.uniform(*range)),
+            Self::Sequential(next) => {
+                *next += 1;
+                *next - 1
+            }
+            Self::Listed { list, next } => {
+                let index = list[*next];
+                *next = if *next + 1 == list.len() {
+                    0
+                } else {
+                    *next + 1
+                };
+                u64::from(index)
+            }
+        }
+    }
+}
+
+/// All of `0 .. range` in random order (Fisher and Yates).
+fn permutation(range: u32, random: &mut Random) -> Vec<u32> {
+    let mut list: Vec<u32> = (0..range).collect();
+    for last in (1..range).rev() {
+        list.swap(last as usize, random.uniform(last + 1) as usize);
+    }
+    list
+}
+
+impl<S: Session> Worker<'_, S> {
+    /// The next key index of this row.
+    #[inline]
+    fn draw(&mut self) -> u64 {
+        self.keys.draw(&mut self.random)
+    }
+
+    /// Runs a write of one key and keeps the model in step with it.
+    #[inline]
+    fn write(
+        &mut self,
+        index: u64,
+        word: Word,
+        write: impl FnOnce(&mut S, &[u8]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let at = position(index);
+        self.key.set(index);
+        if self.task.contended {
+            let before = self.task.model.begin(at);
+            write(&mut self.session, self.key.bytes())?;
+            self.task.model.end(at, before, word);
+        } else {
+            write(&mut self.session, self.key.bytes())?;
+            self.task.model.store(at, word);
+        }
+        Ok(())
+    }
+
+    /// Reads one key, judges the answer and says whether it was found.
+    #[inline]
+    fn read(&mut self, index: u64) -> Result<bool, Fault> {
+        let at = position(index);
+        let before = self.task.model.load(at);
+        self.key.set(index);
+        let answer = self.session.get(self.key.bytes(), crate::fold::fold)?;
+        self.judge(index, before, answer);
+        Ok(answer.is_some())
+    }
+
+    /// Compares the fold of an answer with what the model had before the read.
+    #[inline]
+    fn judge(&mut self, index: u64, before: Word, answer: Option<u64>) {
+        let task = self.task;
+        let folded = answer.unwrap_or(crate::model::ABSENT);
+        if folded == task.model.expected(before) || !task.judged {
+            return;
+        }
+        let after = task.model.load(position(index));
+        if !(task.contended && task.model.allows(before, after, folded)) {
+            self.meter
+                .wrong(|| task.model.describe(index, before, folded));
+        }
+    }
+}
+
+/// A key index as a position of the model.
+#[inline]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "key indexes are below --num, which fits memory"
+)]
+const fn position(index: u64) -> usize {
+    index as usize
+}
+
+/// The measured part of one thread: everything is prepared, the threads meet, the clock runs, the
+/// row is done, the clock stops.
+///
+/// # Errors
+/// What the engine said; the threads that wait at the barrier are let go first.
+pub fn run<St: Store>(
+    store: &St,
+    task: &Task<'_>,
+    role: Role,
+    index: u32,
+    seed: u32,
+) -> Result<Report, Fault> {
+    let mut random = Random::new(seed);
+    let beside = task.is_writer(index);
+    let keys = keys_of(task, beside, &mut random);
+    let session = store.session(role);
+    let key = KeyBuffer::new(task.plan.key_prefix);
+    let mut meter = Meter::new(task.mode());
+    task.barrier.wait();
+    let mut worker = match session {
+        Ok(session) => {
+            meter.start();
+            Worker {
+                task,
+                session,
+                random,
+                key,
+                keys,
+                meter,
+            }
+        }
+        Err(fault) => {
+            leave(task, beside);
+            return Err(fault);
+        }
+    };
+    let mut scan = None;
+    let result = perform(&mut worker, beside, &mut scan);
+    worker.meter.stop();
+    leave(task, beside);
+    let message = result?;
+    Ok(Report {
+        meter: worker.meter,
+        message,
+        beside,
+        scan,
+    })
+}
+
+/// Tells a writer beside the readers that one of them has ended.
+fn leave(task: &Task<'_>, beside: bool) {
+    if !beside {
+        // Release is enough: the writer only stops by it, the join orders everything else.
+        task.running.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// The source of keys of a thread.
+fn keys_of(task: &Task<'_>, beside: bool, random: &mut Random) -> Keys {
+    let plan = task.plan;
+    let (order, range) = match task.workload.action {
+        Action::Fill(order) | Action::Delete(order) => (order, plan.num),
+        Action::Get(Target::Hot) => (Order::Random, plan.num.div_ceil(100)),
+        _ => (Order::Random, plan.num),
+    };
+    Keys::new(order, range, plan.shuffle && !beside, random)
+}
+
+/// Dispatches to the loop of the row; gives the text for its line.
+fn perform<S: Session>(
+    worker: &mut Worker<'_, S>,
+    beside: bool,
+    scan: &mut Option<ScanSum>,
+) -> Result<String, Fault> {
+    match worker.task.workload.action {
+        Action::Fill(_) => worker.fill(),
+        Action::Delete(_) => worker.delete(),
+        Action::Scan { backward } => {
+            *scan = Some(worker.scan(backward)?);
+            Ok(String::new())
+        }
+        Action::GetBeside(kind) | Action::SeekBeside(kind) if beside => {
+            worker.write_beside(kind == Beside::Merge)
+        }
+        Action::Get(target) => worker.get(target),
+        Action::GetBeside(_) => worker.get(Target::All),
+        Action::MultiGet => worker.multi_get(),
+        Action::Seek | Action::SeekBeside(_) => worker.seek(),
+        Action::SeekOrdered => worker.seek_ordered(),
+        Action::Update => worker.update(),
+        Action::ReadWrite => worker.read_write(),
+        Action::Merge => worker.merge(),
+        Action::ReadMerge => worker.read_merge(),
+        Action::Open
+        | Action::Compact
+        | Action::Flush
+        | Action::Wait
+        | Action::Verify
+        | Action::Crc32c
+        | Action::AcquireLoad
+        | Action::Codec { .. }
+        | Action::Property(_)
+        | Action::HeapProfile
+        | Action::ResetStats => Err(Fault::new("a row without threads was given to one")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_permutation_has_every_key_once() {
+        let mut random = Random::new(5);
+        let mut list = permutation(1000, &mut random);
+        assert!(!list.is_sorted());
+        list.sort_unstable();
+        assert!(list.into_iter().eq(0..1000));
+    }
+
+    #[test]
+    fn draws_are_levels_first_thread() {
+        // Seed 1000 + 1, remainders by a million, computed from the generator's definition.
+        let mut random = Random::new(1001);
+        let mut keys = Keys::new(Order::Random, 1_000_000, false, &mut random);
+        let drawn: Vec<u64> = (0..8).map(|_| keys.draw(&mut random)).collect();
+        assert_eq!(
+            drawn,
+            [
+                823_807, 366_492, 85_941, 607_685, 255_079, 564_579, 840_135, 332_565
+            ]
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! Puts and deletes, one by one or in batches.
+
+use super::{Task, Worker, position};
+use crate::engine::Session;
+use crate::fault::Fault;
+use crate::model::Word;
+use crate::pool::ValueStream;
+
+impl<S: Session> Worker<'_, S> {
+    /// Writes the row's keys with the next values of the pool.
+    pub(super) fn fill(&mut self) -> Result<String, Fault> {
+        let task = self.task;
+        let mut values = ValueStream::new(task.pool, task.sizes.value_bytes());
+        if task.workload.batch > 1 {
+            self.fill_batches(&mut values)?;
+        } else {
+            self.fill_single(&mut values)?;
+        }
+        let entry = (self.key.len() + task.sizes.value_bytes()) as u64;
+        self.meter.bytes = self.meter.done() * entry;
+        self.meter.user_bytes = self.meter.bytes;
+        Ok(self.count_message())
+    }
+
+    fn fill_single(&mut self, values: &mut ValueStream<'_>) -> Result<(), Fault> {
+        while self.meter.wants() {
+            let index = self.draw();
+            let (ordinal, value) = values.draw();
+            let word = self.task.sizes.word(ordinal);
+            self.write(index, word, |session, key| session.put(key, value))?;
+            self.meter.op();
+        }
+        Ok(())
+    }
+
+    fn fill_batches(&mut self, values: &mut ValueStream<'_>) -> Result<(), Fault> {
+        let task = self.task;
+        let mut begun = Vec::new();
+        while self.meter.wants() {
+            let entries = task.workload.batch.min(self.meter.left());
+            for _ in 0..entries {
+                let index = self.draw();
+                let (ordinal, value) = values.draw();
+                let word = task.sizes.word(ordinal);
+                self.session.batch_put(self.key.set(index), value)?;
+                if task.contended {
+                    begun.push((index, task.model.begin(position(index)), word));
+                } else {
+                    // Early, but nobody looks before the batch has been written.
+                    task.model.store(position(index), word);
+                }
+                self.meter.op();
+            }
+            self.session.batch_write()?;
+            for (index, before, word) in begun.drain(..) {
+                task.model.end(position(index), before, word);
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the row's keys, there or not.
+    pub(super) fn delete(&mut self) -> Result<String, Fault> {
+        while self.meter.wants() {
+            let index = self.draw();
+            self.write(index, Word::ABSENT, Session::delete)?;
+            self.meter.op();
+        }
+        self.meter.user_bytes = self.meter.done() * self.key.len() as u64;
+        Ok(String::new())
+    }
+
+    /// LevelDB's note on a reduced count.
+    fn count_message(&self) -> String {
+        let ops = Task::ops(self.task.plan, self.task.workload);
+        if ops == self.task.plan.num {
+            String::new()
+        } else {
+            format!("({ops} ops)")
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Rows that read and write: updates, merges, mixes, and the writer beside readers.
+//!
+//! Merging means "keep the greater value in byte order". An engine without merge reads, compares and
+//! writes, and the line says so.
+
+use std::sync::atomic::Ordering;
+
+use super::{Worker, position};
+use crate::engine::Session;
+use crate::fault::Fault;
+use crate::fold::fold;
+use crate::pool::ValueStream;
+
+const BY_HAND: &str = " (read-modify-write)";
+
+impl<'t, S: Session> Worker<'t, S> {
+    /// Reads each key, then puts a new value.
+    pub(super) fn update(&mut self) -> Result<String, Fault> {
+        let mut values = self.values();
+        let mut found = 0;
+        while self.meter.wants() {
+            let index = self.draw();
+            found += u64::from(self.read(index)?);
+            self.put_next(index, &mut values)?;
+            self.meter.op();
+        }
+        self.meter.found = found;
+        let done = self.meter.done();
+        self.count_bytes(done);
+        Ok(format!("( updates:{done} found:{found})"))
+    }
+
+    /// So many reads, then so many writes of every hundred.
+    pub(super) fn read_write(&mut self) -> Result<String, Fault> {
+        let mut values = self.values();
+        let share = u64::from(self.task.plan.readwritepercent);
+        let (mut reads, mut writes, mut found) = (0, 0, 0);
+        while self.meter.wants() {
+            let index = self.draw();
+            if self.meter.done() % 100 < share {
+                found += u64::from(self.read(index)?);
+                reads += 1;
+            } else {
+                self.put_next(index, &mut values)?;
+                writes += 1;
+            }
+            self.meter.op();
+        }
+        self.meter.found = found;
+        self.count_bytes(writes);
+        let done = self.meter.done();
+        Ok(format!(
+            "( reads:{reads} writes:{writes} total:{done} found:{found})"
+        ))
+    }
+
+    /// Merges every key.
+    pub(super) fn merge(&mut self) -> Result<String, Fault> {
+        let mut values = self.values();
+        while self.meter.wants() {
+            let index = self.draw();
+            self.merge_next(index, &mut values)?;
+            self.meter.op();
+        }
+        let done = self.meter.done();
+        self.count_bytes(done);
+        Ok(format!("( updates:{done}){}", self.by_hand()))
+    }
+
+    /// Merges by chance, so many of every hundred, reads else.
+    pub(super) fn read_merge(&mut self) -> Result<String, Fault> {
+        let mut values = self.values();
+        let share = self.task.plan.mergereadpercent;
+        let (mut reads, mut merges, mut found) = (0, 0, 0);
+        while self.meter.wants() {
+            let index = self.draw();
+            if self.random.uniform(100) < share {
+                self.merge_next(index, &mut values)?;
+                merges += 1;
+            } else {
+                found += u64::from(self.read(index)?);
+                reads += 1;
+            }
+            self.meter.op();
+        }
+        self.meter.found = found;
+        self.count_bytes(merges);
+        let done = self.meter.done();
+        let longest = self.task.sizes.value_bytes();
+        Ok(format!(
+            "(reads:{reads} merges:{merges} total:{done} hits:{found} maxlength:{longest}){}",
+            self.by_hand()
+        ))
+    }
+
+    /// Writes or merges until every reader has ended.
+    pub(super) fn write_beside(&mut self, merging: bool) -> Result<String, Fault> {
+        let mut values = self.values();
+        while self.task.running.load(Ordering::Acquire) > 0 {
+            let index = self.draw();
+            if merging {
+                self.merge_next(index, &mut values)?;
+            } else {
+                self.put_next(index, &mut values)?;
+            }
+            self.meter.user_bytes += self.entry_bytes();
+            self.meter.found += 1;
+        }
+        Ok(if merging {
+            self.by_hand().to_owned()
+        } else {
+            String::new()
+        })
+    }
+
+    fn values(&self) -> ValueStream<'t> {
+        ValueStream::new(self.task.pool, self.task.sizes.value_bytes())
+    }
+
+    fn entry_bytes(&self) -> u64 {
+        (self.key.len() + self.task.sizes.value_bytes()) as u64
+    }
+
+    fn count_bytes(&mut self, writes: u64) {
+        self.meter.bytes = self.meter.done() * self.entry_bytes();
+        self.meter.user_bytes = writes * self.entry_bytes();
+    }
+
+    const fn by_hand(&self) -> &'static str {
+        if self.task.capabilities.merge {
+            ""
+        } else {
+            BY_HAND
+        }
+    }
+
+    #[inline]
+    fn put_next(&mut self, index: u64, values: &mut ValueStream<'_>) -> Result<(), Fault> {
+        let (ordinal, value) = values.draw();
+        let word = self.task.sizes.word(ordinal);
+        self.write(index, word, |session, key| session.put(key, value))
+    }
+
+    #[inline]
+    fn merge_next(&mut self, index: u64, values: &mut ValueStream<'_>) -> Result<(), Fault> {
+        let task = self.task;
+        let (ordinal, operand) = values.draw();
+        let word = task
+            .model
+            .greater(task.pool, position(index), task.sizes.word(ordinal));
+        if task.capabilities.merge {
+            return self.write(index, word, |session, key| session.merge(key, operand));
+        }
+        let before = task.model.load(position(index));
+        self.key.set(index);
+        let mut keep = None;
+        let answer = self.session.get(self.key.bytes(), |stored| {
+            if stored > operand {
+                keep = Some(stored.to_vec());
+            }
+            fold(stored)
+        })?;
+        self.judge(index, before, answer);
+        let value = keep.as_deref().unwrap_or(operand);
+        self.write(index, word, |session, key| session.put(key, value))
+    }
+}

@@ -1,0 +1,66 @@
+//! Rows without a store: checksums and atomic loads.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::{Report, Task};
+use crate::catalog::{Action, Workload};
+use crate::meter::{Meter, MeterMode};
+use crate::plan::Plan;
+
+const CRC_BLOCK: usize = 4096;
+const CRC_TOTAL: u64 = 500 << 20;
+const LOADS: u32 = 1000;
+
+/// Runs one thread of a row that needs no engine; `None` when the row does.
+pub fn run_engineless(plan: &Plan, workload: &Workload) -> Option<Report> {
+    let ops = match workload.action {
+        Action::Crc32c => CRC_TOTAL / CRC_BLOCK as u64,
+        Action::AcquireLoad => Task::ops(plan, workload),
+        _ => return None,
+    };
+    let mut meter = Meter::new(MeterMode {
+        ops,
+        duration: Duration::ZERO,
+        histogram: plan.histogram,
+        progress: plan.progress,
+    });
+    let message = if workload.action == Action::Crc32c {
+        checksums(&mut meter)
+    } else {
+        loads(&mut meter)
+    };
+    Some(Report {
+        meter,
+        message: message.to_owned(),
+        beside: false,
+        scan: None,
+    })
+}
+
+fn checksums(meter: &mut Meter) -> &'static str {
+    let block = vec![b'x'; CRC_BLOCK];
+    meter.start();
+    while meter.wants() {
+        black_box(crc32c::crc32c(black_box(&block)));
+        meter.op();
+    }
+    meter.stop();
+    meter.bytes = CRC_TOTAL;
+    "(4K per op)"
+}
+
+fn loads(meter: &mut Meter) -> &'static str {
+    let cell = AtomicUsize::new(1);
+    meter.start();
+    while meter.wants() {
+        for _ in 0..LOADS {
+            // Acquire is what the row is named after.
+            black_box(black_box(&cell).load(Ordering::Acquire));
+        }
+        meter.op();
+    }
+    meter.stop();
+    "(each op is 1000 loads)"
+}

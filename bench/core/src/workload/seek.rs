@@ -1,0 +1,101 @@
+//! Seeks: the key found is judged, its value is not read (as in LevelDB's program).
+
+use super::{Worker, position};
+use crate::engine::{Cursor, Session};
+use crate::fault::Fault;
+use crate::key;
+use crate::model::Model;
+
+/// How far the model is searched for the key a seek should have found.
+const LOOK_AHEAD: usize = 64;
+
+impl<S: Session> Worker<'_, S> {
+    /// A new cursor for every seek.
+    pub(super) fn seek(&mut self) -> Result<String, Fault> {
+        let task = self.task;
+        let mut found = 0;
+        while self.meter.wants() {
+            let index = self.draw();
+            self.key.set(index);
+            let mut cursor = self.session.cursor()?;
+            cursor.seek(self.key.bytes())?;
+            let landed = cursor.valid().then(|| cursor.key());
+            let hit = landed == Some(self.key.bytes());
+            if task.judged && !is_right(task.model, index, landed, hit, task.contended) {
+                let text = describe(index, landed);
+                self.meter.wrong(|| text);
+            }
+            cursor.check()?;
+            found += u64::from(hit);
+            drop(cursor);
+            self.meter.op();
+        }
+        self.meter.found = found;
+        Ok(self.found_message())
+    }
+
+    /// One cursor for all, stepping by up to 99 keys.
+    pub(super) fn seek_ordered(&mut self) -> Result<String, Fault> {
+        let task = self.task;
+        let mut cursor = self.session.cursor()?;
+        let mut found = 0;
+        let mut index = 0;
+        while self.meter.wants() {
+            index = (index + u64::from(self.random.uniform(100))) % task.plan.num;
+            self.key.set(index);
+            cursor.seek(self.key.bytes())?;
+            let landed = cursor.valid().then(|| cursor.key());
+            let hit = landed == Some(self.key.bytes());
+            if task.judged && !is_right(task.model, index, landed, hit, task.contended) {
+                let text = describe(index, landed);
+                self.meter.wrong(|| text);
+            }
+            found += u64::from(hit);
+            self.meter.op();
+        }
+        cursor.check()?;
+        drop(cursor);
+        self.meter.found = found;
+        Ok(self.found_message())
+    }
+}
+
+/// Whether `landed` is the first key at or after `index`.
+#[inline]
+fn is_right(model: &Model, index: u64, landed: Option<&[u8]>, hit: bool, contended: bool) -> bool {
+    let word = model.load(position(index));
+    if hit || contended {
+        // Beside a writer a key may appear between the seek and the look at the model.
+        return !hit || word.is_present() || contended;
+    }
+    !word.is_present() && is_next(model, position(index), landed)
+}
+
+/// Whether a seek to an absent key landed on the next one that is present.
+#[cold]
+fn is_next(model: &Model, index: usize, landed: Option<&[u8]>) -> bool {
+    let end = model.keys().min(index + LOOK_AHEAD);
+    let next = (index + 1..end).find(|&later| model.load(later).is_present());
+    let landed = landed.map(|key| key::parse(key, model.prefix()));
+    match (next, landed) {
+        (Some(next), Some(Some(landed))) => landed == next as u64,
+        // Nothing near: any later key will do, and none only if the search saw the end.
+        (None, Some(Some(landed))) => landed >= end as u64,
+        (None, None) => {
+            end == model.keys() || (end..model.keys()).all(|later| !model.load(later).is_present())
+        }
+        _ => false,
+    }
+}
+
+#[cold]
+fn describe(index: u64, landed: Option<&[u8]>) -> String {
+    let wanted = String::from_utf8_lossy(&key::digits(index)).into_owned();
+    match landed {
+        Some(key) => format!(
+            "seek to {wanted} landed on {}",
+            String::from_utf8_lossy(key)
+        ),
+        None => format!("seek to {wanted} found nothing at or after it"),
+    }
+}

@@ -1,0 +1,232 @@
+//! What the flags mean: engines, plans, where things go.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bench_core::plan::Plan;
+use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory};
+
+use crate::engines;
+use crate::flags::{Given, distance};
+
+/// Everything the command line said.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    /// Engines in the order of the first round.
+    pub(crate) engines: Vec<String>,
+    /// Whether they were asked for by name: an absent one is then an error.
+    pub(crate) named: bool,
+    /// Rounds.
+    pub(crate) rounds: u32,
+    /// Time limit of a row.
+    pub(crate) row_timeout: Duration,
+    /// Where the JSON lines go.
+    pub(crate) json: Option<PathBuf>,
+    /// The table to run instead of the list.
+    pub(crate) table: Option<String>,
+    /// The directory of `--db`, or the usual one.
+    pub(crate) base: PathBuf,
+    /// What every child is told; the engine, its library, directory and round are filled in.
+    pub(crate) plan: Plan,
+    libraries: Vec<(&'static str, PathBuf)>,
+}
+
+impl Config {
+    /// The meaning of the flags.
+    pub(crate) fn new(given: &Given) -> Result<Self, String> {
+        let table = given.given("table").map(str::to_owned);
+        let (engines, named) = engine_list(given, table.is_some())?;
+        let quick = table.as_deref() == Some("quick");
+        let row_timeout = match given.chosen("row_timeout") {
+            Some(seconds) => seconds,
+            None if quick => 60,
+            None => given.count("row_timeout"),
+        };
+        let libraries = [("leveldb", "leveldb_lib"), ("lmdb", "lmdb_lib")]
+            .into_iter()
+            .filter_map(|(engine, flag)| Some((engine, PathBuf::from(given.given(flag)?))))
+            .collect();
+        let rounds = if table.is_some() {
+            given.chosen("rounds").unwrap_or(3)
+        } else {
+            given.count("rounds")
+        };
+        Ok(Self {
+            engines,
+            named,
+            rounds: u32::try_from(rounds).unwrap_or(1),
+            row_timeout: Duration::from_secs(row_timeout),
+            json: given.given("json").map(PathBuf::from),
+            table,
+            base: given.given("db").map_or_else(default_db, PathBuf::from),
+            plan: plan(given)?,
+            libraries,
+        })
+    }
+
+    /// The plan of one engine and round.
+    pub(crate) fn plan_for(&self, engine: &str, round: u32) -> Plan {
+        let several = self.engines.len() > 1 || self.table.is_some();
+        let db = if several {
+            self.base.join(engine)
+        } else {
+            self.base.clone()
+        };
+        let library = self.libraries.iter().find(|(name, _)| *name == engine);
+        Plan {
+            engine: engine.to_owned(),
+            library: library.map(|(_, path)| path.clone()),
+            db,
+            round,
+            ..self.plan.clone()
+        }
+    }
+
+    /// The engines in the order of a round, which starts with another one each time.
+    pub(crate) fn rotated(&self, round: u32) -> Vec<String> {
+        let mut order = self.engines.clone();
+        let count = order.len().max(1);
+        order.rotate_left((round as usize - 1) % count);
+        order
+    }
+}
+
+/// LevelDB's choice: `$TEST_TMPDIR`, or a directory of the user's below the temporary one.
+fn default_db() -> PathBuf {
+    let base = std::env::var_os("TEST_TMPDIR").map_or_else(
+        || {
+            let user = rustix::process::geteuid().as_raw();
+            Path::new("/tmp").join(format!("leveldbtest-{user}"))
+        },
+        PathBuf::from,
+    );
+    base.join("dbbench")
+}
+
+/// The engines, and whether they were named.
+fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String> {
+    let all = || {
+        engines::NAMES
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect()
+    };
+    let Some(text) = given.given("engine") else {
+        return Ok(if table {
+            (all(), false)
+        } else {
+            (vec![given.text("engine").to_owned()], true)
+        });
+    };
+    if text == "all" {
+        return Ok((all(), false));
+    }
+    let mut list: Vec<String> = Vec::new();
+    for name in text
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+    {
+        if !engines::NAMES.contains(&name) {
+            let near = engines::NAMES
+                .iter()
+                .min_by_key(|known| distance(name, known))
+                .filter(|known| distance(name, known) <= 3);
+            let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+            return Err(format!(
+                "--engine={name}: {} or all is allowed{hint}",
+                engines::NAMES.join(", ")
+            ));
+        }
+        if !list.iter().any(|known| known == name) {
+            list.push(name.to_owned());
+        }
+    }
+    if list.is_empty() {
+        Err("--engine=: name at least one engine".into())
+    } else {
+        Ok((list, true))
+    }
+}
+
+/// The part of a plan that comes from the flags alone.
+fn plan(given: &Given) -> Result<Plan, String> {
+    let num = given.count("num");
+    let or_num = |name| u64::try_from(given.number(name)).unwrap_or(num);
+    let use_existing_db = given.is_on("use_existing_db");
+    let small = |name| usize::try_from(given.count(name)).unwrap_or(0);
+    let key_prefix = match given.chosen("key_size") {
+        Some(_) if given.given("key_prefix").is_some() => {
+            return Err("--key_size and --key_prefix both set the length of keys: give one".into());
+        }
+        Some(_) => small("key_size") - bench_core::key::DIGITS,
+        None => small("key_prefix"),
+    };
+    let uncompressed = given
+        .given("compression_type")
+        .is_some_and(|codec| codec.eq_ignore_ascii_case("none"));
+    Ok(Plan {
+        engine: String::new(),
+        library: None,
+        benchmarks: given
+            .text("benchmarks")
+            .split(',')
+            .map(|name| name.trim().to_owned())
+            .collect(),
+        resume_at: 0,
+        lost: Vec::new(),
+        db: PathBuf::new(),
+        num,
+        reads: or_num("reads"),
+        writes: or_num("writes"),
+        deletes: or_num("deletes"),
+        threads: u32::try_from(given.count("threads")).unwrap_or(1),
+        value_size: small("value_size"),
+        compression_ratio: given.text("compression_ratio").parse().unwrap_or(0.5),
+        key_prefix,
+        seed: u32::try_from(given.count("seed")).unwrap_or(0),
+        shuffle: given.is_on("shuffle"),
+        duration: given.count("duration"),
+        batch_size: given.chosen("batch_size").unwrap_or(0),
+        readwritepercent: u32::try_from(given.count("readwritepercent")).unwrap_or(0),
+        mergereadpercent: u32::try_from(given.count("mergereadpercent")).unwrap_or(0),
+        sync: given.is_on("sync"),
+        memory: memory(given, use_existing_db),
+        compression: given.is_on("compression") && !uncompressed,
+        bloom_bits: u32::try_from(given.number("bloom_bits")).ok(),
+        block_size: given.chosen("block_size"),
+        max_file_size: given.chosen("max_file_size"),
+        open_files: u32::try_from(given.number("open_files"))
+            .ok()
+            .filter(|&files| files > 0),
+        use_existing_db,
+        histogram: given.is_on("histogram"),
+        statistics: given.is_on("statistics"),
+        verify: given.is_on("verify"),
+        progress: true,
+        round: 1,
+        suite: None,
+        section: None,
+    })
+}
+
+/// Shares where both or one were given, else the split of the total.
+fn memory(given: &Given, reading: bool) -> Memory {
+    let total = given.chosen("memory");
+    let split = Memory::split(total.unwrap_or(MEMORY_BYTES_DEFAULT), reading);
+    match (
+        given.chosen("write_buffer_size"),
+        given.chosen("cache_size"),
+    ) {
+        (None, None) => split,
+        (Some(write), Some(cache)) => Memory::shares(write, cache),
+        (Some(write), None) => Memory::shares(
+            write,
+            total.map_or(split.cache_bytes, |total| total.saturating_sub(write)),
+        ),
+        (None, Some(cache)) => Memory::shares(
+            total.map_or(split.write_bytes, |total| total.saturating_sub(cache)),
+            cache,
+        ),
+    }
+}

@@ -1,0 +1,49 @@
+//! The engines this program knows, by name.
+
+use bench_core::fault::Fault;
+use bench_core::plan::Plan;
+use bench_core::runner::{self, Event};
+use engine_cairndb::Cairn;
+use engine_leveldb::LevelDb;
+use engine_lmdb::Lmdb;
+use engine_null::Null;
+
+/// Every engine, in the order of a table's first round.
+pub(crate) const NAMES: &[&str] = &["cairndb", "leveldb", "lmdb", "null"];
+
+/// Why an engine cannot be used, in two cases that are told differently.
+pub(crate) enum Trouble {
+    /// Its library is not there or not the one it should be.
+    Absent(Fault),
+    /// It is there and its store cannot be opened or closed.
+    Broken(Fault),
+}
+
+/// Runs a plan in this process.
+pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
+    let library = plan.library.as_deref();
+    match plan.engine.as_str() {
+        "leveldb" => {
+            let loaded = LevelDb::load(library).map_err(Trouble::Absent)?;
+            runner::run(&&loaded, plan, emit)
+        }
+        "lmdb" => {
+            let loaded = Lmdb::load(library).map_err(Trouble::Absent)?;
+            runner::run(&&loaded, plan, emit)
+        }
+        "cairndb" => runner::run(&Cairn, plan, emit),
+        "null" => runner::run(&Null, plan, emit),
+        other => Err(Fault::new(format!("no engine is called {other}"))),
+    }
+    .map_err(Trouble::Broken)
+}
+
+/// Whether an engine's library can be loaded: its version, or why not.
+pub(crate) fn probe(name: &str) -> Result<String, Fault> {
+    use bench_core::engine::Engine as _;
+    match name {
+        "leveldb" => LevelDb::load(None).map(|loaded| (&&loaded).version()),
+        "lmdb" => Lmdb::load(None).map(|loaded| (&&loaded).version()),
+        _ => Ok(env!("CARGO_PKG_VERSION").to_owned()),
+    }
+}

@@ -1,0 +1,410 @@
+//! The table of flags: name, kind, default, meaning. The parser knows nothing else.
+
+/// What a flag's value may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    /// A switch.
+    Bool,
+    /// Any text.
+    Text,
+    /// A whole number in this range; a suffix K, M or G multiplies by powers of 1024.
+    Number(i64, i64),
+    /// A number in this range, ends included.
+    Ratio(f64, f64),
+    /// One of these words.
+    Word(&'static [&'static str]),
+}
+
+impl Kind {
+    /// The value in its plain form, or `None` when it is not allowed.
+    pub(crate) fn check(self, value: &str) -> Option<String> {
+        match self {
+            Self::Text => Some(value.to_owned()),
+            Self::Bool => switch(value).map(str::to_owned),
+            Self::Number(low, high) => number(value)
+                .filter(|number| (low..=high).contains(number))
+                .map(|number| number.to_string()),
+            Self::Ratio(low, high) => {
+                let ratio: f64 = value.parse().ok()?;
+                (low..=high).contains(&ratio).then(|| ratio.to_string())
+            }
+            Self::Word(words) => words.contains(&value).then(|| value.to_owned()),
+        }
+    }
+
+    /// What is allowed, for an error.
+    pub(crate) fn allowed(self) -> String {
+        match self {
+            Self::Bool => "1, 0, true, false, yes or no".into(),
+            Self::Text => "any text".into(),
+            Self::Number(low, i64::MAX) => format!("a whole number of at least {low}"),
+            Self::Number(low, high) => format!("a whole number from {low} to {high}"),
+            Self::Ratio(low, high) => format!("a number from {low} to {high}"),
+            Self::Word(words) => format!("one of {}", words.join(", ")),
+        }
+    }
+
+    /// The name of the type, for the help.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::Text | Self::Word(_) => "string",
+            Self::Number(..) => "int64",
+            Self::Ratio(..) => "double",
+        }
+    }
+}
+
+fn switch(value: &str) -> Option<&'static str> {
+    match value.to_ascii_lowercase().as_str() {
+        "1" | "true" | "t" | "yes" | "y" => Some("1"),
+        "0" | "false" | "f" | "no" | "n" => Some("0"),
+        _ => None,
+    }
+}
+
+fn number(value: &str) -> Option<i64> {
+    let (digits, factor) = match value.chars().last()? {
+        'k' | 'K' => (&value[..value.len() - 1], 1 << 10),
+        'm' | 'M' => (&value[..value.len() - 1], 1 << 20),
+        'g' | 'G' => (&value[..value.len() - 1], 1 << 30),
+        _ => (value, 1),
+    };
+    digits.parse::<i64>().ok()?.checked_mul(factor)
+}
+
+/// One flag.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Flag {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Other names for it.
+    pub(crate) aliases: &'static [&'static str],
+    /// What it may be.
+    pub(crate) kind: Kind,
+    /// What it is when not given; empty for "not given".
+    pub(crate) default: &'static str,
+    /// What it means.
+    pub(crate) help: &'static str,
+    /// Where the help lists it.
+    pub(crate) topic: &'static str,
+}
+
+/// LevelDB's own list.
+const BENCHMARKS: &str = "fillseq,fillsync,fillrandom,overwrite,readrandom,readrandom,readseq,readreverse,compact,\
+readrandom,readseq,readreverse,fill100K,crc32c,snappycomp,snappyuncomp,zstdcomp,zstduncomp";
+
+/// The most keys: draws are of 31 bits.
+const KEYS_MAX: i64 = (1 << 31) - 2;
+const BYTES_MAX: i64 = 1 << 50;
+#[expect(clippy::cast_possible_wrap, reason = "1 MiB")]
+const VALUE_MAX: i64 = bench_core::pool::VALUE_BYTES_MAX as i64;
+#[expect(clippy::cast_possible_wrap, reason = "a thousand")]
+const PREFIX_MAX: i64 = bench_core::key::PREFIX_MAX as i64;
+
+const WHAT: &str = "what runs";
+const DATA: &str = "the data";
+const STORE: &str = "the store";
+const SHOW: &str = "what is shown";
+
+/// The topics of the help, in order.
+pub(crate) const TOPICS: &[&str] = &[WHAT, DATA, STORE, SHOW];
+
+const fn flag(
+    topic: &'static str,
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    help: &'static str,
+) -> Flag {
+    Flag {
+        name,
+        aliases: &[],
+        kind,
+        default,
+        help,
+        topic,
+    }
+}
+
+/// Every flag.
+pub(crate) static FLAGS: &[Flag] = &[
+    flag(
+        WHAT,
+        "benchmarks",
+        Kind::Text,
+        BENCHMARKS,
+        "comma-separated list of workloads, run in this order over one database",
+    ),
+    flag(
+        WHAT,
+        "engine",
+        Kind::Text,
+        "cairndb",
+        "comma-separated list of engines, or all",
+    ),
+    flag(
+        WHAT,
+        "num",
+        Kind::Number(1, KEYS_MAX),
+        "1000000",
+        "number of keys, and the range random keys are drawn from",
+    ),
+    flag(
+        WHAT,
+        "reads",
+        Kind::Number(-1, i64::MAX),
+        "-1",
+        "number of reads of each thread; negative: as num",
+    ),
+    flag(
+        WHAT,
+        "writes",
+        Kind::Number(-1, i64::MAX),
+        "-1",
+        "number of writes of each thread; negative: as num",
+    ),
+    flag(
+        WHAT,
+        "deletes",
+        Kind::Number(-1, i64::MAX),
+        "-1",
+        "number of deletes of each thread; negative: as num",
+    ),
+    flag(
+        WHAT,
+        "threads",
+        Kind::Number(1, 1024),
+        "1",
+        "threads of each workload; each does the full count",
+    ),
+    flag(
+        WHAT,
+        "duration",
+        Kind::Number(0, 1_000_000),
+        "0",
+        "seconds; above 0 it replaces the count of random workloads",
+    ),
+    flag(
+        WHAT,
+        "rounds",
+        Kind::Number(1, 1000),
+        "1",
+        "how often everything is run; engines rotate",
+    ),
+    flag(
+        WHAT,
+        "row_timeout",
+        Kind::Number(1, 1_000_000),
+        "600",
+        "seconds after which a workload is ended and fails",
+    ),
+    flag(
+        WHAT,
+        "table",
+        Kind::Word(&["quick", "full"]),
+        "",
+        "run the table of make bench and print it: quick at 100,000 entries, full at 1,000,000",
+    ),
+    flag(
+        WHAT,
+        "db",
+        Kind::Text,
+        "",
+        "directory of the database; with several engines one folder below it for each",
+    ),
+    flag(
+        WHAT,
+        "use_existing_db",
+        Kind::Bool,
+        "0",
+        "keep the database that is there; workloads that want a fresh one are skipped",
+    ),
+    flag(
+        WHAT,
+        "verify",
+        Kind::Bool,
+        "1",
+        "compare every answer with what was written",
+    ),
+    flag(
+        WHAT,
+        "leveldb_lib",
+        Kind::Text,
+        "",
+        "another build of the LevelDB library",
+    ),
+    flag(
+        WHAT,
+        "lmdb_lib",
+        Kind::Text,
+        "",
+        "another build of the LMDB library",
+    ),
+    flag(
+        DATA,
+        "value_size",
+        Kind::Number(0, VALUE_MAX),
+        "100",
+        "bytes of each value",
+    ),
+    flag(
+        DATA,
+        "compression_ratio",
+        Kind::Ratio(0.01, 1.0),
+        "0.5",
+        "values shrink to this fraction when compressed",
+    ),
+    flag(
+        DATA,
+        "key_prefix",
+        Kind::Number(0, PREFIX_MAX),
+        "0",
+        "bytes of a common prefix of all keys",
+    ),
+    flag(
+        DATA,
+        "key_size",
+        Kind::Number(16, 16 + PREFIX_MAX),
+        "16",
+        "bytes of each key, prefix included",
+    ),
+    flag(
+        DATA,
+        "seed",
+        Kind::Number(0, 1 << 30),
+        "1000",
+        "added to the running number of each thread to seed its draws",
+    ),
+    flag(
+        DATA,
+        "shuffle",
+        Kind::Bool,
+        "0",
+        "random workloads take every key once instead of drawing",
+    ),
+    flag(
+        DATA,
+        "batch_size",
+        Kind::Number(1, 1_000_000),
+        "",
+        "keys of one multi-get",
+    ),
+    flag(
+        DATA,
+        "readwritepercent",
+        Kind::Number(0, 100),
+        "90",
+        "reads in a hundred operations of readrandomwriterandom",
+    ),
+    flag(
+        DATA,
+        "mergereadpercent",
+        Kind::Number(0, 100),
+        "70",
+        "merges in a hundred operations of readrandommergerandom",
+    ),
+    flag(
+        STORE,
+        "memory",
+        Kind::Number(1 << 16, BYTES_MAX),
+        "",
+        "bytes of memory in all; default 4 MB, split as benchmarking.md says",
+    ),
+    flag(
+        STORE,
+        "write_buffer_size",
+        Kind::Number(1 << 12, BYTES_MAX),
+        "",
+        "bytes of it for writes",
+    ),
+    flag(
+        STORE,
+        "cache_size",
+        Kind::Number(-1, BYTES_MAX),
+        "",
+        "bytes of it for reads; negative: half",
+    ),
+    flag(
+        STORE,
+        "compression",
+        Kind::Bool,
+        "1",
+        "let the engine compress with its usual codec",
+    ),
+    flag(
+        STORE,
+        "compression_type",
+        Kind::Text,
+        "",
+        "none switches compression off; any other codec leaves it on",
+    ),
+    flag(
+        STORE,
+        "bloom_bits",
+        Kind::Number(-1, 100),
+        "-1",
+        "bits a key of a Bloom filter; negative: the engine's default",
+    ),
+    flag(
+        STORE,
+        "block_size",
+        Kind::Number(256, 1 << 30),
+        "",
+        "uncompressed bytes of a block",
+    ),
+    Flag {
+        aliases: &["target_file_size_base"],
+        ..flag(
+            STORE,
+            "max_file_size",
+            Kind::Number(1 << 16, BYTES_MAX),
+            "",
+            "bytes of a table file",
+        )
+    },
+    flag(
+        STORE,
+        "open_files",
+        Kind::Number(-1, 1_000_000),
+        "0",
+        "most files held open; 0 or negative: the engine's default",
+    ),
+    flag(
+        STORE,
+        "sync",
+        Kind::Bool,
+        "0",
+        "every write must survive loss of power",
+    ),
+    flag(
+        SHOW,
+        "histogram",
+        Kind::Bool,
+        "0",
+        "time every operation and print the distribution; lowers the rate",
+    ),
+    flag(
+        SHOW,
+        "statistics",
+        Kind::Bool,
+        "0",
+        "print the engine's own counters at the end",
+    ),
+    flag(
+        SHOW,
+        "json",
+        Kind::Text,
+        "",
+        "write one JSON object a line to this file as each workload ends",
+    ),
+    flag(SHOW, "help", Kind::Bool, "0", "print this"),
+    flag(
+        SHOW,
+        "list",
+        Kind::Bool,
+        "0",
+        "print the engines and whether they are there, and the workloads",
+    ),
+    flag(SHOW, "version", Kind::Bool, "0", "print the version"),
+];

@@ -1,0 +1,195 @@
+//! An open CairnDB, and one thread's way into it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bench_core::engine::{Durability, Quiet, Role, Session, Store};
+use bench_core::fault::Fault;
+use bench_core::settings::Settings;
+use cairndb::{Compression, Db, Options, WriteBatch};
+
+use crate::cursor::CairnCursor;
+use crate::fault;
+use crate::greater::Greater;
+
+/// An open CairnDB.
+#[derive(Debug)]
+pub struct CairnStore {
+    db: Db,
+    options: Vec<(String, String)>,
+}
+
+impl CairnStore {
+    pub(crate) fn open(dir: &Path, settings: &Settings) -> Result<Self, Fault> {
+        let budget = settings.memory.total_bytes;
+        let bytes =
+            usize::try_from(budget).map_err(|_| Fault::new("more memory than can be addressed"))?;
+        let compression = if settings.compression {
+            Compression::Fast
+        } else {
+            Compression::None
+        };
+        let durability = match settings.durability {
+            Durability::Os => cairndb::Durability::Os,
+            Durability::Sync => cairndb::Durability::Sync,
+        };
+        let mut options = Options::new()
+            .memory_budget(bytes)
+            .compression(compression)
+            .durability(durability)
+            .create_if_missing(true)
+            .merge_operator(Arc::new(Greater));
+        if let Some(bits) = settings.bloom_bits {
+            options = options.filter_bits_per_key(bits);
+        }
+        let db = options.open(dir).map_err(|error| fault(&error))?;
+        let options = vec![
+            ("memory_budget".to_owned(), budget.to_string()),
+            (
+                "compression".to_owned(),
+                format!("{compression:?}").to_lowercase(),
+            ),
+            (
+                "durability".to_owned(),
+                format!("{durability:?}").to_lowercase(),
+            ),
+            (
+                "filter_bits".to_owned(),
+                settings
+                    .bloom_bits
+                    .map_or("default".to_owned(), |bits| bits.to_string()),
+            ),
+        ];
+        Ok(Self { db, options })
+    }
+
+    /// A number of the store's statistics, which are flat JSON.
+    fn statistic(&self, name: &str) -> Option<u64> {
+        let text = self.db.property("cairndb.stats")?;
+        let (_, rest) = text.split_once(&format!("\"{name}\":"))?;
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        rest[..end].parse().ok()
+    }
+}
+
+impl Store for CairnStore {
+    type Session<'s> = CairnSession<'s>;
+
+    fn session(&self, _role: Role) -> Result<CairnSession<'_>, Fault> {
+        // The durability is the one the store was opened with.
+        Ok(CairnSession {
+            db: &self.db,
+            value: Vec::new(),
+            batch: WriteBatch::new(),
+        })
+    }
+
+    fn compact(&mut self) -> Result<(), Fault> {
+        self.db
+            .compact_range::<&[u8], _>(..)
+            .map_err(|error| fault(&error))
+    }
+
+    fn flush(&mut self) -> Result<(), Fault> {
+        self.db.flush().map_err(|error| fault(&error))
+    }
+
+    fn quiesce(&self) -> Result<Quiet, Fault> {
+        self.db.wait_idle().map_err(|error| fault(&error))?;
+        Ok(Quiet::Known)
+    }
+
+    fn property(&self, name: &str) -> Option<String> {
+        if name != "statistics" {
+            return self.db.property(name);
+        }
+        let parts = ["cairndb.stats", "cairndb.memory", "cairndb.stalls"];
+        let lines: Vec<String> = parts
+            .iter()
+            .filter_map(|part| Some(format!("{part}: {}", self.db.property(part)?)))
+            .collect();
+        Some(lines.join("\n"))
+    }
+
+    fn bytes_written(&self) -> Option<u64> {
+        self.statistic("written_bytes")
+    }
+
+    fn options(&self) -> Vec<(String, String)> {
+        self.options.clone()
+    }
+
+    fn close(self) -> Result<(), Fault> {
+        self.db.close().map_err(|error| fault(&error))
+    }
+}
+
+/// One thread's way into an open CairnDB.
+#[derive(Debug)]
+pub struct CairnSession<'s> {
+    db: &'s Db,
+    value: Vec<u8>,
+    batch: WriteBatch,
+}
+
+impl Session for CairnSession<'_> {
+    type Cursor<'c>
+        = CairnCursor
+    where
+        Self: 'c;
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        self.db.put(key, value).map_err(|error| fault(&error))
+    }
+
+    #[inline]
+    fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.db.delete(key).map_err(|error| fault(&error))
+    }
+
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
+        let is_there = self
+            .db
+            .get_into(key, &mut self.value)
+            .map_err(|error| fault(&error))?;
+        Ok(is_there.then(|| found(&self.value)))
+    }
+
+    #[inline]
+    fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        self.batch.put(key, value);
+        Ok(())
+    }
+
+    fn batch_write(&mut self) -> Result<(), Fault> {
+        let written = self.db.write(&self.batch).map_err(|error| fault(&error));
+        self.batch.clear();
+        written
+    }
+
+    #[inline]
+    fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), Fault> {
+        self.db.merge(key, operand).map_err(|error| fault(&error))
+    }
+
+    fn multi_get(
+        &mut self,
+        keys: &[&[u8]],
+        mut each: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Fault> {
+        let values = self.db.multi_get(keys).map_err(|error| fault(&error))?;
+        for (index, value) in values.iter().enumerate() {
+            each(index, value.as_deref());
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn cursor(&mut self) -> Result<CairnCursor, Fault> {
+        Ok(CairnCursor::new(self.db.cursor()))
+    }
+}

@@ -1,0 +1,114 @@
+//! LevelDB's C interface, found in the library at run time.
+//!
+//! Every function is looked up once, when the library is loaded; a missing one is refused by its
+//! name. The library is loaded with local scope, so its symbols never meet another one's.
+
+#![expect(unsafe_code, reason = "foreign functions found by name")]
+
+use std::ffi::{c_char, c_int, c_uchar, c_void};
+use std::path::Path;
+
+use bench_core::fault::Fault;
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+/// Names tried when no path is given: Debian's own first.
+pub(crate) const SONAMES: &[&str] = &["libleveldb.so.1d", "libleveldb.so.1", "libleveldb.so"];
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// The functions used, under their C names without the prefix.
+        #[derive(Debug)]
+        pub(crate) struct Api {
+            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            /// Last, so that the functions never outlive the library.
+            _library: Library,
+        }
+
+        impl Api {
+            fn find(library: Library) -> Result<Self, Fault> {
+                Ok(Self {
+                    $($name: {
+                        let symbol = concat!("leveldb_", stringify!($name));
+                        // SAFETY: the types are those of LevelDB's c.h, which has not changed since 1.23.
+                        let found = unsafe { library.get(symbol.as_bytes()) };
+                        *found.map_err(|_| Fault::new(format!("the LevelDB library lacks the symbol {symbol}")))?
+                    },)*
+                    _library: library,
+                })
+            }
+        }
+    };
+}
+
+/// Where the library puts an error text, if there is one.
+pub(crate) type ErrorPointer = *mut *mut c_char;
+
+functions! {
+    open: fn(*const c_void, *const c_char, ErrorPointer) -> *mut c_void;
+    close: fn(*mut c_void);
+    put: fn(*mut c_void, *const c_void, *const u8, usize, *const u8, usize, ErrorPointer);
+    delete: fn(*mut c_void, *const c_void, *const u8, usize, ErrorPointer);
+    write: fn(*mut c_void, *const c_void, *mut c_void, ErrorPointer);
+    get: fn(*mut c_void, *const c_void, *const u8, usize, *mut usize, ErrorPointer) -> *mut u8;
+    create_iterator: fn(*mut c_void, *const c_void) -> *mut c_void;
+    property_value: fn(*mut c_void, *const c_char) -> *mut c_char;
+    compact_range: fn(*mut c_void, *const u8, usize, *const u8, usize);
+    iter_destroy: fn(*mut c_void);
+    iter_valid: fn(*const c_void) -> c_uchar;
+    iter_seek_to_first: fn(*mut c_void);
+    iter_seek_to_last: fn(*mut c_void);
+    iter_seek: fn(*mut c_void, *const u8, usize);
+    iter_next: fn(*mut c_void);
+    iter_prev: fn(*mut c_void);
+    iter_key: fn(*const c_void, *mut usize) -> *const u8;
+    iter_value: fn(*const c_void, *mut usize) -> *const u8;
+    iter_get_error: fn(*const c_void, ErrorPointer);
+    writebatch_create: fn() -> *mut c_void;
+    writebatch_destroy: fn(*mut c_void);
+    writebatch_clear: fn(*mut c_void);
+    writebatch_put: fn(*mut c_void, *const u8, usize, *const u8, usize);
+    options_create: fn() -> *mut c_void;
+    options_destroy: fn(*mut c_void);
+    options_set_filter_policy: fn(*mut c_void, *mut c_void);
+    options_set_create_if_missing: fn(*mut c_void, c_uchar);
+    options_set_write_buffer_size: fn(*mut c_void, usize);
+    options_set_max_open_files: fn(*mut c_void, c_int);
+    options_set_cache: fn(*mut c_void, *mut c_void);
+    options_set_block_size: fn(*mut c_void, usize);
+    options_set_max_file_size: fn(*mut c_void, usize);
+    options_set_compression: fn(*mut c_void, c_int);
+    filterpolicy_create_bloom: fn(c_int) -> *mut c_void;
+    filterpolicy_destroy: fn(*mut c_void);
+    readoptions_create: fn() -> *mut c_void;
+    readoptions_destroy: fn(*mut c_void);
+    writeoptions_create: fn() -> *mut c_void;
+    writeoptions_destroy: fn(*mut c_void);
+    writeoptions_set_sync: fn(*mut c_void, c_uchar);
+    cache_create_lru: fn(usize) -> *mut c_void;
+    cache_destroy: fn(*mut c_void);
+    free: fn(*mut c_void);
+    major_version: fn() -> c_int;
+    minor_version: fn() -> c_int;
+}
+
+impl Api {
+    /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
+    pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
+        let open = |name: &std::ffi::OsStr| {
+            // SAFETY: loading runs the library's constructors; that is what naming it asks for.
+            unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }
+        };
+        if let Some(path) = path {
+            let library = open(path.as_os_str()).map_err(|error| Fault::new(error.to_string()))?;
+            return Self::find(library);
+        }
+        let found = SONAMES.iter().find_map(|name| open(name.as_ref()).ok());
+        let library = found.ok_or_else(|| {
+            Fault::new(format!(
+                "none of {} was found; install libleveldb1d",
+                SONAMES.join(", ")
+            ))
+        })?;
+        Self::find(library)
+    }
+}

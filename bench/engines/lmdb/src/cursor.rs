@@ -1,0 +1,133 @@
+//! LMDB's cursor within a renewed read transaction.
+
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::marker::PhantomData;
+use std::ptr::null_mut;
+
+use bench_core::engine::Cursor;
+use bench_core::fault::Fault;
+
+use crate::sys::{
+    Api, Bytes, CURSOR_FIRST, CURSOR_LAST, CURSOR_NEXT, CURSOR_PREV, CURSOR_SET_RANGE, NOTFOUND,
+};
+
+/// A cursor of LMDB's.
+#[derive(Debug)]
+pub struct LmdbCursor<'c> {
+    api: &'c Api,
+    reader: *mut c_void,
+    cursor: *mut c_void,
+    key: Bytes,
+    value: Bytes,
+    valid: bool,
+    session: PhantomData<&'c mut ()>,
+}
+
+impl<'c> LmdbCursor<'c> {
+    /// A cursor in `reader`, a reset transaction that nobody else uses for as long.
+    pub(crate) fn new(api: &'c Api, reader: *mut c_void, dbi: c_uint) -> Result<Self, Fault> {
+        // SAFETY: the reader is live and was reset.
+        api.check(unsafe { (api.txn_renew)(reader) })?;
+        let mut cursor = null_mut();
+        // SAFETY: the reader is live.
+        let opened = unsafe { (api.cursor_open)(reader, dbi, &raw mut cursor) };
+        let made = Self {
+            api,
+            reader,
+            cursor,
+            key: Bytes::EMPTY,
+            value: Bytes::EMPTY,
+            valid: false,
+            session: PhantomData,
+        };
+        api.check(opened)?;
+        Ok(made)
+    }
+
+    #[inline]
+    fn go(&mut self, operation: c_int) -> Result<(), Fault> {
+        // SAFETY: cursor and reader are live; the places are ours.
+        let went = unsafe {
+            (self.api.cursor_get)(
+                self.cursor,
+                &raw mut self.key,
+                &raw mut self.value,
+                operation,
+            )
+        };
+        self.valid = went == 0;
+        if went == NOTFOUND {
+            Ok(())
+        } else {
+            self.api.check(went)
+        }
+    }
+}
+
+impl Drop for LmdbCursor<'_> {
+    fn drop(&mut self) {
+        if !self.cursor.is_null() {
+            // SAFETY: made by this cursor, used by nobody else.
+            unsafe { (self.api.cursor_close)(self.cursor) };
+        }
+        // SAFETY: the reader was renewed for this cursor alone.
+        unsafe { (self.api.txn_reset)(self.reader) };
+    }
+}
+
+/// The bytes of a place that LMDB filled.
+#[inline]
+fn slice(bytes: &Bytes) -> &[u8] {
+    // SAFETY: only called while the cursor stands on an entry, whose bytes stay until it moves.
+    unsafe { std::slice::from_raw_parts(bytes.start.cast::<u8>(), bytes.length) }
+}
+
+impl Cursor for LmdbCursor<'_> {
+    #[inline]
+    fn first(&mut self) -> Result<(), Fault> {
+        self.go(CURSOR_FIRST)
+    }
+
+    #[inline]
+    fn last(&mut self) -> Result<(), Fault> {
+        self.go(CURSOR_LAST)
+    }
+
+    #[inline]
+    fn seek(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.key = Bytes::of(key);
+        self.go(CURSOR_SET_RANGE)
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<(), Fault> {
+        self.go(CURSOR_NEXT)
+    }
+
+    #[inline]
+    fn prev(&mut self) -> Result<(), Fault> {
+        self.go(CURSOR_PREV)
+    }
+
+    #[inline]
+    fn valid(&self) -> bool {
+        self.valid
+    }
+
+    #[inline]
+    fn key(&self) -> &[u8] {
+        assert!(self.valid, "a key of no entry");
+        slice(&self.key)
+    }
+
+    #[inline]
+    fn value(&mut self) -> Result<&[u8], Fault> {
+        assert!(self.valid, "a value of no entry");
+        Ok(slice(&self.value))
+    }
+}

@@ -1,0 +1,351 @@
+//! An open LMDB environment, and one thread's way into it.
+
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
+use std::ffi::{CString, c_int, c_uint, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr::{null, null_mut};
+
+use bench_core::engine::{Durability, Quiet, Role, Session, Store};
+use bench_core::fault::Fault;
+use bench_core::settings::Settings;
+
+use crate::cursor::LmdbCursor;
+use crate::sys::{
+    APPEND, Api, Bytes, COPY_COMPACT, Info, NOSYNC, NOTFOUND, RDONLY, Stat, WRITEMAP,
+};
+
+/// The map is at least this large; the file is sparse, so an unused part costs nothing.
+const MAP_BYTES_MIN: u64 = 8 << 30;
+/// Room for each raw byte: pages half full after random splits, and old pages still being freed.
+const MAP_FACTOR: u64 = 8;
+const FILE_MODE: c_uint = 0o644;
+const COMPACT_FOLDER: &str = "compact";
+
+/// An open LMDB environment.
+#[derive(Debug)]
+pub struct LmdbStore<'e> {
+    api: &'e Api,
+    dir: PathBuf,
+    map_bytes: usize,
+    flags: c_uint,
+    env: *mut c_void,
+    dbi: c_uint,
+}
+
+// SAFETY: an environment may be used by any thread; transactions belong to sessions.
+unsafe impl Sync for LmdbStore<'_> {}
+
+fn c_path(path: &Path) -> Result<CString, Fault> {
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| Fault::new("the directory's name has a zero byte"))
+}
+
+impl<'e> LmdbStore<'e> {
+    pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
+        let raw = settings
+            .entries
+            .saturating_mul((settings.key_bytes + settings.value_bytes) as u64);
+        let map = raw
+            .saturating_mul(MAP_FACTOR)
+            .max(MAP_BYTES_MIN)
+            .next_multiple_of(1 << 20);
+        let flags = match settings.durability {
+            Durability::Os => NOSYNC | WRITEMAP,
+            Durability::Sync => 0,
+        };
+        let map_bytes = usize::try_from(map)
+            .map_err(|_| Fault::new("the map does not fit the address space"))?;
+        let mut store = Self {
+            api,
+            dir: dir.to_owned(),
+            map_bytes,
+            flags,
+            env: null_mut(),
+            dbi: 0,
+        };
+        store.open_env()?;
+        Ok(store)
+    }
+
+    fn open_env(&mut self) -> Result<(), Fault> {
+        let api = self.api;
+        let path = c_path(&self.dir)?;
+        // SAFETY: gives an owned environment.
+        api.check(unsafe { (api.env_create)(&raw mut self.env) })?;
+        // SAFETY: the environment is live and not open yet.
+        api.check(unsafe { (api.env_set_mapsize)(self.env, self.map_bytes) })?;
+        // SAFETY: the path ends with zero.
+        api.check(unsafe { (api.env_open)(self.env, path.as_ptr(), self.flags, FILE_MODE) })?;
+        let mut txn = null_mut();
+        // SAFETY: the environment is open and no other transaction of this thread exists.
+        api.check(unsafe { (api.txn_begin)(self.env, null_mut(), 0, &raw mut txn) })?;
+        // SAFETY: the transaction is live; a null name is the unnamed database.
+        let opened = unsafe { (api.dbi_open)(txn, null(), 0, &raw mut self.dbi) };
+        // SAFETY: the transaction is live and not used again, whatever the result.
+        let committed = unsafe { (api.txn_commit)(txn) };
+        api.check(opened)?;
+        api.check(committed)
+    }
+
+    fn close_env(&mut self) {
+        if !self.env.is_null() {
+            // SAFETY: no session outlives the store.
+            unsafe { (self.api.env_close)(self.env) };
+            self.env = null_mut();
+        }
+    }
+
+    /// The map's size and the flags, as the environment tells them.
+    fn effective(&self) -> Option<(Info, c_uint)> {
+        let mut info = Info {
+            map_address: null_mut(),
+            map_bytes: 0,
+            last_page: 0,
+            last_txn: 0,
+            readers_max: 0,
+            readers: 0,
+        };
+        let mut flags = 0;
+        // SAFETY: the environment is open and the place is live.
+        let told = unsafe { (self.api.env_info)(self.env, &raw mut info) };
+        // SAFETY: as above.
+        let flagged = unsafe { (self.api.env_get_flags)(self.env, &raw mut flags) };
+        (told == 0 && flagged == 0).then_some((info, flags))
+    }
+}
+
+impl Drop for LmdbStore<'_> {
+    fn drop(&mut self) {
+        self.close_env();
+    }
+}
+
+impl Store for LmdbStore<'_> {
+    type Session<'s>
+        = LmdbSession<'s>
+    where
+        Self: 's;
+
+    fn session(&self, role: Role) -> Result<LmdbSession<'_>, Fault> {
+        let mut reader = null_mut();
+        // SAFETY: the environment is open; each thread has one session and so one reader.
+        let begun = unsafe { (self.api.txn_begin)(self.env, null_mut(), RDONLY, &raw mut reader) };
+        self.api.check(begun)?;
+        // SAFETY: the transaction is live; it is renewed for each read.
+        unsafe { (self.api.txn_reset)(reader) };
+        let put_flags = if role.appending { APPEND } else { 0 };
+        Ok(LmdbSession {
+            api: self.api,
+            env: self.env,
+            dbi: self.dbi,
+            reader,
+            writer: null_mut(),
+            put_flags,
+            _store: self,
+        })
+    }
+
+    /// A compacting copy, which then takes the place of the original.
+    fn compact(&mut self) -> Result<(), Fault> {
+        let folder = self.dir.join(COMPACT_FOLDER);
+        let io = |error: std::io::Error| Fault::io("the compacted copy", &error);
+        std::fs::create_dir(&folder).map_err(io)?;
+        let path = c_path(&folder)?;
+        // SAFETY: the environment is open; the path ends with zero.
+        let copied = unsafe { (self.api.env_copy2)(self.env, path.as_ptr(), COPY_COMPACT) };
+        self.api.check(copied)?;
+        self.close_env();
+        std::fs::rename(folder.join("data.mdb"), self.dir.join("data.mdb")).map_err(io)?;
+        std::fs::remove_dir(&folder).map_err(io)?;
+        self.open_env()
+    }
+
+    /// A write is finished when it returns: there is no background work.
+    fn quiesce(&self) -> Result<Quiet, Fault> {
+        Ok(Quiet::Known)
+    }
+
+    fn property(&self, name: &str) -> Option<String> {
+        if !matches!(name, "leveldb.stats" | "statistics") {
+            return None;
+        }
+        let mut stat = Stat::default();
+        // SAFETY: the environment is open and the place is live.
+        let told = unsafe { (self.api.env_stat)(self.env, &raw mut stat) };
+        let (info, _) = self.effective()?;
+        (told == 0).then(|| {
+            format!(
+                "page bytes {}, depth {}, branch pages {}, leaf pages {}, overflow pages {}, entries {}, \
+                 pages used {}, last transaction {}",
+                stat.page_bytes,
+                stat.depth,
+                stat.branch_pages,
+                stat.leaf_pages,
+                stat.overflow_pages,
+                stat.entries,
+                info.last_page + 1,
+                info.last_txn,
+            )
+        })
+    }
+
+    fn options(&self) -> Vec<(String, String)> {
+        let mut options = vec![(
+            "memory".to_owned(),
+            "no cache of its own (page cache)".to_owned(),
+        )];
+        if let Some((info, flags)) = self.effective() {
+            let on = |flag| if flags & flag != 0 { "1" } else { "0" }.to_owned();
+            options.push(("map_size".into(), info.map_bytes.to_string()));
+            options.push(("nosync".into(), on(NOSYNC)));
+            options.push(("writemap".into(), on(WRITEMAP)));
+        }
+        options.push(("compression".into(), "none".into()));
+        options
+    }
+
+    fn close(self) -> Result<(), Fault> {
+        // LMDB reports nothing when it closes.
+        drop(self);
+        Ok(())
+    }
+}
+
+/// One thread's way into an open environment.
+#[derive(Debug)]
+pub struct LmdbSession<'s> {
+    api: &'s Api,
+    env: *mut c_void,
+    dbi: c_uint,
+    /// A read-only transaction: reset between reads, renewed for each.
+    reader: *mut c_void,
+    /// The transaction of the batch being built, or null.
+    writer: *mut c_void,
+    put_flags: c_uint,
+    /// Keeps the environment open while the session lives.
+    _store: &'s LmdbStore<'s>,
+}
+
+impl Drop for LmdbSession<'_> {
+    fn drop(&mut self) {
+        if !self.writer.is_null() {
+            // SAFETY: live, and not used again.
+            unsafe { (self.api.txn_abort)(self.writer) };
+        }
+        // SAFETY: live, and not used again.
+        unsafe { (self.api.txn_abort)(self.reader) };
+    }
+}
+
+impl LmdbSession<'_> {
+    #[inline]
+    fn begin(&mut self) -> Result<(), Fault> {
+        // SAFETY: the environment is open and this thread has no other write transaction.
+        let begun = unsafe { (self.api.txn_begin)(self.env, null_mut(), 0, &raw mut self.writer) };
+        self.api.check(begun)
+    }
+
+    #[inline]
+    fn commit(&mut self) -> Result<(), Fault> {
+        // SAFETY: live; the library frees it whatever the result.
+        let committed = unsafe { (self.api.txn_commit)(self.writer) };
+        self.writer = null_mut();
+        self.api.check(committed)
+    }
+
+    #[inline]
+    fn put_in(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        let (mut key, mut value) = (Bytes::of(key), Bytes::of(value));
+        // SAFETY: the transaction is live; the library reads the bytes and copies them.
+        let put = unsafe {
+            (self.api.put)(
+                self.writer,
+                self.dbi,
+                &raw mut key,
+                &raw mut value,
+                self.put_flags,
+            )
+        };
+        self.api.check(put)
+    }
+}
+
+impl Session for LmdbSession<'_> {
+    type Cursor<'c>
+        = LmdbCursor<'c>
+    where
+        Self: 'c;
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        self.begin()?;
+        self.put_in(key, value)?;
+        self.commit()
+    }
+
+    #[inline]
+    fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.begin()?;
+        let mut key = Bytes::of(key);
+        let deleted: c_int =
+            // SAFETY: the transaction is live; the library only reads the key.
+            unsafe { (self.api.del)(self.writer, self.dbi, &raw mut key, null_mut()) };
+        if deleted != NOTFOUND {
+            self.api.check(deleted)?;
+        }
+        self.commit()
+    }
+
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
+        // SAFETY: the reader is live and was reset.
+        let renewed = unsafe { (self.api.txn_renew)(self.reader) };
+        self.api.check(renewed)?;
+        let (mut key, mut value) = (Bytes::of(key), Bytes::EMPTY);
+        // SAFETY: the reader is live; the library only reads the key.
+        let got = unsafe { (self.api.get)(self.reader, self.dbi, &raw mut key, &raw mut value) };
+        let result = if got == 0 {
+            let bytes =
+                // SAFETY: the bytes stay until the reader is reset below.
+                unsafe { std::slice::from_raw_parts(value.start.cast::<u8>(), value.length) };
+            Ok(Some(found(bytes)))
+        } else if got == NOTFOUND {
+            Ok(None)
+        } else {
+            self.api.check(got).map(|()| None)
+        };
+        // SAFETY: the reader is live.
+        unsafe { (self.api.txn_reset)(self.reader) };
+        result
+    }
+
+    #[inline]
+    fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        if self.writer.is_null() {
+            self.begin()?;
+        }
+        self.put_in(key, value)
+    }
+
+    fn batch_write(&mut self) -> Result<(), Fault> {
+        if self.writer.is_null() {
+            Ok(())
+        } else {
+            self.commit()
+        }
+    }
+
+    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
+        Err(Fault::new("LMDB has no merge"))
+    }
+
+    #[inline]
+    fn cursor(&mut self) -> Result<LmdbCursor<'_>, Fault> {
+        LmdbCursor::new(self.api, self.reader, self.dbi)
+    }
+}

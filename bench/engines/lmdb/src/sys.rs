@@ -1,0 +1,181 @@
+//! LMDB's C interface, found in the library at run time with local scope.
+//!
+//! Every function is looked up once; a missing one is refused by its name.
+
+#![expect(unsafe_code, reason = "foreign functions found by name")]
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::path::Path;
+
+use bench_core::fault::Fault;
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+/// Names tried when no path is given: Debian's own first.
+pub(crate) const SONAMES: &[&str] = &["liblmdb.so.0", "liblmdb.so"];
+
+// Values of lmdb.h, which are part of its binary interface.
+pub(crate) const NOSYNC: c_uint = 0x1_0000;
+pub(crate) const RDONLY: c_uint = 0x2_0000;
+pub(crate) const WRITEMAP: c_uint = 0x8_0000;
+pub(crate) const APPEND: c_uint = 0x2_0000;
+pub(crate) const COPY_COMPACT: c_uint = 1;
+pub(crate) const NOTFOUND: c_int = -30798;
+pub(crate) const CURSOR_FIRST: c_int = 0;
+pub(crate) const CURSOR_LAST: c_int = 6;
+pub(crate) const CURSOR_NEXT: c_int = 8;
+pub(crate) const CURSOR_PREV: c_int = 12;
+pub(crate) const CURSOR_SET_RANGE: c_int = 17;
+
+/// `MDB_val`: bytes that belong to the map.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bytes {
+    pub(crate) length: usize,
+    pub(crate) start: *mut c_void,
+}
+
+impl Bytes {
+    pub(crate) const EMPTY: Self = Self {
+        length: 0,
+        start: std::ptr::null_mut(),
+    };
+
+    /// A view of bytes that LMDB only reads.
+    #[inline]
+    pub(crate) const fn of(bytes: &[u8]) -> Self {
+        Self {
+            length: bytes.len(),
+            start: bytes.as_ptr().cast_mut().cast(),
+        }
+    }
+}
+
+/// `MDB_stat`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stat {
+    pub(crate) page_bytes: c_uint,
+    pub(crate) depth: c_uint,
+    pub(crate) branch_pages: usize,
+    pub(crate) leaf_pages: usize,
+    pub(crate) overflow_pages: usize,
+    pub(crate) entries: usize,
+}
+
+/// `MDB_envinfo`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Info {
+    pub(crate) map_address: *mut c_void,
+    pub(crate) map_bytes: usize,
+    pub(crate) last_page: usize,
+    pub(crate) last_txn: usize,
+    pub(crate) readers_max: c_uint,
+    pub(crate) readers: c_uint,
+}
+
+macro_rules! functions {
+    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// The functions used, under their C names without the prefix.
+        #[derive(Debug)]
+        pub(crate) struct Api {
+            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            /// Last, so that the functions never outlive the library.
+            _library: Library,
+        }
+
+        impl Api {
+            fn find(library: Library) -> Result<Self, Fault> {
+                Ok(Self {
+                    $($name: {
+                        let symbol = concat!("mdb_", stringify!($name));
+                        // SAFETY: the types are those of lmdb.h of 0.9, whose interface is frozen.
+                        let found = unsafe { library.get(symbol.as_bytes()) };
+                        *found.map_err(|_| Fault::new(format!("the LMDB library lacks the symbol {symbol}")))?
+                    },)*
+                    _library: library,
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    version: fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char;
+    strerror: fn(c_int) -> *const c_char;
+    env_create: fn(*mut *mut c_void) -> c_int;
+    env_open: fn(*mut c_void, *const c_char, c_uint, c_uint) -> c_int;
+    env_close: fn(*mut c_void);
+    env_set_mapsize: fn(*mut c_void, usize) -> c_int;
+    env_copy2: fn(*mut c_void, *const c_char, c_uint) -> c_int;
+    env_stat: fn(*mut c_void, *mut Stat) -> c_int;
+    env_info: fn(*mut c_void, *mut Info) -> c_int;
+    env_get_flags: fn(*mut c_void, *mut c_uint) -> c_int;
+    txn_begin: fn(*mut c_void, *mut c_void, c_uint, *mut *mut c_void) -> c_int;
+    txn_commit: fn(*mut c_void) -> c_int;
+    txn_abort: fn(*mut c_void);
+    txn_reset: fn(*mut c_void);
+    txn_renew: fn(*mut c_void) -> c_int;
+    dbi_open: fn(*mut c_void, *const c_char, c_uint, *mut c_uint) -> c_int;
+    get: fn(*mut c_void, c_uint, *mut Bytes, *mut Bytes) -> c_int;
+    put: fn(*mut c_void, c_uint, *mut Bytes, *mut Bytes, c_uint) -> c_int;
+    del: fn(*mut c_void, c_uint, *mut Bytes, *mut Bytes) -> c_int;
+    cursor_open: fn(*mut c_void, c_uint, *mut *mut c_void) -> c_int;
+    cursor_close: fn(*mut c_void);
+    cursor_get: fn(*mut c_void, *mut Bytes, *mut Bytes, c_int) -> c_int;
+}
+
+impl Api {
+    /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
+    pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
+        let open = |name: &std::ffi::OsStr| {
+            // SAFETY: loading runs the library's constructors; that is what naming it asks for.
+            unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }
+        };
+        if let Some(path) = path {
+            let library = open(path.as_os_str()).map_err(|error| Fault::new(error.to_string()))?;
+            return Self::find(library);
+        }
+        let found = SONAMES.iter().find_map(|name| open(name.as_ref()).ok());
+        let library = found.ok_or_else(|| {
+            Fault::new(format!(
+                "none of {} was found; install liblmdb0",
+                SONAMES.join(", ")
+            ))
+        })?;
+        Self::find(library)
+    }
+
+    /// The version in three numbers.
+    pub(crate) fn version_text(&self) -> String {
+        let (mut major, mut minor, mut patch) = (0, 0, 0);
+        // SAFETY: the three places are live.
+        unsafe { (self.version)(&raw mut major, &raw mut minor, &raw mut patch) };
+        format!("{major}.{minor}.{patch}")
+    }
+
+    /// A return code as a result.
+    #[inline]
+    pub(crate) fn check(&self, code: c_int) -> Result<(), Fault> {
+        if code == 0 {
+            Ok(())
+        } else {
+            Err(self.fault(code))
+        }
+    }
+
+    #[cold]
+    fn fault(&self, code: c_int) -> Fault {
+        // SAFETY: takes a number, gives a static text or the system's.
+        let text = unsafe { (self.strerror)(code) };
+        if text.is_null() {
+            return Fault::new(format!("LMDB error {code}"));
+        }
+        // SAFETY: the text ends with zero.
+        Fault::new(
+            unsafe { CStr::from_ptr(text) }
+                .to_string_lossy()
+                .into_owned(),
+        )
+    }
+}
