@@ -78,7 +78,7 @@ impl Core {
         let settings = settings(options, budget);
         // Looked at again under the lock: another process may have created it meanwhile.
         let recovered = match look(&*dir, options)? {
-            Found::Empty => Recovered::created(),
+            Found::Empty => Recovered::created(&*dir)?,
             Found::Database(number) => {
                 let context = context(options);
                 recover(&dir, &opener, &settings, &context, options.recovery, number)?
@@ -308,12 +308,16 @@ fn first_state(
 }
 
 impl Recovered {
-    fn created() -> Recovered {
-        Recovered {
+    /// An empty database. What a creation that was cut short left behind keeps its numbers.
+    fn created(dir: &dyn Dir) -> Result<Recovered> {
+        let names = dir.list()?;
+        let used = names.iter().filter_map(|name| FileKind::parse(name));
+        let last = used.filter_map(FileKind::number).max();
+        Ok(Recovered {
             version: Version::default(),
             sealed: Vec::new(),
             last_seq: 0,
-            next_file: 1,
+            next_file: last.map_or(1, |number| number.0 + 1),
             next_run: 1,
             next_segment: 1,
             manifest: 0,
@@ -322,6 +326,6 @@ impl Recovered {
                 created: true,
                 ..OpenReport::default()
             },
-        }
+        })
     }
 }
