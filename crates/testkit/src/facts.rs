@@ -6,20 +6,17 @@ use std::sync::Arc;
 use cairndb_base::{Error, FileNumber, Result};
 use cairndb_env::sim::ManifestFacts;
 use cairndb_env::{Access, Mapping, ReadFile};
-use cairndb_format::manifest::{HEADER_BYTES, ManifestReader};
-use cairndb_format::name;
+use cairndb_format::manifest::ManifestReader;
+use cairndb_format::name::{self, FileKind};
 
-/// Where a manifest's header holds its number.
-const NUMBER_AT: usize = 32;
-
-/// Tables, value files and live logs that the bytes of a manifest name; `None` when they are not
-/// yet a manifest.
-pub fn manifest_facts(bytes: &[u8]) -> Option<ManifestFacts> {
-    let number = bytes.get(..HEADER_BYTES)?.get(NUMBER_AT..NUMBER_AT + 8)?;
-    let number = number.iter().rev();
-    let number = number.fold(0u64, |number, &byte| number << 8 | u64::from(byte));
+/// Tables, value files and live logs that the bytes of the manifest `name` name; `None` when they
+/// are not yet a manifest.
+pub fn manifest_facts(name: &str, bytes: &[u8]) -> Option<ManifestFacts> {
+    let Some(FileKind::Manifest(number)) = FileKind::parse(name) else {
+        return None;
+    };
     let file = Arc::new(Bytes(bytes.to_vec()));
-    let mut reader = ManifestReader::new(file, FileNumber(number)).ok()?;
+    let mut reader = ManifestReader::new(file, number).ok()?;
     let mut tables = BTreeMap::new();
     let mut values = BTreeMap::new();
     let mut logs = BTreeMap::new();

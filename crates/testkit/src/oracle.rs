@@ -247,7 +247,7 @@ pub fn check_files(env: &SimEnv) -> Check<()> {
     let current = env.read_file(&dir.join("CURRENT")).unwrap_or_default();
     let current = String::from_utf8_lossy(&current).trim_end().to_owned();
     let manifest = env.read_file(&dir.join(&current)).unwrap_or_default();
-    let facts = manifest_facts(&manifest)
+    let facts = manifest_facts(&current, &manifest)
         .ok_or_else(|| Violation::new(format!("CURRENT names {current}, which is no manifest")))?;
     let files = env.files();
     let names: BTreeSet<String> = files

@@ -182,8 +182,8 @@ impl Runner {
                 let (low, high) = (keys.iter().min(), keys.iter().max());
                 let whole = range.end >= workload::KEYS;
                 match (low, high) {
-                    (Some(low), Some(high)) if !whole => db.compact_range::<&Vec<u8>, _>(low..=high),
-                    _ => db.compact_range::<&[u8], _>(..),
+                    (Some(low), Some(high)) if !whole => db.compact_range(low..=high),
+                    _ => db.compact_range(..),
                 }
             }
             Step::TakeSnapshot => {
