@@ -144,7 +144,7 @@ pub(crate) struct Core {
     pub(crate) segments: Segments,
     pub(crate) manifest: Manifest,
     pub(crate) values: ValueLog,
-    /// A value file's name is not durable yet.
+    /// The manifest mentions a log or value file whose own name may not be durable yet.
     pub(crate) names_dirty: AtomicBool,
 
     pub(crate) state: Mutex<State>,
