@@ -146,6 +146,8 @@ pub(crate) struct Core {
     pub(crate) values: ValueLog,
     /// The manifest mentions a log or value file whose own name may not be durable yet.
     pub(crate) names_dirty: AtomicBool,
+    /// Files found at opening that nothing needs, removed once this handle writes.
+    pub(crate) leftovers: Mutex<Vec<String>>,
 
     pub(crate) state: Mutex<State>,
     /// Signalled at every change of `state` that a waiting caller could want.
