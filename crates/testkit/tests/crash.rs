@@ -42,3 +42,18 @@ fn every_short_workload_survives_a_crash_at_every_operation() {
     });
     conclude(&campaign, "short workloads");
 }
+
+#[test]
+fn long_workloads_survive_crashes_and_crashes_within_recovery() {
+    let percent = setting("CAIRN_STATES", 100);
+    let seed = setting("CAIRN_SEED", 1000);
+    println!("long workloads: CAIRN_SEED={seed} CAIRN_STATES={percent}");
+    let campaign = Campaign::default();
+    on_all_threads(|number| {
+        campaign.long(seed + number, 260, 40, &Effort::LONG);
+        let enough = campaign.states() >= 80_000 * percent / 100
+            && campaign.nested() >= 10_000 * percent / 100;
+        !enough && campaign.violations() < 5
+    });
+    conclude(&campaign, "long workloads");
+}

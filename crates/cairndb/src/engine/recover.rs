@@ -133,9 +133,11 @@ impl Folded {
                 // nothing durable leads to it then.
                 let mut tables = self.tables.values();
                 if tables.any(|table| table.value_refs.iter().any(|(file, _)| file == number)) {
-                    return Err(Error::corruption("a value file that tables need is missing")
-                        .file(named)
-                        .offset(0));
+                    return Err(
+                        Error::corruption("a value file that tables need is missing")
+                            .file(named)
+                            .offset(0),
+                    );
                 }
                 continue;
             };
