@@ -18,7 +18,7 @@ use cairndb_format::name::{self, FileKind};
 use cairndb_mem::{ClockCache, Memtable};
 
 use crate::engine::core::{Core, OpenReport, Part, Settings, State};
-use crate::engine::recover::recover;
+use crate::engine::recover::{recover, unused_file};
 use crate::engine::recovered::Recovered;
 use crate::jobs::output::OutputSettings;
 use crate::read::fold::ReadContext;
@@ -78,7 +78,8 @@ impl Core {
         let settings = settings(options, budget);
         // Looked at again under the lock: another process may have created it meanwhile.
         let recovered = match look(&*dir, options)? {
-            Found::Empty => Recovered::created(&*dir)?,
+            // Not 1: a creation cut short may have left files, and numbers are never used twice.
+            Found::Empty => Recovered::created(unused_file(&*dir, 1)?),
             Found::Database(number) => {
                 let context = context(options);
                 recover(&dir, &opener, &settings, &context, options.recovery, number)?
@@ -309,16 +310,12 @@ fn first_state(
 }
 
 impl Recovered {
-    /// An empty database. What a creation that was cut short left behind keeps its numbers.
-    fn created(dir: &dyn Dir) -> Result<Recovered> {
-        let names = dir.list()?;
-        let used = names.iter().filter_map(|name| FileKind::parse(name));
-        let last = used.filter_map(FileKind::number).max();
-        Ok(Recovered {
+    fn created(next_file: u64) -> Recovered {
+        Recovered {
             version: Version::default(),
             sealed: Vec::new(),
             last_seq: 0,
-            next_file: last.map_or(1, |number| number.0 + 1),
+            next_file,
             next_run: 1,
             next_segment: 1,
             manifest: 0,
@@ -327,6 +324,6 @@ impl Recovered {
                 created: true,
                 ..OpenReport::default()
             },
-        })
+        }
     }
 }

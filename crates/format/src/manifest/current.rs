@@ -45,8 +45,7 @@ fn malformed(found: std::fmt::Arguments<'_>) -> Error {
 }
 
 /// Makes `CURRENT` name manifest `number`, atomically and durably: temporary file, sync, directory
-/// sync, rename, directory sync. The manifest must have been synced; the first directory sync makes
-/// its name durable, without which a rename that reaches the disk early would point nowhere.
+/// sync, rename, directory sync. The manifest must have been synced; its name becomes durable here too.
 ///
 /// # Errors
 /// `Io` or `NoSpace`. Before the rename the old `CURRENT` stays valid; when the last step fails,
@@ -60,6 +59,8 @@ pub fn install_current(dir: &dyn Dir, number: FileNumber) -> Result<()> {
     file.append(format!("{}\n", name::manifest(number)).as_bytes())?;
     file.sync()?;
     drop(file);
+    // The manifest's name must be durable before a rename may be: the disk keeps no order between
+    // two names.
     dir.sync()?;
     dir.rename(&temp, CURRENT)?;
     dir.sync()
