@@ -146,8 +146,10 @@ pub(crate) struct Core {
     pub(crate) segments: Segments,
     pub(crate) manifest: Manifest,
     pub(crate) values: ValueLog,
-    /// A value file's name is not durable yet.
+    /// The manifest mentions a log or value file whose own name may not be durable yet.
     pub(crate) names_dirty: AtomicBool,
+    /// Files found at opening that nothing needs, removed once this handle writes.
+    pub(crate) leftovers: Mutex<Vec<String>>,
 
     pub(crate) state: Mutex<State>,
     /// Signalled at every change of `state` that a waiting caller could want.

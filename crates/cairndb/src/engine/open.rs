@@ -94,40 +94,40 @@ impl Core {
 
     /// Makes what recovery found durable, and sweeps what it superseded.
     fn after_open(&self) -> Result<()> {
-        let unclean = !self.report.clean || self.report.created;
-        if self.settings.read_only || !unclean {
+        if self.settings.read_only {
+            return Ok(());
+        }
+        *self.leftovers.lock() = self.find_leftovers()?;
+        if self.report.clean && !self.report.created {
+            // Nothing is written before the first write, and nothing removed.
             return Ok(());
         }
         let mut commit = self.commit.lock();
         self.ensure_manifest(&mut commit)?;
         drop(commit);
-        self.sweep()
+        self.reap();
+        Ok(())
     }
 
-    /// Removes files that the manifest does not name: tables of jobs that never finished, old
-    /// manifests, temporary files.
-    fn sweep(&self) -> Result<()> {
+    /// Files that the manifest does not name: tables of jobs that never finished, old manifests,
+    /// temporary files. Asked before any job of this handle makes new ones.
+    fn find_leftovers(&self) -> Result<Vec<String>> {
         let state = self.state.lock();
         let version = Arc::clone(&state.version);
         let manifest = state.manifest;
         drop(state);
         let tables: std::collections::BTreeSet<u64> =
             version.tables().map(|table| table.record.file).collect();
-        for found in self.dir.list()? {
-            let obsolete = match FileKind::parse(&found) {
-                Some(FileKind::Table(number)) => !tables.contains(&number.0),
-                Some(FileKind::Value(number)) => !version.values.contains_key(&number.0),
-                Some(FileKind::Manifest(number)) => number.0 != manifest,
-                Some(FileKind::Temp(_)) => true,
-                // Logs are adopted as spares or reaped when the manifest is begun.
-                _ => false,
-            };
-            if obsolete {
-                self.reaper.add(found);
-            }
-        }
-        self.reap();
-        Ok(())
+        let mut found = self.dir.list()?;
+        found.retain(|name| match FileKind::parse(name) {
+            Some(FileKind::Table(number)) => !tables.contains(&number.0),
+            Some(FileKind::Value(number)) => !version.values.contains_key(&number.0),
+            Some(FileKind::Manifest(number)) => number.0 != manifest,
+            Some(FileKind::Temp(_)) => true,
+            // Logs are adopted as spares or reaped when the manifest is begun.
+            _ => false,
+        });
+        Ok(found)
     }
 }
 
@@ -263,6 +263,7 @@ fn assemble(
         manifest: Manifest::default(),
         values: ValueLog::default(),
         names_dirty: AtomicBool::new(false),
+        leftovers: Mutex::default(),
         state: Mutex::new(state),
         changed: Condvar::new(),
         work: Condvar::new(),

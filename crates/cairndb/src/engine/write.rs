@@ -278,6 +278,7 @@ impl Core {
             next_file: Some(self.next_file.load(Ordering::Relaxed)),
             ..VersionEdit::default()
         };
+        self.names_dirty.store(true, Ordering::Release);
         if let Err(error) = self.manifest.append(&edit, &self.stats) {
             self.segments.abandon(&segment);
             return Err(error);
