@@ -152,6 +152,13 @@ impl Core {
             let mut commit = self.commit.lock();
             self.check_writable()?;
             if !commit.part_has_room(payload) {
+                if !commit.awaiting_sync.is_empty() {
+                    // Only published entries are sealed: a flush may then drop what no snapshot,
+                    // present or future, can see.
+                    let last = commit.last_seq;
+                    self.wait_published(commit, last)?;
+                    continue;
+                }
                 if let Some(reason) = self.seal(&mut commit) {
                     drop(commit);
                     self.make_room(reason)?;
@@ -165,6 +172,11 @@ impl Core {
                     > RETAINED_LOG_BYTES_MAX
                     && self.segments.live().len() > 1
                 {
+                    if !commit.awaiting_sync.is_empty() {
+                        let last = commit.last_seq;
+                        self.wait_published(commit, last)?;
+                        continue;
+                    }
                     let full = self.seal(&mut commit);
                     drop(commit);
                     self.make_room(full.unwrap_or(StallReason::Log))?;
@@ -202,7 +214,11 @@ impl Core {
 
     /// Waits for the sync pass that covers `last`, or runs it.
     #[cold]
-    fn wait_published<'a>(&'a self, mut commit: MutexGuard<'a, Commit>, last: SeqNo) -> Result<()> {
+    pub(crate) fn wait_published<'a>(
+        &'a self,
+        mut commit: MutexGuard<'a, Commit>,
+        last: SeqNo,
+    ) -> Result<()> {
         while self.published.load(Ordering::Acquire) < last {
             self.health.check_write()?;
             if commit.syncing {
@@ -295,6 +311,10 @@ impl Core {
         if commit.mutable.is_empty() {
             return None;
         }
+        assert!(
+            commit.awaiting_sync.is_empty(),
+            "only published entries are sealed"
+        );
         if state.version.runs.len() > RUNS_STALL {
             return Some(StallReason::Runs);
         }
