@@ -14,7 +14,7 @@ peers=(
     "liblmdb.so.0 liblmdb0"
 )
 folder=$PWD/target/peers
-lib=$folder/lib
+lib=$folder/libraries
 
 # Whether the loader, or our own folder, has a library.
 has() {
@@ -51,9 +51,9 @@ unpack() {
     if (cd "$work" && apt-get download -qq "$@" $(needs "$@") >/dev/null 2>&1); then
         mkdir -p "$lib"
         for file in "$work"/*.deb; do
-            dpkg -x "$file" "$folder" || true
+            dpkg -x "$file" "$folder" 2>/dev/null || true
         done
-        find "$folder/usr" "$folder/lib" -name '*.so*' ! -path "$lib/*" -exec ln -sf {} "$lib"/ \; 2>/dev/null
+        find "$folder/usr" "$folder/lib" -name "*.so*" -exec ln -sf {} "$lib"/ \; 2>/dev/null
     fi
     rm -rf "$work"
 }
