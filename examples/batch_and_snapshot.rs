@@ -1,7 +1,7 @@
 //! Writes that belong together, and reads of one moment: `cargo run --example batch_and_snapshot`.
 #![allow(clippy::print_stdout, reason = "an example talks")]
 
-use cairndb::{Db, Snapshot, WriteBatch};
+use cairndb::{Db, Options, Snapshot, WriteBatch};
 
 /// What an account holds; a missing account holds nothing.
 fn balance(snapshot: &Snapshot, account: &[u8]) -> cairndb::Result<u64> {
@@ -36,7 +36,7 @@ fn main() -> cairndb::Result<()> {
 
     drop((before, after));
     db.close()?;
-    cairndb::destroy(&path)
+    cairndb::destroy(&path, &Options::new())
 }
 
 #[test]

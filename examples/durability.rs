@@ -7,7 +7,10 @@ fn main() -> cairndb::Result<()> {
     let path = std::env::temp_dir().join(format!("cairndb-durability-{}", std::process::id()));
 
     // The level of writes that do not name their own. `Os` is the default anyway.
-    let db = Options::new().create_if_missing(true).durability(Durability::Os).open(&path)?;
+    let db = Options::new()
+        .create_if_missing(true)
+        .durability(Durability::Os)
+        .open(&path)?;
     assert!(db.open_report().created);
 
     // `Os`: survives the death of this process.
@@ -28,12 +31,15 @@ fn main() -> cairndb::Result<()> {
     db.close()?;
     let db = Db::open(&path)?;
     let report = db.open_report();
-    println!("clean: {}, replayed: {} records", report.clean, report.replayed_records);
+    println!(
+        "clean: {}, replayed: {} records",
+        report.clean, report.replayed_records
+    );
     assert!(report.clean && report.log_cut.is_none());
     assert_eq!(db.iter().count(), 3);
 
     db.close()?;
-    cairndb::destroy(&path)
+    cairndb::destroy(&path, &Options::new())
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Open, put, get, delete, close: `cargo run --example hello`.
 #![allow(clippy::print_stdout, reason = "an example talks")]
 
-use cairndb::Db;
+use cairndb::{Db, Options};
 
 fn main() -> cairndb::Result<()> {
     let path = std::env::temp_dir().join(format!("cairndb-hello-{}", std::process::id()));
@@ -33,7 +33,7 @@ fn main() -> cairndb::Result<()> {
     assert_eq!(db.get(b"granite")?.as_deref(), Some(&b"hard"[..]));
     db.close()?;
 
-    cairndb::destroy(&path)
+    cairndb::destroy(&path, &Options::new())
 }
 
 #[test]

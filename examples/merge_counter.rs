@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use cairndb::merge_operator::Add;
-use cairndb::{MergeOperator, Options};
+use cairndb::{Add, MergeOperator, Options};
 
 /// Keeps the longest text. An operator of one's own needs a name, which is stored, and a fold.
 #[derive(Debug)]
@@ -22,7 +21,10 @@ impl MergeOperator for Longest {
         operands: &[&[u8]],
     ) -> cairndb::Result<Vec<u8>> {
         let texts = base.into_iter().chain(operands.iter().copied());
-        Ok(texts.max_by_key(|text| text.len()).unwrap_or_default().to_vec())
+        Ok(texts
+            .max_by_key(|text| text.len())
+            .unwrap_or_default()
+            .to_vec())
     }
 }
 
@@ -30,7 +32,10 @@ fn main() -> cairndb::Result<()> {
     let path = std::env::temp_dir().join(format!("cairndb-merge-{}", std::process::id()));
 
     // `merge` stores an operand without reading. The fold happens when the key is read or compacted.
-    let db = Options::new().create_if_missing(true).merge_operator(Arc::new(Add)).open(&path)?;
+    let db = Options::new()
+        .create_if_missing(true)
+        .merge_operator(Arc::new(Add))
+        .open(&path)?;
     for page in ["home", "about", "home", "home"] {
         db.merge(page.as_bytes(), &1u64.to_le_bytes())?;
     }
@@ -46,7 +51,7 @@ fn main() -> cairndb::Result<()> {
     let other = Options::new().merge_operator(Arc::new(Longest)).open(&path);
     assert!(other.is_err());
 
-    cairndb::destroy(&path)
+    cairndb::destroy(&path, &Options::new())
 }
 
 #[test]

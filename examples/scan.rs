@@ -1,7 +1,7 @@
 //! Keys are ordered: iterators, ranges, prefixes, cursors both ways. `cargo run --example scan`.
 #![allow(clippy::print_stdout, reason = "an example talks")]
 
-use cairndb::{Db, WriteBatch};
+use cairndb::{Db, Options, WriteBatch};
 
 fn main() -> cairndb::Result<()> {
     let path = std::env::temp_dir().join(format!("cairndb-scan-{}", std::process::id()));
@@ -21,9 +21,13 @@ fn main() -> cairndb::Result<()> {
     assert_eq!(db.prefix(b"year/").count(), 10);
 
     // A range, from behind: iterators go both ways.
-    for entry in db.range(&b"year/1993"[..]..&b"year/1996"[..]).rev() {
+    for entry in db.range(b"year/1993"..b"year/1996").rev() {
         let (key, value) = entry?;
-        println!("{}: {}", String::from_utf8_lossy(&key), String::from_utf8_lossy(&value));
+        println!(
+            "{}: {}",
+            String::from_utf8_lossy(&key),
+            String::from_utf8_lossy(&value)
+        );
     }
 
     // A cursor lends its key and value instead of handing them out: no allocation for each step.
@@ -43,7 +47,7 @@ fn main() -> cairndb::Result<()> {
 
     drop(cursor);
     db.close()?;
-    cairndb::destroy(&path)
+    cairndb::destroy(&path, &Options::new())
 }
 
 #[test]

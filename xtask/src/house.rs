@@ -1,5 +1,8 @@
 //! What the rules look at: the tree, its packages, and the settings.
 
+use std::collections::BTreeSet;
+
+use crate::rust::modules::Modules;
 use crate::settings::{self, Settings};
 use crate::tree::Tree;
 use crate::workspace::{Package, packages};
@@ -10,6 +13,20 @@ pub(crate) struct House {
     pub(crate) tree: Tree,
     pub(crate) packages: Vec<Package>,
     pub(crate) settings: Settings,
+    /// The module trees of every target.
+    pub(crate) targets: Vec<Target>,
+    /// Files that belong to product targets as test code only.
+    test_files: BTreeSet<String>,
+}
+
+/// One target's modules.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// Name of its package.
+    pub(crate) package: String,
+    /// Whether it is a library or program, not a test, bench, example or build script.
+    pub(crate) product: bool,
+    pub(crate) modules: Modules,
 }
 
 impl House {
@@ -19,11 +36,29 @@ impl House {
         let text = text.ok_or(format!("{} is missing", settings::PATH))?;
         let settings = Settings::parse(text)?;
         let packages = packages(&tree)?;
+        let mut targets = Vec::new();
+        for package in &packages {
+            for (roots, product) in [(&package.product, true), (&package.development, false)] {
+                targets.extend(roots.iter().map(|root| Target {
+                    package: package.name.clone(),
+                    product,
+                    modules: Modules::read(&tree, root),
+                }));
+            }
+        }
+        let test_files = test_files(&targets);
         Ok(House {
             tree,
             packages,
             settings,
+            targets,
+            test_files,
         })
+    }
+
+    /// Whether a file is test code, by its place or by how it is declared.
+    pub(crate) fn is_test(&self, path: &str) -> bool {
+        path.ends_with("/tests.rs") || path.contains("/tests/") || self.test_files.contains(path)
     }
 
     /// Whether a package is part of the library: it stands on a floor of the store itself.
@@ -36,9 +71,17 @@ impl House {
 /// The floor of the store's public crate; programs and tools stand above it.
 const LIBRARY_FLOOR_MAX: i64 = 4;
 
-/// Whether a file is test code by its place.
-pub(crate) fn is_test_path(path: &str) -> bool {
-    path.ends_with("/tests.rs") || path.ends_with("_tests.rs") || path.contains("/tests/")
+/// Files that no target reaches but through `#[cfg(test)]` and its like.
+fn test_files(targets: &[Target]) -> BTreeSet<String> {
+    let files = || targets.iter().flat_map(|target| &target.modules.files);
+    let live: BTreeSet<&str> = files()
+        .filter(|file| !file.test)
+        .map(|file| file.path.as_str())
+        .collect();
+    files()
+        .filter(|file| file.test && !live.contains(file.path.as_str()))
+        .map(|file| file.path.clone())
+        .collect()
 }
 
 /// A house for tests of rules: the given files beside a minimal workspace.

@@ -22,6 +22,11 @@
 //! Durability is chosen per database and per write, see [`Durability`]. Settings are few, see
 //! [`Options`]; everything else follows from the memory budget.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "ranges are given by value, as everywhere in Rust; jobs consume what they release"
+)]
+
 mod api;
 mod engine;
 mod jobs;
@@ -36,6 +41,7 @@ pub use api::cursor::Cursor;
 pub use api::db::Db;
 pub use api::iter::Iter;
 pub use api::offline::{VerifyReport, destroy, verify};
+pub use api::range::KeyRange;
 pub use api::snapshot::Snapshot;
 pub use api::value::Value;
 pub use engine::background::Job;
@@ -53,4 +59,13 @@ pub fn doc_dir() -> std::path::PathBuf {
     let unique = env::RealEnv::new();
     let name = format!("cairndb-doc-{:016x}", env::Env::random_u64(&*unique));
     std::env::temp_dir().join(name)
+}
+
+/// The code in the documents for users is compiled and run as tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/guide/durability.md")]
+    mod durability {}
 }

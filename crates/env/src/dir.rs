@@ -61,7 +61,8 @@ pub trait Dir: Debug + Send + Sync {
     /// [`LogRegion::sync`] has run, later syncs change no metadata.
     ///
     /// # Errors
-    /// `NoSpace` when the bytes cannot be had, else `Io`.
+    /// `NoSpace` when the bytes cannot be had, else `Io`. The file is then removed again, if it was
+    /// made and can be removed.
     fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>>;
 
     /// Opens an existing log region to be overwritten from its start (recycling).

@@ -229,7 +229,7 @@ fn scans(c: &mut Criterion, name: &str, table: &Arc<Table>) {
     group.bench_function("forward", |b| b.iter(|| scan(true, false)));
     group.bench_function("backward", |b| b.iter(|| scan(false, false)));
     group.bench_function("forward, summing every byte", |b| {
-        b.iter(|| scan(true, true))
+        b.iter(|| scan(true, true));
     });
     group.finish();
 }

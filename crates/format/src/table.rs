@@ -20,6 +20,7 @@ mod cursor;
 mod fence;
 mod filter;
 mod layout;
+mod lookup;
 mod meta;
 mod page;
 mod page_writer;

@@ -176,6 +176,11 @@ impl Dir for MemoryDir {
         self.note("sync dir".to_owned())
     }
 
+    fn sync_file(&self, name: &str) -> Result<()> {
+        self.find(name)?;
+        self.note(format!("sync {name}"))
+    }
+
     fn remove(&self) -> Result<()> {
         Err(Error::new(ErrorKind::NotSupported, "not removed"))
     }

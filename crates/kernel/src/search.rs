@@ -8,6 +8,7 @@
 //!
 //! Fence columns are longer (up to 508 u64 per page) and are searched, not counted.
 
+mod column;
 mod fence;
 mod portable;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -15,6 +16,8 @@ mod x86;
 
 #[cfg(test)]
 mod tests;
+
+use column::column;
 
 /// The safe twins of this module's searches, for tests and fuzzing.
 pub mod twin {
@@ -71,15 +74,4 @@ pub fn upper_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize 
 #[inline]
 pub fn lower_bound_u64_le(bytes: &[u8], count: usize, key: u64) -> usize {
     fence::lower_bound(column(bytes, 8, count).as_chunks().0, key)
-}
-
-/// The bytes of the first `count` heads; checks the bounds once for every kernel.
-#[inline]
-fn column(heads: &[u8], width: usize, count: usize) -> &[u8] {
-    assert!(
-        matches!(width, 1 | 2 | 4 | 8),
-        "heads are 1, 2, 4 or 8 bytes wide"
-    );
-    // A count that overflows is larger than any slice.
-    &heads[..count.saturating_mul(width)]
 }

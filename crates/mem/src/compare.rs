@@ -1,7 +1,7 @@
 //! Comparing two keys whose heads tie, in bytewise order.
 //!
-//! Word by word, inlined, rather than by the C library's `memcmp` behind a call: for keys whose heads
-//! all tie a random insert into 3,000 entries takes 106 ns instead of 127.
+//! Word by word, inlined, rather than by the C library's `memcmp` behind a call: for keys whose
+//! heads all tie a random insert into 3,000 entries takes 106 ns instead of 127.
 
 use std::cmp::Ordering;
 
@@ -44,10 +44,11 @@ mod tests {
 
     #[test]
     fn agrees_with_slices_of_every_length() {
-        for len in 0..40usize {
-            let base: Vec<u8> = (0..40u8).map(|i| i.wrapping_mul(7)).collect();
+        let longest = if cfg!(miri) { 18 } else { 40u8 };
+        let base: Vec<u8> = (0..longest).map(|i| i.wrapping_mul(7)).collect();
+        for len in 0..base.len() {
             let a = &base[..len];
-            for other in 0..40 {
+            for other in 0..base.len() {
                 assert_eq!(compare_keys(a, &base[..other]), a.cmp(&base[..other]));
             }
             for at in 0..len {

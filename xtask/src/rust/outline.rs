@@ -41,7 +41,7 @@ pub(crate) struct Outline {
     pub(crate) functions: Vec<Function>,
     /// Names defined at module level: (inline scope, name).
     pub(crate) defined: BTreeSet<(Vec<String>, String)>,
-    /// For every token, whether it is under `#[cfg(test)]` or `#[test]`.
+    /// For every token, whether it is under `#[cfg(test)]`, `#[cfg(loom)]` or `#[test]`.
     pub(crate) test: Vec<bool>,
     /// For every token, the index into `scopes` of the inline module it stands in.
     pub(crate) scope_of: Vec<usize>,
@@ -49,6 +49,8 @@ pub(crate) struct Outline {
     pub(crate) scopes: Vec<Vec<String>>,
 }
 
+/// Configurations under which only tests are built.
+const TEST_CFGS: [&str; 2] = ["test", "loom"];
 const DEFINING: [&str; 8] = [
     "fn", "struct", "enum", "union", "trait", "const", "static", "type",
 ];
@@ -250,7 +252,7 @@ fn is_test_attribute(tokens: &[Token<'_>]) -> bool {
         ["cfg", rest @ ..] => rest
             .iter()
             .enumerate()
-            .any(|(at, word)| *word == "test" && (at == 0 || rest[at - 1] != "not")),
+            .any(|(at, word)| TEST_CFGS.contains(word) && (at == 0 || rest[at - 1] != "not")),
         _ => false,
     }
 }

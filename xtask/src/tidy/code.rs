@@ -2,7 +2,7 @@
 //! environment crate, a head that says what a file is.
 
 use crate::finding::Finding;
-use crate::house::{House, is_test_path};
+use crate::house::House;
 use crate::rust::lexer::{Code, lex};
 use crate::rust::outline::{Outline, outline};
 use crate::settings::{self, Exception};
@@ -40,7 +40,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
         if let Some(line) = unsafe_line(&code) {
             unsafe_seen.push((path, line));
         }
-        if is_test_path(path) {
+        if house.is_test(path) {
             continue;
         }
         if !text.trim_start().starts_with("//!") && !text.trim_start().starts_with("#!/") {

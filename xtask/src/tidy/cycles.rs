@@ -14,14 +14,12 @@ use crate::rust::modules::{Edge, Modules};
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for package in &house.packages {
-        for root in &package.product {
-            let modules = Modules::read(&house.tree, root);
-            let edges = modules.edges();
-            cycles(&modules, &edges, &mut findings);
-            if let Some(bands) = house.settings.bands.get(&package.name) {
-                upward(&modules, &edges, bands, &mut findings);
-            }
+    for target in house.targets.iter().filter(|target| target.product) {
+        let modules = &target.modules;
+        let edges = modules.edges();
+        cycles(modules, &edges, &mut findings);
+        if let Some(bands) = house.settings.bands.get(&target.package) {
+            upward(modules, &edges, bands, &mut findings);
         }
     }
     findings

@@ -7,17 +7,14 @@ use std::collections::BTreeSet;
 use crate::finding::Finding;
 use crate::house::House;
 use crate::rust::lexer::lex;
-use crate::rust::modules::Modules;
 use crate::tree::{join, parent};
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
-    let mut reached = BTreeSet::new();
-    for package in &house.packages {
-        for root in package.product.iter().chain(&package.development) {
-            let modules = Modules::read(&house.tree, root);
-            reached.extend(modules.files.into_iter().map(|file| file.path));
-        }
-    }
+    let files = house
+        .targets
+        .iter()
+        .flat_map(|target| &target.modules.files);
+    let mut reached: BTreeSet<String> = files.map(|file| file.path.clone()).collect();
     for path in reached.clone() {
         reached.extend(included(house, &path));
     }

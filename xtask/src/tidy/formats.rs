@@ -15,29 +15,32 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
         .with_suffix(".md")
         .filter(|(path, _)| path.starts_with(PAGES))
         .collect();
+    let golden: Vec<(&str, &str)> = house
+        .tree
+        .files()
+        .filter_map(|(path, _)| {
+            let (stem, ending) = path.strip_prefix(GOLDEN)?.rsplit_once('.')?;
+            (ending != "md").then_some((path, stem))
+        })
+        .collect();
     for (path, text) in &pages {
-        if !path.ends_with("README.md") && !text.contains(GOLDEN) {
+        let names_one = golden.iter().any(|(_, stem)| text.contains(stem));
+        if !path.ends_with("README.md") && !names_one {
             let message =
                 format!("names no golden file: pin its bytes under {GOLDEN} and say which");
             findings.push(Finding::new(*path, 0, RULE, message));
         }
     }
-    for (path, _) in house.tree.files() {
-        let Some(name) = path
-            .strip_prefix(GOLDEN)
-            .filter(|name| !name.ends_with(".md"))
-        else {
-            continue;
-        };
-        if !pages.iter().any(|(_, text)| text.contains(path)) {
+    for (path, stem) in golden {
+        if !pages.iter().any(|(_, text)| text.contains(stem)) {
             let message = format!("no page of {PAGES} names this golden file");
             findings.push(Finding::new(path, 0, RULE, message));
         }
-        if !house
-            .tree
-            .with_suffix(".rs")
-            .any(|(_, text)| text.contains(name))
-        {
+        // A test may put the name together: `testdata/golden/table-{name}.hex`.
+        let family = format!("{GOLDEN}{}-{{", stem.split('-').next().unwrap_or(stem));
+        let reads = |text: &str| text.contains(stem) || text.contains(&family);
+        let read = house.tree.with_suffix(".rs").any(|(_, text)| reads(text));
+        if !read {
             findings.push(Finding::new(
                 path,
                 0,
@@ -60,11 +63,18 @@ mod tests {
             "",
             &[
                 ("docs/format/README.md", "An overview."),
-                ("docs/format/log.md", "Pinned by `testdata/golden/log.hex`."),
+                (
+                    "docs/format/log.md",
+                    "Pinned by `testdata/golden/log.hex` and log-old.hex.",
+                ),
                 ("docs/format/table.md", "Pages."),
                 ("testdata/golden/log.hex", "00"),
                 ("testdata/golden/lost.hex", "00"),
-                ("a/src/tests.rs", "golden(\"log.hex\")"),
+                ("testdata/golden/log-old.hex", "00"),
+                (
+                    "a/src/tests.rs",
+                    "golden(\"log.hex\"); f(\"testdata/golden/log-{name}.hex\")",
+                ),
             ],
         );
         let found = lines(&check(&house));

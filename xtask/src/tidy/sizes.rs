@@ -4,7 +4,7 @@
 //! covers the file or function, and once it is no longer needed the entry must go (a ratchet).
 
 use crate::finding::Finding;
-use crate::house::{House, is_test_path};
+use crate::house::House;
 use crate::rust::lexer::lex;
 use crate::rust::outline::outline;
 use crate::settings::{self, Exception};
@@ -17,7 +17,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
     let mut files = Vec::new();
     let mut functions = Vec::new();
     for (path, text) in house.tree.with_suffix(".rs") {
-        if is_test_path(path) {
+        if house.is_test(path) {
             continue;
         }
         files.push((path, "", 0, text.lines().count()));

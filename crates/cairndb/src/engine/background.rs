@@ -167,7 +167,11 @@ impl Core {
                 }
             }
             let _ = self.persist();
-            self.prepare_spare();
+            if self.state.lock().quiet {
+                self.trim_spares();
+            } else {
+                self.prepare_spare();
+            }
         }
     }
 
@@ -237,6 +241,7 @@ impl Core {
         });
         state.hurry = false;
         drop(state);
+        self.trim_spares();
         match self.health.background() {
             Some(error) if error.kind() != ErrorKind::Closed => Err(error),
             _ => self.health.check_write(),

@@ -26,6 +26,9 @@ impl Core {
         }
         self.roll_manifest(commit)?;
         if first {
+            for leftover in std::mem::take(&mut *self.leftovers.lock()) {
+                self.reaper.add(leftover);
+            }
             self.adopt_spares()?;
         }
         Ok(())

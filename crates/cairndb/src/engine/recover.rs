@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, FileNumber, Result, SeqNo};
 use cairndb_env::Dir;
-use cairndb_format::manifest::{ManifestReader, SegmentRecord, TableRecord, VersionEdit};
+use cairndb_format::manifest::{ManifestReader, SegmentRecord, TableRecord, Tail, VersionEdit};
 use cairndb_format::name::{self, FileKind};
 
 use crate::engine::core::{OpenReport, Settings};
@@ -127,10 +127,20 @@ impl Folded {
         let mut values = Values::new();
         for number in &self.values {
             let handle = ValueHandle::new(*number, opener);
-            let size = opener
-                .dir
-                .size_of(&name::value(FileNumber(*number)))?
-                .unwrap_or(0);
+            let named = name::value(FileNumber(*number));
+            let Some(size) = opener.dir.size_of(&named)? else {
+                // The edit that names a value file may reach the disk before the file's own name;
+                // nothing durable leads to it then.
+                let mut tables = self.tables.values();
+                if tables.any(|table| table.value_refs.iter().any(|(file, _)| file == number)) {
+                    return Err(
+                        Error::corruption("a value file that tables need is missing")
+                            .file(named)
+                            .offset(0),
+                    );
+                }
+                continue;
+            };
             handle
                 .bytes
                 .store(size, std::sync::atomic::Ordering::Relaxed);
@@ -168,14 +178,17 @@ pub(crate) fn recover(
             .apply(edit)
             .map_err(|error| error.file(name::manifest(number)))?;
     }
+    let manifest_cut = match reader.tail() {
+        Tail::Clean => None,
+        Tail::Torn { offset } => {
+            // What a torn tail followed cannot have been the last word.
+            folded.clean = false;
+            Some((name::manifest(number), offset))
+        }
+    };
     check_components(&folded, context, number)?;
     let version = folded.version(opener)?;
-    let mut next_file = folded.next_file.max(number.0 + 1);
-    for found in dir.list()? {
-        if let Some(used) = FileKind::parse(&found).and_then(FileKind::number) {
-            next_file = next_file.max(used.0 + 1);
-        }
-    }
+    let next_file = unused_file(&**dir, folded.next_file.max(number.0 + 1))?;
     let next_run = folded.runs.iter().max().map_or(1, |run| run + 1);
     let mut recovered = Recovered {
         version,
@@ -188,6 +201,7 @@ pub(crate) fn recover(
         value_dead: folded.value_dead.clone(),
         report: OpenReport {
             clean: folded.clean,
+            manifest_cut,
             ..OpenReport::default()
         },
     };
@@ -207,6 +221,17 @@ pub(crate) fn recover(
     };
     replay.run(&segments)?;
     Ok(recovered)
+}
+
+/// The first number at or above `next` that no file in the directory has: numbers are never used
+/// twice, not even those of files whose edit was lost.
+pub(crate) fn unused_file(dir: &dyn Dir, mut next: u64) -> Result<u64> {
+    for found in dir.list()? {
+        if let Some(used) = FileKind::parse(&found).and_then(FileKind::number) {
+            next = next.max(used.0 + 1);
+        }
+    }
+    Ok(next)
 }
 
 fn check_components(folded: &Folded, context: &ReadContext, number: FileNumber) -> Result<()> {

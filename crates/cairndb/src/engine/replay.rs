@@ -155,8 +155,11 @@ impl Replay<'_> {
                 match reader.advance() {
                     Step::Record(record) => {
                         let due = expected.get_or_insert_with(|| due_first(durable, &record));
-                        if let Err(why) = self.check_record(&record, due) {
-                            break (record.offset, Some(why));
+                        let checked = self.check_record(&record, due).map_err(|error| {
+                            error.file(segment.name.clone()).offset(record.offset)
+                        })?;
+                        if checked.is_some() {
+                            break (record.offset, checked);
                         }
                     }
                     Step::End { offset } => break (offset, None),
@@ -187,47 +190,44 @@ impl Replay<'_> {
         Ok(None)
     }
 
-    /// Sequence numbers must continue, payloads parse, and pointers lead to their values.
-    fn check_record(
-        &self,
-        record: &Record<'_>,
-        due: &mut SeqNo,
-    ) -> std::result::Result<(), String> {
+    /// Sequence numbers must continue and pointers lead to their values: `Some(why)` where the log
+    /// ends here.
+    ///
+    /// # Errors
+    /// The record is intact and yet not understood: that is damage of another kind, or a newer
+    /// version's work, and never the end of the log.
+    fn check_record(&self, record: &Record<'_>, due: &mut SeqNo) -> Result<Option<String>> {
         if record.seq != *due + u64::from(record.gap) {
-            return Err(format!(
+            return Ok(Some(format!(
                 "sequence number {} where {due} was due",
                 record.seq
-            ));
+            )));
         }
-        let entries = batch::iter(record.payload).map_err(|error| error.to_string())?;
         let mut count = 0u64;
-        for entry in entries {
-            let entry = entry.map_err(|error| error.to_string())?;
+        for entry in batch::iter(record.payload)? {
+            let entry = entry?;
             count += 1;
             if entry.kind == Kind::Pointer {
-                self.check_pointer(entry.key, entry.value)
-                    .map_err(|error| error.to_string())?;
+                let pointer = Pointer::decode(entry.value)?;
+                if let Err(error) = self.check_value(entry.key, &pointer) {
+                    return Ok(Some(error.to_string()));
+                }
             }
         }
         *due = record.seq + count;
-        Ok(())
+        Ok(None)
     }
 
-    fn check_pointer(&self, key: &[u8], encoded: &[u8]) -> Result<()> {
-        let pointer = Pointer::decode(encoded)?;
-        let handle = self
-            .recovered
-            .version
-            .values
-            .get(&pointer.file.0)
-            .ok_or_else(|| {
-                Error::corruption("a logged pointer names a value file the manifest does not")
-            })?;
+    fn check_value(&self, key: &[u8], pointer: &Pointer) -> Result<()> {
+        let values = &self.recovered.version.values;
+        let handle = values.get(&pointer.file.0).ok_or_else(|| {
+            Error::corruption("a logged pointer names a value file the manifest does not")
+        })?;
         let mut value = Vec::new();
         read_value(
-            handle.file()?,
+            &*handle.file(pointer.end().unwrap_or(0))?,
             pointer.file,
-            &pointer,
+            pointer,
             hash64(key),
             &mut value,
         )
@@ -281,8 +281,7 @@ impl Replay<'_> {
         let report = &mut self.recovered.report;
         report.replayed_records += 1;
         report.unlogged_lost += u64::from(record.gap);
-        let mut seq = record.seq;
-        for entry in batch::iter(record.payload)? {
+        for (seq, entry) in (record.seq..).zip(batch::iter(record.payload)?) {
             let entry = entry?;
             // What a durable flush already holds must not come twice: a merge operand would count
             // twice. Parts are flushed in order, so the manifest's last number is the boundary.
@@ -296,7 +295,6 @@ impl Replay<'_> {
                 self.insert(seq, entry.kind, entry.key, entry.value)?;
                 self.recovered.last_seq = self.recovered.last_seq.max(seq);
             }
-            seq += 1;
         }
         Ok(())
     }

@@ -60,7 +60,7 @@ impl Core {
         }
         let mut pointers = BatchWriter::with_capacity(batch.len().saturating_mul(64));
         let mut commit = self.commit.lock();
-        for entry in batch.writer().iter() {
+        for entry in batch.writer() {
             let Entry { kind, key, value } = entry?;
             if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
                 let pointer = self.append_value(&mut commit, key, value)?;
@@ -278,6 +278,7 @@ impl Core {
             next_file: Some(self.next_file.load(Ordering::Relaxed)),
             ..VersionEdit::default()
         };
+        self.names_dirty.store(true, Ordering::Release);
         if let Err(error) = self.manifest.append(&edit, &self.stats) {
             self.segments.abandon(&segment);
             return Err(error);
@@ -304,7 +305,7 @@ impl Core {
         }
         let hint = commit.mutable.common_prefix().to_vec();
         let order = self.context.order.clone();
-        let (mutable, writer) = Memtable::new(order, hint, budget.part);
+        let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, budget.part);
         let (mem, first_segment) = commit.replace_part(Arc::clone(&mutable), writer);
         state.mutable = mutable;
         state.sealed.push_back(Part { mem, first_segment });

@@ -38,6 +38,8 @@ pub(crate) struct Commit {
     pub(crate) synced_seq: SeqNo,
     /// A thread is running a sync pass.
     pub(crate) syncing: bool,
+    /// Where records are put together.
+    scratch: Vec<u8>,
     /// Bytes of log records written by this handle.
     pub(crate) logged_bytes: u64,
     can_hash: bool,
@@ -94,6 +96,7 @@ impl Commit {
             awaiting_sync: VecDeque::new(),
             synced_seq: last_seq,
             syncing: false,
+            scratch: Vec::new(),
             logged_bytes: 0,
             can_hash: order.can_hash(),
         }
@@ -157,12 +160,12 @@ impl Commit {
                 let frame = batch::frame(*kind, key.len(), value.len());
                 let value = if *kind == Kind::Delete { &[] } else { *value };
                 let parts = [frame.before_key(), key, frame.before_value(), value];
-                segment.append(self.at, seq, self.gap, &parts, sync_next)
+                segment.append(self.at, seq, self.gap, &parts, &mut self.scratch, sync_next)
             }
             Payload::Many(batch) => {
                 let prefix = batch.count_prefix();
                 let parts = [prefix.as_slice(), batch.entries()];
-                segment.append(self.at, seq, self.gap, &parts, sync_next)
+                segment.append(self.at, seq, self.gap, &parts, &mut self.scratch, sync_next)
             }
         };
         match result {
@@ -203,7 +206,7 @@ impl Commit {
                 self.insert(*kind, key, value);
             }
             Payload::Many(batch) => {
-                for entry in batch.iter() {
+                for entry in *batch {
                     let entry = entry?;
                     self.insert(entry.kind, entry.key, entry.value);
                 }

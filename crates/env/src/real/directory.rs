@@ -100,7 +100,8 @@ impl RealDir {
             Err(Errno::NOTDIR) => return Err(not_a_directory(path)),
             Err(errno) => return Err(fail("open the directory", errno)),
         };
-        if made {
+        // An earlier life may have died between making it and syncing its parent: then it is empty.
+        if made || (create && is_empty(fd.as_fd())) {
             sync_parent(fd.as_fd()).map_err(|errno| fail("sync the parent directory", errno))?;
         }
         let kind = file_system(fd.as_fd());
@@ -193,15 +194,18 @@ impl Dir for RealDir {
 
     fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
         let fd = self.open_new(name, OFlags::RDWR)?;
-        log::fill_with_zeros(fd.as_fd(), len)
-            .map_err(|errno| system_error("write the zeros of a log segment", errno).file(name))?;
-        self.region(fd, name, len)
+        if let Err(errno) = log::fill_with_zeros(fd.as_fd(), len) {
+            // Half a log is of use to nobody, least of all on a full disk.
+            let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
+            return Err(system_error("write the zeros of a log segment", errno).file(name));
+        }
+        Ok(self.region(fd, name, len))
     }
 
     fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>> {
         let fd = self.open_existing(name, OFlags::RDWR)?;
         let len = size_of_open(fd.as_fd(), name)?;
-        self.region(fd, name, len)
+        Ok(self.region(fd, name, len))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -269,9 +273,9 @@ impl Dir for RealDir {
 }
 
 impl RealDir {
-    fn region(&self, fd: OwnedFd, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
+    fn region(&self, fd: OwnedFd, name: &str, len: u64) -> Arc<dyn LogRegion> {
         let mapped = self.kind == FileSystem::InPlace;
-        Ok(Arc::new(log::RealLogRegion::new(fd, name, len, mapped)?))
+        Arc::new(log::RealLogRegion::new(fd, name, len, mapped))
     }
 }
 
@@ -293,6 +297,13 @@ fn sync_parent(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
         Err(Errno::ACCESS | Errno::PERM) => Ok(()),
         Err(errno) => Err(errno),
     }
+}
+
+fn is_empty(dir: BorrowedFd<'_>) -> bool {
+    rustix::fs::Dir::read_from(dir).is_ok_and(|entries| {
+        let mut names = entries.flatten().map(|entry| entry.file_name().to_owned());
+        names.all(|name| name.as_c_str() == c"." || name.as_c_str() == c"..")
+    })
 }
 
 #[cfg(target_os = "linux")]

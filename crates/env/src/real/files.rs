@@ -4,6 +4,7 @@
 //! nothing that was appended, and callers batch as they see fit. Interrupted calls are repeated,
 //! short ones continued.
 
+use std::io::IoSlice;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -13,6 +14,9 @@ use rustix::io::Errno;
 
 use super::descriptor::system_error;
 use crate::file::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile};
+
+/// Parts handed to one system call: records have two or three, pages of a table a few more.
+const PARTS_MAX: usize = 16;
 
 /// A descriptor and the name errors give it, shared by a writer and its syncers.
 #[derive(Debug)]
@@ -48,6 +52,10 @@ impl RealWritableFile {
 
 impl WritableFile for RealWritableFile {
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.append_parts(&[bytes])
+    }
+
+    fn append_parts(&mut self, parts: &[&[u8]]) -> Result<()> {
         if self.failed {
             return Err(Error::new(
                 ErrorKind::Io,
@@ -55,13 +63,13 @@ impl WritableFile for RealWritableFile {
             )
             .file(&*self.file.name));
         }
-        if let Err(errno) = write_all_at(&self.file.fd, bytes, self.size) {
+        if let Err(errno) = write_parts_at(&self.file.fd, parts, self.size) {
             self.failed = true;
             return Err(system_error("append to the file", errno)
                 .file(&*self.file.name)
                 .offset(self.size));
         }
-        self.size += bytes.len() as u64;
+        self.size += parts.iter().map(|part| part.len() as u64).sum::<u64>();
         Ok(())
     }
 
@@ -110,6 +118,38 @@ pub(super) fn write_all_at(
             }
             Err(Errno::INTR) => {}
             Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+/// Writes all of `parts` one behind the other at `offset`, a few to a system call.
+pub(super) fn write_parts_at(
+    fd: impl AsFd,
+    parts: &[&[u8]],
+    offset: u64,
+) -> std::result::Result<(), Errno> {
+    let mut offset = offset;
+    for group in parts.chunks(PARTS_MAX) {
+        let mut slices = [IoSlice::new(&[]); PARTS_MAX];
+        for (slice, part) in slices.iter_mut().zip(group) {
+            *slice = IoSlice::new(part);
+        }
+        let mut left = &mut slices[..group.len()];
+        loop {
+            IoSlice::advance_slices(&mut left, 0);
+            if left.is_empty() {
+                break;
+            }
+            match rustix::io::pwritev(&fd, left, offset) {
+                Ok(0) => return Err(Errno::IO),
+                Ok(written) => {
+                    offset += written as u64;
+                    IoSlice::advance_slices(&mut left, written);
+                }
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
         }
     }
     Ok(())

@@ -14,26 +14,24 @@
 //! Mapped stores and `pwritev` on one file are coherent on Linux (one page cache). A mapped store
 //! cannot run out of space because the zeros were written, not only reserved; a medium error that
 //! stops the kernel from reading a page back ends the process with `SIGBUS`, which pages just
-//! written never need.
+//! written never need. Nor may anybody share the file's blocks (a reflink copy of an open database
+//! on XFS): a store would then need new ones, and on a full disk end the process too.
 
-use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cairndb_base::{Error, Result};
+use cairndb_base::Result;
 use memmap2::MmapRaw;
 use rustix::io::Errno;
 
 use super::descriptor::system_error;
-use super::files::{NamedFile, write_all_at};
+use super::files::{NamedFile, write_all_at, write_parts_at};
 use crate::file::{FileSync, LogRegion};
 
 /// Zeros written at a time.
 const ZEROS_BYTES: usize = 256 << 10;
-/// Parts handed to one system call; records have two or three.
-const PARTS_MAX: usize = 8;
 
-/// Writes `len` zeros and makes them, and thereby the file's blocks and length, durable.
+/// Writes `len` zeros: the file has all its blocks from here on, if not yet durably.
 pub(super) fn fill_with_zeros(fd: BorrowedFd<'_>, len: u64) -> std::result::Result<(), Errno> {
     let zeros = vec![0; ZEROS_BYTES];
     let mut offset = 0;
@@ -57,21 +55,21 @@ pub(super) struct RealLogRegion {
 }
 
 impl RealLogRegion {
-    pub(super) fn new(fd: OwnedFd, name: &str, len: u64, mapped: bool) -> Result<RealLogRegion> {
+    pub(super) fn new(fd: OwnedFd, name: &str, len: u64, mapped: bool) -> RealLogRegion {
         let map = match usize::try_from(len) {
+            // Where it cannot be mapped the system calls serve as well, only slower.
             Ok(bytes) if mapped && bytes > 0 => {
-                let map = memmap2::MmapOptions::new().len(bytes).map_raw(&fd);
-                Some(map.map_err(|cause| Error::io("map the log segment", cause).file(name))?)
+                memmap2::MmapOptions::new().len(bytes).map_raw(&fd).ok()
             }
             _ => None,
         };
         let name = name.to_owned();
-        Ok(RealLogRegion {
+        RealLogRegion {
             file: NamedFile { fd, name },
             len,
             map,
             writing: AtomicBool::new(false),
-        })
+        }
     }
 
     /// Copies `parts` into the mapping. The caller has checked that they fit.
@@ -91,33 +89,6 @@ impl RealLogRegion {
             unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), to, part.len()) };
             at += part.len();
         }
-    }
-
-    fn write_through(&self, offset: u64, parts: &[&[u8]]) -> std::result::Result<(), Errno> {
-        let mut offset = offset;
-        for group in parts.chunks(PARTS_MAX) {
-            let mut slices = [IoSlice::new(&[]); PARTS_MAX];
-            for (slice, part) in slices.iter_mut().zip(group) {
-                *slice = IoSlice::new(part);
-            }
-            let mut left = &mut slices[..group.len()];
-            loop {
-                IoSlice::advance_slices(&mut left, 0);
-                if left.is_empty() {
-                    break;
-                }
-                match rustix::io::pwritev(&self.file.fd, left, offset) {
-                    Ok(0) => return Err(Errno::IO),
-                    Ok(written) => {
-                        offset += written as u64;
-                        IoSlice::advance_slices(&mut left, written);
-                    }
-                    Err(Errno::INTR) => {}
-                    Err(errno) => return Err(errno),
-                }
-            }
-        }
-        Ok(())
     }
 }
 
@@ -145,7 +116,7 @@ impl LogRegion for RealLogRegion {
                 Self::store(map, offset as usize, parts);
                 Ok(())
             }
-            _ => self.write_through(offset, parts),
+            _ => write_parts_at(&self.file.fd, parts, offset),
         };
         self.writing.store(false, Ordering::Release);
         result.map_err(|errno| {

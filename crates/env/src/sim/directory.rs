@@ -8,7 +8,7 @@ use cairndb_base::{Error, ErrorKind, Result};
 
 use super::disk::{DirId, InodeId};
 use super::fault::Effect;
-use super::files::{Handle, Shared, SimLog, SimReader, SimWriter, missing, no_space, refusal};
+use super::files::{Handle, Shared, SimLog, SimReader, SimWriter, missing, refusal};
 use super::op::OpKind;
 use super::protocol::Event;
 use super::state::{Call, State};
@@ -128,16 +128,18 @@ impl Dir for SimDir {
         let mut state = self.shared.lock();
         state.check(Event::Create(self.dir, name));
         state.begin(&self.call(OpKind::CreateLog, name), || None)?;
-        if len > state.room() {
-            return Err(state.refuse(no_space(name)));
-        }
         let inode = match state.disk.create(self.dir, name) {
             Ok(inode) => inode,
             Err(why) => return Err(state.refuse(refusal(why, name))),
         };
-        state.disk.grow(inode, len);
-        state.begin(&self.call(OpKind::FillLog, name), || None)?;
         let handle = self.handle(&state, name, inode);
+        if let Err(error) = handle.fill(&mut state, len) {
+            if state.crash.is_none() {
+                // As the real environment does, and as silently.
+                let _ = state.disk.unlink(self.dir, name);
+            }
+            return Err(error);
+        }
         Ok(Arc::new(SimLog { handle, len }))
     }
 
@@ -145,7 +147,6 @@ impl Dir for SimDir {
         let mut state = self.shared.lock();
         state.begin(&self.call(OpKind::OpenLog, name), || None)?;
         let inode = self.find(&mut state, name)?;
-        state.check(Event::OpenLog(self.dir, inode));
         let handle = self.handle(&state, name, inode);
         let len = state.disk.inode(inode).visible.len();
         Ok(Arc::new(SimLog { handle, len }))

@@ -273,23 +273,25 @@ impl Disk {
 
     /// Writes at an offset, growing the file as needed; the difference stays pending.
     pub(super) fn write(&mut self, id: InodeId, offset: u64, bytes: &[u8]) {
+        self.change(id, |visible, keep| {
+            unit::write(visible, offset, bytes, keep);
+        });
+    }
+
+    fn change(&mut self, id: InodeId, change: impl FnOnce(&mut Content, &mut dyn FnMut(Unit))) {
         let mut seq = self.next_seq;
         let inode = self.inode_mut(id);
         let pending = &mut inode.pending;
-        unit::write(&mut inode.visible, offset, bytes, |unit| {
+        change(&mut inode.visible, &mut |unit| {
             pending.push(Pending { seq, unit });
             seq += 1;
         });
         self.next_seq = seq;
     }
 
-    /// Grows a file by zeros that are visible but, like their size, not durable.
+    /// Grows a file by zeros that are visible but, like its size, not durable.
     pub(super) fn grow(&mut self, id: InodeId, len: u64) {
-        let seq = self.take_seq();
-        let inode = self.inode_mut(id);
-        inode.visible.set_len(len);
-        let unit = Unit::Size(len);
-        inode.pending.push(Pending { seq, unit });
+        self.change(id, |visible, keep| unit::grow(visible, len, keep));
     }
 
     /// Makes a file's bytes durable. On an ordered journal its name goes with them.

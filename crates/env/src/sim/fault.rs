@@ -35,7 +35,7 @@ impl Cause {
     ];
 
     /// The error as the real environment would give it.
-    pub(super) fn error(self, op: &Op) -> Error {
+    pub(super) fn error(self, name: &str) -> Error {
         let cause = match self {
             Cause::Io => io::Error::other("injected: the device failed"),
             Cause::Full => io::ErrorKind::StorageFull.into(),
@@ -44,7 +44,7 @@ impl Cause {
             Cause::Permission => io::ErrorKind::PermissionDenied.into(),
             Cause::ReadOnly => io::ErrorKind::ReadOnlyFilesystem.into(),
         };
-        Error::io("do the operation", cause).file(&*op.name)
+        Error::io("do the operation", cause).file(name)
     }
 }
 

@@ -86,7 +86,7 @@ impl Handle {
             })
         };
         state.check(match kind {
-            OpKind::WriteLog => Event::WriteLog(self.inode, offset, bytes.len() as u64),
+            OpKind::WriteLog => Event::WriteLog(self.dir, self.inode, offset, bytes.len() as u64),
             _ => Event::Append(self.inode),
         });
         let effect = match state.begin(&call, in_flight) {
@@ -96,10 +96,7 @@ impl Handle {
         let (mut whole, mut error) = (bytes.len(), None);
         if let Some(Effect::WritesPart(short, cause)) = effect {
             whole = short.of(bytes.len());
-            let op = state.ops.last().cloned();
-            error = op
-                .map(|op| cause.error(&op))
-                .or_else(|| Some(no_space(&self.name)));
+            error = Some(cause.error(&self.name));
         }
         let len = state.disk.inode(self.inode).visible.len();
         let new = (offset + whole as u64).saturating_sub(len);
@@ -121,6 +118,24 @@ impl Handle {
             Some(error) => Err(self.broke(&mut state, error)),
             None => Ok(()),
         }
+    }
+
+    /// Grows a new log by its zeros as far as the disk has room and no fault strikes.
+    pub(super) fn fill(&self, state: &mut State, len: u64) -> Result<()> {
+        let bytes = usize::try_from(len).map_err(|_| no_space(&self.name))?;
+        let (mut whole, mut error) = (len, None);
+        if let Some(Effect::WritesPart(short, cause)) =
+            state.begin(&self.call(OpKind::FillLog, 0, bytes), || None)?
+        {
+            whole = short.of(bytes) as u64;
+            error = Some(cause.error(&self.name));
+        }
+        if whole > state.room() {
+            whole = state.room();
+            error = Some(no_space(&self.name));
+        }
+        state.disk.grow(self.inode, whole);
+        error.map_or(Ok(()), |error| Err(state.refuse(error)))
     }
 
     /// Notes that the file can no longer be trusted, and why.
@@ -210,8 +225,12 @@ pub(super) struct SimWriter {
 
 impl WritableFile for SimWriter {
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.handle.write(OpKind::Append, self.size, &[bytes])?;
-        self.size += bytes.len() as u64;
+        self.append_parts(&[bytes])
+    }
+
+    fn append_parts(&mut self, parts: &[&[u8]]) -> Result<()> {
+        self.handle.write(OpKind::Append, self.size, parts)?;
+        self.size += parts.iter().map(|part| part.len() as u64).sum::<u64>();
         Ok(())
     }
 

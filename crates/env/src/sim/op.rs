@@ -18,9 +18,9 @@ pub enum OpKind {
     Create,
     /// Opening a file to read.
     OpenRead,
-    /// Making a log region: its name and its zeros, not yet durable.
+    /// Making the name of a log region, empty.
     CreateLog,
-    /// Making the zeros of a new log region durable.
+    /// Writing the zeros of a new log region, not yet durable.
     FillLog,
     /// Opening a log region to write it again.
     OpenLog,
@@ -86,12 +86,12 @@ impl OpKind {
 
     /// Whether it makes something durable.
     pub const fn is_sync(self) -> bool {
-        matches!(self, OpKind::SyncFile | OpKind::SyncDir | OpKind::FillLog)
+        matches!(self, OpKind::SyncFile | OpKind::SyncDir)
     }
 
     /// Whether it hands bytes to a file.
     pub const fn is_write(self) -> bool {
-        matches!(self, OpKind::Append | OpKind::WriteLog)
+        matches!(self, OpKind::Append | OpKind::WriteLog | OpKind::FillLog)
     }
 }
 

@@ -130,7 +130,7 @@ impl State {
         let effect = self.faults.iter_mut().find_map(|fault| fault.strike(&op));
         self.faults_struck += u64::from(effect.is_some());
         let failure = match effect {
-            Some(Effect::Fails(cause)) => Some(cause.error(&op)),
+            Some(Effect::Fails(cause)) => Some(cause.error(&op.name)),
             _ => None,
         };
         if self.record_ops {

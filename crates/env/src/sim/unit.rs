@@ -11,12 +11,16 @@ use super::content::{Content, SECTOR_BYTES, Sector};
 
 /// Sizes become durable on their own at these steps, as allocation goes page by page.
 const SIZE_STEP_BYTES: u64 = 4096;
+/// Units that the zeros of a new log make: enough to arrive in part.
+const ZEROS_UNITS: u64 = 4;
 
 /// One change of one file that is not yet durable.
 #[derive(Clone, Debug)]
 pub(super) enum Unit {
     /// A sector as it stood after a piece of a write.
     Sector { index: u64, bytes: Arc<Sector> },
+    /// Zeros in these sectors of a file grown by zeros.
+    Zeros { first: u64, end: u64 },
     /// The file has this length.
     Size(u64),
 }
@@ -50,6 +54,24 @@ pub(super) fn write(visible: &mut Content, offset: u64, bytes: &[u8], mut keep: 
     }
 }
 
+/// Grows `visible` by zeros up to `len` and hands `keep` the units that makes.
+pub(super) fn grow(visible: &mut Content, len: u64, mut keep: impl FnMut(Unit)) {
+    let sector_bytes = SECTOR_BYTES as u64;
+    let (first, end) = (visible.len() / sector_bytes, len.div_ceil(sector_bytes));
+    visible.set_len(len);
+    let step = (end - first).div_ceil(ZEROS_UNITS).max(1);
+    let mut at = first;
+    while at < end {
+        let next = (at + step).min(end);
+        keep(Unit::Zeros {
+            first: at,
+            end: next,
+        });
+        at = next;
+    }
+    keep(Unit::Size(len));
+}
+
 /// Applies units, in order, to what a disk holds. `gap` supplies each sector that a size exposes
 /// and no unit fills; `None` is zeros.
 pub(super) fn apply<'a>(
@@ -60,12 +82,16 @@ pub(super) fn apply<'a>(
     let old_len = durable.len();
     let sizes = units.clone().filter_map(|unit| match unit {
         Unit::Size(len) => Some(*len),
-        Unit::Sector { .. } => None,
+        Unit::Sector { .. } | Unit::Zeros { .. } => None,
     });
     let new_len = sizes.max().unwrap_or(0).max(old_len);
     durable.set_len(new_len);
     let sector_bytes = SECTOR_BYTES as u64;
     for index in old_len.div_ceil(sector_bytes)..new_len.div_ceil(sector_bytes) {
+        let arrived = |unit: &Unit| matches!(unit, Unit::Zeros { first, end } if (*first..*end).contains(&index));
+        if units.clone().any(arrived) {
+            continue;
+        }
         if let Some(sector) = gap(index) {
             durable.put_sector(index, &sector);
         }
@@ -90,6 +116,7 @@ mod tests {
     fn describe(units: &[Unit]) -> Vec<(char, u64)> {
         let describe = |unit: &Unit| match unit {
             Unit::Sector { index, .. } => ('s', *index),
+            Unit::Zeros { first, .. } => ('z', *first),
             Unit::Size(len) => ('l', *len),
         };
         units.iter().map(describe).collect()
@@ -105,6 +132,19 @@ mod tests {
         let sizes: Vec<_> = describe(&far)[18..].to_vec();
         assert_eq!(sizes, [('l', 4096), ('l', 8192), ('l', 9513)]);
         assert!(units_of(&mut visible, 0, &[]).is_empty());
+    }
+
+    #[test]
+    fn zeros_arrive_in_part() {
+        let (mut visible, mut units) = (Content::default(), Vec::new());
+        grow(&mut visible, 4000, |unit| units.push(unit));
+        let expected = [('z', 0), ('z', 2), ('z', 4), ('z', 6), ('l', 4000)];
+        assert_eq!(describe(&units), expected);
+        units.remove(1);
+        let mut disk = Content::default();
+        apply(&mut disk, units.iter(), |_| Some([9; SECTOR_BYTES]));
+        let expected = [[0; 1024].as_slice(), &[9; 1024], &[0; 1952]].concat();
+        assert!(disk.to_vec() == expected);
     }
 
     #[test]

@@ -35,22 +35,46 @@ pub(super) fn width_of(range: u64) -> usize {
     usize::from(WIDTHS[bytes])
 }
 
-/// The number made of the first `bytes` (0 to 8) bytes of `suffix`, padded with zeros.
+/// The number made of the `bytes` (0 to 8) bytes of `key` from `at` on, padded with zeros.
 #[inline]
-pub(super) fn head_of(suffix: &[u8], bytes: usize) -> u64 {
+pub(super) fn head_of(key: &[u8], at: usize, bytes: usize) -> u64 {
     if bytes == 0 {
         return 0;
     }
-    let number = if let Some(eight) = suffix.first_chunk::<8>() {
+    let rest = key.get(at..).unwrap_or_default();
+    let number = if let Some(eight) = rest.first_chunk::<8>() {
         u64::from_le_bytes(*eight).swap_bytes()
+    } else if rest.is_empty() {
+        0
+    } else if let Some(eight) = key.last_chunk::<8>() {
+        // The last eight bytes of the key, less those before `at`: one load instead of a loop.
+        u64::from_le_bytes(*eight).swap_bytes() << (64 - 8 * rest.len())
     } else {
-        let mut padded = [0u8; 8];
-        for (to, from) in padded.iter_mut().zip(suffix) {
-            *to = *from;
-        }
-        u64::from_le_bytes(padded).swap_bytes()
+        rest.iter()
+            .rev()
+            .fold(0, |number, byte| number >> 8 | u64::from(*byte) << 56)
     };
     number >> (64 - 8 * bytes)
+}
+
+/// What follows `prefix` in `key`, if `key` begins with it. Short prefixes are compared by two
+/// overlapping loads: a call of `memcmp` would cost more than the rest of a search.
+#[inline]
+pub(super) fn behind_prefix<'k>(key: &'k [u8], prefix: &[u8]) -> Option<&'k [u8]> {
+    let (front, rest) = key.split_at_checked(prefix.len())?;
+    let same = match prefix.len() {
+        0 => true,
+        8..=16 => {
+            front.first_chunk::<8>() == prefix.first_chunk::<8>()
+                && front.last_chunk::<8>() == prefix.last_chunk::<8>()
+        }
+        4..=7 => {
+            front.first_chunk::<4>() == prefix.first_chunk::<4>()
+                && front.last_chunk::<4>() == prefix.last_chunk::<4>()
+        }
+        _ => front == prefix,
+    };
+    same.then_some(rest)
 }
 
 /// The eight bytes whose first `bytes` spell `head`.
@@ -143,11 +167,29 @@ mod tests {
         let keys: [&[u8]; 6] = [b"", b"\0", b"a", b"ab", b"abcdefgh", b"abcdefghi"];
         for bytes in 0..=8 {
             for pair in keys.windows(2) {
-                assert!(head_of(pair[0], bytes) <= head_of(pair[1], bytes));
+                assert!(head_of(pair[0], 0, bytes) <= head_of(pair[1], 0, bytes));
             }
-            let head = head_of(b"abcdefgh", bytes);
+            for at in 0..9 {
+                let head = head_of(b"abcdefghi", at, bytes);
+                assert_eq!(head, head_of(&b"abcdefghi"[at..], 0, bytes), "at {at}");
+            }
+            let head = head_of(b"abcdefgh", 0, bytes);
             assert_eq!(&head_bytes(head, bytes)[..bytes], &b"abcdefgh"[..bytes]);
         }
+    }
+
+    #[test]
+    fn prefixes_of_every_length_are_told_apart() {
+        let key: Vec<u8> = (0..40).collect();
+        for len in 0..=40 {
+            assert_eq!(behind_prefix(&key, &key[..len]), Some(&key[len..]));
+            for at in 0..len {
+                let mut other = key[..len].to_vec();
+                other[at] ^= 0x80;
+                assert_eq!(behind_prefix(&key, &other), None, "{len} {at}");
+            }
+        }
+        assert_eq!(behind_prefix(&key[..3], &key[..4]), None);
     }
 
     #[test]

@@ -7,12 +7,14 @@
 
 use std::sync::Arc;
 
+use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Kind, Result, SeqNo};
 
 use super::bits::{head_bytes, low32};
-use super::layout::{HEADER_BYTES, Layout, ValueMode, flag};
+use super::layout::{Layout, ValueMode, flag};
+use super::lookup::{Lookup, Place, Unit};
 use super::page::Page;
-use super::reader::{Place, Table, Unit};
+use super::reader::Table;
 use super::source::PageRef;
 use super::values::Stored;
 use super::{EntryIn, EntryMark, ValueIn};
@@ -45,13 +47,20 @@ enum Decoded {
 pub struct TableCursor {
     table: Arc<Table>,
     held: Held,
-    layout: Option<Layout>,
-    unit: u32,
-    page: u32,
+    layout: Layout,
+    /// Entries of the page; 0 when the cursor is nowhere.
+    count: usize,
     index: usize,
+    number: u32,
+    page: u32,
+    /// The key, and up to eight bytes of room behind it.
     key: Vec<u8>,
     key_len: usize,
+    prefix_len: usize,
+    /// Heads of the page, spelled, where they are whole suffixes and the page is streamed.
+    heads: Vec<[u8; 8]>,
     values: Vec<u8>,
+    /// Where each value of the page begins in `values`, and where the last ends.
     ends: Vec<u32>,
     decoded: Decoded,
     /// The page was entered from its neighbour.
@@ -75,12 +84,15 @@ impl TableCursor {
         TableCursor {
             table,
             held: Held::Mapped { start: 0, end: 0 },
-            layout: None,
-            unit: 0,
-            page: 0,
+            layout: Layout::EMPTY,
+            count: 0,
             index: 0,
+            number: 0,
+            page: 0,
             key: Vec::new(),
             key_len: 0,
+            prefix_len: 0,
+            heads: Vec::new(),
             values: Vec::new(),
             ends: Vec::new(),
             decoded: Decoded::Nothing,
@@ -99,13 +111,16 @@ impl TableCursor {
             Held::Owned(bytes) => bytes.len(),
             Held::Mapped { .. } => 0,
         };
-        page + self.key.capacity() + self.values.capacity() + self.ends.capacity() * 4
+        page + self.key.capacity()
+            + self.values.capacity()
+            + self.heads.capacity() * 8
+            + self.ends.capacity() * 4
     }
 
     /// Whether it is at an entry.
     #[inline]
     pub fn valid(&self) -> bool {
-        self.layout.is_some()
+        self.count > 0
     }
 
     /// Goes to the first entry not before (key, seq), versions of a key standing newest first.
@@ -115,8 +130,8 @@ impl TableCursor {
     /// nowhere.
     pub fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         let table = Arc::clone(&self.table);
-        self.layout = None;
-        if let Some(Place { unit, index, .. }) = table.find(key, seq)? {
+        self.leave();
+        if let Some(Place { unit, index }) = Lookup::new(&table).find(key, seq)? {
             self.enter(unit, index, false);
         }
         Ok(())
@@ -131,11 +146,7 @@ impl TableCursor {
         if !self.valid() {
             return self.last();
         }
-        let table = Arc::clone(&self.table);
-        let at_key = |cursor: &TableCursor| {
-            cursor.seq() == seq && table.order.compare(cursor.key(), key).is_eq()
-        };
-        if at_key(self) {
+        if self.seq() == seq && self.table.order.compare(self.key(), key).is_eq() {
             return Ok(());
         }
         self.prev()
@@ -147,8 +158,8 @@ impl TableCursor {
     /// As [`TableCursor::seek`].
     pub fn first(&mut self) -> Result<()> {
         let table = Arc::clone(&self.table);
-        self.layout = None;
-        let unit = table.unit(0)?;
+        self.leave();
+        let unit = Lookup::new(&table).unit(0)?;
         self.enter(unit, 0, true);
         Ok(())
     }
@@ -159,8 +170,8 @@ impl TableCursor {
     /// As [`TableCursor::seek`].
     pub fn last(&mut self) -> Result<()> {
         let table = Arc::clone(&self.table);
-        self.layout = None;
-        let unit = table.unit(table.meta.units - 1)?;
+        self.leave();
+        let unit = Lookup::new(&table).unit(table.meta.units - 1)?;
         let index = unit.layout.count() - 1;
         self.enter(unit, index, true);
         Ok(())
@@ -176,15 +187,12 @@ impl TableCursor {
         reason = "a cursor borrows; it is no iterator"
     )]
     pub fn next(&mut self) -> Result<()> {
-        let Some(layout) = self.layout else {
-            return Ok(());
-        };
-        if self.index + 1 < layout.count() {
+        if self.index + 1 < self.count {
             self.index += 1;
-            self.spell_key(&layout);
+            self.spell_key();
             return Ok(());
         }
-        self.next_page(&layout)
+        self.next_page()
     }
 
     /// Goes one entry back; before the first it is nowhere. Nothing happens when it is nowhere.
@@ -193,106 +201,116 @@ impl TableCursor {
     /// As [`TableCursor::seek`].
     #[inline]
     pub fn prev(&mut self) -> Result<()> {
-        let Some(layout) = self.layout else {
-            return Ok(());
-        };
         if self.index > 0 {
             self.index -= 1;
-            self.spell_key(&layout);
+            self.spell_key();
             return Ok(());
         }
         self.prev_page()
     }
 
-    fn next_page(&mut self, layout: &Layout) -> Result<()> {
-        let table = Arc::clone(&self.table);
-        self.layout = None;
-        if self.unit + 1 >= table.meta.units {
+    #[inline(never)]
+    fn next_page(&mut self) -> Result<()> {
+        let was_at_extent = self.layout.extent;
+        if !self.leave() || self.number + 1 >= self.table.meta.units {
             return Ok(());
         }
-        let pages = if layout.extent {
-            table.pages_of_unit(self.page)?
+        let table = Arc::clone(&self.table);
+        let lookup = Lookup::new(&table);
+        let pages = if was_at_extent {
+            lookup.pages_of_unit(self.page)?
         } else {
             1
         };
-        let unit = table.unit_at(self.unit + 1, self.page + pages)?;
+        let unit = lookup.unit_at(self.number + 1, self.page + pages)?;
         self.enter(unit, 0, true);
         Ok(())
     }
 
+    #[inline(never)]
     fn prev_page(&mut self) -> Result<()> {
-        let table = Arc::clone(&self.table);
-        self.layout = None;
-        if self.unit == 0 {
+        if !self.leave() || self.number == 0 {
             return Ok(());
         }
-        let unit = table.unit(self.unit - 1)?;
+        let table = Arc::clone(&self.table);
+        let unit = Lookup::new(&table).unit(self.number - 1)?;
         let index = unit.layout.count() - 1;
         self.enter(unit, index, true);
         Ok(())
     }
 
+    /// Makes the cursor be nowhere; says whether it was at an entry.
+    fn leave(&mut self) -> bool {
+        self.index = 0;
+        self.decoded = Decoded::Nothing;
+        std::mem::take(&mut self.count) > 0
+    }
+
     fn enter(&mut self, unit: Unit<'_>, index: usize, streaming: bool) {
-        let layout = unit.layout;
-        let prefix = unit.view().prefix();
+        let page = unit.view();
+        let prefix = page.prefix();
         self.key.clear();
         self.key.extend_from_slice(prefix);
         self.key.extend_from_slice(&[0; 8]);
+        self.prefix_len = prefix.len();
+        self.key_len = prefix.len() + usize::from(unit.layout.head_bytes);
+        self.heads.clear();
+        if streaming && page.fixed_keys() {
+            page.spell_heads(&mut self.heads);
+        }
+        self.layout = unit.layout;
         self.held = match unit.bytes {
             PageRef::Owned(bytes) => Held::Owned(bytes),
             PageRef::Mapped(bytes) => {
-                let start = unit.page as usize * cairndb_base::limits::PAGE_BYTES;
+                let start = unit.page as usize * PAGE_BYTES;
                 Held::Mapped {
                     start,
                     end: start + bytes.len(),
                 }
             }
         };
-        self.layout = Some(layout);
-        self.unit = unit.number;
+        self.count = self.layout.count();
+        self.number = unit.number;
         self.page = unit.page;
         self.index = index;
         self.decoded = Decoded::Nothing;
         self.streaming = streaming;
-        self.spell_key(&layout);
+        self.spell_key();
     }
 
+    /// The page; rubbish, but no panic, when the cursor is nowhere.
     #[inline]
-    fn bytes(&self) -> &[u8] {
-        held_bytes(&self.held, &self.table)
-    }
-
-    #[inline]
-    fn view(&self) -> Option<Page<'_>> {
-        let layout = self.layout?;
-        Some(Page {
-            bytes: self.bytes(),
-            layout,
-        })
+    fn view(&self) -> Page<'_, '_> {
+        Page {
+            bytes: held_bytes(&self.held, &self.table),
+            layout: &self.layout,
+        }
     }
 
     /// Respells the key behind the prefix.
     #[inline]
-    fn spell_key(&mut self, layout: &Layout) {
-        let mut key = std::mem::take(&mut self.key);
-        let page = Page {
-            bytes: self.bytes(),
-            layout: *layout,
-        };
-        let prefix = layout.prefix_len as usize;
-        let head = head_bytes(page.head(self.index), layout.head_bytes.into());
-        if let Some(slot) = key
-            .get_mut(prefix..)
-            .and_then(|rest| rest.first_chunk_mut())
-        {
-            *slot = head;
+    fn spell_key(&mut self) {
+        let slot = self
+            .key
+            .get_mut(self.prefix_len..)
+            .and_then(|rest| rest.first_chunk_mut());
+        match (self.heads.get(self.index), slot) {
+            (Some(head), Some(slot)) => *slot = *head,
+            _ => self.spell_any_key(),
         }
-        let mut len = prefix + page.head_len(self.index);
-        if layout.has(flag::TAILS) {
+    }
+
+    fn spell_any_key(&mut self) {
+        let mut key = std::mem::take(&mut self.key);
+        let page = self.view();
+        let head = head_bytes(page.head(self.index), self.layout.head_bytes.into());
+        key.truncate(self.prefix_len);
+        key.extend_from_slice(&head);
+        let mut len = self.prefix_len + page.head_len(self.index);
+        if self.layout.has(flag::TAILS) {
             key.truncate(len);
             key.extend_from_slice(page.tail(self.index));
             len = key.len();
-            key.extend_from_slice(&[0; 8]);
         }
         self.key = key;
         self.key_len = len;
@@ -301,35 +319,34 @@ impl TableCursor {
     /// The key it is at; empty when it is nowhere.
     #[inline]
     pub fn key(&self) -> &[u8] {
-        match self.layout {
-            Some(_) => self.key.get(..self.key_len).unwrap_or_default(),
-            None => &[],
+        if self.count == 0 {
+            return &[];
         }
+        self.key.get(..self.key_len).unwrap_or_default()
     }
 
     /// Sequence number and kind of the entry.
     #[inline]
     pub fn mark(&self) -> EntryMark {
-        self.view().map_or(
-            EntryMark {
-                seq: 0,
-                kind: Kind::Delete,
-            },
-            |page| page.mark(self.index),
-        )
+        self.view().mark(self.index)
     }
 
     /// The sequence number of the entry.
     #[inline]
     pub fn seq(&self) -> SeqNo {
-        self.view().map_or(0, |page| page.seq(self.index))
+        if self.layout.seq_width == 0 {
+            return self.layout.base_seq;
+        }
+        self.view().seq(self.index)
     }
 
     /// What the entry does to its key.
     #[inline]
     pub fn kind(&self) -> Kind {
-        self.view()
-            .map_or(Kind::Delete, |page| page.kind(self.index))
+        if self.layout.has(flag::KINDS) {
+            return self.view().kind(self.index);
+        }
+        self.layout.kind
     }
 
     /// The value, in place or decoded into the cursor's buffer; empty when it is nowhere.
@@ -338,7 +355,7 @@ impl TableCursor {
     /// `Corruption` when it does not decode.
     #[inline]
     pub fn value(&mut self) -> Result<&[u8]> {
-        if self.decoded != Decoded::Page && self.decoded != Decoded::One(self.index) {
+        if self.decoded != Decoded::Page {
             self.decode()?;
         }
         Ok(self.decoded_value())
@@ -348,16 +365,17 @@ impl TableCursor {
     fn decoded_value(&self) -> &[u8] {
         match self.decoded {
             Decoded::Page => {
-                let start = match self.index {
-                    0 => 0,
-                    index => self.ends.get(index - 1).map_or(0, |end| *end as usize),
+                let ends = self.ends.get(self.index..);
+                let Some([start, end]) = ends.and_then(|ends| ends.first_chunk()) else {
+                    return &[];
                 };
-                let end = self.ends.get(self.index).map_or(0, |end| *end as usize);
-                self.values.get(start..end).unwrap_or_default()
+                self.values
+                    .get(*start as usize..*end as usize)
+                    .unwrap_or_default()
             }
             Decoded::One(_) => &self.values,
-            Decoded::Nothing => match self.view().map(|page| page.stored(self.index)) {
-                Some(Stored::Raw(bytes)) => bytes,
+            Decoded::Nothing => match self.view().stored(self.index) {
+                Stored::Raw(bytes) if self.count > 0 => bytes,
                 _ => &[],
             },
         }
@@ -369,7 +387,7 @@ impl TableCursor {
     /// `Corruption` when the value does not decode.
     #[inline]
     pub fn load_value(&mut self) -> Result<()> {
-        if self.decoded != Decoded::Page && self.decoded != Decoded::One(self.index) {
+        if self.decoded != Decoded::Page {
             self.decode()?;
         }
         Ok(())
@@ -379,64 +397,51 @@ impl TableCursor {
     /// key.
     #[inline]
     pub fn loaded(&self) -> &[u8] {
-        match self.decoded {
-            Decoded::Page => {
-                let start = match self.index {
-                    0 => 0,
-                    index => self.ends.get(index - 1).map_or(0, |end| *end as usize),
-                };
-                let end = self.ends.get(self.index).map_or(0, |end| *end as usize);
-                self.values.get(start..end).unwrap_or_default()
-            }
-            Decoded::One(_) => &self.values,
-            Decoded::Nothing => match self.view().map(|page| page.stored(self.index)) {
-                Some(Stored::Raw(bytes)) => bytes,
-                _ => &[],
-            },
-        }
+        self.decoded_value()
     }
 
     /// Whether every entry of the current page is the only version of its key in this table: the
     /// writer gave each the sequence number 0, which it does only then.
     #[inline]
     pub fn page_unique(&self) -> bool {
-        self.layout
-            .as_ref()
-            .is_some_and(|layout| layout.seq_width == 0 && layout.base_seq == 0)
+        self.layout.seq_width == 0 && self.layout.base_seq == 0
     }
 
     /// Decodes what `value` will give, unless it can be given in place.
+    #[inline(never)]
     fn decode(&mut self) -> Result<()> {
+        if self.count == 0 || self.decoded == Decoded::One(self.index) {
+            return Ok(());
+        }
         let (mut values, mut ends) = (
             std::mem::take(&mut self.values),
             std::mem::take(&mut self.ends),
         );
-        let Some(page) = self.view() else {
-            return Ok(());
-        };
-        if let Stored::Raw(_) = page.stored(self.index) {
-            (self.values, self.ends) = (values, ends);
-            self.decoded = Decoded::Nothing;
-            return Ok(());
-        }
-        values.clear();
-        ends.clear();
-        let all = self.streaming && page.raw_total() <= DECODE_ALL_BYTES_MAX;
-        let outcome = if all {
-            page.all_into(&mut values, &mut ends)
-        } else {
-            page.value_into(self.index, &mut values)
-        };
-        (self.values, self.ends) = (values, ends);
-        self.decoded = match (outcome, all) {
-            (Ok(()), true) => Decoded::Page,
-            (Ok(()), false) => Decoded::One(self.index),
-            (Err(flaw), _) => {
-                self.decoded = Decoded::Nothing;
-                return Err(self.table.pages.flaw(self.page, flaw));
+        let page = self.view();
+        let mut decoded = Decoded::Nothing;
+        let mut outcome = Ok(());
+        if !matches!(page.stored(self.index), Stored::Raw(_)) {
+            values.clear();
+            if self.streaming && page.raw_total() <= DECODE_ALL_BYTES_MAX {
+                ends.clear();
+                decoded = Decoded::Page;
+                outcome = page.all_into(&mut values, &mut ends);
+            } else {
+                decoded = Decoded::One(self.index);
+                outcome = page.value_into(self.index, &mut values);
             }
-        };
-        Ok(())
+        }
+        (self.values, self.ends) = (values, ends);
+        match outcome {
+            Ok(()) => {
+                self.decoded = decoded;
+                Ok(())
+            }
+            Err(flaw) => {
+                self.decoded = Decoded::Nothing;
+                Err(self.table.pages.flaw(self.page, flaw))
+            }
+        }
     }
 
     /// Key, mark and value as a merge takes them: the value verbatim where it is stored alone,
@@ -446,15 +451,13 @@ impl TableCursor {
     /// `Corruption` when the value has to be decoded and does not decode.
     #[inline]
     pub fn entry(&mut self) -> Result<EntryIn<'_>> {
-        let Some(layout) = self.layout else {
+        if self.count == 0 {
             return Ok(EntryIn::default());
-        };
-        if layout.mode == ValueMode::Groups {
-            self.value()?;
-            return Ok(self.grouped_entry());
         }
-        let bytes = held_bytes(&self.held, &self.table);
-        let page = Page { bytes, layout };
+        if self.layout.mode == ValueMode::Groups {
+            self.decode()?;
+        }
+        let page = self.view();
         let value = match page.stored(self.index) {
             Stored::Raw(bytes) => ValueIn::Stored {
                 bytes,
@@ -464,26 +467,15 @@ impl TableCursor {
                 bytes,
                 raw_len: low32(raw_len),
             },
-            Stored::Grouped => ValueIn::Raw(&[]),
+            Stored::Grouped => ValueIn::Raw(self.decoded_value()),
         };
         let mark = page.mark(self.index);
         Ok(EntryIn {
-            key: self.key.get(..self.key_len).unwrap_or_default(),
+            key: self.key(),
             seq: mark.seq,
             kind: mark.kind,
             value,
         })
-    }
-
-    /// The entry, its value decoded in the buffer.
-    fn grouped_entry(&self) -> EntryIn<'_> {
-        let mark = self.mark();
-        EntryIn {
-            key: self.key(),
-            seq: mark.seq,
-            kind: mark.kind,
-            value: ValueIn::Raw(self.decoded_value()),
-        }
     }
 
     /// The value as a merge takes it, as in [`TableCursor::entry`].
@@ -498,32 +490,29 @@ impl TableCursor {
     /// Entries of the page from the current one on, it included.
     #[inline]
     pub fn entries_left_in_page(&self) -> usize {
-        self.layout
-            .map_or(0, |layout| layout.count() - self.index.min(layout.count()))
+        self.count - self.index
     }
 
     /// Entries of the page before the current one.
     #[inline]
     pub fn entries_before_in_page(&self) -> usize {
-        self.layout.map_or(0, |_| self.index)
+        self.index
     }
 
     /// Whether every key of the page is less than `bound`, so that a merge can take the rest of it
     /// without comparisons.
     #[inline]
     pub fn page_last_key_lt(&self, bound: &[u8]) -> bool {
-        self.view().is_some_and(|page| {
-            page.compare_key(page.count() - 1, bound, &self.table.order)
+        self.count > 0
+            && self
+                .view()
+                .compare_key(self.count - 1, bound, &self.table.order)
                 .is_lt()
-        })
     }
 
     /// Whether every key of the page is greater than `bound`, for a merge from back to front.
     #[inline]
     pub fn page_first_key_gt(&self, bound: &[u8]) -> bool {
-        self.view()
-            .is_some_and(|page| page.compare_key(0, bound, &self.table.order).is_gt())
+        self.count > 0 && self.view().compare_key(0, bound, &self.table.order).is_gt()
     }
 }
-
-const _: () = assert!(HEADER_BYTES < DECODE_ALL_BYTES_MAX);

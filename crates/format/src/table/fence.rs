@@ -150,7 +150,7 @@ impl FenceBuilder {
             if !key.starts_with(known) {
                 self.prefix = common_prefix(known, key);
             }
-            head_of(&key[self.prefix..], 8)
+            head_of(key, self.prefix, 8)
         } else {
             0
         };
@@ -210,7 +210,7 @@ impl FenceBuilder {
             .get(prefix..entry.prefix as usize)
             .unwrap_or_default();
         if between.len() >= 8 {
-            return head_of(between, 8);
+            return head_of(between, 0, 8);
         }
         let mut bytes = [0u8; 8];
         let (front, back) = bytes.split_at_mut(between.len());
@@ -218,7 +218,7 @@ impl FenceBuilder {
         let rest = head_bytes(entry.head, 8);
         let len = back.len();
         back.copy_from_slice(&rest[..len]);
-        head_of(&bytes, 8)
+        head_of(&bytes, 0, 8)
     }
 }
 
@@ -250,7 +250,7 @@ mod tests {
         for (index, key) in keys.iter().enumerate() {
             let (page, slot) = (index / 504, index % 504);
             let bytes = &finished.pages[page * PAGE_BYTES..][..PAGE_BYTES];
-            let head = head_of(&key.as_bytes()[finished.prefix..], 8);
+            let head = head_of(key.as_bytes(), finished.prefix, 8);
             assert_eq!(head_at(bytes, slot), head, "page {index}");
         }
         assert_eq!(finished.top.len(), 3000usize.div_ceil(BLOCK_HEADS));

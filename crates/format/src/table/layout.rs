@@ -10,7 +10,7 @@
 use cairndb_base::limits::{PAGE_BYTES, VALUE_BYTES_MAX};
 use cairndb_base::{Kind, Order};
 
-use super::bits::{load, load_span, load16};
+use super::bits::{load, load_span, load16, low32};
 
 /// Length of the header of a data page or extent.
 pub(super) const HEADER_BYTES: usize = 40;
@@ -104,19 +104,21 @@ pub(super) struct Layout {
 
 #[inline]
 fn u16_at(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
-    u32::from(header[at]) | u32::from(header[at + 1]) << 8
+    load16(header, low32(at), 0).try_into().unwrap_or(0)
 }
 
 #[inline]
 fn u32_at(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
-    u16_at(header, at) | u16_at(header, at + 2) << 16
+    let bytes = header.get(at..).and_then(|rest| rest.first_chunk());
+    bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
 #[inline]
 fn u64_at(header: &[u8; HEADER_BYTES], at: usize) -> u64 {
-    u64::from(u32_at(header, at)) | u64::from(u32_at(header, at + 4)) << 32
+    load(header, low32(at), 8, 0)
 }
 
+#[inline]
 fn kind_of(number: u8) -> Result<Kind, Flaw> {
     match Kind::from_u8(number) {
         Some(kind) => Ok(kind),
@@ -125,6 +127,7 @@ fn kind_of(number: u8) -> Result<Kind, Flaw> {
     }
 }
 
+#[inline]
 fn mode_of(number: u8) -> Result<ValueMode, Flaw> {
     match number {
         0 => Ok(ValueMode::Raw),
@@ -135,6 +138,35 @@ fn mode_of(number: u8) -> Result<ValueMode, Flaw> {
 }
 
 impl Layout {
+    /// No entries.
+    pub(super) const EMPTY: Layout = Layout {
+        count: 0,
+        prefix_len: 0,
+        base_head: 0,
+        base_seq: 0,
+        raw_len: 0,
+        stored_len: 0,
+        heads_at: 0,
+        head_lens_at: 0,
+        tail_ends_at: 0,
+        kinds_at: 0,
+        raws_at: 0,
+        seqs_at: 0,
+        groups_at: 0,
+        ends_at: 0,
+        tails_at: 0,
+        values_at: 0,
+        values_end: 0,
+        groups: 0,
+        head_bytes: 0,
+        head_width: 0,
+        seq_width: 0,
+        flags: 0,
+        kind: Kind::Delete,
+        mode: ValueMode::Raw,
+        extent: false,
+    };
+
     /// Reads the header and places the columns. `bytes` is one page, or a whole extent.
     #[inline]
     pub(super) fn parse(bytes: &[u8]) -> Result<Layout, Flaw> {
@@ -156,10 +188,12 @@ impl Layout {
         }
         let count = u16_at(header, 6);
         let (head_width, seq_width) = (header[11], header[12]);
-        let widths = 0b1_0001_0111u32;
-        if widths.checked_shr(head_width.into()).unwrap_or(0) & 1 == 0
-            || widths.checked_shr(seq_width.into()).unwrap_or(0) & 1 == 0
-            || header[10] > 8
+        // Bit n is set for a width of n bytes that columns have.
+        let widths = 0b1_0001_0111u16;
+        if header[10] > 8
+            || head_width > 8
+            || seq_width > 8
+            || (widths >> head_width) & (widths >> seq_width) & 1 == 0
             || count == 0
         {
             return Err(Flaw::Damaged("page header is malformed"));
@@ -172,17 +206,6 @@ impl Layout {
             base_seq: u64_at(header, 24),
             raw_len: u16_at(header, 32),
             stored_len: u16_at(header, 34),
-            heads_at: 0,
-            head_lens_at: 0,
-            tail_ends_at: 0,
-            kinds_at: 0,
-            raws_at: 0,
-            seqs_at: 0,
-            groups_at: 0,
-            ends_at: 0,
-            tails_at: 0,
-            values_at: 0,
-            values_end: 0,
             groups: header[15],
             head_bytes: header[10],
             head_width,
@@ -190,7 +213,7 @@ impl Layout {
             flags,
             kind,
             mode,
-            extent: false,
+            ..Layout::EMPTY
         };
         layout.place(u16_at(header, 36), u16_at(header, 38));
         if layout.values_end as usize > len || len > PAGE_BYTES {

@@ -10,14 +10,14 @@ use cairndb_base::{Kind, Order, SeqNo};
 use cairndb_kernel::search;
 
 use super::EntryMark;
-use super::bits::{head_bytes, head_of, load, load_span};
+use super::bits::{behind_prefix, head_bytes, head_of, load, load_span};
 use super::layout::{HEADER_END, Layout, flag};
 
 /// A data page or extent whose bytes have been checked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Page<'a> {
+pub(super) struct Page<'a, 'l> {
     pub(super) bytes: &'a [u8],
-    pub(super) layout: Layout,
+    pub(super) layout: &'l Layout,
 }
 
 /// Where a search ended: the first entry not before the sought one.
@@ -28,7 +28,7 @@ pub(super) struct Slot {
     pub(super) exact: bool,
 }
 
-impl<'a> Page<'a> {
+impl<'a> Page<'a, '_> {
     #[inline]
     pub(super) fn count(&self) -> usize {
         self.layout.count()
@@ -82,6 +82,38 @@ impl<'a> Page<'a> {
         let (start, end) = load_span(self.bytes, self.layout.tail_ends_at, index);
         let at = self.layout.tails_at as usize;
         self.bytes.get(at + start..at + end).unwrap_or_default()
+    }
+
+    /// Appends the heads of all entries, each spelled as the eight bytes behind the prefix.
+    pub(super) fn spell_heads(&self, out: &mut Vec<[u8; 8]>) {
+        let layout = self.layout;
+        let heads = self.slice(layout.heads_at, layout.head_lens_at);
+        let bytes = usize::from(layout.head_bytes);
+        let spell = |delta: u64| head_bytes(layout.base_head.wrapping_add(delta), bytes);
+        match layout.head_width {
+            0 => out.extend((0..self.count()).map(|_| spell(0))),
+            1 => out.extend(heads.iter().map(|head| spell(u64::from(*head)))),
+            2 => {
+                let (heads, _) = heads.as_chunks();
+                out.extend(
+                    heads
+                        .iter()
+                        .map(|head| spell(u16::from_le_bytes(*head).into())),
+                );
+            }
+            4 => {
+                let (heads, _) = heads.as_chunks();
+                out.extend(
+                    heads
+                        .iter()
+                        .map(|head| spell(u32::from_le_bytes(*head).into())),
+                );
+            }
+            _ => {
+                let (heads, _) = heads.as_chunks();
+                out.extend(heads.iter().map(|head| spell(u64::from_le_bytes(*head))));
+            }
+        }
     }
 
     /// Whether a key is always prefix and whole head: no lengths, no tails.
@@ -142,10 +174,10 @@ impl<'a> Page<'a> {
             return order.compare(self.whole_key(index), key);
         }
         let prefix = self.prefix();
-        let Some(suffix) = key.strip_prefix(prefix) else {
+        let Some(suffix) = behind_prefix(key, prefix) else {
             return prefix.cmp(key);
         };
-        let head = head_of(suffix, self.layout.head_bytes.into());
+        let head = head_of(key, prefix.len(), self.layout.head_bytes.into());
         self.head(index)
             .cmp(&head)
             .then_with(|| self.compare_rest(index, suffix))
@@ -203,18 +235,19 @@ impl<'a> Page<'a> {
 
     #[inline]
     fn search_bytewise(&self, key: &[u8]) -> Slot {
-        let layout = &self.layout;
+        let layout = self.layout;
         let (count, prefix) = (layout.count(), self.prefix());
         let outside = |index| Slot {
             index,
             exact: false,
         };
-        let Some(suffix) = key.strip_prefix(prefix) else {
+        let Some(suffix) = behind_prefix(key, prefix) else {
             return outside(if key < prefix { 0 } else { count });
         };
         let width = usize::from(layout.head_width);
         let head_bytes = usize::from(layout.head_bytes);
-        let Some(sought) = head_of(suffix, head_bytes).checked_sub(layout.base_head) else {
+        let head = head_of(key, prefix.len(), head_bytes);
+        let Some(sought) = head.checked_sub(layout.base_head) else {
             return outside(0);
         };
         if width < 8 && sought >> (8 * width) != 0 {

@@ -8,7 +8,7 @@
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Kind, SeqNo};
 
-use super::bits::{common_prefix, head_of, low8, low16, low32, width_of};
+use super::bits::{behind_prefix, common_prefix, head_of, low8, low16, low32, width_of};
 use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
 
 /// One entry with its value as it will be stored.
@@ -196,17 +196,17 @@ impl PageWriter {
     fn cut_keys(&self, shape: &mut Shape, key: &[u8]) {
         let old = &self.shape;
         let first = self.key(0);
-        if key.get(..old.prefix) != Some(&first[..old.prefix]) {
+        if behind_prefix(key, &first[..old.prefix]).is_none() {
             shape.prefix = common_prefix(&first[..old.prefix], key);
         }
         shape.head_bytes = (shape.key_len_max - shape.prefix).min(8);
         let cut = shape.prefix + shape.head_bytes;
-        shape.last_head = head_of(&key[shape.prefix..], shape.head_bytes);
+        shape.last_head = head_of(key, shape.prefix, shape.head_bytes);
         if shape.prefix == old.prefix && shape.head_bytes == old.head_bytes {
             shape.tails += key.len().saturating_sub(cut);
             return;
         }
-        shape.first_head = head_of(&first[shape.prefix..], shape.head_bytes);
+        shape.first_head = head_of(first, shape.prefix, shape.head_bytes);
         shape.tails = if shape.key_len_min >= cut {
             shape.key_bytes - shape.count * cut
         } else {
@@ -379,7 +379,7 @@ impl PageWriter {
         let shape = &self.shape;
         let deltas = self
             .keys()
-            .map(|key| head_of(&key[shape.prefix..], shape.head_bytes) - shape.first_head);
+            .map(|key| head_of(key, shape.prefix, shape.head_bytes) - shape.first_head);
         write_column(out, shape.head_width(), shape.count, deltas);
     }
 

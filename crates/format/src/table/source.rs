@@ -10,7 +10,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Error, ErrorKind, FileNumber, PageCache, Result};
@@ -65,6 +65,8 @@ pub(super) struct Pages {
     seed: u32,
     count: u32,
     checked: Box<[AtomicU64]>,
+    /// Where values began in the page checked last: a guess for others, to prefetch by.
+    values_hint: AtomicU32,
     check_always: bool,
 }
 
@@ -121,6 +123,7 @@ impl Pages {
             seed: file_seed(file),
             count,
             checked: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            values_hint: AtomicU32::new(0),
             check_always: false,
         })
     }
@@ -161,22 +164,35 @@ impl Pages {
             && word.is_some_and(|word| word.load(Ordering::Relaxed) >> (number % 64) & 1 == 1)
     }
 
+    /// About where the values of a page begin, below [`PAGE_BYTES`].
+    #[inline]
+    pub(super) fn values_hint(&self) -> usize {
+        // Relaxed: any value serves.
+        self.values_hint.load(Ordering::Relaxed) as usize % PAGE_BYTES
+    }
+
+    pub(super) fn set_values_hint(&self, values_at: u32) {
+        self.values_hint.store(values_at, Ordering::Relaxed);
+    }
+
     fn mark_checked(&self, number: u32) {
         if let Some(word) = self.checked.get(number as usize / 64) {
             word.fetch_or(1 << (number % 64), Ordering::Relaxed);
         }
     }
 
-    /// The page `number`, or the `pages` pages that begin there. `validate` sees the bytes once,
+    /// The page `number`, or the `pages` pages that begin there. `mapping` is what
+    /// [`Pages::mapping`] gave. `validate` sees the bytes once,
     /// after their checksum was found right.
     #[inline]
-    pub(super) fn get(
-        &self,
+    pub(super) fn get<'t>(
+        &'t self,
+        mapping: Option<&'t [u8]>,
         number: u32,
         pages: u32,
         validate: impl Fn(&[u8]) -> std::result::Result<(), Flaw>,
-    ) -> Result<PageRef<'_>> {
-        if let Backing::Mapped(mapping) = &self.backing {
+    ) -> Result<PageRef<'t>> {
+        if let Some(mapping) = mapping {
             let start = number as usize * PAGE_BYTES;
             let end = start + pages as usize * PAGE_BYTES;
             if let Some(bytes) = mapping.get(start..end) {
@@ -228,8 +244,12 @@ impl Pages {
     }
 
     /// The first page of an extent, before it can be checked whole; of no use but its length.
-    pub(super) fn peek(&self, number: u32) -> Result<PageRef<'_>> {
-        if let Some(mapping) = self.mapping() {
+    pub(super) fn peek<'t>(
+        &'t self,
+        mapping: Option<&'t [u8]>,
+        number: u32,
+    ) -> Result<PageRef<'t>> {
+        if let Some(mapping) = mapping {
             let start = number as usize * PAGE_BYTES;
             if let Some(bytes) = mapping.get(start..start + PAGE_BYTES) {
                 return Ok(PageRef::Mapped(bytes));

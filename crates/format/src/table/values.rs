@@ -43,7 +43,7 @@ impl Layout {
     }
 }
 
-impl<'a> Page<'a> {
+impl<'a> Page<'a, '_> {
     /// The value of an entry as it is stored.
     #[inline]
     pub(super) fn stored(&self, index: usize) -> Stored<'a> {
@@ -90,10 +90,12 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Appends every value of the page, and to `ends` where each of them ends in `out`.
+    /// Appends every value of the page; `ends` receives where the first begins in `out` and where
+    /// each of them ends.
     pub(super) fn all_into(&self, out: &mut Vec<u8>, ends: &mut Vec<u32>) -> Result<(), Flaw> {
         out.reserve(self.raw_total());
-        ends.reserve(self.count());
+        ends.reserve(self.count() + 1);
+        ends.push(low32(out.len()));
         if self.layout.mode == ValueMode::Groups {
             for group in 0..usize::from(self.layout.groups) {
                 let mut at = out.len();

@@ -62,7 +62,7 @@ impl Table {
             let layout = Layout::parse(&bytes).map_err(|flaw| self.pages.flaw(page, flaw))?;
             let view = Page {
                 bytes: &bytes,
-                layout,
+                layout: &layout,
             };
             self.verify_page(&view, page, &mut totals, &filter)?;
             self.verify_head(&view, page, *head, unit)?;
@@ -131,7 +131,7 @@ impl Table {
 
     fn verify_page(
         &self,
-        view: &Page<'_>,
+        view: &Page<'_, '_>,
         page: u32,
         totals: &mut Totals,
         filter: &[u8],
@@ -180,11 +180,11 @@ impl Table {
         line_may_hold(line, fold(hash), self.meta.filter_probes)
     }
 
-    fn verify_head(&self, view: &Page<'_>, page: u32, head: u64, unit: usize) -> Result<()> {
+    fn verify_head(&self, view: &Page<'_, '_>, page: u32, head: u64, unit: usize) -> Result<()> {
         let mut key = Vec::new();
         view.key_into(0, &mut key);
         match self.suffix_of(&key) {
-            Ok(suffix) if self.head_of(suffix) == head => Ok(()),
+            Ok(suffix) if self.head_of(suffix, &key) == head => Ok(()),
             _ => Err(self
                 .pages
                 .damage(page, "fence head is not that of the page")

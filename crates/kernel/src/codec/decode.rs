@@ -10,7 +10,8 @@
     reason = "writes into spare capacity; every copy follows its bounds check"
 )]
 
-use super::{HALF_MAX, MATCH_BYTES_MIN, copy, literal_half, match_half, raw_len_max};
+use super::copy;
+use super::token::{HALF_MAX, MATCH_BYTES_MIN, literal_half, match_half, raw_len_max};
 
 /// Spare room behind the raw length, so that short runs near the end may be copied whole.
 const SLACK: usize = 64;

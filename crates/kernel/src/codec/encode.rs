@@ -10,9 +10,10 @@
     reason = "loads and copies whose bounds hold for the whole search loop"
 )]
 
-use super::{
+use super::copy;
+use super::token::{
     HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN,
-    SHORT_BYTES_MAX, SKIP_SHIFT, copy, hash,
+    SHORT_BYTES_MAX, SKIP_SHIFT, hash,
 };
 
 /// Entries of the hash table.

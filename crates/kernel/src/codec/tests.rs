@@ -7,7 +7,8 @@
 
 use proptest::prelude::*;
 
-use super::{Encoder, RAW_BYTES_MAX, decode, decode_into, twin};
+use super::token::RAW_BYTES_MAX;
+use super::{Encoder, decode, decode_into, twin};
 
 /// A small generator (xorshift64*), so that a failing case is named by its seed alone.
 pub(super) struct Random(u64);

@@ -4,13 +4,15 @@
 
 use std::hint::select_unpredictable;
 
+use super::column::column;
+
 /// As [`crate::search::lower_bound`].
 ///
 /// # Panics
 ///
 /// As [`crate::search::lower_bound`].
 pub fn lower_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize {
-    count_below(super::column(heads, width, count), width, key)
+    count_below(column(heads, width, count), width, key)
 }
 
 /// As [`crate::search::upper_bound`].
@@ -21,7 +23,7 @@ pub fn lower_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize 
 pub fn upper_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize {
     match key.checked_add(1) {
         Some(next) => lower_bound(heads, width, count, next),
-        None => super::column(heads, width, count).len() / width,
+        None => column(heads, width, count).len() / width,
     }
 }
 

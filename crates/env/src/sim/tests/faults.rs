@@ -124,6 +124,7 @@ fn a_full_disk_takes_what_fits_until_there_is_room() {
     env.set_capacity(1000);
     let kind = dir.create_log("m", 500).map(drop).unwrap_err().kind();
     assert_eq!(kind, ErrorKind::NoSpace);
+    assert_eq!(dir.size_of("m").unwrap(), None, "half a log is removed");
     let mut file = dir.create("f").unwrap();
     file.append(&[1; 300]).unwrap();
     assert_eq!(

@@ -1,0 +1,79 @@
+//! What the public API promises, on a real directory and in memory.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::big_endian_bytes,
+    clippy::large_stack_arrays,
+    reason = "tests fail by panicking, and look at real directories"
+)]
+
+#[path = "behaviour/background.rs"]
+mod background;
+#[path = "behaviour/bad_input.rs"]
+mod bad_input;
+#[path = "behaviour/reads.rs"]
+mod reads;
+#[path = "behaviour/writes.rs"]
+mod writes;
+
+use std::sync::Arc;
+
+use cairndb::env::{Background, MemEnv};
+use cairndb::{Db, Options};
+
+/// Options on a fresh in-memory environment whose background work is stepped.
+fn stepped() -> Options {
+    Options::new()
+        .env(MemEnv::new(Background::Stepped))
+        .create_if_missing(true)
+        .memory_budget(256 << 10)
+}
+
+/// An open database of its own in memory, and the options to open it again.
+fn mem_db() -> (Db, Options) {
+    let options = stepped();
+    (
+        options.open("/db").expect("a fresh database opens"),
+        options,
+    )
+}
+
+/// A directory that goes with the test.
+fn real_dir() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary directory can be made")
+}
+
+fn all(db: &Db) -> Vec<(Vec<u8>, Vec<u8>)> {
+    db.iter()
+        .map(|entry| entry.map(|(key, value)| (key.into_vec(), value.into_vec())))
+        .collect::<Result<_, _>>()
+        .expect("the database can be read")
+}
+
+fn all_backward(db: &Db) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut entries: Vec<_> = db
+        .iter()
+        .rev()
+        .map(|entry| entry.map(|(key, value)| (key.into_vec(), value.into_vec())))
+        .collect::<Result<_, _>>()
+        .expect("the database can be read");
+    entries.reverse();
+    entries
+}
+
+#[derive(Debug)]
+struct Reverse;
+
+impl cairndb::Comparator for Reverse {
+    fn name(&self) -> &'static str {
+        "test.Reverse"
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+        b.cmp(a)
+    }
+}
+
+fn reverse() -> Arc<dyn cairndb::Comparator> {
+    Arc::new(Reverse)
+}

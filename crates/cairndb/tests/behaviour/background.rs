@@ -1,0 +1,278 @@
+//! Background work, properties, checkpoints, verification, closing.
+
+use cairndb::{Db, ErrorKind, Job, Options, destroy, verify};
+
+use crate::{all, mem_db, real_dir};
+
+fn fill(db: &Db, keys: std::ops::Range<u32>, value: &[u8]) {
+    for n in keys {
+        db.put(format!("{n:08}").as_bytes(), value).unwrap();
+    }
+}
+
+#[test]
+fn a_sequential_load_is_never_merged() {
+    let (db, _) = mem_db();
+    fill(&db, 0..20_000, &[1; 40]);
+    db.flush().unwrap();
+    while db.step_background(Job::Merge).unwrap() {}
+    let stats = db.property("cairndb.stats").unwrap();
+    assert!(stats.contains("\"merges\":0"), "{stats}");
+    assert!(stats.contains("\"runs\":1"), "{stats}");
+}
+
+#[test]
+fn an_idle_database_is_one_run_and_keeps_two_logs_at_most() {
+    let dir = real_dir();
+    let db = Options::new()
+        .create_if_missing(true)
+        .memory_budget(1 << 20)
+        .open(dir.path())
+        .unwrap();
+    for round in 0..8u8 {
+        fill(&db, 0..5_000, &[round; 60]);
+    }
+    db.wait_idle().unwrap();
+    let stats = db.property("cairndb.stats").unwrap();
+    assert!(stats.contains("\"runs\":1,"), "{stats}");
+    let logs = std::fs::read_dir(dir.path())
+        .unwrap()
+        .filter(|entry| {
+            entry
+                .as_ref()
+                .unwrap()
+                .path()
+                .extension()
+                .is_some_and(|e| e == "log")
+        })
+        .count();
+    assert!(logs <= 2, "{logs} log files");
+    assert_eq!(all(&db).len(), 5_000);
+    db.close().unwrap();
+}
+
+#[test]
+fn threads_write_and_read_while_everything_runs() {
+    let dir = real_dir();
+    let db = Options::new()
+        .create_if_missing(true)
+        .memory_budget(1 << 20)
+        .open(dir.path())
+        .unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..3u8 {
+            let db = db.clone();
+            scope.spawn(move || {
+                for n in 0..20_000u32 {
+                    let mut key = vec![thread];
+                    key.extend_from_slice(&(n % 5_000).to_be_bytes());
+                    db.put(&key, &n.to_le_bytes()).unwrap();
+                    if n % 64 == 0 {
+                        let value = db.get(&key).unwrap().expect("a thread reads its own write");
+                        assert_eq!(value, n.to_le_bytes());
+                    }
+                }
+            });
+        }
+        let db = db.clone();
+        scope.spawn(move || {
+            for _ in 0..30 {
+                let mut last = None;
+                for entry in db.iter() {
+                    let (key, _) = entry.unwrap();
+                    assert!(last.as_deref() < Some(&*key), "keys ascend");
+                    last = Some(key.into_vec());
+                }
+            }
+        });
+    });
+    db.close().unwrap();
+    let db = Options::new().open(dir.path()).unwrap();
+    assert_eq!(all(&db).len(), 15_000);
+    for thread in 0..3u8 {
+        for n in 0..5_000u32 {
+            let mut key = vec![thread];
+            key.extend_from_slice(&n.to_be_bytes());
+            assert_eq!(db.get(&key).unwrap().unwrap(), (15_000 + n).to_le_bytes());
+        }
+    }
+}
+
+#[test]
+fn synced_writers_share_their_syncs() {
+    let dir = real_dir();
+    let db = Options::new()
+        .create_if_missing(true)
+        .durability(cairndb::Durability::Sync)
+        .open(dir.path())
+        .unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..8u8 {
+            let db = db.clone();
+            scope.spawn(move || {
+                for n in 0..50u8 {
+                    db.put(&[thread, n], b"durable").unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(all(&db).len(), 400);
+}
+
+#[test]
+fn a_checkpoint_is_a_database_of_its_own() {
+    let dir = real_dir();
+    let (one, two) = (dir.path().join("one"), dir.path().join("two"));
+    let db = Options::new().create_if_missing(true).open(&one).unwrap();
+    fill(&db, 0..1_000, b"shared");
+    db.put(b"large", &[9; 20_000]).unwrap();
+    db.checkpoint(&two).unwrap();
+    fill(&db, 0..1_000, b"changed");
+    db.compact_range(..).unwrap();
+    let copy = Options::new().open(&two).unwrap();
+    assert_eq!(all(&copy).len(), 1_001);
+    assert_eq!(copy.get(b"00000500").unwrap().unwrap(), b"shared");
+    assert_eq!(copy.get(b"large").unwrap().unwrap(), vec![9; 20_000]);
+    copy.put(b"own", b"life").unwrap();
+    copy.close().unwrap();
+    assert_eq!(
+        db.checkpoint(&two).unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
+    assert_eq!(verify(&two, &Options::new()).unwrap().entries, 1_002);
+}
+
+#[test]
+fn properties_answer_by_name() {
+    let (db, _) = mem_db();
+    fill(&db, 0..3_000, &[5; 60]);
+    db.flush().unwrap();
+    assert_eq!(db.property("leveldb.num-files-at-level6").unwrap(), "0");
+    assert_eq!(db.property("leveldb.num-files-at-level7"), None);
+    assert!(
+        db.property("leveldb.stats")
+            .unwrap()
+            .contains("Level  Files Size(MB)")
+    );
+    assert!(
+        db.property("leveldb.sstables")
+            .unwrap()
+            .contains("00000000")
+    );
+    let bytes: u64 = db
+        .property("leveldb.approximate-memory-usage")
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(bytes < 256 << 10);
+    assert!(
+        db.property("cairndb.memory")
+            .unwrap()
+            .starts_with("{\"budget\":262144")
+    );
+    assert!(
+        db.property("cairndb.stalls")
+            .unwrap()
+            .contains("\"memtable\"")
+    );
+    assert_eq!(db.property("cairndb.nothing"), None);
+}
+
+#[test]
+fn approximate_sizes_grow_with_the_range() {
+    let (db, _) = mem_db();
+    fill(&db, 0..10_000, &[5; 60]);
+    db.compact_range(..).unwrap();
+    let size = |from: &[u8], to: &[u8]| db.approximate_size(from..to).unwrap();
+    let whole = size(b"00000000", b"00010000");
+    let half = size(b"00000000", b"00005000");
+    assert!(whole > 50_000, "{whole}");
+    assert!(
+        half > whole / 3 && half < 2 * whole / 3,
+        "{half} of {whole}"
+    );
+    assert_eq!(size(b"5", b"6"), 0);
+}
+
+#[test]
+fn a_closed_handle_says_so() {
+    let (db, options) = mem_db();
+    db.put(b"k", b"v").unwrap();
+    let other = db.clone();
+    let snapshot = db.snapshot();
+    let mut cursor = db.cursor();
+    db.close().unwrap();
+    db.close().unwrap();
+    assert_eq!(other.put(b"k", b"w").unwrap_err().kind(), ErrorKind::Closed);
+    assert_eq!(other.get(b"k").unwrap_err().kind(), ErrorKind::Closed);
+    assert_eq!(snapshot.get(b"k").unwrap_err().kind(), ErrorKind::Closed);
+    assert_eq!(
+        cursor.seek_to_first().unwrap_err().kind(),
+        ErrorKind::Closed
+    );
+    assert_eq!(
+        options.open("/db").unwrap().get(b"k").unwrap().unwrap(),
+        b"v"
+    );
+}
+
+#[test]
+fn an_opening_after_a_clean_close_writes_nothing() {
+    let dir = real_dir();
+    let db = Options::new()
+        .create_if_missing(true)
+        .open(dir.path())
+        .unwrap();
+    fill(&db, 0..5_000, &[5; 60]);
+    db.close().unwrap();
+    drop(db);
+    let state = || {
+        let mut files: Vec<_> = std::fs::read_dir(dir.path())
+            .unwrap()
+            .map(|entry| {
+                let entry = entry.unwrap();
+                let bytes = std::fs::read(entry.path()).unwrap();
+                (
+                    entry.file_name(),
+                    bytes,
+                    entry.metadata().unwrap().modified().unwrap(),
+                )
+            })
+            .collect();
+        files.sort();
+        files
+    };
+    let before = state();
+    for read_only in [false, true] {
+        let db = Options::new()
+            .read_only(read_only)
+            .open(dir.path())
+            .unwrap();
+        assert!(db.open_report().clean);
+        assert_eq!(all(&db).len(), 5_000);
+        db.close().unwrap();
+        assert_eq!(state(), before);
+    }
+}
+
+#[test]
+fn a_destroyed_database_leaves_nothing_of_its_own() {
+    let dir = real_dir();
+    let path = dir.path().join("db");
+    let db = Options::new().create_if_missing(true).open(&path).unwrap();
+    db.put(b"k", &[1; 10_000]).unwrap();
+    assert_eq!(
+        destroy(&path, &Options::new()).unwrap_err().kind(),
+        ErrorKind::Locked
+    );
+    db.close().unwrap();
+    std::fs::write(path.join("mine.txt"), "not yours").unwrap();
+    destroy(&path, &Options::new()).unwrap();
+    let left: Vec<_> = std::fs::read_dir(&path).unwrap().collect();
+    assert_eq!(left.len(), 1);
+    assert_eq!(
+        destroy(&path, &Options::new()).unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
+    destroy(dir.path().join("nowhere"), &Options::new()).unwrap();
+}

@@ -1,0 +1,216 @@
+//! Refusals: each names what is wrong, says what to do, and changes nothing on disk.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use cairndb::{ErrorKind, Options};
+
+use crate::{real_dir, reverse};
+
+fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
+    std::fs::read_dir(path)
+        .map(|entries| {
+            entries
+                .map(|entry| {
+                    let entry = entry.unwrap();
+                    let name = entry.file_name().into_string().unwrap();
+                    (name, std::fs::read(entry.path()).unwrap())
+                })
+                .collect()
+        })
+        .unwrap_or_default()
+}
+
+/// A closed database with a table and a few keys.
+fn closed(path: &Path) {
+    let db = Options::new().create_if_missing(true).open(path).unwrap();
+    for n in 0..2_000u32 {
+        db.put(&n.to_be_bytes(), &[3; 50]).unwrap();
+    }
+    db.close().unwrap();
+}
+
+/// Opening fails with `kind`, says `advice`, and leaves every byte as it was.
+fn refused(path: &Path, options: &Options, kind: ErrorKind, advice: &str) {
+    let before = files(path);
+    let error = options.open(path).unwrap_err();
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(error.to_string().contains(advice), "{error}");
+    assert_eq!(files(path), before, "{error}");
+}
+
+#[test]
+fn a_missing_directory_is_not_made_unasked() {
+    let dir = real_dir();
+    let path = dir.path().join("absent");
+    refused(
+        &path,
+        &Options::new(),
+        ErrorKind::NotFound,
+        "does not exist",
+    );
+    assert!(!path.exists());
+    let deep = dir.path().join("no/parent");
+    let create = Options::new().create_if_missing(true);
+    refused(&deep, &create, ErrorKind::NotFound, "parent directory");
+    std::fs::create_dir(&path).unwrap();
+    refused(
+        &path,
+        &Options::new(),
+        ErrorKind::NotFound,
+        "create_if_missing",
+    );
+}
+
+#[test]
+fn a_directory_of_something_else_is_left_alone() {
+    let dir = real_dir();
+    std::fs::write(dir.path().join("thesis.tex"), "chapter one").unwrap();
+    let create = Options::new().create_if_missing(true);
+    refused(
+        dir.path(),
+        &create,
+        ErrorKind::InvalidArgument,
+        "something else",
+    );
+    let file = dir.path().join("thesis.tex");
+    let error = create.open(&file).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+}
+
+#[test]
+fn tables_without_current_are_no_fresh_database() {
+    let dir = real_dir();
+    closed(dir.path());
+    std::fs::remove_file(dir.path().join("CURRENT")).unwrap();
+    let create = Options::new().create_if_missing(true);
+    refused(dir.path(), &create, ErrorKind::Corruption, "no CURRENT");
+}
+
+#[test]
+fn an_existing_database_is_not_created_again() {
+    let dir = real_dir();
+    closed(dir.path());
+    let options = Options::new().create_if_missing(true).error_if_exists(true);
+    refused(dir.path(), &options, ErrorKind::InvalidArgument, "exists");
+}
+
+#[test]
+fn another_comparator_is_refused_by_name() {
+    let dir = real_dir();
+    closed(dir.path());
+    let options = Options::new().comparator(reverse());
+    refused(
+        dir.path(),
+        &options,
+        ErrorKind::InvalidArgument,
+        "test.Reverse",
+    );
+}
+
+#[test]
+fn a_second_opening_is_locked_out_by_any_name() {
+    let dir = real_dir();
+    let path = dir.path().join("db");
+    let db = Options::new().create_if_missing(true).open(&path).unwrap();
+    let link = dir.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    for name in [&path, &link] {
+        assert_eq!(
+            Options::new().open(name).unwrap_err().kind(),
+            ErrorKind::Locked
+        );
+    }
+    db.put(b"still", b"here").unwrap();
+    db.close().unwrap();
+    Options::new().open(&link).unwrap();
+}
+
+#[test]
+fn a_shortened_or_missing_table_is_named() {
+    for shorten in [true, false] {
+        let dir = real_dir();
+        closed(dir.path());
+        let table = files(dir.path())
+            .into_keys()
+            .find(|name| Path::new(name).extension().is_some_and(|e| e == "tbl"))
+            .unwrap();
+        let path = dir.path().join(&table);
+        if shorten {
+            let bytes = std::fs::read(&path).unwrap();
+            std::fs::write(&path, &bytes[..bytes.len() - 4096]).unwrap();
+        } else {
+            std::fs::remove_file(&path).unwrap();
+        }
+        refused(dir.path(), &Options::new(), ErrorKind::Corruption, &table);
+    }
+}
+
+#[test]
+fn a_damaged_or_foreign_current_is_named() {
+    let dir = real_dir();
+    closed(dir.path());
+    for text in [
+        "",
+        "MANIFEST-1\n",
+        "../../etc/passwd\n",
+        "MANIFEST-000001",
+        "MANIFEST-999999\n",
+    ] {
+        std::fs::write(dir.path().join("CURRENT"), text).unwrap();
+        let error = Options::new().open(dir.path()).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Corruption | ErrorKind::NotFound),
+            "{text:?}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_newer_format_is_left_untouched() {
+    let dir = real_dir();
+    closed(dir.path());
+    let manifest = files(dir.path())
+        .into_keys()
+        .find(|name| name.starts_with("MANIFEST"))
+        .unwrap();
+    let path = dir.path().join(&manifest);
+    let mut bytes = std::fs::read(&path).unwrap();
+    // docs/format/manifest.md: the version stands at 28, the masked checksum of 6..64 at 0.
+    bytes[28] = 99;
+    let crc = cairndb_kernel::crc32c(&bytes[6..64])
+        .rotate_right(15)
+        .wrapping_add(0xa282_ead8);
+    bytes[..4].copy_from_slice(&crc.to_le_bytes());
+    std::fs::write(&path, bytes).unwrap();
+    refused(dir.path(), &Options::new(), ErrorKind::FormatTooNew, "");
+}
+
+#[test]
+fn a_read_only_handle_refuses_writes() {
+    let dir = real_dir();
+    closed(dir.path());
+    let db = Options::new().read_only(true).open(dir.path()).unwrap();
+    assert_eq!(db.put(b"k", b"v").unwrap_err().kind(), ErrorKind::ReadOnly);
+    assert_eq!(db.flush().unwrap_err().kind(), ErrorKind::ReadOnly);
+    assert_eq!(
+        db.compact_range(..).unwrap_err().kind(),
+        ErrorKind::ReadOnly
+    );
+    assert!(db.get(&7u32.to_be_bytes()).unwrap().is_some());
+    let absent = dir.path().join("absent");
+    let options = Options::new().read_only(true).create_if_missing(true);
+    refused(&absent, &options, ErrorKind::NotFound, "");
+}
+
+#[test]
+fn a_budget_below_the_minimum_is_refused() {
+    let dir = real_dir();
+    let options = Options::new().create_if_missing(true).memory_budget(1000);
+    refused(
+        &dir.path().join("db"),
+        &options,
+        ErrorKind::InvalidArgument,
+        "256 KiB",
+    );
+}

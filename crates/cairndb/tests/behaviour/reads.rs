@@ -1,0 +1,211 @@
+//! Reads: cursors both ways, ranges, prefixes, snapshots, several keys at once.
+
+use cairndb::{Db, Job};
+
+use crate::{all, all_backward, mem_db, reverse, stepped};
+
+/// Keys 00..99 spread over a compacted run, a younger run, a sealed part and the mutable part.
+fn layered() -> Db {
+    let (db, _) = mem_db();
+    let write = |residue: u8| {
+        for n in (0..100u8).filter(|n| n % 4 == residue) {
+            db.put(format!("{n:02}").as_bytes(), &[n; 20]).unwrap();
+        }
+    };
+    write(0);
+    for n in 0..100u8 {
+        db.put(format!("{n:02}x").as_bytes(), b"dead").unwrap();
+    }
+    db.compact_range(..).unwrap();
+    write(1);
+    for n in 0..100u8 {
+        db.delete(format!("{n:02}x").as_bytes()).unwrap();
+    }
+    db.flush().unwrap();
+    write(2);
+    db.flush().unwrap();
+    write(3);
+    db
+}
+
+fn keys(range: std::ops::Range<u8>) -> Vec<Vec<u8>> {
+    range.map(|n| format!("{n:02}").into_bytes()).collect()
+}
+
+#[test]
+fn a_scan_sees_every_layer_once_and_no_tombstone() {
+    let db = layered();
+    let found: Vec<_> = all(&db).into_iter().map(|(key, _)| key).collect();
+    assert_eq!(found, keys(0..100));
+    assert_eq!(all_backward(&db), all(&db));
+    for n in 0..100u8 {
+        assert_eq!(
+            db.get(format!("{n:02}").as_bytes()).unwrap().unwrap(),
+            [n; 20]
+        );
+        assert_eq!(db.get(format!("{n:02}x").as_bytes()).unwrap(), None);
+    }
+}
+
+#[test]
+fn a_cursor_turns_round_anywhere() {
+    let db = layered();
+    let mut cursor = db.cursor();
+    assert!(!cursor.valid());
+    for n in 0..100u8 {
+        let key = format!("{n:02}").into_bytes();
+        cursor.seek(&key).unwrap();
+        assert_eq!(cursor.key(), key);
+        cursor.prev().unwrap();
+        assert_eq!(cursor.valid(), n > 0);
+        if n > 0 {
+            assert_eq!(cursor.key(), format!("{:02}", n - 1).as_bytes());
+            cursor.next().unwrap();
+            assert_eq!((cursor.key(), cursor.value()), (&key[..], &[n; 20][..]));
+        }
+        cursor.seek_for_prev(&[&key[..], b"y"].concat()).unwrap();
+        assert_eq!(cursor.key(), key);
+        cursor.next().unwrap();
+        assert_eq!(cursor.valid(), n < 99);
+        if n < 99 {
+            cursor.prev().unwrap();
+            assert_eq!(cursor.key(), key);
+        }
+    }
+    cursor.seek(b"99z").unwrap();
+    assert!(!cursor.valid());
+    cursor.next().unwrap();
+    cursor.prev().unwrap();
+    assert!(!cursor.valid());
+}
+
+#[test]
+fn ranges_and_prefixes_end_where_they_should() {
+    let db = layered();
+    let found = |iter: cairndb::Iter| -> Vec<Vec<u8>> {
+        iter.map(|entry| entry.unwrap().0.into_vec()).collect()
+    };
+    assert_eq!(found(db.range(&b"10"[..]..&b"20"[..])), keys(10..20));
+    assert_eq!(found(db.range(&b"10"[..]..=&b"20"[..])), keys(10..21));
+    assert_eq!(found(db.range(..&b"05"[..])), keys(0..5));
+    assert_eq!(found(db.range(&b"95"[..]..)), keys(95..100));
+    assert_eq!(found(db.prefix(b"4")), keys(40..50));
+    assert_eq!(found(db.prefix(b"")), keys(0..100));
+    let backward: Vec<_> = db
+        .prefix(b"4")
+        .rev()
+        .map(|e| e.unwrap().0.into_vec())
+        .collect();
+    assert_eq!(backward, keys(40..50).into_iter().rev().collect::<Vec<_>>());
+    assert_eq!(
+        found(db.range(&b"50"[..]..&b"50"[..])),
+        Vec::<Vec<u8>>::new()
+    );
+}
+
+#[test]
+fn both_ends_of_an_iterator_meet() {
+    let db = layered();
+    let mut iter = db.iter();
+    let mut seen = Vec::new();
+    while let Some(front) = iter.next() {
+        seen.push(front.unwrap().0.into_vec());
+        if let Some(back) = iter.next_back() {
+            seen.push(back.unwrap().0.into_vec());
+        }
+    }
+    assert!(iter.next_back().is_none());
+    seen.sort();
+    assert_eq!(seen, keys(0..100));
+}
+
+#[test]
+fn a_snapshot_never_changes() {
+    let (db, _) = mem_db();
+    let mut snapshots = Vec::new();
+    for round in 0..20u8 {
+        for n in 0..50u8 {
+            if (n + round) % 7 == 0 {
+                db.delete(&[n]).unwrap();
+            } else {
+                db.put(&[n], &[round, n]).unwrap();
+            }
+        }
+        snapshots.push((db.snapshot(), all(&db)));
+        match round % 4 {
+            0 => db.flush().unwrap(),
+            1 => drop(db.step_background(Job::IdleMerge).unwrap()),
+            2 => db.compact_range(..).unwrap(),
+            _ => {}
+        }
+        for (snapshot, expected) in &snapshots {
+            let found: Vec<_> = snapshot
+                .iter()
+                .map(|entry| entry.map(|(key, value)| (key.into_vec(), value.into_vec())))
+                .collect::<Result<_, _>>()
+                .unwrap();
+            assert_eq!(&found, expected);
+            for (key, value) in expected {
+                assert_eq!(&*snapshot.get(key).unwrap().unwrap(), value);
+            }
+        }
+        if round % 5 == 0 {
+            snapshots.remove(0);
+        }
+    }
+}
+
+#[test]
+fn an_open_cursor_keeps_its_moment() {
+    let (db, _) = mem_db();
+    for n in 0..200u8 {
+        db.put(&[n], b"before").unwrap();
+    }
+    let mut cursor = db.cursor();
+    cursor.seek_to_first().unwrap();
+    for n in 0..200u8 {
+        db.put(&[n], b"after").unwrap();
+        db.put(&[n, n], b"new").unwrap();
+    }
+    db.compact_range(..).unwrap();
+    let mut seen = 0;
+    while cursor.valid() {
+        assert_eq!(cursor.value(), b"before");
+        seen += 1;
+        cursor.next().unwrap();
+    }
+    assert_eq!(seen, 200);
+}
+
+#[test]
+fn several_keys_at_once_come_in_the_order_asked() {
+    let db = layered();
+    let values = db.multi_get(&[&b"07"[..], b"absent", b"03"]).unwrap();
+    assert_eq!(values[0].as_deref(), Some(&[7u8; 20][..]));
+    assert_eq!(values[1], None);
+    assert_eq!(values[2].as_deref(), Some(&[3u8; 20][..]));
+}
+
+#[test]
+fn a_comparator_decides_the_order_of_everything() {
+    let options = stepped().comparator(reverse());
+    let db = options.open("/db").unwrap();
+    for n in 0..200u8 {
+        db.put(&[n], &[n]).unwrap();
+        if n % 60 == 0 {
+            db.flush().unwrap();
+        }
+    }
+    let found: Vec<u8> = all(&db).into_iter().map(|(key, _)| key[0]).collect();
+    assert_eq!(found, (0..200u8).rev().collect::<Vec<_>>());
+    assert_eq!(all_backward(&db), all(&db));
+    db.compact_range(..).unwrap();
+    db.close().unwrap();
+    let db = options.open("/db").unwrap();
+    assert_eq!(db.get(&[77]).unwrap().unwrap(), [77]);
+    let some: Vec<u8> = db
+        .range(&[10u8][..]..&[5u8][..])
+        .map(|entry| entry.unwrap().0[0])
+        .collect();
+    assert_eq!(some, [10, 9, 8, 7, 6]);
+}

@@ -1,0 +1,207 @@
+//! Writes: single, batched, merged, large, at every durability; across reopening.
+
+use std::sync::Arc;
+
+use cairndb::{Add, Append, Durability, ErrorKind, Max, Options, WriteBatch, WriteOptions};
+
+use crate::{all, all_backward, mem_db, real_dir, stepped};
+
+#[test]
+fn what_is_put_is_found_until_it_is_deleted() {
+    let (db, _) = mem_db();
+    db.put(b"slate", b"blue").unwrap();
+    assert_eq!(db.get(b"slate").unwrap().unwrap(), b"blue");
+    db.put(b"slate", b"grey").unwrap();
+    assert_eq!(db.get(b"slate").unwrap().unwrap(), b"grey");
+    db.delete(b"slate").unwrap();
+    assert_eq!(db.get(b"slate").unwrap(), None);
+    db.delete(b"never there").unwrap();
+    assert!(!db.contains(b"slate").unwrap());
+}
+
+#[test]
+fn empty_keys_and_values_are_ordinary() {
+    let (db, options) = mem_db();
+    db.put(b"", b"").unwrap();
+    db.put(b"\0", b"zero").unwrap();
+    assert_eq!(db.get(b"").unwrap().unwrap(), b"");
+    db.flush().unwrap();
+    db.close().unwrap();
+    let db = options.open("/db").unwrap();
+    assert_eq!(all(&db), [(vec![], vec![]), (vec![0], b"zero".to_vec())]);
+    assert_eq!(all_backward(&db), all(&db));
+}
+
+#[test]
+fn a_batch_is_applied_in_order_and_as_a_whole() {
+    let (db, _) = mem_db();
+    db.put(b"b", b"old").unwrap();
+    let mut batch = WriteBatch::new();
+    batch.put(b"a", b"1");
+    batch.put(b"a", b"2");
+    batch.delete(b"b");
+    batch.put(b"c", b"3");
+    db.write(&batch).unwrap();
+    assert_eq!(
+        all(&db),
+        [
+            (b"a".to_vec(), b"2".to_vec()),
+            (b"c".to_vec(), b"3".to_vec())
+        ]
+    );
+    batch.clear();
+    assert!(batch.is_empty());
+    db.write(&batch).unwrap();
+}
+
+#[test]
+fn a_batch_larger_than_the_memtable_is_one_commit() {
+    let (db, options) = mem_db();
+    let mut batch = WriteBatch::new();
+    for n in 0..20_000u32 {
+        batch.put(&n.to_le_bytes(), &[7; 50]);
+    }
+    db.write(&batch).unwrap();
+    db.close().unwrap();
+    let db = options.open("/db").unwrap();
+    assert_eq!(all(&db).len(), 20_000);
+}
+
+#[test]
+fn every_durability_survives_an_orderly_close() {
+    let dir = real_dir();
+    let path = dir.path().join("db");
+    let db = Options::new().create_if_missing(true).open(&path).unwrap();
+    for (key, durability) in [
+        (b"none", Durability::None),
+        (b"os--", Durability::Os),
+        (b"sync", Durability::Sync),
+    ] {
+        db.put_with(key, key, &WriteOptions::new().durability(durability))
+            .unwrap();
+    }
+    db.close().unwrap();
+    let db = Options::new().open(&path).unwrap();
+    assert!(db.open_report().clean);
+    assert_eq!(all(&db).len(), 3);
+}
+
+#[test]
+fn large_values_live_in_value_files() {
+    let (db, options) = mem_db();
+    let large: Vec<u8> = (0..100_000u32).map(|n| n.to_le_bytes()[1]).collect();
+    db.put(b"large", &large).unwrap();
+    let mut batch = WriteBatch::new();
+    batch.put(b"larger", &[large.clone(), large.clone()].concat());
+    batch.put(b"small", b"s");
+    db.write(&batch).unwrap();
+    db.compact_range(..).unwrap();
+    db.close().unwrap();
+    let db = options.open("/db").unwrap();
+    assert_eq!(db.get(b"large").unwrap().unwrap(), large);
+    let entries = all(&db);
+    assert_eq!(
+        entries.iter().map(|(_, value)| value.len()).sum::<usize>(),
+        300_001
+    );
+    assert_eq!(all_backward(&db), entries);
+}
+
+#[test]
+fn merge_operands_fold_wherever_they_lie() {
+    let options = stepped().merge_operator(Arc::new(Add));
+    let db = options.open("/db").unwrap();
+    let one = 1u64.to_le_bytes();
+    for round in 0..10 {
+        for key in [b"x", b"y"] {
+            db.merge(key, &one).unwrap();
+        }
+        if round == 4 {
+            db.put(b"y", &100u64.to_le_bytes()).unwrap();
+        }
+        if round % 3 == 0 {
+            db.flush().unwrap();
+        }
+    }
+    let check = |db: &cairndb::Db| {
+        assert_eq!(db.get(b"x").unwrap().unwrap(), 10u64.to_le_bytes());
+        assert_eq!(db.get(b"y").unwrap().unwrap(), 105u64.to_le_bytes());
+        assert_eq!(all(db), all_backward(db));
+    };
+    check(&db);
+    db.compact_range(..).unwrap();
+    check(&db);
+    db.close().unwrap();
+    check(&options.open("/db").unwrap());
+}
+
+#[test]
+fn the_other_operators_do_what_their_names_say() {
+    let db = stepped()
+        .merge_operator(Arc::new(Append))
+        .open("/append")
+        .unwrap();
+    db.put(b"k", b"a").unwrap();
+    db.merge(b"k", b"b").unwrap();
+    db.merge(b"k", b"c").unwrap();
+    assert_eq!(db.get(b"k").unwrap().unwrap(), b"abc");
+    let db = stepped()
+        .merge_operator(Arc::new(Max))
+        .open("/max")
+        .unwrap();
+    for n in [3u64, 9, 4] {
+        db.merge(b"k", &n.to_le_bytes()).unwrap();
+    }
+    assert_eq!(db.get(b"k").unwrap().unwrap(), 9u64.to_le_bytes());
+}
+
+#[test]
+fn merging_without_an_operator_is_refused() {
+    let (db, _) = mem_db();
+    assert_eq!(
+        db.merge(b"k", b"v").unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
+    let mut batch = WriteBatch::new();
+    batch.merge(b"k", b"v");
+    assert_eq!(
+        db.write(&batch).unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
+    assert_eq!(all(&db), []);
+}
+
+#[test]
+fn limits_are_exact() {
+    let (db, _) = mem_db();
+    let key = vec![b'k'; (64 << 20) + 1];
+    db.put(&key[1..], b"fits").unwrap();
+    assert_eq!(db.get(&key[1..]).unwrap().unwrap(), b"fits");
+    assert_eq!(
+        db.put(&key, b"").unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
+    let mut batch = WriteBatch::new();
+    batch.put(b"small", b"");
+    batch.put(&key, b"");
+    assert_eq!(
+        db.write(&batch).unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
+    assert!(!db.contains(b"small").unwrap());
+    db.compact_range(..).unwrap();
+    assert_eq!(all(&db).len(), 1);
+}
+
+#[test]
+fn unlogged_writes_are_durable_after_flush() {
+    let (db, options) = mem_db();
+    let none = WriteOptions::new().durability(Durability::None);
+    for n in 0..100u8 {
+        db.put_with(&[n], &[n], &none).unwrap();
+        db.put(&[n, 1], &[n]).unwrap();
+    }
+    db.flush().unwrap();
+    db.close().unwrap();
+    assert_eq!(all(&options.open("/db").unwrap()).len(), 200);
+}

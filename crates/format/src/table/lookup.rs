@@ -1,0 +1,540 @@
+//! The way from a key to an entry: filter line, fence, page.
+//!
+//! A [`Lookup`] lives for one operation and holds the table's mapping as a plain slice, so that the
+//! way costs one virtual call in all. What a get touches in order: the filter line, the top of the
+//! fence in memory, one block of a fence page, one data page. The loads are requested as soon as
+//! their addresses are known and read as late as possible.
+
+use std::cmp::Ordering;
+
+use cairndb_base::limits::PAGE_BYTES;
+use cairndb_base::{Result, SeqNo};
+use cairndb_kernel::{prefetch, search};
+
+use super::bits::{behind_prefix, head_of, load, low32};
+use super::fence::{self, BLOCK_HEADS, FencePlace, heads_per_page};
+use super::filter::{LINE_BYTES, LINES_PER_PAGE, fold, line_may_hold, line_of};
+use super::layout::{Flaw, Layout, page_kind};
+use super::page::Page;
+use super::reader::{Found, FoundValue, Table};
+use super::source::PageRef;
+use super::values::Stored;
+
+/// One operation's view of a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lookup<'t> {
+    pub(super) table: &'t Table,
+    pub(super) mapping: Option<&'t [u8]>,
+}
+
+/// Units (data pages or extents) among which a key must be sought: `below` begin with a smaller
+/// head, and those from `below` to `end` with the very head of the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) below: u32,
+    pub(super) end: u32,
+    /// How far into the last unit before `end` the key is likely to stand, in 4096ths.
+    share: u32,
+}
+
+/// A unit fetched: its bytes, their layout, and where it is.
+#[derive(Clone, Debug)]
+pub(super) struct Unit<'t> {
+    pub(super) bytes: PageRef<'t>,
+    pub(super) layout: Layout,
+    pub(super) number: u32,
+    pub(super) page: u32,
+}
+
+impl Unit<'_> {
+    #[inline]
+    pub(super) fn view(&self) -> Page<'_, '_> {
+        Page {
+            bytes: &self.bytes,
+            layout: &self.layout,
+        }
+    }
+}
+
+/// An entry's place: the first not before the sought one.
+#[derive(Debug)]
+pub(super) struct Place<'t> {
+    pub(super) unit: Unit<'t>,
+    pub(super) index: usize,
+}
+
+/// Lines of a page that hold its header and, on most pages, its heads.
+const LINES_OF_COLUMNS: usize = 4;
+/// Lines requested around the likely place of a value.
+const LINES_OF_VALUE: usize = 4;
+
+impl<'t> Lookup<'t> {
+    #[inline]
+    pub(super) fn new(table: &'t Table) -> Lookup<'t> {
+        Lookup {
+            table,
+            mapping: table.pages.mapping(),
+        }
+    }
+
+    /// The newest version of `key` that `snapshot` sees, not asking the filter.
+    #[inline]
+    pub(super) fn get(
+        &self,
+        key: &[u8],
+        snapshot: SeqNo,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Option<Found<'t>>> {
+        let span = self.span_of(key)?;
+        if span.below != span.end {
+            return self.get_among(span, key, snapshot, scratch);
+        }
+        // No page begins with the key's head, so only the last that begins before can hold it.
+        let Some(unit) = span.end.checked_sub(1) else {
+            return Ok(None);
+        };
+        self.request(unit, span.share);
+        if let Some(bytes) = self.checked_page(unit) {
+            let table = self.table;
+            let layout = Layout::parse(bytes).map_err(|flaw| table.pages.flaw(unit, flaw))?;
+            let page = Page {
+                bytes,
+                layout: &layout,
+            };
+            let slot = page.search(key, snapshot, &table.order);
+            if !slot.exact {
+                return Ok(None);
+            }
+            if let Stored::Encoded { bytes, raw_len } = page.stored(slot.index) {
+                scratch.clear();
+                if cairndb_kernel::codec::decode(bytes, raw_len, scratch).is_none() {
+                    return Err(table.pages.damage(unit, "value does not decode"));
+                }
+                let mark = page.mark(slot.index);
+                return Ok(Some(Found {
+                    seq: mark.seq,
+                    kind: mark.kind,
+                    value: FoundValue::InScratch,
+                }));
+            }
+        }
+        self.get_among(span, key, snapshot, scratch)
+    }
+
+    /// The data page of a unit, in the mapping and checked, where units are pages.
+    #[inline]
+    fn checked_page(&self, unit: u32) -> Option<&'t [u8]> {
+        let mapping = self.mapping?;
+        let start = unit as usize * PAGE_BYTES;
+        let bytes = mapping.get(start..start + PAGE_BYTES)?;
+        let known = !self.table.meta.numbered && self.table.pages.is_checked(unit);
+        known.then_some(bytes)
+    }
+
+    /// Requests the columns of a unit and the lines where the value is likely to stand at once: the
+    /// page is rarely in a cache, and one wait is less than two.
+    #[inline]
+    fn request(&self, unit: u32, share: u32) {
+        let Some(mapping) = self.mapping else {
+            return;
+        };
+        let start = unit as usize * PAGE_BYTES;
+        let values = self.table.pages.values_hint();
+        let value = values + (PAGE_BYTES - values) * share as usize / PAGE_BYTES;
+        for line in 0..LINES_OF_COLUMNS {
+            prefetch(mapping, start + line * LINE_BYTES);
+        }
+        for line in 0..LINES_OF_VALUE {
+            prefetch(
+                mapping,
+                (start + value + line * LINE_BYTES).saturating_sub(LINE_BYTES),
+            );
+        }
+    }
+
+    /// As `get`, where several pages begin with the key's head, or a page is met for the first time.
+    #[inline(never)]
+    fn get_among(
+        &self,
+        span: Span,
+        key: &[u8],
+        snapshot: SeqNo,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Option<Found<'t>>> {
+        match self.find_exact(span, key, snapshot)? {
+            Some(place) => self.found(&place, scratch).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn found(&self, place: &Place<'t>, scratch: &mut Vec<u8>) -> Result<Found<'t>> {
+        let view = place.unit.view();
+        let mark = view.mark(place.index);
+        let found = |value| Found {
+            seq: mark.seq,
+            kind: mark.kind,
+            value,
+        };
+        if let PageRef::Mapped(bytes) = place.unit.bytes {
+            let layout = &place.unit.layout;
+            if let Stored::Raw(bytes) = (Page { bytes, layout }).stored(place.index) {
+                return Ok(found(FoundValue::Mapped(bytes)));
+            }
+        }
+        scratch.clear();
+        view.value_into(place.index, scratch)
+            .map_err(|flaw| self.table.pages.flaw(place.unit.page, flaw))?;
+        Ok(found(FoundValue::InScratch))
+    }
+
+    /// Whether the filter lets a key of this hash pass; always, where there is no filter.
+    #[inline]
+    pub(super) fn may_hold(&self, hash: u64) -> Result<bool> {
+        let table = self.table;
+        let Some((page, at)) = table.filter_place(hash) else {
+            return Ok(true);
+        };
+        let folded = fold(hash);
+        if let Some(mapping) = self.mapping
+            && table.pages.is_checked(page)
+        {
+            let start = page as usize * PAGE_BYTES + at;
+            let line = mapping.get(start..start + LINE_BYTES).unwrap_or_default();
+            return Ok(line_may_hold(line, folded, table.meta.filter_probes));
+        }
+        let bytes = table.pages.get(self.mapping, page, 1, |bytes| {
+            table.validate_filter(bytes, page)
+        })?;
+        let line = bytes.get(at..at + LINE_BYTES).unwrap_or_default();
+        Ok(line_may_hold(line, folded, table.meta.filter_probes))
+    }
+
+    /// Requests the lines of the filter and the fence that a get reads first.
+    #[inline]
+    pub(super) fn prefetch(&self, key: &[u8], hash: u64) {
+        let Some(mapping) = self.mapping else {
+            return;
+        };
+        let table = self.table;
+        if let Some((page, at)) = table.filter_place(hash) {
+            prefetch(mapping, page as usize * PAGE_BYTES + at);
+        }
+        let Ok(suffix) = table.suffix_of(key) else {
+            return;
+        };
+        if let Some(block) = table
+            .blocks_up_to(table.head_of(suffix, key))
+            .checked_sub(1)
+        {
+            let (page, first) = table.place_of_block(block);
+            let at = page as usize * PAGE_BYTES + fence::FENCE_HEADER_BYTES + 8 * first;
+            for line in 0..=BLOCK_HEADS / 8 {
+                prefetch(mapping, at + line * LINE_BYTES);
+            }
+        }
+    }
+
+    /// The units in which a key must be sought.
+    #[inline]
+    pub(super) fn span_of(&self, key: &[u8]) -> Result<Span> {
+        let table = self.table;
+        let suffix = match table.suffix_of(key) {
+            Ok(suffix) => suffix,
+            Err(order) => {
+                let all = if order.is_lt() { 0 } else { table.meta.units };
+                return Ok(Span {
+                    below: all,
+                    end: all,
+                    share: 0,
+                });
+            }
+        };
+        let head = table.head_of(suffix, key);
+        let Some(block) = table.blocks_up_to(head).checked_sub(1) else {
+            return Ok(Span {
+                below: 0,
+                end: 0,
+                share: 0,
+            });
+        };
+        let (end, last, next) = self.search_block(block, |heads, count| {
+            search::upper_bound(heads, 8, count, head)
+        })?;
+        let below = if last == head {
+            self.units_below(head)?
+        } else {
+            end
+        };
+        Ok(Span {
+            below,
+            end,
+            share: share(last, head, next),
+        })
+    }
+
+    /// Number of units that begin with a smaller head.
+    fn units_below(&self, head: u64) -> Result<u32> {
+        let before = head.checked_sub(1);
+        let blocks = before.map_or(0, |head| self.table.blocks_up_to(head));
+        let Some(block) = blocks.checked_sub(1) else {
+            return Ok(0);
+        };
+        let (below, ..) = self.search_block(block, |heads, count| {
+            search::lower_bound(heads, 8, count, head)
+        })?;
+        Ok(below)
+    }
+
+    /// Searches one fence block; gives the number of units up to the place found, the head of the
+    /// last of them, and what stands behind it: the next head, or 0 at the end of a page.
+    #[inline]
+    fn search_block(
+        &self,
+        block: usize,
+        search: impl Fn(&[u8], usize) -> usize,
+    ) -> Result<(u32, u64, u64)> {
+        let (page, start) = self.table.place_of_block(block);
+        let bytes = self.fence_page(page - self.table.meta.fence_at())?;
+        let first = block * BLOCK_HEADS;
+        let count = (self.table.meta.units as usize - first).min(BLOCK_HEADS);
+        let found = search(fence::block_of(&bytes, start, count), count);
+        let last = fence::head_at(&bytes, (start + found).saturating_sub(1));
+        let next = fence::head_at(&bytes, start + found);
+        Ok((low32(first + found), last, next))
+    }
+
+    /// A page of the fence, counted from its first.
+    #[inline]
+    fn fence_page(&self, index: u32) -> Result<PageRef<'t>> {
+        let table = self.table;
+        let number = table.meta.fence_at() + index;
+        table.pages.get(self.mapping, number, 1, |bytes| {
+            fence::validate(bytes, &table.fence_place(index))
+        })
+    }
+
+    /// The page at which a unit begins.
+    #[inline]
+    pub(super) fn number_of(&self, unit: u32) -> Result<u32> {
+        if !self.table.meta.numbered {
+            return Ok(unit);
+        }
+        let per_page = low32(heads_per_page(true));
+        let bytes = self.fence_page(unit / per_page)?;
+        Ok(fence::number_at(&bytes, (unit % per_page) as usize))
+    }
+
+    /// Fetches a unit.
+    #[inline]
+    pub(super) fn unit(&self, unit: u32) -> Result<Unit<'t>> {
+        let page = self.number_of(unit)?;
+        self.unit_at(unit, page)
+    }
+
+    /// Fetches the unit that begins at `page`.
+    #[inline]
+    pub(super) fn unit_at(&self, number: u32, page: u32) -> Result<Unit<'t>> {
+        let table = self.table;
+        let mut count = 1;
+        if table.meta.numbered {
+            count = self.pages_of_unit(page)?;
+        }
+        let bytes = table.pages.get(self.mapping, page, count, |bytes| {
+            let layout = Layout::parse(bytes)?;
+            table.pages.set_values_hint(layout.values_at);
+            layout.validate(bytes, &table.order)
+        })?;
+        let layout = Layout::parse(&bytes).map_err(|flaw| table.pages.flaw(page, flaw))?;
+        Ok(Unit {
+            bytes,
+            layout,
+            number,
+            page,
+        })
+    }
+
+    /// Pages of the unit at `page`, bounded by the data pages of the table.
+    pub(super) fn pages_of_unit(&self, page: u32) -> Result<u32> {
+        let pages = Layout::pages_of(&self.table.pages.peek(self.mapping, page)?);
+        let room = self.table.meta.data_pages.saturating_sub(page);
+        match u32::try_from(pages) {
+            Ok(pages) if pages <= room => Ok(pages),
+            _ => Err(self
+                .table
+                .pages
+                .damage(page, "extent reaches past the data pages")),
+        }
+    }
+
+    /// The first entry not before (key, seq); `None` behind the last.
+    pub(super) fn find(&self, key: &[u8], seq: SeqNo) -> Result<Option<Place<'t>>> {
+        let span = self.span_of(key)?;
+        self.request(span.end.saturating_sub(1), span.share);
+        let starts = self.units_not_behind(span, key, seq)?;
+        if starts > 0 {
+            let unit = self.unit(starts - 1)?;
+            let slot = unit.view().search(key, seq, &self.table.order);
+            if slot.index < unit.layout.count() {
+                let index = slot.index;
+                return Ok(Some(Place { unit, index }));
+            }
+        }
+        if starts >= self.table.meta.units {
+            return Ok(None);
+        }
+        let unit = self.unit(starts)?;
+        Ok(Some(Place { unit, index: 0 }))
+    }
+
+    /// As `find`, for the very key only.
+    fn find_exact(&self, span: Span, key: &[u8], seq: SeqNo) -> Result<Option<Place<'t>>> {
+        let starts = self.units_not_behind(span, key, seq)?;
+        if starts > 0 {
+            let unit = self.unit(starts - 1)?;
+            let slot = unit.view().search(key, seq, &self.table.order);
+            if slot.exact {
+                let index = slot.index;
+                return Ok(Some(Place { unit, index }));
+            }
+            if slot.index < unit.layout.count() {
+                return Ok(None);
+            }
+        }
+        if starts >= span.end {
+            return Ok(None);
+        }
+        let unit = self.unit(starts)?;
+        let order = unit.view().compare_key(0, key, &self.table.order);
+        Ok((order == Ordering::Equal).then_some(Place { unit, index: 0 }))
+    }
+
+    /// Number of units whose first entry is not behind (key, seq).
+    fn units_not_behind(&self, span: Span, key: &[u8], seq: SeqNo) -> Result<u32> {
+        let (mut low, mut high) = (span.below, span.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let unit = self.unit(middle)?;
+            let order = unit.view().compare(0, key, seq, &self.table.order);
+            if order.is_le() {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+}
+
+/// How far `head` stands between the heads `low` and `high` of two neighbouring pages, in 4096ths.
+///
+/// Only a guess of what to prefetch. Decimal digits do not spread evenly over their bytes, so
+/// heads that differ in low halves of bytes only are compared as decimal numbers.
+#[inline]
+fn share(low: u64, head: u64, high: u64) -> u32 {
+    const UPPER_HALVES: u64 = 0xf0f0_f0f0_f0f0_f0f0;
+    let digits = ((low ^ high) | (low ^ head)) & UPPER_HALVES == 0;
+    let (low, head, high) = if digits {
+        (decimal(low), decimal(head), decimal(high))
+    } else {
+        (low >> 12, head >> 12, high >> 12)
+    };
+    let (part, whole) = (head.saturating_sub(low), high.saturating_sub(low));
+    if part >= whole {
+        return 0;
+    }
+    (((part << 12) / whole) & 0xfff) as u32
+}
+
+/// The number that the lower halves of the bytes spell, the first byte first.
+#[inline]
+fn decimal(head: u64) -> u64 {
+    let digits = head & 0x0f0f_0f0f_0f0f_0f0f;
+    let pairs = (digits >> 8 & 0x00ff_00ff_00ff_00ff) * 10 + (digits & 0x00ff_00ff_00ff_00ff);
+    let fours = (pairs >> 16 & 0xffff_0000_ffff) * 100 + (pairs & 0xffff_0000_ffff);
+    (fours >> 32) * 10_000 + (fours & 0xffff_ffff)
+}
+
+impl Table {
+    /// Page and offset of the filter line of a hash.
+    #[inline]
+    pub(super) fn filter_place(&self, hash: u64) -> Option<(u32, usize)> {
+        if self.meta.filter_lines == 0 {
+            return None;
+        }
+        let line = line_of(fold(hash), self.meta.filter_lines);
+        let per_page = low32(LINES_PER_PAGE);
+        let page = self.meta.data_pages + line / per_page;
+        Some((page, (1 + line % per_page) as usize * LINE_BYTES))
+    }
+
+    /// Checks a filter page before its first use.
+    pub(super) fn validate_filter(&self, bytes: &[u8], page: u32) -> std::result::Result<(), Flaw> {
+        let index = u64::from(page - self.meta.data_pages);
+        let field = |at, width| load(bytes, at, width, 0);
+        if field(4, 1) != u64::from(page_kind::FILTER) {
+            return Err(Flaw::Damaged("page is not a filter page"));
+        }
+        if field(8, 4) != index || field(12, 4) != u64::from(self.meta.filter_lines) {
+            return Err(Flaw::Damaged("filter page is not the one expected here"));
+        }
+        Ok(())
+    }
+
+    /// What follows the table's common prefix, or whether the key lies before it or behind.
+    #[inline]
+    pub(super) fn suffix_of<'k>(&self, key: &'k [u8]) -> std::result::Result<&'k [u8], Ordering> {
+        let prefix = self.prefix();
+        behind_prefix(key, prefix).ok_or_else(|| key.cmp(prefix))
+    }
+
+    #[inline]
+    fn prefix(&self) -> &[u8] {
+        let smallest = &self.meta.summary.smallest;
+        smallest
+            .get(..self.meta.prefix as usize)
+            .unwrap_or_default()
+    }
+
+    /// The fence head of a key whose suffix is `suffix`.
+    #[inline]
+    pub(super) fn head_of(&self, suffix: &[u8], key: &[u8]) -> u64 {
+        if self.order.is_bytewise() {
+            head_of(key, key.len() - suffix.len(), 8)
+        } else {
+            0
+        }
+    }
+
+    /// Number of fence blocks whose first head is not greater than `head`.
+    #[inline]
+    fn blocks_up_to(&self, head: u64) -> usize {
+        let top = &self.meta.top;
+        let count = top.len() / 8;
+        match head.checked_add(1) {
+            Some(next) if count > 64 => search::lower_bound_u64_le(top, count, next),
+            _ => search::upper_bound(top, 8, count, head),
+        }
+    }
+
+    /// Page of a fence block, and the index of its first head there.
+    #[inline]
+    fn place_of_block(&self, block: usize) -> (u32, usize) {
+        let per_page = heads_per_page(self.meta.numbered) / BLOCK_HEADS;
+        let page = self.meta.fence_at() + low32(block / per_page);
+        (page, block % per_page * BLOCK_HEADS)
+    }
+
+    /// What fence page `index` must agree with.
+    pub(super) fn fence_place(&self, index: u32) -> FencePlace {
+        let per_page = heads_per_page(self.meta.numbered);
+        let first = index as usize * per_page;
+        FencePlace {
+            first: low32(first),
+            count: (self.meta.units as usize)
+                .saturating_sub(first)
+                .min(per_page),
+            data_pages: self.meta.data_pages,
+            numbered: self.meta.numbered,
+        }
+    }
+}

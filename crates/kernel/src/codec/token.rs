@@ -1,0 +1,50 @@
+//! What encoder, decoder and their portable twins share: limits, hashes, the halves of a token.
+
+/// Longest value that is encoded: the farthest match then lies 65,535 bytes back.
+pub const RAW_BYTES_MAX: usize = 1 << 16;
+
+/// Shortest match: three bytes would cost as much as they save.
+pub(super) const MATCH_BYTES_MIN: usize = 4;
+
+/// Shortest value that can shrink: one literal and a match of five bytes encode to four.
+pub(super) const RAW_BYTES_MIN: usize = 6;
+
+/// The value of a token half that announces extension bytes.
+pub(super) const HALF_MAX: usize = 15;
+
+/// After 2^`SKIP_SHIFT` positions without a match the search strides two bytes, after twice as many
+/// three, and so on: incompressible values cost little.
+pub(super) const SKIP_SHIFT: u32 = 6;
+
+/// Bits of a position's hash: the table of 16 KiB stays in the first-level cache.
+pub(super) const HASH_BITS: u32 = 12;
+
+/// The same for short values, which then touch a quarter of the table only.
+pub(super) const HASH_BITS_SHORT: u32 = 10;
+
+/// Longest value that counts as short: its positions load the smaller table to a quarter.
+pub(super) const SHORT_BYTES_MAX: usize = 256;
+
+/// Spreads four bytes over `BITS` bits (Fibonacci hashing by 2^32 / golden ratio).
+#[inline]
+pub(super) fn hash<const BITS: u32>(bytes: u32) -> usize {
+    (bytes.wrapping_mul(2_654_435_761) >> (32 - BITS)) as usize
+}
+
+/// The high half of a token: literals.
+#[inline]
+pub(super) fn literal_half(token: u8) -> usize {
+    usize::from(token >> 4)
+}
+
+/// The low half of a token: match length less the shortest.
+#[inline]
+pub(super) fn match_half(token: u8) -> usize {
+    usize::from(token & 0x0f)
+}
+
+/// Most bytes that `encoded_len` encoded bytes can stand for: an extension byte gives 255.
+#[inline]
+pub(super) fn raw_len_max(encoded_len: usize) -> usize {
+    encoded_len.saturating_mul(255)
+}
