@@ -27,6 +27,8 @@ pub(super) struct Totals {
     pub(super) histogram: Option<Histogram>,
     pub(super) wrong: u64,
     pub(super) first_wrong: Option<String>,
+    /// What the writer beside the readers has to say.
+    beside: String,
     scans: Vec<ScanSum>,
     span: Option<(Instant, Instant)>,
 }
@@ -38,12 +40,7 @@ impl Totals {
         self.user_bytes += report.meter.user_bytes;
         if report.beside {
             self.writer_ops = Some(report.meter.found);
-            if self.outcome.message.is_empty() {
-                report
-                    .message
-                    .trim_start()
-                    .clone_into(&mut self.outcome.message);
-            }
+            report.message.trim_start().clone_into(&mut self.beside);
             return;
         }
         let (start, end) = report.meter.span();
@@ -60,15 +57,9 @@ impl Totals {
                 .get_or_insert_with(Histogram::new)
                 .merge(histogram);
         }
-        // Only one thread's text is kept, the first one's; the writer's note comes after it.
-        if !report.message.is_empty() {
-            let writers = std::mem::replace(&mut self.outcome.message, report.message);
-            if !writers.is_empty()
-                && !self.outcome.message.contains(&writers)
-                && writers.contains("modify")
-            {
-                self.outcome.message = format!("{} {writers}", self.outcome.message);
-            }
+        // Only the first thread's text is kept.
+        if self.outcome.message.is_empty() {
+            self.outcome.message = report.message;
         }
         if let Some((start, end)) = self.span {
             self.outcome.elapsed_seconds = (end - start).as_secs_f64();
@@ -234,6 +225,9 @@ impl<E: Engine> Runner<'_, E> {
         let mut totals = Totals::default();
         for report in reports {
             totals.add(report);
+        }
+        if !totals.beside.is_empty() {
+            totals.outcome.message = format!("{} {}", totals.outcome.message, totals.beside);
         }
         if let Action::Scan { backward } = workload.action
             && self.judged()
