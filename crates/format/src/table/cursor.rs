@@ -400,11 +400,12 @@ impl TableCursor {
         self.decoded_value()
     }
 
-    /// Whether every entry of the current page is the only version of its key in this table: the
-    /// writer gave each the sequence number 0, which it does only then.
+    /// Whether every entry of the current page is the only version of its key in this table: each
+    /// has the sequence number 0, so that none is older, and the first has no newer one before it.
     #[inline]
     pub fn page_unique(&self) -> bool {
-        self.layout.seq_width == 0 && self.layout.base_seq == 0
+        let oldest = self.layout.seq_width == 0 && self.layout.base_seq == 0;
+        oldest && !self.layout.has(flag::CONTINUED)
     }
 
     /// Decodes what `value` will give, unless it can be given in place.
