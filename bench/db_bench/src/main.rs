@@ -10,7 +10,9 @@ mod engines;
 mod flags;
 mod machine;
 mod output;
+mod suite;
 mod supervise;
+mod table;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -51,7 +53,10 @@ fn run(words: &[String]) -> Result<bool, String> {
         return Ok(true);
     }
     let config = config::Config::new(&given)?;
-    classic::run(&config)
+    match &config.suite {
+        Some(name) => suite::run(&config, name),
+        None => classic::run(&config),
+    }
 }
 
 /// The engines with what is known of each, and the workloads.

@@ -107,6 +107,7 @@ fn run_child(plan: &Plan, row_timeout: Duration, sink: &mut dyn FnMut(Event)) ->
             Ok(Event::Begin(index)) => {
                 entry = Some(index);
                 deadline = Instant::now() + row_timeout;
+                sink(Event::Begin(index));
             }
             Ok(Event::End) => {
                 let _ = child.wait();

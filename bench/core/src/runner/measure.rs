@@ -5,17 +5,17 @@ use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use super::Runner;
-use crate::catalog::{Action, Order, Workload};
+use crate::definition::{Action, Order, Workload};
 use crate::engine::{Cursor, Durability, Engine, Quiet, Role, Session, Store};
 use crate::fault::Fault;
-use crate::fold::{bind, fold};
+use crate::fold::{ScanSum, bind, fold};
 use crate::histogram::Histogram;
 use crate::key;
 use crate::line::Outcome;
 use crate::model::{ABSENT, Expected};
 use crate::process::SAMPLER_THREAD;
 use crate::quiet;
-use crate::workload::{self, Report, ScanSum, Task};
+use crate::workload::{self, Report, Task, plain};
 
 /// What all threads of a row did together.
 #[derive(Debug, Default)]
@@ -175,7 +175,7 @@ impl<E: Engine> Runner<'_, E> {
         let mut totals = Totals::default();
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..self.plan.threads)
-                .map(|_| scope.spawn(|| workload::run_engineless(self.plan, workload)))
+                .map(|_| scope.spawn(|| plain::run_engineless(self.plan, workload)))
                 .collect();
             for thread in threads {
                 if let Ok(Some(report)) = thread.join() {

@@ -20,7 +20,7 @@ use arc_swap::ArcSwap;
 use cairndb_base::{Error, ErrorKind, PageCache, Result, SeqNo};
 use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
 use cairndb_env::{Background, Dir, DirLock, Env, FileSync, Join};
-use cairndb_mem::Memtable;
+use cairndb_mem::{ChunkPool, Memtable};
 
 use crate::jobs::output::OutputSettings;
 use crate::read::fold::ReadContext;
@@ -129,6 +129,8 @@ pub(crate) struct Core {
     pub(crate) settings: Settings,
     pub(crate) context: ReadContext,
     pub(crate) cache: Arc<dyn PageCache>,
+    /// Memory of flushed parts, for the next ones: fresh pages cost more than the inserts.
+    pub(crate) pool: Arc<ChunkPool>,
     pub(crate) health: Health,
     pub(crate) stats: Stats,
     pub(crate) snapshots: Snapshots,

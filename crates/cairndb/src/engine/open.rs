@@ -15,7 +15,7 @@ use cairndb_env::sync::{Condvar, Mutex};
 use cairndb_env::{Dir, DirLock, Env, RealEnv};
 use cairndb_format::manifest::read_current;
 use cairndb_format::name::{self, FileKind};
-use cairndb_mem::{ClockCache, Memtable};
+use cairndb_mem::{ChunkPool, ClockCache, Memtable};
 
 use crate::engine::core::{Core, OpenReport, Part, Settings, State};
 use crate::engine::recover::{recover, unused_file};
@@ -230,23 +230,16 @@ fn assemble(
     mut recovered: Recovered,
 ) -> Arc<Core> {
     let order = options.order.clone();
-    let (mutable, writer) =
-        Memtable::new(order.clone(), recovered.key_prefix(), settings.budget.part);
+    let pool = ChunkPool::new(settings.budget.write_share);
+    let (part, prefix) = (settings.budget.part, recovered.key_prefix());
+    let (mutable, writer) = Memtable::pooled(&pool, order.clone(), prefix, part);
     opener
         .mapping
         .bytes
         .store(recovered.version.bytes(), Ordering::Relaxed);
     let version = Arc::new(std::mem::take(&mut recovered.version));
     let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
-    let view = View {
-        mutable: Arc::clone(&mutable),
-        sealed: sealed
-            .iter()
-            .rev()
-            .map(|part| Arc::clone(&part.mem))
-            .collect(),
-        version: Arc::clone(&version),
-    };
+    let view = first_view(&mutable, &sealed, &version);
     let state = first_state(&mutable, sealed, &version, &mut recovered);
     let core = Arc::new(Core {
         context: context(options),
@@ -255,6 +248,7 @@ fn assemble(
         lock: Mutex::new(lock),
         settings,
         cache,
+        pool,
         health: Health::default(),
         stats: Stats::default(),
         snapshots: Snapshots::default(),
@@ -280,6 +274,18 @@ fn assemble(
     });
     let _ = core.myself.set(Arc::downgrade(&core));
     core
+}
+
+fn first_view(mutable: &Arc<Memtable>, sealed: &VecDeque<Part>, version: &Arc<Version>) -> View {
+    View {
+        mutable: Arc::clone(mutable),
+        sealed: sealed
+            .iter()
+            .rev()
+            .map(|part| Arc::clone(&part.mem))
+            .collect(),
+        version: Arc::clone(version),
+    }
 }
 
 fn first_state(

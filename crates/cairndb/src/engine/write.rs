@@ -305,7 +305,7 @@ impl Core {
         }
         let hint = commit.mutable.common_prefix().to_vec();
         let order = self.context.order.clone();
-        let (mutable, writer) = Memtable::new(order, hint, budget.part);
+        let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, budget.part);
         let (mem, first_segment) = commit.replace_part(Arc::clone(&mutable), writer);
         state.mutable = mutable;
         state.sealed.push_back(Part { mem, first_segment });

@@ -264,7 +264,13 @@ impl Run {
                 .tables
                 .partition_point(|table| custom.compare(&table.record.largest, key).is_lt());
         }
-        let Some(rest) = key.strip_prefix(self.prefix.as_slice()) else {
+        // An empty prefix is common, and comparing nothing is not free.
+        let rest = if self.prefix.is_empty() {
+            Some(key)
+        } else {
+            key.strip_prefix(self.prefix.as_slice())
+        };
+        let Some(rest) = rest else {
             return if key < self.prefix.as_slice() {
                 0
             } else {
