@@ -52,10 +52,10 @@ impl Effort {
     };
     /// For long random workloads.
     pub const LONG: Effort = Effort {
-        weak: 40,
-        other: 4,
-        nest_one_in: 50,
-        nested: 4,
+        weak: 16,
+        other: 3,
+        nest_one_in: 40,
+        nested: 3,
         deep_one_in: 40,
         full_one_in: 8,
     };
@@ -294,8 +294,9 @@ impl Campaign {
                 };
                 let found = oracle::check(&state.image, &runner.setup, explained, depth);
                 if let Err(violation) = found {
-                    let known = history.describe(0);
+                    let known = history.describe(point.mark);
                     self.report(&violation.within(format_args!("history{known}")), &origin);
+                    return;
                 }
             }
         }

@@ -11,6 +11,9 @@ use std::collections::{BTreeMap, HashMap};
 use cairndb::Durability;
 use cairndb_base::hash64;
 
+/// A message shows so many.
+const COMMITS_SHOWN: usize = 12;
+
 /// The contents of a database: for each key the ids of the chunks its value consists of.
 pub type Contents = BTreeMap<Vec<u8>, Vec<u64>>;
 
@@ -220,10 +223,12 @@ impl History {
         }
     }
 
-    /// The key, the change and the durability of the commits from `first` on, for messages.
-    pub fn describe(&self, first: usize) -> String {
+    /// The last commits before `mark` with their changes and durability, for messages.
+    pub fn describe(&self, mark: Mark) -> String {
         let mut text = String::new();
-        for (index, commit) in self.commits.iter().enumerate().skip(first) {
+        let first = mark.begun.saturating_sub(COMMITS_SHOWN);
+        let commits = self.commits.iter().enumerate();
+        for (index, commit) in commits.take(mark.begun).skip(first) {
             let changes = commit.changes.iter().map(|(key, change)| {
                 let key = key.escape_ascii();
                 match change {

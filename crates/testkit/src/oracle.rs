@@ -28,6 +28,9 @@ const SPARES_MAX: usize = 2;
 /// Written by the oracle itself, where no workload writes.
 const PROBE: &[u8] = b"~probe";
 
+/// A key and its value.
+type Entry = (Vec<u8>, Vec<u8>);
+
 /// How much of the list to go through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
@@ -102,11 +105,9 @@ pub fn read_all(db: &Db, setup: &Setup) -> Check<Contents> {
     }
     backward.reverse();
     if forward != backward {
-        return Err(Violation::new(
-            "a backward scan differs from a forward scan",
-        ));
+        return Err(differing(&forward, &backward));
     }
-    let in_order = |pair: &[(Vec<u8>, Vec<u8>)]| (pair[0].0 < pair[1].0) != setup.reverse;
+    let in_order = |pair: &[Entry]| (pair[0].0 < pair[1].0) != setup.reverse;
     if !forward.windows(2).all(in_order) {
         return Err(Violation::new("a scan is out of order"));
     }
@@ -123,6 +124,23 @@ pub fn read_all(db: &Db, setup: &Setup) -> Check<Contents> {
         contents.insert(key, ids);
     }
     Ok(contents)
+}
+
+/// The first difference between two scans.
+fn differing(forward: &[Entry], backward: &[Entry]) -> Violation {
+    let pairs = forward.iter().zip(backward);
+    let same = pairs.take_while(|(a, b)| a == b).count();
+    let show = |entries: &[Entry]| match entries.get(same) {
+        None => "nothing".to_owned(),
+        Some((key, value)) => format!("{}={:?}", key.escape_ascii(), value::ids(key, value)),
+    };
+    Violation::new(format!(
+        "a forward scan of {} entries has {} at {same}, a backward scan of {} has {}",
+        forward.len(),
+        show(forward),
+        backward.len(),
+        show(backward)
+    ))
 }
 
 /// The contents by a forward scan, or the engine's error.

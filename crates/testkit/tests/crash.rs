@@ -50,7 +50,7 @@ fn long_workloads_survive_crashes_and_crashes_within_recovery() {
     println!("long workloads: CAIRN_SEED={seed} CAIRN_STATES={percent}");
     let campaign = Campaign::default();
     on_all_threads(|number| {
-        campaign.long(seed + number, 260, 40, &Effort::LONG);
+        campaign.long(seed + number, 260, 60, &Effort::LONG);
         let enough = campaign.states() >= 80_000 * percent / 100
             && campaign.nested() >= 10_000 * percent / 100;
         !enough && campaign.violations() < 5
