@@ -130,15 +130,11 @@ impl Core {
 
     /// Unlinks obsolete files; whether there were any. A poisoned handle deletes nothing.
     pub(crate) fn reap(&self) -> bool {
-        if self.health.is_poisoned() || self.reaper.is_empty() {
+        if self.health.is_poisoned() {
             return false;
         }
-        let names = self.reaper.take();
-        for obsolete in &names {
-            // A file that will not go now is swept at the next opening.
-            let _ = self.dir.unlink(obsolete);
-        }
-        !names.is_empty()
+        // A file that will not go now is swept at the next opening.
+        self.reaper.reap(|obsolete| drop(self.dir.unlink(obsolete)))
     }
 
     /// Drops value files of which every byte is dead.
