@@ -215,7 +215,7 @@ fn whole(c: &mut Criterion) {
                 .open(&path)
                 .expect("it opens")
                 .close()
-                .expect("it closes")
+                .expect("it closes");
         });
     });
     group.finish();
