@@ -92,6 +92,11 @@ fn log(c: &mut Criterion) {
             black_box(&mut region);
         });
     });
+    group.finish();
+}
+
+fn segment(c: &mut Criterion) {
+    let mut group = c.benchmark_group("log");
     let segment = filled_segment();
     group.throughput(Throughput::Elements(records(&segment)));
     group.bench_function("read a segment", |b| {
@@ -197,5 +202,5 @@ fn edits(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, log, batches, edits);
+criterion_group!(benches, segment, log, batches, edits);
 criterion_main!(benches);

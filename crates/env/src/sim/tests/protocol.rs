@@ -217,7 +217,11 @@ fn rule_6_what_failed_is_left_alone() {
     log.write(0, &[b"x"], false).unwrap();
     let dir = store.env.open_dir(Path::new("db"), false).unwrap();
     dir.sync().unwrap();
-    assert_eq!(store.rules(), [6, 6, 6, 7], "but the manifest needs that log");
+    assert_eq!(
+        store.rules(),
+        [6, 6, 6, 7],
+        "but the manifest needs that log"
+    );
 }
 
 #[test]
