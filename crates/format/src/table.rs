@@ -14,6 +14,7 @@
 //!
 //! Threads: a [`Table`] is shared freely and takes no lock; builders and cursors have one owner.
 
+mod address;
 mod bits;
 mod builder;
 mod cursor;
@@ -23,6 +24,8 @@ mod groups;
 mod layout;
 mod lookup;
 mod meta;
+mod open;
+mod output;
 mod page;
 mod page_writer;
 mod reader;
@@ -37,7 +40,7 @@ use cairndb_base::{FileNumber, Kind, Order, SeqNo};
 
 pub use builder::TableBuilder;
 pub use cursor::TableCursor;
-pub use reader::{Found, FoundValue, GetHints, Table};
+pub use open::{Found, FoundValue, GetHints, Table};
 pub use source::PageAccess;
 
 /// How a table stores its values.

@@ -14,6 +14,7 @@ pub mod history;
 pub mod oracle;
 pub mod runner;
 pub mod setup;
+pub mod sweep;
 
 pub mod value;
 pub mod workload;

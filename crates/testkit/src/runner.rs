@@ -197,7 +197,17 @@ impl Runner {
             Step::Checkpoint => return self.checkpoint(&db),
             Step::Reopen => Ok(()),
         };
+        let writes = matches!(step, Step::One(..) | Step::Batch(..));
+        if done.is_ok() && writes && self.poisoned {
+            return Err(Violation::new("a poisoned handle took a write"));
+        }
+        self.poisoned |= is_poisoned(&done);
         Ok(done.err())
+    }
+
+    /// Whether the open handle has said that it is poisoned.
+    pub fn poisoned(&self) -> bool {
+        self.poisoned
     }
 
     fn take_id(&mut self) -> u64 {
@@ -270,10 +280,8 @@ impl Runner {
         self.with_history(|history| history.begin(changes, durability));
     }
 
-    fn end(&mut self, result: Result<(), Error>) -> Result<(), Error> {
-        let was_poisoned = self.poisoned;
-        self.poisoned |= matches!(&result, Err(error) if error.kind() == ErrorKind::Poisoned);
-        let in_doubt = self.poisoned && !was_poisoned;
+    fn end(&self, result: Result<(), Error>) -> Result<(), Error> {
+        let in_doubt = is_poisoned(&result) && !self.poisoned;
         self.with_history(|history| match &result {
             Ok(()) => history.acknowledge(),
             Err(_) if in_doubt => history.doubt(),
@@ -350,4 +358,8 @@ impl Runner {
         }
         Err(Violation::new("the contents are not the model's"))
     }
+}
+
+fn is_poisoned(result: &Result<(), Error>) -> bool {
+    matches!(result, Err(error) if error.kind() == ErrorKind::Poisoned)
 }

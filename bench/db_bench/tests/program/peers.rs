@@ -59,6 +59,14 @@ fn cairndb_answers_every_workload_rightly() {
 }
 
 #[test]
+fn cairndb_merges_rightly_over_several_runs() {
+    // So many operands that they meet in background merges before any of them has its base.
+    let list = "--benchmarks=fillrandom,mergerandom,readseq,mergerandom,readrandom,compact,readseq";
+    let output = run(&["--num=300000", list]);
+    assert!(output.status.success(), "{}", stdout(&output));
+}
+
+#[test]
 fn the_libraries_tell_their_versions() {
     with_library("leveldb", "libleveldb1d", || {
         let output = run(&[

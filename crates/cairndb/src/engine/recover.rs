@@ -124,6 +124,19 @@ impl Folded {
                 .push(Arc::new(TableHandle::new(record.clone(), opener)));
         }
         runs.retain(|(_, tables)| !tables.is_empty());
+        let version = Version {
+            runs: runs
+                .into_iter()
+                .map(|(id, tables)| Arc::new(Run::new(id, tables, &opener.order)))
+                .collect(),
+            values: Arc::new(self.value_files(opener)?),
+        };
+        version.check(&opener.order)?;
+        Ok(version)
+    }
+
+    /// The value files that are there.
+    fn value_files(&self, opener: &Arc<TableOpener>) -> Result<Values> {
         let mut values = Values::new();
         for number in &self.values {
             let handle = ValueHandle::new(*number, opener);
@@ -150,15 +163,7 @@ impl Folded {
                 .store(dead, std::sync::atomic::Ordering::Relaxed);
             values.insert(*number, Arc::new(handle));
         }
-        let version = Version {
-            runs: runs
-                .into_iter()
-                .map(|(id, tables)| Arc::new(Run::new(id, tables, &opener.order)))
-                .collect(),
-            values: Arc::new(values),
-        };
-        version.check(&opener.order)?;
-        Ok(version)
+        Ok(values)
     }
 }
 

@@ -20,15 +20,13 @@ use super::filter::{FilterLines, LINES_PER_PAGE, fold};
 use super::groups::{GROUPED_VALUE_BYTES_MAX, GroupPacker, Packed};
 use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
 use super::meta::Meta;
+use super::output::{APPEND_BYTES, Output};
 use super::page_writer::{NewEntry, PageWriter};
 use super::sample::Sample;
-use super::source::{file_seed, name_of, page_checksum, seal};
+use super::source::{file_seed, name_of, seal};
 use crate::value_file::{Pointer, record_bytes};
 
 use super::{Compression, RAW_LEN_MAX_IN_PAGE, TableOptions, TableSummary, ValueIn};
-
-/// Appends are collected to this size.
-const APPEND_BYTES: usize = 64 << 10;
 
 /// A table under construction.
 ///
@@ -60,51 +58,12 @@ impl std::fmt::Debug for TableBuilder {
     }
 }
 
-/// The file and what has not been appended to it yet.
-struct Output {
-    file: Box<dyn WritableFile>,
-    buffer: Vec<u8>,
-    seed: u32,
-    /// Pages appended or in the buffer.
-    pages: u32,
-}
-
-impl Output {
-    /// Seals the pages from `start` of the buffer on, each on its own.
-    fn seal_pages(&mut self, start: usize) {
-        for page in self.buffer[start..].chunks_exact_mut(PAGE_BYTES) {
-            seal(self.seed, self.pages, page);
-            self.pages += 1;
-        }
-    }
-
-    fn append_when_full(&mut self) -> Result<()> {
-        if self.buffer.len() >= APPEND_BYTES {
-            self.append()?;
-        }
-        Ok(())
-    }
-
-    fn append(&mut self) -> Result<()> {
-        if !self.buffer.is_empty() {
-            self.file.append(&self.buffer)?;
-            self.buffer.clear();
-        }
-        Ok(())
-    }
-}
-
 impl TableBuilder {
     /// A builder that writes to an empty file.
     pub fn new(file: Box<dyn WritableFile>, options: TableOptions) -> TableBuilder {
         let bytewise = options.order.is_bytewise();
         TableBuilder {
-            output: Output {
-                file,
-                buffer: Vec::with_capacity(APPEND_BYTES + PAGE_BYTES),
-                seed: file_seed(options.file),
-                pages: 0,
-            },
+            output: Output::new(file, file_seed(options.file)),
             encoder: Encoder::new(),
             page: PageWriter::new(bytewise),
             sample: (options.compression == Compression::Adaptive).then(Sample::default),
@@ -490,28 +449,14 @@ impl TableBuilder {
         header[24..32].copy_from_slice(&entry.seq.to_le_bytes());
         header[32..36].copy_from_slice(&low32(entry.raw_len).to_le_bytes());
         header[36..40].copy_from_slice(&low32(entry.stored_len).to_le_bytes());
-        let output = &mut self.output;
-        let start = output.buffer.len();
-        output.buffer.extend_from_slice(&header);
-        output.buffer.extend_from_slice(entry.key);
-        output.buffer.extend_from_slice(&self.page.values);
-        let len = (output.buffer.len() - start).next_multiple_of(PAGE_BYTES);
-        output.buffer.resize(start + len, 0);
-        let extent = &mut output.buffer[start..];
-        let checksum = page_checksum(output.seed, output.pages, extent);
-        extent[..4].copy_from_slice(&checksum.to_le_bytes());
-        output.pages = u32::try_from(len / PAGE_BYTES)
-            .ok()
-            .and_then(|pages| output.pages.checked_add(pages))
-            .ok_or_else(|| Error::invalid("table is too long"))?;
+        self.output
+            .write_extent(header, entry.key, &self.page.values)?;
         self.page.values.clear();
         self.page.values.shrink_to(APPEND_BYTES);
         self.last_key.clear();
         self.last_key.extend_from_slice(entry.key);
         self.last_seq = Some(entry.seq);
-        self.output.append_when_full()?;
-        self.output.buffer.shrink_to(2 * APPEND_BYTES);
-        Ok(())
+        self.output.append_when_full()
     }
 
     /// Writes the filter pages; gives the number of lines and probes.

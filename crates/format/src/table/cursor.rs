@@ -5,19 +5,21 @@
 //! enters a page from its neighbour, the first value asked for decodes all of that page in one
 //! loop.
 
+mod bulk;
+
 use std::sync::Arc;
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Kind, Result, SeqNo};
 
-use super::bits::{head_bytes, low32};
-use super::layout::{Layout, ValueMode, flag};
+use super::EntryMark;
+use super::bits::head_bytes;
+use super::layout::{Layout, flag};
 use super::lookup::{Lookup, Place, Unit};
+use super::open::Table;
 use super::page::Page;
-use super::reader::Table;
 use super::source::PageRef;
 use super::values::Stored;
-use super::{EntryIn, EntryMark, ValueIn};
 
 /// Pages with more raw value bytes than this are decoded value by value.
 const DECODE_ALL_BYTES_MAX: usize = 32 << 10;
@@ -65,6 +67,8 @@ pub struct TableCursor {
     decoded: Decoded,
     /// The page was entered from its neighbour.
     streaming: bool,
+    /// Every page is checked when it is entered.
+    rechecking: bool,
 }
 
 #[inline]
@@ -97,7 +101,16 @@ impl TableCursor {
             ends: Vec::new(),
             decoded: Decoded::Nothing,
             streaming: false,
+            rechecking: false,
         }
+    }
+
+    /// The same cursor, but every page is checked when it is entered, whatever has been checked
+    /// before: for a merge, whose copy gets a new checksum and would hide damage for good.
+    #[must_use]
+    pub fn rechecking(mut self) -> TableCursor {
+        self.rechecking = true;
+        self
     }
 
     /// The table it reads.
@@ -131,7 +144,10 @@ impl TableCursor {
     pub fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         let table = Arc::clone(&self.table);
         self.leave();
-        if let Some(Place { unit, index }) = Lookup::new(&table).find(key, seq)? {
+        if let Some(Place { unit, index }) = Lookup::new(&table)
+            .rechecking(self.rechecking)
+            .find(key, seq)?
+        {
             self.enter(unit, index, false);
         }
         Ok(())
@@ -159,7 +175,7 @@ impl TableCursor {
     pub fn first(&mut self) -> Result<()> {
         let table = Arc::clone(&self.table);
         self.leave();
-        let unit = Lookup::new(&table).unit(0)?;
+        let unit = Lookup::new(&table).rechecking(self.rechecking).unit(0)?;
         self.enter(unit, 0, true);
         Ok(())
     }
@@ -171,7 +187,9 @@ impl TableCursor {
     pub fn last(&mut self) -> Result<()> {
         let table = Arc::clone(&self.table);
         self.leave();
-        let unit = Lookup::new(&table).unit(table.meta.units - 1)?;
+        let unit = Lookup::new(&table)
+            .rechecking(self.rechecking)
+            .unit(table.meta.units - 1)?;
         let index = unit.layout.count() - 1;
         self.enter(unit, index, true);
         Ok(())
@@ -216,7 +234,7 @@ impl TableCursor {
             return Ok(());
         }
         let table = Arc::clone(&self.table);
-        let lookup = Lookup::new(&table);
+        let lookup = Lookup::new(&table).rechecking(self.rechecking);
         let pages = if was_at_extent {
             lookup.pages_of_unit(self.page)?
         } else {
@@ -233,7 +251,9 @@ impl TableCursor {
             return Ok(());
         }
         let table = Arc::clone(&self.table);
-        let unit = Lookup::new(&table).unit(self.number - 1)?;
+        let unit = Lookup::new(&table)
+            .rechecking(self.rechecking)
+            .unit(self.number - 1)?;
         let index = unit.layout.count() - 1;
         self.enter(unit, index, true);
         Ok(())
@@ -400,15 +420,6 @@ impl TableCursor {
         self.decoded_value()
     }
 
-    /// Whether the current entry is known to be the only version of its key in this table: all of
-    /// its page have the sequence number 0, which only the oldest version of a key can have.
-    #[inline]
-    pub fn page_unique(&self) -> bool {
-        // The first entry may be the oldest version of a key whose others end the page before.
-        let alone = self.index > 0 || !self.layout.has(flag::CONTINUED);
-        self.layout.seq_width == 0 && self.layout.base_seq == 0 && alone
-    }
-
     /// Decodes what `value` will give, unless it can be given in place.
     #[inline(never)]
     fn decode(&mut self) -> Result<()> {
@@ -445,76 +456,11 @@ impl TableCursor {
             }
         }
     }
+}
 
-    /// Key, mark and value as a merge takes them: the value verbatim where it is stored alone,
-    /// else decoded. An empty tombstone when the cursor is nowhere.
-    ///
-    /// # Errors
-    /// `Corruption` when the value has to be decoded and does not decode.
-    #[inline]
-    pub fn entry(&mut self) -> Result<EntryIn<'_>> {
-        if self.count == 0 {
-            return Ok(EntryIn::default());
-        }
-        if self.layout.mode == ValueMode::Groups {
-            self.decode()?;
-        }
-        let page = self.view();
-        let value = match page.stored(self.index) {
-            Stored::Raw(bytes) => ValueIn::Stored {
-                bytes,
-                raw_len: low32(bytes.len()),
-            },
-            Stored::Encoded { bytes, raw_len } => ValueIn::Stored {
-                bytes,
-                raw_len: low32(raw_len),
-            },
-            Stored::Grouped => ValueIn::Raw(self.decoded_value()),
-        };
-        let mark = page.mark(self.index);
-        Ok(EntryIn {
-            key: self.key(),
-            seq: mark.seq,
-            kind: mark.kind,
-            value,
-        })
-    }
-
-    /// The value as a merge takes it, as in [`TableCursor::entry`].
-    ///
-    /// # Errors
-    /// As [`TableCursor::entry`].
-    #[inline]
-    pub fn stored(&mut self) -> Result<ValueIn<'_>> {
-        self.entry().map(|entry| entry.value)
-    }
-
-    /// Entries of the page from the current one on, it included.
-    #[inline]
-    pub fn entries_left_in_page(&self) -> usize {
-        self.count - self.index
-    }
-
-    /// Entries of the page before the current one.
-    #[inline]
-    pub fn entries_before_in_page(&self) -> usize {
-        self.index
-    }
-
-    /// Whether every key of the page is less than `bound`, so that a merge can take the rest of it
-    /// without comparisons.
-    #[inline]
-    pub fn page_last_key_lt(&self, bound: &[u8]) -> bool {
-        self.count > 0
-            && self
-                .view()
-                .compare_key(self.count - 1, bound, &self.table.order)
-                .is_lt()
-    }
-
-    /// Whether every key of the page is greater than `bound`, for a merge from back to front.
-    #[inline]
-    pub fn page_first_key_gt(&self, bound: &[u8]) -> bool {
-        self.count > 0 && self.view().compare_key(0, bound, &self.table.order).is_gt()
+impl Table {
+    /// A cursor over the table, not yet anywhere.
+    pub fn cursor(self: &Arc<Self>) -> TableCursor {
+        TableCursor::new(Arc::clone(self))
     }
 }

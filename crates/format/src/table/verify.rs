@@ -10,8 +10,8 @@ use super::bits::low32;
 use super::fence;
 use super::filter::{LINE_BYTES, fold, line_may_hold};
 use super::layout::{Layout, flag};
+use super::open::Table;
 use super::page::Page;
-use super::reader::Table;
 
 /// What the entries add up to.
 #[derive(Debug)]

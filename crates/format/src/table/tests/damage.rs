@@ -6,7 +6,7 @@ use cairndb_base::{Error, ErrorKind, Kind, Order, SEQ_MAX, hash64};
 
 use super::support::*;
 use crate::table::source::{file_seed, seal};
-use crate::table::{Compression, GetHints, Table, TableOptions};
+use crate::table::{Compression, GetHints, PageAccess, Table, TableOptions};
 
 /// Reads everything and gives what was read, or the error.
 fn read_all(table: &Arc<Table>, entries: &[Entry]) -> Result<(), Error> {
@@ -121,6 +121,23 @@ fn pages_of_another_place_or_file_are_noticed() {
     assert_names_the_place(&read_all(&table, &entries).unwrap_err());
     let other = open_with(bytes, &Order::Bytewise, checksum ^ 1, Reach::Mapped);
     assert_names_the_place(&other.unwrap_err());
+}
+
+/// A file whose bytes change under an open table.
+#[test]
+fn a_rechecking_cursor_notices_what_went_bad_since_the_first_touch() {
+    let (entries, bytes, checksum) = small_table(0, Compression::Short);
+    let image = Arc::new(Changing::new(bytes));
+    let access = PageAccess::Cached(Arc::new(Forgetful(image.clone())));
+    let order = Order::Bytewise;
+    let table = Arc::new(Table::open(image.clone(), FILE, &order, access, checksum).unwrap());
+    read_all(&table, &entries).unwrap();
+    let mut cursor = table.cursor().rechecking();
+    cursor.first().unwrap();
+    image.spoil(2000);
+    assert!(table.cursor().first().is_ok(), "checked once per open");
+    assert_names_the_place(&cursor.first().unwrap_err());
+    assert!(!cursor.valid());
 }
 
 /// Uses a table whose checksums are right but whose fields lie: any answer, but no panic and no

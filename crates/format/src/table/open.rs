@@ -1,0 +1,155 @@
+//! An open table: how it is opened, and what its meta block says.
+
+use std::sync::Arc;
+
+use cairndb_base::limits::PAGE_BYTES;
+use cairndb_base::{Error, FileNumber, Kind, Order, Result, SeqNo};
+use cairndb_env::ReadFile;
+
+use super::TableSummary;
+use super::meta::Meta;
+use super::source::{PageAccess, Pages, name_of};
+
+/// What a caller knows about a get.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GetHints {
+    /// The key is likely here: look without asking the filter.
+    pub skip_filter: bool,
+}
+
+/// The newest visible version of a key in one table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found<'t> {
+    /// Its sequence number.
+    pub seq: SeqNo,
+    /// What it does to the key.
+    pub kind: Kind,
+    /// Its value.
+    pub value: FoundValue<'t>,
+}
+
+/// Where the value of a [`Found`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoundValue<'t> {
+    /// In place, in the table's mapping.
+    Mapped(&'t [u8]),
+    /// The caller's scratch buffer holds it and nothing else.
+    InScratch,
+}
+
+impl<'t> FoundValue<'t> {
+    /// The bytes, given the scratch buffer that the get was given.
+    pub fn bytes<'s>(&self, scratch: &'s [u8]) -> &'s [u8]
+    where
+        't: 's,
+    {
+        match self {
+            FoundValue::Mapped(bytes) => bytes,
+            FoundValue::InScratch => scratch,
+        }
+    }
+}
+
+/// A table open for reading.
+#[derive(Debug)]
+pub struct Table {
+    pub(super) pages: Pages,
+    pub(super) order: Order,
+    pub(super) meta: Meta,
+}
+
+impl Table {
+    /// Opens a table whose meta block has the checksum `expected`, as the manifest keeps it.
+    ///
+    /// Reads the meta block and nothing else.
+    ///
+    /// # Errors
+    /// `Corruption` when the file is not that table, `InvalidArgument` when it has another order,
+    /// `FormatTooNew` when a later version wrote it; the errors of the file.
+    pub fn open(
+        file: Arc<dyn ReadFile>,
+        number: FileNumber,
+        order: &Order,
+        access: PageAccess,
+        expected: u32,
+    ) -> Result<Table> {
+        let pages = Pages::open(file, number, access)?;
+        let last = pages.read_unchecked(pages.count() - 1, 1)?;
+        let (first, count) =
+            Meta::find(&last, pages.count()).map_err(|flaw| pages.flaw(pages.count() - 1, flaw))?;
+        let block = pages.read_unchecked(first, count)?;
+        pages.check(first, &block, |_| Ok(()))?;
+        let checksum = block
+            .first_chunk()
+            .map_or(0, |chunk| u32::from_le_bytes(*chunk));
+        if checksum != expected {
+            return Err(pages
+                .damage(first, "table is not the one the manifest names")
+                .expected(format_args!("{expected:#010x}"))
+                .found(format_args!("{checksum:#010x}")));
+        }
+        let mut meta =
+            Meta::decode(&block, first, checksum).map_err(|flaw| pages.flaw(first, flaw))?;
+        if meta.order != order.name() {
+            return Err(Error::invalid("table has another order")
+                .file(name_of(number))
+                .expected(order.name())
+                .found(&meta.order));
+        }
+        meta.summary.bytes = u64::from(pages.count()) * PAGE_BYTES as u64;
+        Ok(Table {
+            pages,
+            order: order.clone(),
+            meta,
+        })
+    }
+
+    /// Checks every page at every use instead of once per open.
+    #[must_use]
+    pub fn verify_always(mut self, always: bool) -> Table {
+        self.pages.set_check_always(always);
+        self
+    }
+
+    /// The number of the file.
+    pub fn file(&self) -> FileNumber {
+        self.pages.file()
+    }
+
+    /// The first key.
+    pub fn smallest(&self) -> &[u8] {
+        &self.meta.summary.smallest
+    }
+
+    /// The last key.
+    pub fn largest(&self) -> &[u8] {
+        &self.meta.summary.largest
+    }
+
+    /// Number of entries.
+    pub fn entries(&self) -> u64 {
+        self.meta.summary.entries
+    }
+
+    /// What the table holds.
+    pub fn summary(&self) -> &TableSummary {
+        &self.meta.summary
+    }
+
+    /// Bytes of filter and fence pages, which are mapped or pass through the cache.
+    pub fn index_bytes(&self) -> u64 {
+        let pages = u64::from(self.meta.filter_pages()) + u64::from(self.meta.fence_pages());
+        pages * PAGE_BYTES as u64
+    }
+
+    /// Heap bytes held while the table is open.
+    pub fn memory_bytes(&self) -> usize {
+        let summary = &self.meta.summary;
+        size_of::<Table>()
+            + self.pages.memory_bytes()
+            + self.meta.top.len()
+            + summary.smallest.len()
+            + summary.largest.len()
+            + summary.value_refs.len() * 16
+    }
+}
