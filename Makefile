@@ -56,7 +56,7 @@ test: toolchain peers ## every test of a push: format, lints, tidy, all tests, d
 	@xtask/check.sh clippy
 	cargo xtask tidy
 	@xtask/check.sh loom
-	cargo test --workspace --locked
+	cargo test --workspace --locked --no-fail-fast
 	@xtask/skips.sh
 
 .PHONY: nightly
