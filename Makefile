@@ -43,11 +43,11 @@ build: toolchain ## build db_bench and put it at the repository's root
 
 .PHONY: bench
 bench: peers build ## the benchmark over every engine found, at a tenth of the count
-	./db_bench --table=quick
+	./db_bench --suite=quick
 
 .PHONY: bench-full
 bench-full: peers build ## the same at one million entries
-	./db_bench --table=full
+	./db_bench --suite=full
 
 .PHONY: test
 test: toolchain peers ## every test of a push: format, lints, tidy, all tests, documents' code
@@ -56,7 +56,7 @@ test: toolchain peers ## every test of a push: format, lints, tidy, all tests, d
 	@xtask/check.sh clippy
 	cargo xtask tidy
 	@xtask/check.sh loom
-	cargo test --workspace --locked
+	cargo test --workspace --locked --no-fail-fast
 	@xtask/skips.sh
 
 .PHONY: nightly
