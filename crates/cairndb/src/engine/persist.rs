@@ -154,7 +154,9 @@ impl Core {
             }
         }
         self.values.sync().map_err(poison)?;
-        if !added.is_empty() {
+        // Also for the names of logs and value files that earlier edits mention: this edit's sync
+        // makes those durable too.
+        if self.names_dirty.swap(false, Ordering::AcqRel) || !added.is_empty() {
             self.dir.sync().map_err(poison)?;
             Stats::add(&self.stats.file_syncs, 1);
         }

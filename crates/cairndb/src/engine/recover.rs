@@ -124,13 +124,36 @@ impl Folded {
                 .push(Arc::new(TableHandle::new(record.clone(), opener)));
         }
         runs.retain(|(_, tables)| !tables.is_empty());
+        let version = Version {
+            runs: runs
+                .into_iter()
+                .map(|(id, tables)| Arc::new(Run::new(id, tables, &opener.order)))
+                .collect(),
+            values: Arc::new(self.value_files(opener)?),
+        };
+        version.check(&opener.order)?;
+        Ok(version)
+    }
+
+    /// The value files that are there.
+    fn value_files(&self, opener: &Arc<TableOpener>) -> Result<Values> {
         let mut values = Values::new();
         for number in &self.values {
             let handle = ValueHandle::new(*number, opener);
-            let size = opener
-                .dir
-                .size_of(&name::value(FileNumber(*number)))?
-                .unwrap_or(0);
+            let named = name::value(FileNumber(*number));
+            let Some(size) = opener.dir.size_of(&named)? else {
+                // The edit that names a value file may reach the disk before the file's own name;
+                // nothing durable leads to it then.
+                let mut tables = self.tables.values();
+                if tables.any(|table| table.value_refs.iter().any(|(file, _)| file == number)) {
+                    return Err(
+                        Error::corruption("a value file that tables need is missing")
+                            .file(named)
+                            .offset(0),
+                    );
+                }
+                continue;
+            };
             handle
                 .bytes
                 .store(size, std::sync::atomic::Ordering::Relaxed);
@@ -140,15 +163,7 @@ impl Folded {
                 .store(dead, std::sync::atomic::Ordering::Relaxed);
             values.insert(*number, Arc::new(handle));
         }
-        let version = Version {
-            runs: runs
-                .into_iter()
-                .map(|(id, tables)| Arc::new(Run::new(id, tables, &opener.order)))
-                .collect(),
-            values: Arc::new(values),
-        };
-        version.check(&opener.order)?;
-        Ok(version)
+        Ok(values)
     }
 }
 

@@ -192,7 +192,12 @@ impl Rules {
             kept.pop();
         }
         let oldest = self.snapshots.first().copied().unwrap_or(SeqNo::MAX);
-        let alone = progress.kept == 0 && kept.len() == 1 && kept[0].seq <= oldest;
+        // An operand is no end of its key: older runs hold more of it, and its place among them is
+        // its sequence number.
+        let alone = progress.kept == 0
+            && kept.len() == 1
+            && kept[0].seq <= oldest
+            && kept[0].kind != Kind::Merge;
         for version in &kept {
             let first = progress.kept == 0;
             let seq = if alone { 0 } else { version.seq };

@@ -1,8 +1,9 @@
 //! Everything that is derived from the memory budget, in one place.
 //!
-//! Half of the budget is the write share: one mutable memtable part, small enough to stay in the
-//! second-level cache, and a queue of sealed ones. A quarter is the page cache (used only by tables
-//! read with `pread`), the rest is for cursors, merges and flushes.
+//! A quarter of the budget is the write share: one mutable memtable part, small enough to
+//! stay in the second-level cache, and a queue of sealed ones. A quarter is the page cache (used
+//! only by tables read with `pread`), the rest is for cursors, merges, flushes and what the
+//! allocator keeps.
 
 /// Sizes in bytes that follow from one budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub(crate) const RETAINED_LOG_BYTES_MAX: u64 = 64 << 20;
 impl Budget {
     pub(crate) fn new(total: usize) -> Budget {
         let part = (total / 16).clamp(PART_BYTES_MIN, PART_BYTES_MAX);
-        let write_share = total / 2;
+        let write_share = total / 4;
         let budget = Budget {
             total,
             part,
@@ -44,7 +45,8 @@ impl Budget {
             segment: (total as u64 / 8)
                 .clamp(64 << 10, 4 << 20)
                 .next_power_of_two(),
-            table: (total as u64).clamp(2 << 20, 16 << 20),
+            // A builder keeps four bytes of filter hash an entry until its table is finished.
+            table: (total as u64 / 4).clamp(1 << 20, 16 << 20),
         };
         debug_assert!(budget.flush + budget.part <= budget.write_share.max(2 * budget.part));
         budget

@@ -8,6 +8,7 @@ use cairndb_env::sync::Mutex;
 #[derive(Debug, Default)]
 pub(crate) struct Reaper {
     names: Mutex<Vec<String>>,
+    turn: Mutex<()>,
 }
 
 impl Reaper {
@@ -15,11 +16,14 @@ impl Reaper {
         self.names.lock().push(name);
     }
 
-    pub(crate) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut *self.names.lock())
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.names.lock().is_empty()
+    /// Hands every waiting name to `unlink`; whether there were any. Callers take turns, so that
+    /// when this returns no file is half way out: who waits for quiet counts on it.
+    pub(crate) fn reap(&self, mut unlink: impl FnMut(&str)) -> bool {
+        let _turn = self.turn.lock();
+        let names = std::mem::take(&mut *self.names.lock());
+        for name in &names {
+            unlink(name);
+        }
+        !names.is_empty()
     }
 }

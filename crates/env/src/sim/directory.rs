@@ -31,6 +31,7 @@ pub(super) fn open_dir(shared: &Shared, path: &Path, create: bool) -> Result<Arc
         }
         None => state.disk.add_dir(&path),
     };
+    state.checker.dir_opened(dir);
     drop(state);
     let shared = shared.clone();
     Ok(Arc::new(SimDir { shared, path, dir }))
@@ -108,6 +109,7 @@ impl Dir for SimDir {
         state.begin(&self.call(OpKind::Create, name), || None)?;
         match state.disk.create(self.dir, name) {
             Ok(inode) => {
+                state.checker.file_made(self.dir, name);
                 let handle = self.handle(&state, name, inode);
                 Ok(Box::new(SimWriter { handle, size: 0 }))
             }
@@ -132,6 +134,7 @@ impl Dir for SimDir {
             Ok(inode) => inode,
             Err(why) => return Err(state.refuse(refusal(why, name))),
         };
+        state.checker.file_made(self.dir, name);
         let handle = self.handle(&state, name, inode);
         if let Err(error) = handle.fill(&mut state, len) {
             if state.crash.is_none() {

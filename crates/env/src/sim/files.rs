@@ -91,7 +91,7 @@ impl Handle {
         });
         let effect = match state.begin(&call, in_flight) {
             Ok(effect) => effect,
-            Err(error) => return Err(self.broke(&mut state, error)),
+            Err(error) => return Err(self.write_broke(&mut state, error)),
         };
         let (mut whole, mut error) = (bytes.len(), None);
         if let Some(Effect::WritesPart(short, cause)) = effect {
@@ -115,7 +115,7 @@ impl Handle {
             }
         }
         match error {
-            Some(error) => Err(self.broke(&mut state, error)),
+            Some(error) => Err(self.write_broke(&mut state, error)),
             None => Ok(()),
         }
     }
@@ -138,9 +138,15 @@ impl Handle {
         error.map_or(Ok(()), |error| Err(state.refuse(error)))
     }
 
+    /// Notes that nothing more may be written to the file, and why.
+    fn write_broke(&self, state: &mut State, error: Error) -> Error {
+        state.checker.write_failed(self.inode);
+        state.refuse(error)
+    }
+
     /// Notes that the file can no longer be trusted, and why.
-    fn broke(&self, state: &mut State, error: Error) -> Error {
-        state.checker.file_failed(self.inode);
+    fn sync_broke(&self, state: &mut State, error: Error) -> Error {
+        state.checker.sync_failed(self.inode);
         state.refuse(error)
     }
 }
@@ -151,14 +157,14 @@ impl FileSync for Handle {
         state.check(Event::SyncFile(self.dir, self.inode));
         let effect = match state.begin(&self.call(OpKind::SyncFile, 0, 0), || None) {
             Ok(effect) => effect,
-            Err(error) => return Err(self.broke(&mut state, error)),
+            Err(error) => return Err(self.sync_broke(&mut state, error)),
         };
         let failed = || {
             let cause = std::io::Error::other("injected: bytes could not be written back");
             Error::io("sync the file", cause).file(&*self.name)
         };
         if std::mem::take(&mut state.disk.inode_mut(self.inode).late_error) {
-            return Err(self.broke(&mut state, failed()));
+            return Err(self.sync_broke(&mut state, failed()));
         }
         match effect {
             None | Some(Effect::Fails(_) | Effect::WritesPart(..) | Effect::ReadsShort) => {
@@ -173,11 +179,11 @@ impl FileSync for Handle {
             }
             Some(Effect::SyncKeepsCache) => {
                 state.disk.lose_sync(self.inode, false);
-                Err(self.broke(&mut state, failed()))
+                Err(self.sync_broke(&mut state, failed()))
             }
             Some(Effect::SyncDropsCache) => {
                 state.disk.lose_sync(self.inode, true);
-                Err(self.broke(&mut state, failed()))
+                Err(self.sync_broke(&mut state, failed()))
             }
         }
     }

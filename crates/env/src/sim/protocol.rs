@@ -11,10 +11,12 @@
 //! 4. A log's name is durable, and the durable manifest names it, before its first record is
 //!    synced.
 //! 5. No record in a log is synced before all earlier live logs are synced to their ends.
-//! 6. After a failed write or sync of a file, or a failed sync of a directory, it is neither
-//!    written nor synced again.
+//! 6. After a failed write a file is not written again, but what it held before may be synced;
+//!    after a failed sync it is neither written nor synced again, nor is a directory. A log written
+//!    anew from its start, and a directory opened anew, are trusted again.
 //! 7. Synced bytes of a live log are not overwritten, a log is written anew, from its start, only
-//!    when the durable manifest no longer needs it, and no numbered name is made twice.
+//!    when the durable manifest no longer needs it, and no numbered name is made twice, unless the
+//!    first of that name went without ever having been synced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -79,6 +81,13 @@ pub(super) enum Event<'a> {
     SyncDir(DirId),
 }
 
+/// What of a file has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Broken {
+    Write,
+    Sync,
+}
+
 /// How far a log was written, and synced, since its first byte was written last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ends {
@@ -92,7 +101,8 @@ pub(super) struct Checker {
     pub(super) reader: Option<ManifestReader>,
     pub(super) violations: Vec<Violation>,
     created: BTreeSet<(DirId, String)>,
-    broken_files: BTreeSet<InodeId>,
+    broken_files: BTreeMap<InodeId, Broken>,
+    synced: BTreeSet<InodeId>,
     broken_dirs: BTreeSet<DirId>,
     ends: BTreeMap<InodeId, Ends>,
 }
@@ -110,13 +120,17 @@ impl Checker {
         let mut found = Vec::new();
         match event {
             Event::Create(dir, name) => self.check_create(dir, name, &mut found),
-            Event::Append(id) => self.check_file_works(disk, id, &mut found),
+            Event::Append(id) => self.check_file_works(disk, id, true, &mut found),
             Event::WriteLog(dir, id, offset, len) => {
-                self.check_file_works(disk, id, &mut found);
+                if offset == 0 {
+                    self.broken_files.remove(&id);
+                }
+                self.check_file_works(disk, id, true, &mut found);
                 self.check_overwrite(disk, dir, id, (offset, len), &mut found);
             }
             Event::SyncFile(dir, id) => {
-                self.check_file_works(disk, id, &mut found);
+                self.check_file_works(disk, id, false, &mut found);
+                self.synced.insert(id);
                 self.check_sync(disk, dir, id, &mut found);
                 let ends = self.ends.entry(id).or_default();
                 ends.synced = ends.written;
@@ -133,9 +147,24 @@ impl Checker {
         self.violations.extend(found.into_iter().map(violation));
     }
 
-    /// Notes that a write or sync of a file was refused.
-    pub(super) fn file_failed(&mut self, id: InodeId) {
-        self.broken_files.insert(id);
+    /// Notes that a numbered file was made.
+    pub(super) fn file_made(&mut self, dir: DirId, name: &str) {
+        self.created.insert((dir, name.to_owned()));
+    }
+
+    /// Notes that a write of a file was refused.
+    pub(super) fn write_failed(&mut self, id: InodeId) {
+        self.broken_files.entry(id).or_insert(Broken::Write);
+    }
+
+    /// Notes that a sync of a file was refused.
+    pub(super) fn sync_failed(&mut self, id: InodeId) {
+        self.broken_files.insert(id, Broken::Sync);
+    }
+
+    /// Notes that a directory was opened.
+    pub(super) fn dir_opened(&mut self, dir: DirId) {
+        self.broken_dirs.remove(&dir);
     }
 
     /// Notes that a directory sync was refused.
@@ -143,17 +172,20 @@ impl Checker {
         self.broken_dirs.insert(dir);
     }
 
-    fn check_create(&mut self, dir: DirId, name: &str, found: &mut Found) {
-        if Kind::of(name).is_numbered() && !self.created.insert((dir, name.to_owned())) {
+    fn check_create(&self, dir: DirId, name: &str, found: &mut Found) {
+        if Kind::of(name).is_numbered() && self.created.contains(&(dir, name.to_owned())) {
             found.push((7, format!("{name} is made a second time")));
         }
     }
 
-    fn check_file_works(&self, disk: &Disk, id: InodeId, found: &mut Found) {
-        if self.broken_files.contains(&id) {
-            let name = &disk.inode(id).name;
-            found.push((6, format!("{name} is used after a failed write or sync")));
-        }
+    fn check_file_works(&self, disk: &Disk, id: InodeId, write: bool, found: &mut Found) {
+        let how = match self.broken_files.get(&id) {
+            Some(Broken::Sync) => "used after a failed sync",
+            Some(Broken::Write) if write => "written after a failed write",
+            _ => return,
+        };
+        let name = &disk.inode(id).name;
+        found.push((6, format!("{name} is {how}")));
     }
 
     fn check_overwrite(
@@ -222,7 +254,7 @@ impl Checker {
                 continue;
             };
             let target = disk.inode(id);
-            let len = len.unwrap_or(0);
+            let Some(len) = len else { continue };
             if target.durable.len() < len || has_pending_below(target, len) {
                 found.push((
                     1,
@@ -232,9 +264,13 @@ impl Checker {
         }
     }
 
-    fn check_unlink(&self, disk: &Disk, dir: DirId, name: &str, found: &mut Found) {
+    fn check_unlink(&mut self, disk: &Disk, dir: DirId, name: &str, found: &mut Found) {
         if !Kind::of(name).is_numbered() {
             return;
+        }
+        let id = disk.lookup(dir, name);
+        if id.is_some_and(|id| !self.synced.contains(&id)) {
+            self.created.remove(&(dir, name.to_owned()));
         }
         let renames = |op: &NameOp| matches!(op, NameOp::Rename { to, .. } if to == "CURRENT");
         let mut names = disk.names.iter().filter(|pending| pending.dir == dir);

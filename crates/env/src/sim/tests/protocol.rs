@@ -209,8 +209,19 @@ fn rule_6_what_failed_is_left_alone() {
     assert_eq!(store.rules(), []);
     store.manifest.append(b"x").unwrap();
     log.sync().unwrap();
+    assert_eq!(store.rules(), [6], "what a log held before may be synced");
+    log.write(512, &[b"x"], false).unwrap();
     store.dir.sync().unwrap();
     assert_eq!(store.rules(), [6, 6, 6]);
+    // A log written anew, and a directory opened anew, are trusted again.
+    log.write(0, &[b"x"], false).unwrap();
+    let dir = store.env.open_dir(Path::new("db"), false).unwrap();
+    dir.sync().unwrap();
+    assert_eq!(
+        store.rules(),
+        [6, 6, 6, 7],
+        "but the manifest needs that log"
+    );
 }
 
 #[test]
@@ -224,6 +235,9 @@ fn rule_7_nothing_synced_is_overwritten_and_no_number_used_twice() {
     again.write(0, &[&[9; 600]], true).unwrap();
     assert_eq!(store.rules(), [7, 7], "the log is still needed");
     store.file("000003.tbl", b"t", false);
+    store.dir.unlink("000003.tbl").unwrap();
+    store.file("000003.tbl", b"t", true);
+    assert_eq!(store.rules(), [7, 7], "the first was never synced");
     store.dir.unlink("000003.tbl").unwrap();
     store.file("000003.tbl", b"t", false);
     assert_eq!(store.rules(), [7, 7, 7]);

@@ -1,0 +1,279 @@
+//! The fault sweep: a reference workload in which the k-th operation of the machine fails.
+//!
+//! Whatever fails, the engine answers with an error of the right kind or succeeds; what it reads
+//! stays right; a failed sync poisons the handle and nothing else does; a full disk that has room
+//! again takes writes without reopening. At the end the machine is crashed and the oracle asked,
+//! and the database is closed and opened where it is.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cairndb::{Durability, Error, ErrorKind, Job};
+use cairndb_env::random::Random;
+use cairndb_env::sim::{Cause, Effect, Fault, Op, OpKind, Short, SimEnv};
+
+use crate::campaign::{Campaign, Effort};
+use crate::history::Loss;
+use crate::oracle::{self, PATH};
+use crate::runner::{Point, Runner};
+use crate::setup::Setup;
+use crate::workload::{self, Act, Step};
+use crate::{Check, Violation};
+
+/// How long a fault lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasts {
+    /// One operation.
+    Once,
+    /// Every operation of its kind, to the end.
+    Sticky,
+    /// As sticky, until two thirds of the workload.
+    Healed,
+}
+
+impl Lasts {
+    /// All.
+    pub const ALL: [Lasts; 3] = [Lasts::Once, Lasts::Sticky, Lasts::Healed];
+}
+
+/// Every effect an operation of this kind is tried with.
+pub fn effects(kind: OpKind) -> Vec<Effect> {
+    let mut effects: Vec<Effect> = Cause::ALL.map(Effect::Fails).to_vec();
+    for short in [Short::OneByte, Short::Half, Short::AllButOne] {
+        effects.push(Effect::WritesPart(short, Cause::Full));
+        effects.push(Effect::WritesPart(short, Cause::Io));
+    }
+    effects.extend([
+        Effect::ReadsShort,
+        Effect::SyncKeepsCache,
+        Effect::SyncDropsCache,
+        Effect::SyncReportsLate,
+    ]);
+    effects.retain(|effect| effect.applies_to(kind));
+    effects
+}
+
+/// The reference workload: every kind of step, flushes, merges, a rolled manifest, a reopening.
+pub fn reference() -> Vec<Step> {
+    let mut random = Random::new(11);
+    let put = |key, len, durability| Step::One(key, Act::Put(len), durability);
+    let mut steps = vec![
+        put(0, 100, Durability::Os),
+        put(1, 3000, Durability::Sync),
+        put(2, 9000, Durability::Sync),
+    ];
+    for round in 0..3u8 {
+        for index in 0..12u8 {
+            let len = 800 + 200 * usize::from(index);
+            steps.push(put(index + 3 * round, len, Durability::Os));
+        }
+        steps.extend([
+            Step::Batch(
+                vec![
+                    (3, Act::Delete),
+                    (4, Act::Put(500)),
+                    (5, Act::Merge(200)),
+                    (6, Act::Put(8500)),
+                ],
+                Durability::Sync,
+            ),
+            put(round, 200, Durability::None),
+            Step::TakeSnapshot,
+            Step::Flush,
+            put(7, 2000, Durability::Sync),
+            Step::Background(Job::Merge),
+            Step::Background(Job::Persist),
+            Step::Background(Job::Reap),
+            Step::Read,
+            Step::DropSnapshot,
+        ]);
+        steps.push(
+            [
+                Step::Compact(0..workload::KEYS),
+                Step::Checkpoint,
+                Step::Reopen,
+            ][usize::from(round)]
+            .clone(),
+        );
+    }
+    steps.extend(workload::random(&mut random, 10));
+    steps.extend([Step::Read, put(9, 300, Durability::Sync)]);
+    steps
+}
+
+/// The operations of the reference workload without any fault.
+///
+/// # Errors
+/// A violation when it does not run through.
+pub fn operations(seed: u64) -> Check<Vec<Op>> {
+    let mut runner = Runner::new(SimEnv::new(seed), Setup::plain());
+    let failed = |error: Error| Violation::new(format!("without a fault: {error}"));
+    runner.open().map_err(failed)?;
+    for step in reference() {
+        if let Some(error) = runner.perform(&step)? {
+            return Err(failed(error).within(format_args!("{step:?}")));
+        }
+    }
+    runner.check()?;
+    Ok(runner.env.ops())
+}
+
+/// One run with a fault at operation `index`; crash states count for `campaign`.
+///
+/// # Errors
+/// The first violation.
+pub fn run(campaign: &Campaign, seed: u64, op: &Op, effect: Effect, lasts: Lasts) -> Check<()> {
+    let place = format!(
+        "{effect:?} {lasts:?} at operation {} ({:?} {})",
+        op.index, op.kind, op.name
+    );
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        let mut sweep = Sweep {
+            runner: Runner::new(SimEnv::new(seed), Setup::plain()),
+            effect,
+            lasts,
+            hits_copy: op.dir.to_str() != Some(PATH),
+        };
+        let fault = Fault::at(op.index, effect);
+        let sticky = lasts != Lasts::Once;
+        let fault = if sticky { fault.sticky() } else { fault };
+        sweep.runner.env.inject(fault);
+        sweep.run(campaign, &place)
+    }));
+    let result = caught.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(Violation::new(format!(
+            "panic: {}",
+            text.unwrap_or_default()
+        )))
+    });
+    result.map_err(|violation| violation.within(place))
+}
+
+struct Sweep {
+    runner: Runner,
+    effect: Effect,
+    lasts: Lasts,
+    /// The operation belongs to a checkpoint, whose failure is its own.
+    hits_copy: bool,
+}
+
+impl Sweep {
+    fn run(&mut self, campaign: &Campaign, place: &str) -> Check<()> {
+        let is_sync = matches!(
+            self.effect,
+            Effect::SyncKeepsCache | Effect::SyncDropsCache | Effect::SyncReportsLate
+        );
+        self.runner.worst = is_sync.then_some(self.effect);
+        if let Err(error) = self.runner.open() {
+            self.check_error(&error)?;
+        }
+        let steps = reference();
+        for (index, step) in steps.iter().enumerate() {
+            if self.lasts == Lasts::Healed && index == steps.len() * 2 / 3 {
+                self.runner.env.heal();
+            }
+            self.step(step)
+                .map_err(|violation| violation.within(format_args!("step {index} {step:?}")))?;
+        }
+        self.runner.env.heal();
+        self.check_heals()?;
+        self.crash(campaign, place)?;
+        self.check_reopens()
+    }
+
+    fn step(&mut self, step: &Step) -> Check<()> {
+        let Some(error) = self.runner.perform(step)? else {
+            return Ok(());
+        };
+        self.check_error(&error)
+    }
+
+    /// Faults give errors of their kind, and what they may turn into.
+    fn check_error(&self, error: &Error) -> Check<()> {
+        let struck = self.runner.env.faults_struck() > 0;
+        let expected = match error.kind() {
+            ErrorKind::Io | ErrorKind::NoSpace | ErrorKind::Poisoned => true,
+            ErrorKind::Corruption => {
+                self.effect == Effect::ReadsShort || self.runner.loss(Loss::Power) == Loss::Lie
+            }
+            _ => false,
+        };
+        if struck && expected {
+            return Ok(());
+        }
+        Err(Violation::new(format!(
+            "an error of the wrong kind: {error}"
+        )))
+    }
+
+    /// When nothing fails any more, a handle that no sync has poisoned writes again.
+    fn check_heals(&mut self) -> Check<()> {
+        if self.runner.db().is_none() {
+            let opened = self.runner.perform(&Step::Reopen)?;
+            return match opened {
+                Some(error) if self.runner.db().is_none() => self.check_error(&error),
+                _ => Ok(()),
+            };
+        }
+        let step = Step::One(10, Act::Put(100), Durability::Sync);
+        let Some(error) = self.runner.perform(&step)? else {
+            return self.runner.perform(&Step::Read).map(drop);
+        };
+        let may_poison =
+            self.effect.applies_to(OpKind::SyncFile) || self.effect.applies_to(OpKind::SyncDir);
+        if error.kind() == ErrorKind::Poisoned && may_poison && !self.hits_copy {
+            return Ok(());
+        }
+        Err(Violation::new(format!(
+            "no write once the fault was gone: {error}"
+        )))
+    }
+
+    fn crash(&mut self, campaign: &Campaign, place: &str) -> Check<()> {
+        const EFFORT: Effort = Effort {
+            weak: 3,
+            other: 1,
+            nest_one_in: 400,
+            nested: 1,
+            deep_one_in: 1000,
+            full_one_in: 3,
+        };
+        if self.runner.loss(Loss::Power) == Loss::Lie {
+            // Nothing can be promised of a medium that lies; no value may be invented.
+            return Ok(());
+        }
+        let epochs = self.runner.epochs();
+        let Some(history) = epochs.last() else {
+            return Ok(());
+        };
+        let point = Point {
+            crash: self.runner.env.crash_point(),
+            epoch: epochs.len() - 1,
+            mark: history.mark(),
+        };
+        let before = campaign.violations();
+        campaign.point_of(&self.runner, &point, &EFFORT, place);
+        if campaign.violations() > before {
+            return Err(Violation::new("the oracle is not satisfied after a crash"));
+        }
+        Ok(())
+    }
+
+    fn check_reopens(&mut self) -> Check<()> {
+        let lie = self.runner.loss(Loss::Power) == Loss::Lie;
+        let error = self.runner.perform(&Step::Reopen)?;
+        if self.runner.db().is_none() {
+            return match error {
+                Some(error) if lie => self.check_error(&error),
+                Some(error) => Err(Violation::new(format!("it does not open again: {error}"))),
+                None => Ok(()),
+            };
+        }
+        if lie {
+            return Ok(());
+        }
+        oracle::check_protocol(&self.runner.env)?;
+        self.runner.check()
+    }
+}

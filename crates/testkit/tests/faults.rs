@@ -1,0 +1,92 @@
+//! The fault sweep at the size of a push: each operation of the reference workload fails in each
+//! way, once, for good, and until healed.
+//!
+//! `CAIRN_STATES` scales in percent; `CAIRN_FAULT` runs the operation of that index alone.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use cairndb_env::sync::{Condvar, Mutex};
+use cairndb_testkit::campaign::Campaign;
+use cairndb_testkit::setting;
+use cairndb_testkit::sweep::{self, Lasts};
+
+const THREADS: usize = 2;
+const SEED: u64 = 5;
+/// A run takes milliseconds; one that takes this long hangs.
+const HANG: Duration = Duration::from_secs(60);
+
+/// Ends the process, naming what ran, when nothing ends for too long.
+fn watch_for_hangs(runs: &AtomicU64, current: &Mutex<Vec<String>>, done: &(Mutex<bool>, Condvar)) {
+    let mut seen = u64::MAX;
+    let mut finished = done.0.lock();
+    while !*finished {
+        let waited = done.1.wait_for(&mut finished, HANG);
+        let now = runs.load(Ordering::Relaxed);
+        if waited.timed_out() && now == seen {
+            eprintln!("hang: {:?}", current.lock());
+            std::process::abort();
+        }
+        seen = now;
+    }
+}
+
+#[test]
+fn every_operation_may_fail_in_every_way() {
+    let ops = sweep::operations(SEED).unwrap();
+    let only = setting("CAIRN_FAULT", u64::MAX);
+    let percent = setting("CAIRN_STATES", 100);
+    let mut plan = Vec::new();
+    for op in &ops {
+        for effect in sweep::effects(op.kind) {
+            for lasts in Lasts::ALL {
+                plan.push((op.clone(), effect, lasts));
+            }
+        }
+    }
+    let total = plan.len();
+    plan.retain(|(op, ..)| only == u64::MAX || op.index == only);
+    let step = usize::try_from(100 / percent.clamp(1, 100)).unwrap();
+    let plan: Vec<_> = plan.into_iter().step_by(step).collect();
+    let campaign = Campaign::default();
+    let (next, runs) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let failures = Mutex::new(Vec::new());
+    let current = Mutex::new(vec![String::new(); THREADS]);
+    let done = (Mutex::new(false), Condvar::new());
+    std::thread::scope(|scope| {
+        scope.spawn(|| watch_for_hangs(&runs, &current, &done));
+        let workers = (0..THREADS).map(|thread| {
+            let (plan, next, runs) = (&plan, &next, &runs);
+            let (campaign, failures, current) = (&campaign, &failures, &current);
+            scope.spawn(move || {
+                while let Some((op, effect, lasts)) = plan.get(next.fetch_add(1, Ordering::Relaxed))
+                {
+                    current.lock()[thread] = format!("{effect:?} {lasts:?} at {}", op.index);
+                    if let Err(violation) = sweep::run(campaign, SEED, op, *effect, *lasts) {
+                        failures.lock().push(violation.to_string());
+                    }
+                    runs.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        });
+        for worker in workers.collect::<Vec<_>>() {
+            worker.join().unwrap();
+        }
+        *done.0.lock() = true;
+        done.1.notify_all();
+    });
+    let failures = failures.into_inner();
+    println!(
+        "fault sweep: {} of {total} runs over {} operations, {} failures; {campaign}",
+        runs.load(Ordering::Relaxed),
+        ops.len(),
+        failures.len()
+    );
+    let shown = failures.iter().take(30).cloned().collect::<Vec<_>>();
+    assert!(
+        failures.is_empty(),
+        "{}\n{}",
+        shown.join("\n"),
+        campaign.kept().join("\n\n")
+    );
+}

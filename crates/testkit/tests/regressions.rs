@@ -1,0 +1,106 @@
+//! Every bug the regime has found, as the smallest run that shows it.
+
+use cairndb::{Db, Durability, Options};
+use cairndb_env::sim::{CrashChoice, Keep, Profile, SimEnv};
+use cairndb_testkit::campaign::{Campaign, Effort};
+use cairndb_testkit::oracle::PATH;
+use cairndb_testkit::setup::Setup;
+use cairndb_testkit::workload::{Act, Step};
+
+use std::sync::Arc;
+
+fn open(env: &Arc<SimEnv>) -> Db {
+    Setup::plain().options(env.clone()).open(PATH).unwrap()
+}
+
+/// Every state of every crash during `steps` satisfies the oracle.
+fn survives(steps: &[Step]) {
+    let effort = Effort {
+        weak: 200,
+        other: 20,
+        ..Effort::SHORT
+    };
+    let campaign = Campaign::default();
+    for length in 1..=steps.len() {
+        campaign.short(&steps[..length], 7, &effort);
+    }
+    assert!(campaign.states() > 20);
+    assert_eq!(campaign.kept(), Vec::<String>::new());
+}
+
+/// The rename of CURRENT reached the disk, the manifest's name did not.
+#[test]
+fn current_never_names_a_manifest_without_a_durable_name() {
+    survives(&[Step::Reopen]);
+}
+
+/// A creation cut short left MANIFEST-000001; every later opening wanted to make it again.
+#[test]
+fn a_creation_cut_short_can_be_done_again() {
+    let env = SimEnv::new(1);
+    env.crash_at(9);
+    Setup::plain().options(env.clone()).open(PATH).unwrap_err();
+    let image = env.crash_image(Profile::Kill, &CrashChoice::new(Keep::None));
+    assert!(image.files().len() > 1, "the manifest was begun");
+    open(&image).put(b"k", b"v").unwrap();
+}
+
+/// The edit that names a value file reached the disk, the file's name did not: every later manifest
+/// named a file that was missing.
+#[test]
+fn a_value_file_whose_name_was_lost_is_forgotten() {
+    survives(&[Step::One(4, Act::Put(9000), Durability::Os)]);
+}
+
+/// An edit without tables synced the names of logs without a directory sync.
+#[test]
+fn a_tombstone_alone_keeps_the_order_of_syncs() {
+    survives(&[Step::One(0, Act::Delete, Durability::Os), Step::Flush]);
+}
+
+/// A crash while a second handle began its manifest left that manifest behind for ever.
+#[test]
+fn leftovers_are_removed_also_after_a_clean_opening() {
+    survives(&[Step::Reopen, Step::One(0, Act::Put(1500), Durability::Os)]);
+}
+
+/// The open value file kept the length it had at its first read.
+#[test]
+fn values_appended_after_the_first_read_are_read() {
+    let env = SimEnv::new(1);
+    let db = open(&env);
+    for key in [b"a", b"b"] {
+        db.put(key, &[7; 9000]).unwrap();
+        assert_eq!(db.get(key).unwrap().as_deref(), Some(&[7; 9000][..]));
+    }
+}
+
+/// A page whose first entry is an older version of the last key of the page before counted as a
+/// page of single versions: scanning backward, a deleted key came back.
+#[test]
+fn a_deleted_key_stays_deleted_backward_across_a_page_boundary() {
+    for filler in (24..4000).step_by(40) {
+        let env = SimEnv::new(1);
+        let options: Options = Setup {
+            compress: false,
+            ..Setup::plain()
+        }
+        .options(env);
+        let db = options.open(PATH).unwrap();
+        db.put(b"a", &vec![1; filler]).unwrap();
+        db.put(b"b", &[2; 1500]).unwrap();
+        db.put(b"c", &[3; 1500]).unwrap();
+        db.compact_range(..).unwrap();
+        let snapshot = db.snapshot();
+        db.delete(b"b").unwrap();
+        db.compact_range(..).unwrap();
+        let keys = |iter: cairndb::Iter| -> Vec<Vec<u8>> {
+            iter.map(|entry| entry.unwrap().0.to_vec()).collect()
+        };
+        let mut backward: Vec<_> = db.iter().rev().map(|e| e.unwrap().0.to_vec()).collect();
+        backward.reverse();
+        assert_eq!(keys(db.iter()), [b"a", b"c"], "filler {filler}");
+        assert_eq!(backward, [b"a", b"c"], "filler {filler}");
+        assert_eq!(keys(snapshot.iter()).len(), 3);
+    }
+}
