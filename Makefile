@@ -42,11 +42,11 @@ build: toolchain ## build db_bench and put it at the repository's root
 	@cp -f $(TARGET)/release/db_bench db_bench
 
 .PHONY: bench
-bench: peers build ## the benchmark over every engine found, at a tenth of the count
+bench: toolchain peers build ## the benchmark over every engine found, at a tenth of the count
 	./db_bench --suite=quick
 
 .PHONY: bench-full
-bench-full: peers build ## the same at one million entries
+bench-full: toolchain peers build ## the same at one million entries
 	./db_bench --suite=full
 
 .PHONY: test
