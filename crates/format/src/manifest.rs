@@ -19,7 +19,7 @@ mod reader;
 mod table_record;
 mod writer;
 
-pub use current::{install_current, read_current};
+pub use current::{install_current, prepare_current, read_current};
 pub use edit::{CleanClose, SegmentRecord, TableRecord, VersionEdit};
 pub use header::{HEADER_BYTES, ManifestHeader};
 pub use reader::{EDITS_MAX, Manifest, ManifestReader, TABLES_MAX, Tail, read_manifest};

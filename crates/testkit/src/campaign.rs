@@ -240,15 +240,38 @@ impl Campaign {
     }
 
     /// Every state of one crash point.
-    pub fn point_of(&self, runner: &Runner, point: &Point, effort: &Effort, workload: &str) {
+    ///
+    /// # Errors
+    /// The first violation; it is not counted among those of the campaign.
+    pub fn point_of(
+        &self,
+        runner: &Runner,
+        point: &Point,
+        effort: &Effort,
+        workload: &str,
+    ) -> Check<()> {
         let origin = Origin {
             workload: workload.to_owned(),
             crash: String::new(),
         };
-        self.point(runner, point, effort, &origin);
+        let explored = self.explore(runner, point, effort, &origin);
+        explored.map_err(|(violation, at)| violation.within(at.crash))
     }
 
     fn point(&self, runner: &Runner, point: &Point, effort: &Effort, origin: &Origin) {
+        if let Err((violation, at)) = self.explore(runner, point, effort, origin) {
+            self.report(&violation, &at);
+        }
+    }
+
+    /// Checks every state of a crash point up to the first violation.
+    fn explore(
+        &self,
+        runner: &Runner,
+        point: &Point,
+        effort: &Effort,
+        origin: &Origin,
+    ) -> Result<(), (Violation, Origin)> {
         self.points.fetch_add(1, Ordering::Relaxed);
         let epochs = runner.epochs();
         let history = &epochs[point.epoch];
@@ -285,7 +308,7 @@ impl Campaign {
                 };
                 if state.hash.is_multiple_of(effort.nest_one_in) {
                     let copy = state.image.with_memory(state.image.memory_bytes());
-                    self.nest(&copy, runner.setup, &power, effort, &origin, 2);
+                    self.nest(&copy, runner.setup, &power, effort, &origin, 2)?;
                 }
                 let depth = if (state.hash >> 20).is_multiple_of(effort.full_one_in) {
                     Depth::Full
@@ -295,11 +318,11 @@ impl Campaign {
                 let found = oracle::check(&state.image, &runner.setup, explained, depth);
                 if let Err(violation) = found {
                     let known = history.describe(point.mark);
-                    self.report(&violation.within(format_args!("history{known}")), &origin);
-                    return;
+                    return Err((violation.within(format_args!("history{known}")), origin));
                 }
             }
         }
+        Ok(())
     }
 
     /// Crashes at every operation of the recovery of `image`.
@@ -311,7 +334,7 @@ impl Campaign {
         effort: &Effort,
         origin: &Origin,
         depth: u32,
-    ) {
+    ) -> Result<(), (Violation, Origin)> {
         let points: Arc<Mutex<Vec<CrashPoint>>> = Arc::default();
         let collected = points.clone();
         image.watch(move |point| collected.lock().push(point));
@@ -341,14 +364,15 @@ impl Campaign {
                 };
                 if depth == 2 && state.hash.is_multiple_of(effort.deep_one_in) {
                     let copy = state.image.with_memory(state.image.memory_bytes());
-                    self.nest(&copy, setup, explained, effort, &origin, 3);
+                    self.nest(&copy, setup, explained, effort, &origin, 3)?;
                 }
                 let found = oracle::check(&state.image, &setup, explained, Depth::Usual);
                 if let Err(violation) = found {
-                    self.report(&violation, &origin);
+                    return Err((violation, origin));
                 }
             }
         }
+        Ok(())
     }
 }
 

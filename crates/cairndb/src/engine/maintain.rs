@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::{FileNumber, Result};
-use cairndb_format::manifest::{ManifestWriter, VersionEdit, install_current};
+use cairndb_format::manifest::{ManifestWriter, VersionEdit, prepare_current};
 use cairndb_format::name::{self, FileKind};
 
 use crate::engine::core::Core;
@@ -65,9 +65,22 @@ impl Core {
             .collect();
         let salt = self.env.random_u64();
         let number = FileNumber(number);
-        let writer = ManifestWriter::create(&*self.dir, number, salt, &[edit])?;
-        // From here on a failure leaves it unknown which manifest a reopening will find.
-        install_current(&*self.dir, number).map_err(|error| self.health.poison(error))?;
+        let begun = ManifestWriter::create(&*self.dir, number, salt, &[edit])
+            .and_then(|writer| prepare_current(&*self.dir, number).map(|()| writer));
+        let writer = match begun {
+            Ok(writer) => writer,
+            Err(error) => {
+                // CURRENT is as it was, and nothing will ever need these two.
+                self.reaper.add(name::manifest(number));
+                self.reaper.add(name::temp(number));
+                return Err(error);
+            }
+        };
+        let poison = |error| self.health.poison(error);
+        self.dir.sync().map_err(poison)?;
+        // A failed rename may have been done on some file systems: both manifests stay.
+        self.dir.rename(&name::temp(number), name::CURRENT)?;
+        self.dir.sync().map_err(poison)?;
         self.manifest.replace(writer);
         let mut state = self.state.lock();
         state.manifest = number.0;
@@ -98,7 +111,8 @@ impl Core {
     }
 
     /// Takes log files that no manifest names as spares, and removes what else is left over from
-    /// an earlier handle.
+    /// an earlier handle. One that was not closed may have met a failed sync, after which nobody
+    /// knows what of a file reaches the disk: none of its logs is used again.
     fn adopt_spares(&self) -> Result<()> {
         let live: BTreeSet<u64> = self
             .segments
@@ -114,7 +128,7 @@ impl Core {
                 continue;
             }
             let regular = self.settings.budget.segment;
-            let reusable = self.dir.size_of(&found)? == Some(regular);
+            let reusable = self.report.clean && self.dir.size_of(&found)? == Some(regular);
             let left = if reusable {
                 let region = self.dir.open_log(&found)?;
                 self.segments.add_spare(file, region)

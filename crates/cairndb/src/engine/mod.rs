@@ -8,6 +8,7 @@ pub(crate) mod core;
 pub(crate) mod flush;
 pub(crate) mod install;
 pub(crate) mod maintain;
+pub(crate) mod moved_values;
 pub(crate) mod open;
 pub(crate) mod persist;
 pub(crate) mod properties;

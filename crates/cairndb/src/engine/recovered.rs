@@ -1,6 +1,7 @@
 //! What recovery hands to opening.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use cairndb_base::SeqNo;
 
@@ -23,6 +24,14 @@ pub(crate) struct Recovered {
 }
 
 impl Recovered {
+    /// Counts bytes of a value file that nothing leads to any more.
+    pub(crate) fn add_dead(&mut self, file: u64, bytes: u64) {
+        *self.value_dead.entry(file).or_insert(0) += bytes;
+        if let Some(handle) = self.version.values.get(&file) {
+            handle.dead.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
     /// What the keys of the newest run have in common: the next memtable's heads begin behind it.
     pub(crate) fn key_prefix(&self) -> Vec<u8> {
         let Some(run) = self.version.runs.first() else {

@@ -5,7 +5,6 @@
 //! and then applies what stands before that. A bad record is damage when an intact record behind
 //! it, in its own segment or a later one, knew those bytes to be durable; else it is a torn tail.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -19,6 +18,7 @@ use cairndb_format::value_file::{Pointer, read_value};
 use cairndb_mem::{MemWriter, Memtable};
 
 use crate::engine::core::{Part, Settings};
+use crate::engine::moved_values::MovedValues;
 use crate::engine::recovered::Recovered;
 use crate::jobs::merge::Job;
 use crate::jobs::rules::Rules;
@@ -97,8 +97,7 @@ pub(crate) struct Replay<'a> {
 /// What was replayed and is not yet in tables.
 #[derive(Default)]
 pub(crate) struct Replayed {
-    /// Value files that replayed pointers lead to.
-    values: BTreeSet<u64>,
+    values: MovedValues,
     part: Option<(Arc<Memtable>, MemWriter)>,
     parts: Vec<Arc<Memtable>>,
 }
@@ -287,12 +286,19 @@ impl Replay<'_> {
             // twice. Parts are flushed in order, so the manifest's last number is the boundary.
             if seq > self.durable_seq {
                 self.recovered.report.replayed_entries += 1;
-                if entry.kind == Kind::Pointer {
-                    self.pending
-                        .values
-                        .insert(Pointer::decode(entry.value)?.file.0);
+                if entry.kind == Kind::Pointer && !self.settings.read_only {
+                    let values = &mut self.pending.values;
+                    let moved = values.take(
+                        self.dir,
+                        self.recovered,
+                        self.opener,
+                        entry.key,
+                        entry.value,
+                    )?;
+                    self.insert(seq, entry.kind, entry.key, &moved)?;
+                } else {
+                    self.insert(seq, entry.kind, entry.key, entry.value)?;
                 }
-                self.insert(seq, entry.kind, entry.key, entry.value)?;
                 self.recovered.last_seq = self.recovered.last_seq.max(seq);
             }
         }
@@ -341,7 +347,7 @@ impl Replay<'_> {
         if parts.is_empty() {
             return Ok(());
         }
-        let version = &mut self.recovered.version;
+        let version = &self.recovered.version;
         let rules = Rules {
             snapshots: Vec::new(),
             bottom: version.runs.is_empty(),
@@ -361,7 +367,7 @@ impl Replay<'_> {
         let outcome = job.finish(self.dir, &next_file)?;
         self.recovered.next_file = next_file.into_inner();
         for (file, dead) in &outcome.dead {
-            *self.recovered.value_dead.entry(*file).or_insert(0) += dead;
+            self.recovered.add_dead(*file, *dead);
         }
         if outcome.tables.is_empty() {
             return Ok(());
@@ -377,9 +383,8 @@ impl Replay<'_> {
             };
             tables.push(Arc::new(TableHandle::new(record, self.opener)));
         }
-        version
-            .runs
-            .insert(0, Arc::new(Run::new(id, tables, &self.context.order)));
+        let runs = &mut self.recovered.version.runs;
+        runs.insert(0, Arc::new(Run::new(id, tables, &self.context.order)));
         Ok(())
     }
 
@@ -398,9 +403,7 @@ impl Replay<'_> {
         }
         self.write_out()?;
         // Values that only a kill left readable must be durable before the log is dropped.
-        for file in &self.pending.values {
-            self.dir.sync_file(&name::value(FileNumber(*file)))?;
-        }
+        self.pending.values.sync(self.dir)?;
         self.dir.sync()?;
         Ok(())
     }

@@ -85,12 +85,7 @@ impl Manifest {
             let Some(tail) = tail.as_mut() else {
                 return Ok(());
             };
-            if tail.broken {
-                return Err(Error::new(
-                    ErrorKind::Io,
-                    "an earlier append to the manifest failed",
-                ));
-            }
+            // After a failed append too: the edits before it name segments that are in use.
             if !tail.dirty {
                 return Ok(());
             }

@@ -29,7 +29,8 @@ use super::unit::Unit;
 /// What a manifest says, as far as the checker has to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ManifestFacts {
-    /// Tables and value files the database needs, with the length each must have.
+    /// Tables and value files the database needs, with the length each must have, 0 where the
+    /// manifest does not say.
     pub files: BTreeMap<String, u64>,
     /// Files of the live log segments, oldest first.
     pub logs: Vec<String>,
@@ -228,7 +229,7 @@ impl Checker {
                     found.push((4, format!("records of {} before its name", inode.name)));
                 }
                 if let Some((_, facts)) = self.durable_facts(disk, dir) {
-                    check_log_order(disk, dir, inode, &facts, found);
+                    self.check_log_order(disk, dir, inode, &facts, found);
                 }
             }
             _ => {}
@@ -254,12 +255,37 @@ impl Checker {
                 continue;
             };
             let target = disk.inode(id);
-            let Some(len) = len else { continue };
+            let Some(len) = len.filter(|&len| len > 0) else {
+                continue;
+            };
             if target.durable.len() < len || has_pending_below(target, len) {
                 found.push((
                     1,
                     format!("{} names {name}, whose bytes are lost", inode.name),
                 ));
+            }
+        }
+    }
+
+    fn check_log_order(
+        &self,
+        disk: &Disk,
+        dir: DirId,
+        inode: &Inode,
+        facts: &ManifestFacts,
+        found: &mut Found,
+    ) {
+        let name = &inode.name;
+        let Some(place) = facts.logs.iter().position(|log| log == name) else {
+            found.push((4, format!("records of {name} before the manifest names it")));
+            return;
+        };
+        for earlier in &facts.logs[..place] {
+            let id = disk.lookup(dir, earlier);
+            // What a failed write left half done is no record.
+            let torn = |id| self.broken_files.get(&id) == Some(&Broken::Write);
+            if id.is_some_and(|id| has_pending_records(disk.inode(id)) && !torn(id)) {
+                found.push((5, format!("records of {name} before those of {earlier}")));
             }
         }
     }
@@ -325,26 +351,6 @@ fn check_rename(disk: &Disk, dir: DirId, from: &str, to: &str, found: &mut Found
             2,
             format!("CURRENT is to name {manifest}, which is not durable"),
         )),
-    }
-}
-
-fn check_log_order(
-    disk: &Disk,
-    dir: DirId,
-    inode: &Inode,
-    facts: &ManifestFacts,
-    found: &mut Found,
-) {
-    let name = &inode.name;
-    let Some(place) = facts.logs.iter().position(|log| log == name) else {
-        found.push((4, format!("records of {name} before the manifest names it")));
-        return;
-    };
-    for earlier in &facts.logs[..place] {
-        let id = disk.lookup(dir, earlier);
-        if id.is_some_and(|id| has_pending_records(disk.inode(id))) {
-            found.push((5, format!("records of {name} before those of {earlier}")));
-        }
     }
 }
 

@@ -51,17 +51,25 @@ fn malformed(found: std::fmt::Arguments<'_>) -> Error {
 /// `Io` or `NoSpace`. Before the rename the old `CURRENT` stays valid; when the last step fails,
 /// either may be found after a crash, so that neither manifest may be removed.
 pub fn install_current(dir: &dyn Dir, number: FileNumber) -> Result<()> {
+    prepare_current(dir, number)?;
+    // The manifest's name must be durable before a rename may be: the disk keeps no order between
+    // two names.
+    dir.sync()?;
+    dir.rename(&name::temp(number), CURRENT)?;
+    dir.sync()
+}
+
+/// The first part of [`install_current`], for callers to whom it matters which step failed: writes
+/// and syncs the temporary file that is to become `CURRENT`.
+///
+/// # Errors
+/// `Io` or `NoSpace`; `CURRENT` is as it was.
+pub fn prepare_current(dir: &dyn Dir, number: FileNumber) -> Result<()> {
     let temp = name::temp(number);
     if dir.size_of(&temp)?.is_some() {
         dir.unlink(&temp)?;
     }
     let mut file = dir.create(&temp)?;
     file.append(format!("{}\n", name::manifest(number)).as_bytes())?;
-    file.sync()?;
-    drop(file);
-    // The manifest's name must be durable before a rename may be: the disk keeps no order between
-    // two names.
-    dir.sync()?;
-    dir.rename(&temp, CURRENT)?;
-    dir.sync()
+    file.sync()
 }

@@ -14,8 +14,8 @@ use crate::name;
 
 /// The one writer of a manifest.
 ///
-/// Edits are appended in order and not synced. After a failed append or sync the file's contents
-/// are unknown: everything later is refused, and the engine writes a new manifest or stops.
+/// Edits are appended in order and not synced. After a failed append or sync the end of the file
+/// is unknown: every later append is refused, and the engine writes a new manifest or stops.
 /// Threads: one appends; any number of [`ManifestSyncer`]s sync.
 #[derive(Debug)]
 pub struct ManifestWriter {
@@ -30,7 +30,10 @@ pub struct ManifestWriter {
 struct Progress {
     appended: u64,
     synced: u64,
-    failed: bool,
+    /// An append failed: nothing more is appended, what was may be synced.
+    append_failed: bool,
+    /// A sync failed: nothing more is appended or synced.
+    sync_failed: bool,
 }
 
 impl ManifestWriter {
@@ -134,15 +137,17 @@ impl ManifestWriter {
         self.check()?;
         let result = self.file.append_parts(parts);
         let mut progress = self.progress.lock();
-        progress.failed |= result.is_err();
-        let bytes: usize = parts.iter().map(|part| part.len()).sum();
-        progress.appended += bytes as u64;
+        progress.append_failed |= result.is_err();
+        if result.is_ok() {
+            let bytes: usize = parts.iter().map(|part| part.len()).sum();
+            progress.appended += bytes as u64;
+        }
         result
     }
 
     fn check(&self) -> Result<()> {
         let progress = *self.progress.lock();
-        if !progress.failed {
+        if !progress.append_failed && !progress.sync_failed {
             return Ok(());
         }
         Err(failed_earlier()
@@ -190,20 +195,21 @@ pub struct ManifestSyncer {
 }
 
 impl ManifestSyncer {
-    /// Makes every edit appended before this call durable. Appending may go on meanwhile.
+    /// Makes every edit appended before this call durable. Appending may go on meanwhile. A failed
+    /// append is no obstacle: the edits before it may still be needed.
     ///
     /// # Errors
     /// `Io`; never retried, every later call fails, appends too.
     pub fn sync(&self) -> Result<()> {
         let before = *self.progress.lock();
-        if before.failed {
+        if before.sync_failed {
             return Err(failed_earlier().offset(before.synced));
         }
         let result = self.file.sync();
         let mut progress = self.progress.lock();
         match &result {
             Ok(()) => progress.synced = progress.synced.max(before.appended),
-            Err(_) => progress.failed = true,
+            Err(_) => progress.sync_failed = true,
         }
         result
     }
