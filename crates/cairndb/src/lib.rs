@@ -22,6 +22,11 @@
 //! Durability is chosen per database and per write, see [`Durability`]. Settings are few, see
 //! [`Options`]; everything else follows from the memory budget.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "ranges are given by value, as everywhere in Rust; jobs consume what they release"
+)]
+
 mod api;
 mod engine;
 mod jobs;
@@ -36,6 +41,7 @@ pub use api::cursor::Cursor;
 pub use api::db::Db;
 pub use api::iter::Iter;
 pub use api::offline::{VerifyReport, destroy, verify};
+pub use api::range::KeyRange;
 pub use api::snapshot::Snapshot;
 pub use api::value::Value;
 pub use engine::background::Job;

@@ -1,5 +1,13 @@
 //! What the public API promises, on a real directory and in memory.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::big_endian_bytes,
+    clippy::large_stack_arrays,
+    reason = "tests fail by panicking, and look at real directories"
+)]
+
 #[path = "behaviour/background.rs"]
 mod background;
 #[path = "behaviour/bad_input.rs"]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Result, SeqNo};
 
-use crate::api::db::view_cursor;
+use crate::api::access::view_cursor;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 

@@ -1,19 +1,19 @@
 //! The database handle.
 
-use std::cell::RefCell;
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
-use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_base::{Kind, Result};
 
+use crate::api::access::{contains, get_into, get_value};
 use crate::api::cursor::Cursor;
 use crate::api::iter::Iter;
+use crate::api::range::KeyRange;
 use crate::api::snapshot::Snapshot;
 use crate::api::value::Value;
 use crate::engine::background::Job;
 use crate::engine::core::{Core, OpenReport};
-use crate::read::cursor::ViewCursor;
 use crate::read::get;
 use crate::state::batch::WriteBatch;
 use crate::state::options::{Options, WriteOptions};
@@ -46,14 +46,6 @@ impl Drop for Owner {
 pub struct Db {
     owner: Arc<Owner>,
 }
-
-thread_local! {
-    /// Where `get` decodes before it makes a [`Value`].
-    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// A thread's buffer above this size is given back after use.
-const SCRATCH_BYTES_MAX: usize = 64 << 10;
 
 impl Options {
     /// Opens the database at `path` with these settings.
@@ -200,7 +192,7 @@ impl Db {
     /// # Errors
     /// As [`Db::get`].
     pub fn contains(&self, key: &[u8]) -> Result<bool> {
-        SCRATCH.with_borrow_mut(|scratch| get_into(self.core(), key, None, scratch))
+        contains(self.core(), key)
     }
 
     /// A cursor over the database as it is now, not yet placed.
@@ -210,11 +202,11 @@ impl Db {
 
     /// All entries, in order, from both ends.
     pub fn iter(&self) -> Iter {
-        self.range::<&[u8], _>(..)
+        self.range(..)
     }
 
     /// The entries with keys in `range`, in order, from both ends.
-    pub fn range<K: AsRef<[u8]>, R: RangeBounds<K>>(&self, range: R) -> Iter {
+    pub fn range(&self, range: impl KeyRange) -> Iter {
         Iter::over_range(self.cursor(), &self.core().context.order, &range)
     }
 
@@ -238,15 +230,13 @@ impl Db {
     }
 
     /// Merges everything that shares keys with `range` into one sorted run, drops what no snapshot
-    /// sees, and makes the result durable. `compact_range::<&[u8], _>(..)` compacts everything.
+    /// sees, and makes the result durable. `compact_range(..)` compacts
+    /// everything.
     ///
     /// # Errors
     /// As [`Db::flush`], and `Corruption` when an input is damaged; inputs then stay in place.
-    pub fn compact_range<K: AsRef<[u8]>, R: RangeBounds<K>>(&self, range: R) -> Result<()> {
-        let bytes = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
-        let (from, to) = (bytes(range.start_bound()), bytes(range.end_bound()));
-        self.core()
-            .compact_range((from.as_ref().map(|k| &**k), to.as_ref().map(|k| &**k)))
+    pub fn compact_range(&self, range: impl KeyRange) -> Result<()> {
+        self.core().compact_range(range.key_bounds())
     }
 
     /// A property: `leveldb.num-files-at-level<N>`, `leveldb.stats`, `leveldb.sstables`,
@@ -260,13 +250,14 @@ impl Db {
     ///
     /// # Errors
     /// `Corruption`, `Io`.
-    pub fn approximate_size<K: AsRef<[u8]>, R: RangeBounds<K>>(&self, range: R) -> Result<u64> {
-        let from = match range.start_bound() {
-            Bound::Included(key) | Bound::Excluded(key) => key.as_ref(),
+    pub fn approximate_size(&self, range: impl KeyRange) -> Result<u64> {
+        let (from, to) = range.key_bounds();
+        let from = match from {
+            Bound::Included(key) | Bound::Excluded(key) => key,
             Bound::Unbounded => &[],
         };
-        let to = match range.end_bound() {
-            Bound::Included(key) | Bound::Excluded(key) => Some(key.as_ref()),
+        let to = match to {
+            Bound::Included(key) | Bound::Excluded(key) => Some(key),
             Bound::Unbounded => None,
         };
         self.core().approximate_size(from, to)
@@ -309,31 +300,11 @@ impl Db {
     }
 }
 
-#[inline]
-pub(crate) fn get_into(
-    core: &Core,
-    key: &[u8],
-    at: Option<SeqNo>,
-    out: &mut Vec<u8>,
-) -> Result<bool> {
-    core.health.check_read()?;
-    let (view, newest) = core.read_point();
-    get::get(&view, &core.context, key, at.unwrap_or(newest), out)
-}
+impl IntoIterator for &Db {
+    type Item = <Iter as Iterator>::Item;
+    type IntoIter = Iter;
 
-pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Option<Value>> {
-    SCRATCH.with_borrow_mut(|scratch| {
-        let found = get_into(core, key, at, scratch)?;
-        let value = found.then(|| Value::from_scratch(scratch));
-        if scratch.capacity() > SCRATCH_BYTES_MAX {
-            *scratch = Vec::new();
-        }
-        Ok(value)
-    })
-}
-
-pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
-    let view = core.view.load_full();
-    let newest = core.published.load(std::sync::atomic::Ordering::Acquire);
-    ViewCursor::new(view, core.context.clone(), at.unwrap_or(newest))
+    fn into_iter(self) -> Iter {
+        self.iter()
+    }
 }

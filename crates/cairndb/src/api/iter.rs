@@ -1,10 +1,11 @@
 //! Iterators: owned entries, from both ends, over a range.
 
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 
 use cairndb_base::{Order, Result};
 
 use crate::api::cursor::Cursor;
+use crate::api::range::KeyRange;
 use crate::api::value::Value;
 
 /// One end of an iterator: its cursor once it was asked for.
@@ -22,7 +23,11 @@ enum End {
 /// # let dir = cairndb::doc_dir();
 /// # let db = cairndb::Db::open(&dir)?;
 /// # for k in [b"a", b"b", b"c"] { db.put(k, k)?; }
-/// let keys: Vec<_> = db.range(b"a"..b"c").map(|e| e.map(|(k, _)| k.into_vec())).collect::<Result<_, _>>()?;
+/// let mut keys = Vec::new();
+/// for entry in db.range(b"a"..b"c") {
+///     let (key, _value) = entry?;
+///     keys.push(key.into_vec());
+/// }
 /// assert_eq!(keys, [b"a", b"b"]);
 /// # Ok(()) }
 /// ```
@@ -42,17 +47,13 @@ pub struct Iter {
 type Entry = (Value, Value);
 
 impl Iter {
-    pub(crate) fn over_range<K: AsRef<[u8]>>(
-        cursor: Cursor,
-        order: &Order,
-        range: &impl RangeBounds<K>,
-    ) -> Iter {
-        let bytes = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
+    pub(crate) fn over_range(cursor: Cursor, order: &Order, range: &impl KeyRange) -> Iter {
+        let (from, to) = range.key_bounds();
         Iter::new(
             cursor,
             order,
-            bytes(range.start_bound()),
-            bytes(range.end_bound()),
+            from.map(<[u8]>::to_vec),
+            to.map(<[u8]>::to_vec),
         )
     }
 

@@ -1,8 +1,10 @@
 //! Band f: the public face. Thin handles over the engine.
 
+pub(crate) mod access;
 pub(crate) mod cursor;
 pub(crate) mod db;
 pub(crate) mod iter;
 pub(crate) mod offline;
+pub(crate) mod range;
 pub(crate) mod snapshot;
 pub(crate) mod value;

@@ -117,14 +117,13 @@ impl Core {
             report.entries += handle.record.entries;
             report.bytes += handle.record.bytes;
             if !handle.record.value_refs.is_empty() {
-                report.values += self.verify_values(table, &view.version.values)?;
+                report.values += Self::verify_values(table, &view.version.values)?;
             }
         }
         Ok(report)
     }
 
     fn verify_values(
-        &self,
         table: &Arc<cairndb_format::table::Table>,
         values: &crate::state::version::Values,
     ) -> Result<u64> {

@@ -1,13 +1,13 @@
 //! Snapshots: reads at one moment.
 
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use cairndb_base::{Result, SeqNo};
 
+use crate::api::access::{get_into, get_value};
 use crate::api::cursor::Cursor;
-use crate::api::db::{get_into, get_value};
 use crate::api::iter::Iter;
+use crate::api::range::KeyRange;
 use crate::api::value::Value;
 use crate::engine::core::Core;
 
@@ -61,11 +61,11 @@ impl Snapshot {
 
     /// All entries, in order, from both ends.
     pub fn iter(&self) -> Iter {
-        self.range::<&[u8], _>(..)
+        self.range(..)
     }
 
     /// The entries with keys in `range`.
-    pub fn range<K: AsRef<[u8]>, R: RangeBounds<K>>(&self, range: R) -> Iter {
+    pub fn range(&self, range: impl KeyRange) -> Iter {
         Iter::over_range(self.cursor(), &self.core.context.order, &range)
     }
 
@@ -78,5 +78,14 @@ impl Snapshot {
 impl Drop for Snapshot {
     fn drop(&mut self) {
         self.core.snapshots.release(self.seq);
+    }
+}
+
+impl IntoIterator for &Snapshot {
+    type Item = <Iter as Iterator>::Item;
+    type IntoIter = Iter;
+
+    fn into_iter(self) -> Iter {
+        self.iter()
     }
 }

@@ -6,7 +6,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use cairndb_base::Result;
+use cairndb_base::{Order, Result};
 
 use crate::engine::core::{Core, State};
 use crate::engine::install::MergePlan;
@@ -31,6 +31,25 @@ fn sizes(version: &Version) -> Vec<RunSize> {
             deletes: run.tables().iter().map(|table| table.record.deletes).sum(),
         })
         .collect()
+}
+
+/// The range's ends as keys, open ones taken from the version; `None` when nothing lies between.
+fn bounds_of(version: &Version, order: &Order, range: KeyRange<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
+    let low = match range.0 {
+        Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
+        Bound::Unbounded => {
+            let smallest = version.tables().map(|table| &table.record.smallest);
+            smallest.min_by(|a, b| order.compare(a, b))?.clone()
+        }
+    };
+    let high = match range.1 {
+        Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
+        Bound::Unbounded => {
+            let largest = version.tables().map(|table| &table.record.largest);
+            largest.max_by(|a, b| order.compare(a, b))?.clone()
+        }
+    };
+    order.compare(&low, &high).is_le().then_some((low, high))
 }
 
 impl Core {
@@ -119,7 +138,12 @@ impl Core {
         let sources = plan
             .inputs
             .iter()
-            .map(|run| Source::Run(RunCursor::new(Arc::new(run.clone()), order.clone())))
+            .map(|run| {
+                Source::Run(Box::new(RunCursor::new(
+                    Arc::new(run.clone()),
+                    order.clone(),
+                )))
+            })
             .collect();
         let rules = Rules {
             snapshots: self.readable_at(),
@@ -171,16 +195,12 @@ impl Core {
         let plan = {
             let state = self.state.lock();
             let mut state = self.wait_state(state, |state| !state.merging);
-            match self.range_plan(&mut state, range) {
-                Some(plan) => {
-                    state.merging = true;
-                    plan
-                }
-                None => {
-                    drop(state);
-                    return self.persist_all();
-                }
-            }
+            let Some(plan) = self.range_plan(&mut state, range) else {
+                drop(state);
+                return self.persist_all();
+            };
+            state.merging = true;
+            plan
         };
         self.merge_plan(&plan)?;
         self.persist_all()?;
@@ -192,23 +212,7 @@ impl Core {
     fn range_plan(&self, state: &mut State, range: KeyRange<'_>) -> Option<MergePlan> {
         let order = &self.context.order;
         let version = Arc::clone(&state.version);
-        let mut low = match range.0 {
-            Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
-            Bound::Unbounded => {
-                let smallest = version.tables().map(|table| &table.record.smallest);
-                smallest.min_by(|a, b| order.compare(a, b))?.clone()
-            }
-        };
-        let mut high = match range.1 {
-            Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
-            Bound::Unbounded => {
-                let largest = version.tables().map(|table| &table.record.largest);
-                largest.max_by(|a, b| order.compare(a, b))?.clone()
-            }
-        };
-        if order.compare(&low, &high).is_gt() {
-            return None;
-        }
+        let (mut low, mut high) = bounds_of(&version, order, range)?;
         let mut chosen = Vec::new();
         loop {
             let before: usize = chosen.iter().map(|run: &Run| run.tables().len()).sum();
@@ -231,7 +235,7 @@ impl Core {
                 break;
             }
         }
-        self.worth_merging(&chosen).then(|| {
+        Self::worth_merging(&chosen).then(|| {
             let last = version.runs.last().map_or(0, |run| run.id);
             let whole = chosen
                 .iter()
@@ -253,7 +257,7 @@ impl Core {
     }
 
     /// A single run without tombstones or old versions is already what a merge would make of it.
-    fn worth_merging(&self, chosen: &[Run]) -> bool {
+    fn worth_merging(chosen: &[Run]) -> bool {
         match chosen {
             [] => false,
             [one] => one

@@ -56,6 +56,7 @@ pub(crate) struct Pending {
 }
 
 /// What the state lock guards.
+#[expect(clippy::struct_excessive_bools, reason = "each flag is one job's own")]
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) mutable: Arc<Memtable>,

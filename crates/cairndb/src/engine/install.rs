@@ -35,7 +35,7 @@ impl Core {
         if !outcome.tables.is_empty() {
             self.place_flushed(state, &mut version, &outcome.tables);
         }
-        self.count_dead(&version, &outcome);
+        Self::count_dead(&version, &outcome);
         self.install(state, version, outcome.tables, last_seq);
     }
 
@@ -105,7 +105,7 @@ impl Core {
                 version.runs.push(Arc::new(next));
             }
         }
-        self.count_dead(&version, &outcome);
+        Self::count_dead(&version, &outcome);
         let last_seq = state
             .pending
             .back()
@@ -121,7 +121,7 @@ impl Core {
         Arc::new(TableHandle::adopt(record, table, &self.opener))
     }
 
-    fn count_dead(&self, version: &Version, outcome: &Outcome) {
+    fn count_dead(version: &Version, outcome: &Outcome) {
         for (file, bytes) in &outcome.dead {
             if let Some(handle) = version.values.get(file) {
                 handle.dead.fetch_add(*bytes, Ordering::Relaxed);

@@ -17,7 +17,7 @@ use cairndb_format::manifest::read_current;
 use cairndb_format::name::{self, FileKind};
 use cairndb_mem::{ClockCache, Memtable};
 
-use crate::engine::core::{Core, OpenReport, Settings, State};
+use crate::engine::core::{Core, OpenReport, Part, Settings, State};
 use crate::engine::recover::recover;
 use crate::engine::recovered::Recovered;
 use crate::jobs::output::OutputSettings;
@@ -226,7 +226,7 @@ fn assemble(
     opener: Arc<TableOpener>,
     cache: Arc<dyn PageCache>,
     reaper: Arc<Reaper>,
-    recovered: Recovered,
+    mut recovered: Recovered,
 ) -> Arc<Core> {
     let order = options.order.clone();
     let (mutable, writer) =
@@ -235,8 +235,8 @@ fn assemble(
         .mapping
         .bytes
         .store(recovered.version.bytes(), Ordering::Relaxed);
-    let version = Arc::new(recovered.version);
-    let sealed: VecDeque<_> = recovered.sealed.into();
+    let version = Arc::new(std::mem::take(&mut recovered.version));
+    let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
     let view = View {
         mutable: Arc::clone(&mutable),
         sealed: sealed
@@ -246,25 +246,7 @@ fn assemble(
             .collect(),
         version: Arc::clone(&version),
     };
-    let state = State {
-        mutable: Arc::clone(&mutable),
-        sealed,
-        version: Arc::clone(&version),
-        durable: version,
-        durable_seq: recovered.last_seq,
-        durable_dead: recovered.value_dead,
-        pending: VecDeque::new(),
-        next_run: recovered.next_run,
-        manifest: recovered.manifest,
-        flushing: false,
-        merging: false,
-        persisting: false,
-        quiet: false,
-        hurry: false,
-        closing: false,
-        retry_at_ns: 0,
-        retry_ns: 0,
-    };
+    let state = first_state(&mutable, sealed, &version, &mut recovered);
     let core = Arc::new(Core {
         context: context(options),
         env,
@@ -296,6 +278,33 @@ fn assemble(
     });
     let _ = core.myself.set(Arc::downgrade(&core));
     core
+}
+
+fn first_state(
+    mutable: &Arc<Memtable>,
+    sealed: VecDeque<Part>,
+    version: &Arc<Version>,
+    recovered: &mut Recovered,
+) -> State {
+    State {
+        mutable: Arc::clone(mutable),
+        sealed,
+        version: Arc::clone(version),
+        durable: Arc::clone(version),
+        durable_seq: recovered.last_seq,
+        durable_dead: std::mem::take(&mut recovered.value_dead),
+        pending: VecDeque::new(),
+        next_run: recovered.next_run,
+        manifest: recovered.manifest,
+        flushing: false,
+        merging: false,
+        persisting: false,
+        quiet: false,
+        hurry: false,
+        closing: false,
+        retry_at_ns: 0,
+        retry_ns: 0,
+    }
 }
 
 impl Recovered {

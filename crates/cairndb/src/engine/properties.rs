@@ -8,7 +8,13 @@ use cairndb_base::Result;
 use crate::engine::core::Core;
 use crate::state::stats::Stats;
 
-const MIB: f64 = 1024.0 * 1024.0;
+/// Whole units of `per` in `amount`, rounded: LevelDB prints these columns without fraction.
+fn rounded(amount: u64, per: u64) -> u64 {
+    (amount + per / 2) / per
+}
+
+const MIB: u64 = 1 << 20;
+const SECOND_NS: u64 = 1_000_000_000;
 
 impl Core {
     /// The property `name`, or `None` for a name that does not exist.
@@ -55,7 +61,6 @@ impl Core {
         let mut out = String::from("                               Compactions\n");
         out.push_str("Level  Files Size(MB) Time(sec) Read(MB) Write(MB)\n");
         out.push_str("--------------------------------------------------\n");
-        let seconds = |nanos: u64| nanos as f64 / 1e9;
         let count = version.runs.len();
         for (level, label) in [(0usize, "upper"), (1, "last")] {
             let runs = match level {
@@ -77,11 +82,11 @@ impl Core {
             }
             let _ = writeln!(
                 out,
-                "{level:3} {files:8} {:8.0} {:9.0} {:8.0} {:9.0}",
-                bytes as f64 / MIB,
-                seconds(Stats::get(time)),
-                read as f64 / MIB,
-                Stats::get(written) as f64 / MIB,
+                "{level:3} {files:8} {:8} {:9} {:8} {:9}",
+                rounded(bytes, MIB),
+                rounded(Stats::get(time), SECOND_NS),
+                rounded(read, MIB),
+                rounded(Stats::get(written), MIB),
             );
         }
         out
@@ -166,29 +171,32 @@ impl Core {
     }
 
     fn stats_json(&self) -> String {
-        let stats = &self.stats;
+        let counters = &self.stats;
         let log = self.commit.lock().logged_bytes;
-        let state = self.state.lock();
-        let version = std::sync::Arc::clone(&state.version);
-        let pending = state.pending.len();
-        let sealed = state.sealed.len();
-        drop(state);
+        let (version, pending, sealed) = {
+            let state = self.state.lock();
+            (
+                std::sync::Arc::clone(&state.version),
+                state.pending.len(),
+                state.sealed.len(),
+            )
+        };
         let numbers = [
             ("log_bytes", log),
             ("log_retained_bytes", self.segments.retained_bytes()),
-            ("log_syncs", Stats::get(&stats.log_syncs)),
-            ("file_syncs", Stats::get(&stats.file_syncs)),
-            ("flushes", Stats::get(&stats.flushes)),
-            ("flush_bytes", Stats::get(&stats.flush_bytes)),
-            ("flush_ns", Stats::get(&stats.flush_nanos)),
-            ("merges", Stats::get(&stats.merges)),
-            ("merge_read_bytes", Stats::get(&stats.merge_read_bytes)),
-            ("merge_bytes", Stats::get(&stats.merge_bytes)),
-            ("merge_ns", Stats::get(&stats.merge_nanos)),
-            ("moves", Stats::get(&stats.moves)),
-            ("value_bytes", Stats::get(&stats.value_bytes)),
-            ("manifest_bytes", Stats::get(&stats.manifest_bytes)),
-            ("written_bytes", log + stats.written_besides_log()),
+            ("log_syncs", Stats::get(&counters.log_syncs)),
+            ("file_syncs", Stats::get(&counters.file_syncs)),
+            ("flushes", Stats::get(&counters.flushes)),
+            ("flush_bytes", Stats::get(&counters.flush_bytes)),
+            ("flush_ns", Stats::get(&counters.flush_nanos)),
+            ("merges", Stats::get(&counters.merges)),
+            ("merge_read_bytes", Stats::get(&counters.merge_read_bytes)),
+            ("merge_bytes", Stats::get(&counters.merge_bytes)),
+            ("merge_ns", Stats::get(&counters.merge_nanos)),
+            ("moves", Stats::get(&counters.moves)),
+            ("value_bytes", Stats::get(&counters.value_bytes)),
+            ("manifest_bytes", Stats::get(&counters.manifest_bytes)),
+            ("written_bytes", log + counters.written_besides_log()),
             ("runs", version.runs.len() as u64),
             ("tables", version.tables().count() as u64),
             ("table_bytes", version.bytes()),

@@ -178,12 +178,7 @@ pub(crate) fn recover(
     };
     check_components(&folded, context, number)?;
     let version = folded.version(opener)?;
-    let mut next_file = folded.next_file.max(number.0 + 1);
-    for found in dir.list()? {
-        if let Some(used) = FileKind::parse(&found).and_then(FileKind::number) {
-            next_file = next_file.max(used.0 + 1);
-        }
-    }
+    let next_file = unused_file(&**dir, folded.next_file.max(number.0 + 1))?;
     let next_run = folded.runs.iter().max().map_or(1, |run| run + 1);
     let mut recovered = Recovered {
         version,
@@ -216,6 +211,17 @@ pub(crate) fn recover(
     };
     replay.run(&segments)?;
     Ok(recovered)
+}
+
+/// The first number at or above `next` that no file in the directory has: numbers are never used
+/// twice, not even those of files whose edit was lost.
+fn unused_file(dir: &dyn Dir, mut next: u64) -> Result<u64> {
+    for found in dir.list()? {
+        if let Some(used) = FileKind::parse(&found).and_then(FileKind::number) {
+            next = next.max(used.0 + 1);
+        }
+    }
+    Ok(next)
 }
 
 fn check_components(folded: &Folded, context: &ReadContext, number: FileNumber) -> Result<()> {

@@ -281,8 +281,7 @@ impl Replay<'_> {
         let report = &mut self.recovered.report;
         report.replayed_records += 1;
         report.unlogged_lost += u64::from(record.gap);
-        let mut seq = record.seq;
-        for entry in batch::iter(record.payload)? {
+        for (seq, entry) in (record.seq..).zip(batch::iter(record.payload)?) {
             let entry = entry?;
             // What a durable flush already holds must not come twice: a merge operand would count
             // twice. Parts are flushed in order, so the manifest's last number is the boundary.
@@ -296,7 +295,6 @@ impl Replay<'_> {
                 self.insert(seq, entry.kind, entry.key, entry.value)?;
                 self.recovered.last_seq = self.recovered.last_seq.max(seq);
             }
-            seq += 1;
         }
         Ok(())
     }

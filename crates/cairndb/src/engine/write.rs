@@ -60,7 +60,7 @@ impl Core {
         }
         let mut pointers = BatchWriter::with_capacity(batch.len().saturating_mul(64));
         let mut commit = self.commit.lock();
-        for entry in batch.writer().iter() {
+        for entry in batch.writer() {
             let Entry { kind, key, value } = entry?;
             if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
                 let pointer = self.append_value(&mut commit, key, value)?;

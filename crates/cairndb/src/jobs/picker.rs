@@ -71,7 +71,7 @@ pub(crate) fn pick(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
 /// otherwise grow with every overwrite.
 fn outgrown(runs: &[RunSize]) -> Option<Group> {
     let (last, upper) = runs.split_last()?;
-    if upper.len() < FAN_IN / 2 {
+    if upper.len() < FAN_IN {
         return None;
     }
     let upper: u64 = upper.iter().map(|run| run.bytes).sum();

@@ -82,7 +82,7 @@ impl Rules {
                 progress.done = false;
                 progress.kept = 0;
             } else if progress.done {
-                self.drop_entry(merger, progress)?;
+                Self::drop_entry(merger, progress)?;
                 merger.step()?;
                 continue;
             }
@@ -118,14 +118,14 @@ impl Rules {
         }
         let stripe = self.stripe(seq);
         if !first && stripe == progress.stripe {
-            return self.drop_entry(merger, progress);
+            return Self::drop_entry(merger, progress);
         }
         progress.stripe = stripe;
         progress.kept += 1;
         output.add(first, &progress.key, seq, kind, merger.stored()?)
     }
 
-    fn drop_entry(&self, merger: &mut Merger, progress: &mut Progress) -> Result<()> {
+    fn drop_entry(merger: &mut Merger, progress: &mut Progress) -> Result<()> {
         if merger.kind() == Kind::Pointer {
             merger.load_value()?;
             count_dead(&mut progress.dead, merger.value());
@@ -174,6 +174,16 @@ impl Rules {
             let last_stripe = rest.peek().is_none();
             kept.extend(self.fold_stripe(&progress.key, group, last_stripe, &mut progress.dead)?);
         }
+        self.emit_group(kept, output, progress)
+    }
+
+    /// Writes what is left of a key with operands.
+    fn emit_group(
+        &self,
+        mut kept: Vec<Version>,
+        output: &mut Output<'_>,
+        progress: &mut Progress,
+    ) -> Result<()> {
         while self.bottom
             && kept
                 .last()

@@ -95,10 +95,10 @@ pub(crate) fn sources(view: &View, context: &ReadContext) -> Vec<Source> {
         }
     }
     for run in &view.version.runs {
-        sources.push(Source::Run(RunCursor::new(
+        sources.push(Source::Run(Box::new(RunCursor::new(
             run.clone(),
             context.order.clone(),
-        )));
+        ))));
     }
     sources
 }

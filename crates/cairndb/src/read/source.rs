@@ -101,7 +101,7 @@ pub(crate) enum Source {
     /// A memtable part.
     Mem(MemCursor),
     /// A run of tables.
-    Run(RunCursor),
+    Run(Box<RunCursor>),
 }
 
 impl Source {

@@ -67,6 +67,10 @@ pub enum RecoveryMode {
 /// db.put(b"cairn", b"a stack of stones")?;
 /// # Ok(()) }
 /// ```
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "settings are independent of each other"
+)]
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(crate) env: Option<Arc<dyn Env>>,

@@ -206,7 +206,7 @@ impl Commit {
                 self.insert(*kind, key, value);
             }
             Payload::Many(batch) => {
-                for entry in batch.iter() {
+                for entry in *batch {
                     let entry = entry?;
                     self.insert(entry.kind, entry.key, entry.value);
                 }

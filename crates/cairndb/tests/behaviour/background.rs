@@ -128,7 +128,7 @@ fn a_checkpoint_is_a_database_of_its_own() {
     db.put(b"large", &[9; 20_000]).unwrap();
     db.checkpoint(&two).unwrap();
     fill(&db, 0..1_000, b"changed");
-    db.compact_range::<&[u8], _>(..).unwrap();
+    db.compact_range(..).unwrap();
     let copy = Options::new().open(&two).unwrap();
     assert_eq!(all(&copy).len(), 1_001);
     assert_eq!(copy.get(b"00000500").unwrap().unwrap(), b"shared");
@@ -182,7 +182,7 @@ fn properties_answer_by_name() {
 fn approximate_sizes_grow_with_the_range() {
     let (db, _) = mem_db();
     fill(&db, 0..10_000, &[5; 60]);
-    db.compact_range::<&[u8], _>(..).unwrap();
+    db.compact_range(..).unwrap();
     let size = |from: &[u8], to: &[u8]| db.approximate_size(from..to).unwrap();
     let whole = size(b"00000000", b"00010000");
     let half = size(b"00000000", b"00005000");

@@ -194,7 +194,7 @@ fn a_read_only_handle_refuses_writes() {
     assert_eq!(db.put(b"k", b"v").unwrap_err().kind(), ErrorKind::ReadOnly);
     assert_eq!(db.flush().unwrap_err().kind(), ErrorKind::ReadOnly);
     assert_eq!(
-        db.compact_range::<&[u8], _>(..).unwrap_err().kind(),
+        db.compact_range(..).unwrap_err().kind(),
         ErrorKind::ReadOnly
     );
     assert!(db.get(&7u32.to_be_bytes()).unwrap().is_some());

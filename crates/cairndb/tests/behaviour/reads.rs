@@ -16,7 +16,7 @@ fn layered() -> Db {
     for n in 0..100u8 {
         db.put(format!("{n:02}x").as_bytes(), b"dead").unwrap();
     }
-    db.compact_range::<&[u8], _>(..).unwrap();
+    db.compact_range(..).unwrap();
     write(1);
     for n in 0..100u8 {
         db.delete(format!("{n:02}x").as_bytes()).unwrap();
@@ -135,7 +135,7 @@ fn a_snapshot_never_changes() {
         match round % 4 {
             0 => db.flush().unwrap(),
             1 => drop(db.step_background(Job::IdleMerge).unwrap()),
-            2 => db.compact_range::<&[u8], _>(..).unwrap(),
+            2 => db.compact_range(..).unwrap(),
             _ => {}
         }
         for (snapshot, expected) in &snapshots {
@@ -167,7 +167,7 @@ fn an_open_cursor_keeps_its_moment() {
         db.put(&[n], b"after").unwrap();
         db.put(&[n, n], b"new").unwrap();
     }
-    db.compact_range::<&[u8], _>(..).unwrap();
+    db.compact_range(..).unwrap();
     let mut seen = 0;
     while cursor.valid() {
         assert_eq!(cursor.value(), b"before");
@@ -199,7 +199,7 @@ fn a_comparator_decides_the_order_of_everything() {
     let found: Vec<u8> = all(&db).into_iter().map(|(key, _)| key[0]).collect();
     assert_eq!(found, (0..200u8).rev().collect::<Vec<_>>());
     assert_eq!(all_backward(&db), all(&db));
-    db.compact_range::<&[u8], _>(..).unwrap();
+    db.compact_range(..).unwrap();
     db.close().unwrap();
     let db = options.open("/db").unwrap();
     assert_eq!(db.get(&[77]).unwrap().unwrap(), [77]);

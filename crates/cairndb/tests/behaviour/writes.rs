@@ -95,7 +95,7 @@ fn large_values_live_in_value_files() {
     batch.put(b"larger", &[large.clone(), large.clone()].concat());
     batch.put(b"small", b"s");
     db.write(&batch).unwrap();
-    db.compact_range::<&[u8], _>(..).unwrap();
+    db.compact_range(..).unwrap();
     db.close().unwrap();
     let db = options.open("/db").unwrap();
     assert_eq!(db.get(b"large").unwrap().unwrap(), large);
@@ -129,7 +129,7 @@ fn merge_operands_fold_wherever_they_lie() {
         assert_eq!(all(db), all_backward(db));
     };
     check(&db);
-    db.compact_range::<&[u8], _>(..).unwrap();
+    db.compact_range(..).unwrap();
     check(&db);
     db.close().unwrap();
     check(&options.open("/db").unwrap());
@@ -189,7 +189,7 @@ fn limits_are_exact() {
         ErrorKind::InvalidArgument
     );
     assert!(!db.contains(b"small").unwrap());
-    db.compact_range::<&[u8], _>(..).unwrap();
+    db.compact_range(..).unwrap();
     assert_eq!(all(&db).len(), 1);
 }
 

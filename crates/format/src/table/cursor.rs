@@ -387,7 +387,7 @@ impl TableCursor {
     /// `Corruption` when the value does not decode.
     #[inline]
     pub fn load_value(&mut self) -> Result<()> {
-        if self.decoded != Decoded::Page && self.decoded != Decoded::One(self.index) {
+        if self.decoded != Decoded::Page {
             self.decode()?;
         }
         Ok(())
@@ -397,30 +397,14 @@ impl TableCursor {
     /// key.
     #[inline]
     pub fn loaded(&self) -> &[u8] {
-        match self.decoded {
-            Decoded::Page => {
-                let start = match self.index {
-                    0 => 0,
-                    index => self.ends.get(index - 1).map_or(0, |end| *end as usize),
-                };
-                let end = self.ends.get(self.index).map_or(0, |end| *end as usize);
-                self.values.get(start..end).unwrap_or_default()
-            }
-            Decoded::One(_) => &self.values,
-            Decoded::Nothing => match self.view().map(|page| page.stored(self.index)) {
-                Some(Stored::Raw(bytes)) => bytes,
-                _ => &[],
-            },
-        }
+        self.decoded_value()
     }
 
     /// Whether every entry of the current page is the only version of its key in this table: the
     /// writer gave each the sequence number 0, which it does only then.
     #[inline]
     pub fn page_unique(&self) -> bool {
-        self.layout
-            .as_ref()
-            .is_some_and(|layout| layout.seq_width == 0 && layout.base_seq == 0)
+        self.layout.seq_width == 0 && self.layout.base_seq == 0
     }
 
     /// Decodes what `value` will give, unless it can be given in place.

@@ -1,0 +1,53 @@
+//! How every handle reads: through the engine's view, at a sequence number.
+
+use std::cell::RefCell;
+use std::sync::atomic::Ordering;
+
+use cairndb_base::{Result, SeqNo};
+
+use crate::api::value::Value;
+use crate::engine::core::Core;
+use crate::read::cursor::ViewCursor;
+use crate::read::get;
+
+thread_local! {
+    /// Where `get` decodes before it makes a [`Value`].
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A thread's buffer above this size is given back after use.
+const SCRATCH_BYTES_MAX: usize = 64 << 10;
+
+/// Replaces `out` by the value of `key`; `false` when it has none.
+#[inline]
+pub(crate) fn get_into(
+    core: &Core,
+    key: &[u8],
+    at: Option<SeqNo>,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    core.health.check_read()?;
+    let (view, newest) = core.read_point();
+    get::get(&view, &core.context, key, at.unwrap_or(newest), out)
+}
+
+pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Option<Value>> {
+    SCRATCH.with_borrow_mut(|scratch| {
+        let found = get_into(core, key, at, scratch)?;
+        let value = found.then(|| Value::from_scratch(scratch));
+        if scratch.capacity() > SCRATCH_BYTES_MAX {
+            *scratch = Vec::new();
+        }
+        Ok(value)
+    })
+}
+
+pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
+    let view = core.view.load_full();
+    let newest = core.published.load(Ordering::Acquire);
+    ViewCursor::new(view, core.context.clone(), at.unwrap_or(newest))
+}
+
+pub(crate) fn contains(core: &Core, key: &[u8]) -> Result<bool> {
+    SCRATCH.with_borrow_mut(|scratch| get_into(core, key, None, scratch))
+}
