@@ -70,9 +70,14 @@ fn mapped_writes(env: &dyn Env, dir: &dyn Dir) {
 fn sync_loops(env: &dyn Env, dir: &dyn Dir, path: &Path, rounds: usize) {
     let record = [7u8; RECORD_BYTES];
     let (header, payload) = record.split_at(HEADER_BYTES);
-    let stored = dir.create_log("stored", LOG_BYTES).expect("a log");
-    let through = dir.create_log("through", LOG_BYTES).expect("a log");
-    dir.create_log("bare", LOG_BYTES).expect("a log");
+    let synced_log = |name| {
+        let log = dir.create_log(name, LOG_BYTES).expect("a log");
+        log.sync().expect("a sync");
+        log
+    };
+    let stored = synced_log("stored");
+    let through = synced_log("through");
+    synced_log("bare");
     let bare = rustix::fs::open(
         path.join("bare"),
         rustix::fs::OFlags::WRONLY,

@@ -44,10 +44,11 @@ mod tests {
 
     #[test]
     fn agrees_with_slices_of_every_length() {
-        for len in 0..40usize {
-            let base: Vec<u8> = (0..40u8).map(|i| i.wrapping_mul(7)).collect();
+        let longest = if cfg!(miri) { 18 } else { 40u8 };
+        let base: Vec<u8> = (0..longest).map(|i| i.wrapping_mul(7)).collect();
+        for len in 0..base.len() {
             let a = &base[..len];
-            for other in 0..40 {
+            for other in 0..base.len() {
                 assert_eq!(compare_keys(a, &base[..other]), a.cmp(&base[..other]));
             }
             for at in 0..len {

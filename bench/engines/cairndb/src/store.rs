@@ -87,9 +87,7 @@ impl Store for CairnStore {
     }
 
     fn compact(&mut self) -> Result<(), Fault> {
-        self.db
-            .compact_range::<&[u8], _>(..)
-            .map_err(|error| fault(&error))
+        self.db.compact_range(..).map_err(|error| fault(&error))
     }
 
     fn flush(&mut self) -> Result<(), Fault> {

@@ -18,7 +18,7 @@ use cairndb_format::name::{self, FileKind};
 use cairndb_mem::{ClockCache, Memtable};
 
 use crate::engine::core::{Core, OpenReport, Part, Settings, State};
-use crate::engine::recover::recover;
+use crate::engine::recover::{recover, unused_file};
 use crate::engine::recovered::Recovered;
 use crate::jobs::output::OutputSettings;
 use crate::read::fold::ReadContext;
@@ -78,7 +78,8 @@ impl Core {
         let settings = settings(options, budget);
         // Looked at again under the lock: another process may have created it meanwhile.
         let recovered = match look(&*dir, options)? {
-            Found::Empty => Recovered::created(),
+            // Not 1: a creation cut short may have left files, and numbers are never used twice.
+            Found::Empty => Recovered::created(unused_file(&*dir, 1)?),
             Found::Database(number) => {
                 let context = context(options);
                 recover(&dir, &opener, &settings, &context, options.recovery, number)?
@@ -308,12 +309,12 @@ fn first_state(
 }
 
 impl Recovered {
-    fn created() -> Recovered {
+    fn created(next_file: u64) -> Recovered {
         Recovered {
             version: Version::default(),
             sealed: Vec::new(),
             last_seq: 0,
-            next_file: 1,
+            next_file,
             next_run: 1,
             next_segment: 1,
             manifest: 0,

@@ -215,7 +215,7 @@ pub(crate) fn recover(
 
 /// The first number at or above `next` that no file in the directory has: numbers are never used
 /// twice, not even those of files whose edit was lost.
-fn unused_file(dir: &dyn Dir, mut next: u64) -> Result<u64> {
+pub(crate) fn unused_file(dir: &dyn Dir, mut next: u64) -> Result<u64> {
     for found in dir.list()? {
         if let Some(used) = FileKind::parse(&found).and_then(FileKind::number) {
             next = next.max(used.0 + 1);

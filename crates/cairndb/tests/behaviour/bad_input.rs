@@ -133,7 +133,7 @@ fn a_shortened_or_missing_table_is_named() {
         closed(dir.path());
         let table = files(dir.path())
             .into_keys()
-            .find(|name| name.ends_with(".tbl"))
+            .find(|name| Path::new(name).extension().is_some_and(|e| e == "tbl"))
             .unwrap();
         let path = dir.path().join(&table);
         if shorten {

@@ -147,7 +147,6 @@ impl Dir for SimDir {
         let mut state = self.shared.lock();
         state.begin(&self.call(OpKind::OpenLog, name), || None)?;
         let inode = self.find(&mut state, name)?;
-        state.check(Event::OpenLog(self.dir, inode));
         let handle = self.handle(&state, name, inode);
         let len = state.disk.inode(inode).visible.len();
         Ok(Arc::new(SimLog { handle, len }))

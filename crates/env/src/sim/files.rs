@@ -86,7 +86,7 @@ impl Handle {
             })
         };
         state.check(match kind {
-            OpKind::WriteLog => Event::WriteLog(self.inode, offset, bytes.len() as u64),
+            OpKind::WriteLog => Event::WriteLog(self.dir, self.inode, offset, bytes.len() as u64),
             _ => Event::Append(self.inode),
         });
         let effect = match state.begin(&call, in_flight) {

@@ -160,11 +160,11 @@ impl SimEnv {
     // Protocol ---------------------------------------------------------------------------------
 
     /// Tells the protocol checker how to read a manifest, here and in all images of crashes: from
-    /// the bytes of a `MANIFEST-` file, torn tail and all, what the database needs. `None` where
-    /// the bytes say nothing yet. Without it the checker applies the rules that need no facts.
+    /// the name and the bytes of a `MANIFEST-` file, torn tail and all, what the database needs.
+    /// `None` where the bytes say nothing yet. Without it the checker applies the rules that need no facts.
     pub fn check_manifests(
         &self,
-        read: impl Fn(&[u8]) -> Option<ManifestFacts> + Send + Sync + 'static,
+        read: impl Fn(&str, &[u8]) -> Option<ManifestFacts> + Send + Sync + 'static,
     ) {
         let reader = Some(ManifestReader(Arc::new(read)));
         let mut state = self.state.lock();

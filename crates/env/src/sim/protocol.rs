@@ -13,8 +13,8 @@
 //! 5. No record in a log is synced before all earlier live logs are synced to their ends.
 //! 6. After a failed write or sync of a file, or a failed sync of a directory, it is neither
 //!    written nor synced again.
-//! 7. Synced bytes of a live log are not overwritten, a log is opened to be written anew only when
-//!    the durable manifest no longer needs it, and no numbered name is made twice.
+//! 7. Synced bytes of a live log are not overwritten, a log is written anew, from its start, only
+//!    when the durable manifest no longer needs it, and no numbered name is made twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -33,11 +33,12 @@ pub struct ManifestFacts {
     pub logs: Vec<String>,
 }
 
-/// Reads facts from the bytes of a manifest, torn tail and all; `None` where there are none yet.
+/// Reads facts from the name and bytes of a manifest, torn tail and all; `None` where there are
+/// none yet.
 #[derive(Clone)]
 pub(super) struct ManifestReader(pub(super) Arc<ReadFacts>);
 
-type ReadFacts = dyn Fn(&[u8]) -> Option<ManifestFacts> + Send + Sync;
+type ReadFacts = dyn Fn(&str, &[u8]) -> Option<ManifestFacts> + Send + Sync;
 
 impl fmt::Debug for ManifestReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,16 +71,15 @@ impl fmt::Display for Violation {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event<'a> {
     Create(DirId, &'a str),
-    OpenLog(DirId, InodeId),
     Append(InodeId),
-    WriteLog(InodeId, u64, u64),
+    WriteLog(DirId, InodeId, u64, u64),
     SyncFile(DirId, InodeId),
     Rename(DirId, &'a str, &'a str),
     Unlink(DirId, &'a str),
     SyncDir(DirId),
 }
 
-/// How far a log was written, and synced, since it was opened.
+/// How far a log was written, and synced, since its first byte was written last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ends {
     written: u64,
@@ -110,11 +110,10 @@ impl Checker {
         let mut found = Vec::new();
         match event {
             Event::Create(dir, name) => self.check_create(dir, name, &mut found),
-            Event::OpenLog(dir, id) => self.check_open_log(disk, dir, id, &mut found),
             Event::Append(id) => self.check_file_works(disk, id, &mut found),
-            Event::WriteLog(id, offset, len) => {
+            Event::WriteLog(dir, id, offset, len) => {
                 self.check_file_works(disk, id, &mut found);
-                self.check_overwrite(disk, id, (offset, len), &mut found);
+                self.check_overwrite(disk, dir, id, (offset, len), &mut found);
             }
             Event::SyncFile(dir, id) => {
                 self.check_file_works(disk, id, &mut found);
@@ -150,19 +149,6 @@ impl Checker {
         }
     }
 
-    fn check_open_log(&mut self, disk: &Disk, dir: DirId, id: InodeId, found: &mut Found) {
-        self.ends.insert(id, Ends::default());
-        let name = &disk.inode(id).name;
-        if let Some((_, facts)) = self.durable_facts(disk, dir)
-            && facts.logs.contains(name)
-        {
-            found.push((
-                7,
-                format!("{name} is written anew but the durable manifest needs it"),
-            ));
-        }
-    }
-
     fn check_file_works(&self, disk: &Disk, id: InodeId, found: &mut Found) {
         if self.broken_files.contains(&id) {
             let name = &disk.inode(id).name;
@@ -173,12 +159,23 @@ impl Checker {
     fn check_overwrite(
         &mut self,
         disk: &Disk,
+        dir: DirId,
         id: InodeId,
         (offset, len): (u64, u64),
         found: &mut Found,
     ) {
-        let ends = self.ends.entry(id).or_default();
-        if offset < ends.synced {
+        let ends = self.ends.get(&id).copied().unwrap_or_default();
+        if offset == 0 && ends.written > 0 {
+            let name = &disk.inode(id).name;
+            let facts = self.durable_facts(disk, dir);
+            if facts.is_some_and(|(_, facts)| facts.logs.contains(name)) {
+                found.push((
+                    7,
+                    format!("{name} is written anew but the durable manifest needs it"),
+                ));
+            }
+            self.ends.insert(id, Ends::default());
+        } else if offset < ends.synced {
             let name = &disk.inode(id).name;
             let synced = ends.synced;
             found.push((
@@ -186,6 +183,7 @@ impl Checker {
                 format!("{name} is overwritten at {offset}, synced up to {synced}"),
             ));
         }
+        let ends = self.ends.entry(id).or_default();
         ends.written = ends.written.max(offset + len);
     }
 
@@ -209,7 +207,7 @@ impl Checker {
         let Some(ManifestReader(read)) = &self.reader else {
             return;
         };
-        let Some(facts) = read(&inode.visible.to_vec()) else {
+        let Some(facts) = read(&inode.name, &inode.visible.to_vec()) else {
             return;
         };
         let durable = &disk.dirs[dir].durable;
@@ -264,7 +262,8 @@ impl Checker {
         let current = disk.inode(*names.get("CURRENT")?).durable.to_vec();
         let manifest = String::from_utf8(current).ok()?.trim_end().to_owned();
         let bytes = disk.inode(*names.get(&manifest)?).durable.to_vec();
-        Some((manifest, read(&bytes)?))
+        let facts = read(&manifest, &bytes)?;
+        Some((manifest, facts))
     }
 }
 

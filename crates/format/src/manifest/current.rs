@@ -44,8 +44,8 @@ fn malformed(found: std::fmt::Arguments<'_>) -> Error {
         .found(found)
 }
 
-/// Makes `CURRENT` name manifest `number`, atomically and durably: temporary file, sync, rename,
-/// directory sync. The manifest must have been synced; its name becomes durable here too.
+/// Makes `CURRENT` name manifest `number`, atomically and durably: temporary file, sync, directory
+/// sync, rename, directory sync. The manifest must have been synced; its name becomes durable here too.
 ///
 /// # Errors
 /// `Io` or `NoSpace`. Before the rename the old `CURRENT` stays valid; when the last step fails,
@@ -59,6 +59,9 @@ pub fn install_current(dir: &dyn Dir, number: FileNumber) -> Result<()> {
     file.append(format!("{}\n", name::manifest(number)).as_bytes())?;
     file.sync()?;
     drop(file);
+    // The manifest's name must be durable before a rename may be: the disk keeps no order between
+    // two names.
+    dir.sync()?;
     dir.rename(&temp, CURRENT)?;
     dir.sync()
 }

