@@ -125,7 +125,10 @@ impl Config {
         };
         let moods = [Mood::Writes, Mood::Reads, Mood::Reads, Mood::Scans, Mood::Scans, Mood::Restless];
         let mood = pick(random, &moods);
-        let keys = KeyShape::draw(random);
+        let keys = match order {
+            Order::FoldCase => KeyShape::Letters,
+            _ => KeyShape::draw(random),
+        };
         let key_count = match random.below(4) {
             0 => 40,
             1 => 400,

@@ -23,7 +23,13 @@ fn attempt(config: &Config, ops: &[Op]) -> Result<u64, (usize, String)> {
     }
 }
 
-/// Leaves out pieces, halving their size, as long as the rest still fails.
+/// What two failures of one cause have in common: the beginning of the text, without numbers.
+fn signature(why: &str) -> String {
+    let text = why.split_once(": ").map_or(why, |(_, rest)| rest);
+    text.chars().filter(|letter| letter.is_alphabetic()).take(30).collect()
+}
+
+/// Leaves out pieces, halving their size, as long as the rest still fails for the same reason.
 fn reduce(config: &Config, mut ops: Vec<Op>, mut why: String) -> (Vec<Op>, String) {
     let mut piece = ops.len() / 2;
     let mut runs = 0;
@@ -34,13 +40,13 @@ fn reduce(config: &Config, mut ops: Vec<Op>, mut why: String) -> (Vec<Op>, Strin
             let shorter = [&ops[..at], &ops[end..]].concat();
             runs += 1;
             match attempt(config, &shorter) {
-                Err((index, error)) => {
+                Err((index, error)) if signature(&error) == signature(&why) => {
                     ops = shorter;
                     // What stands behind the failing operation had no part in it.
                     ops.truncate(index + 1);
                     why = error;
                 }
-                Ok(_) => at = end,
+                _ => at = end,
             }
         }
         piece /= 2;

@@ -73,7 +73,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) path: PathBuf,
     pub(crate) paths: u32,
     pub(crate) keys: Vec<Arc<[u8]>>,
-    pub(crate) db: Db,
+    /// Open but for a moment of a reopening.
+    pub(crate) open: Option<Db>,
     pub(crate) oracle: Oracle,
     pub(crate) snapshots: [Option<(Snapshot, Oracle)>; PLACES as usize],
     pub(crate) cursors: [Option<Held>; PLACES as usize],
@@ -102,13 +103,17 @@ impl<'a> Runner<'a> {
             root,
             path,
             paths: 1,
-            db,
+            open: Some(db),
             snapshots: [const { None }; PLACES as usize],
             cursors: [const { None }; PLACES as usize],
             unlogged: false,
             done: 0,
             answers: Vec::new(),
         })
+    }
+
+    pub(crate) fn db(&self) -> &Db {
+        self.open.as_ref().expect("open between operations")
     }
 
     pub(crate) fn bytes(&self, key: u32) -> &Arc<[u8]> {
@@ -119,7 +124,7 @@ impl<'a> Runner<'a> {
         let held = through.and_then(|place| self.snapshots[usize::from(place)].as_ref());
         match held {
             Some((snapshot, moment)) => Reader::Then(snapshot, moment),
-            None => Reader::Now(&self.db, &self.oracle),
+            None => Reader::Now(self.db(), &self.oracle),
         }
     }
 
@@ -156,7 +161,7 @@ impl<'a> Runner<'a> {
             Op::Range { through, low, high, walk } => self.range(through, low, high, walk),
             Op::Prefix { through, key, len, walk } => self.prefix(through, key, len, walk),
             Op::Snapshot { place } => {
-                let held = (self.db.snapshot(), self.oracle.clone());
+                let held = (self.db().snapshot(), self.oracle.clone());
                 self.snapshots[usize::from(place)] = Some(held);
                 Ok(())
             }
@@ -170,7 +175,7 @@ impl<'a> Runner<'a> {
             Op::Flush => self.flush(),
             Op::Compact { low, high } => self.compact(low, high),
             Op::Step(job) => self.step(job),
-            Op::Idle => self.db.wait_idle().map_err(failed),
+            Op::Idle => self.db().wait_idle().map_err(failed),
             Op::Checkpoint => self.checkpoint(),
             Op::Reopen(closing) => self.reopen(closing),
         }
@@ -188,7 +193,7 @@ impl<'a> Runner<'a> {
     fn put(&mut self, key: u32, value: ValueSpec, durability: Option<Durability>) -> Outcome {
         let options = self.wrote(durability);
         let (key, value) = (Arc::clone(self.bytes(key)), value.bytes());
-        self.db.put_with(&key, &value, &options).map_err(failed)?;
+        self.db().put_with(&key, &value, &options).map_err(failed)?;
         self.oracle.put(&key, value);
         Ok(())
     }
@@ -196,7 +201,7 @@ impl<'a> Runner<'a> {
     fn delete(&mut self, key: u32, durability: Option<Durability>) -> Outcome {
         let options = self.wrote(durability);
         let key = Arc::clone(self.bytes(key));
-        self.db.delete_with(&key, &options).map_err(failed)?;
+        self.db().delete_with(&key, &options).map_err(failed)?;
         self.oracle.delete(&key);
         Ok(())
     }
@@ -204,7 +209,7 @@ impl<'a> Runner<'a> {
     fn merge(&mut self, key: u32, operand: ValueSpec) -> Outcome {
         self.wrote(None);
         let (key, operand) = (Arc::clone(self.bytes(key)), operand.bytes());
-        let result = self.db.merge(&key, &operand);
+        let result = self.db().merge(&key, &operand);
         if self.config.operator == Operator::None {
             let kind = result.err().map(|error| error.kind());
             ensure!(kind == Some(ErrorKind::InvalidArgument), "merge without operator: {kind:?}");
@@ -248,7 +253,7 @@ impl<'a> Runner<'a> {
             }
         }
         self.done += batch.len() as u64;
-        self.db.write_with(&batch, &options).map_err(failed)
+        self.db().write_with(&batch, &options).map_err(failed)
     }
 
     fn load(&mut self, from: u32, len: u16, value: ValueSpec) -> Outcome {
@@ -299,7 +304,7 @@ impl<'a> Runner<'a> {
     }
 
     fn contains(&mut self, key: u32) -> Outcome {
-        let found = self.db.contains(self.bytes(key)).map_err(failed)?;
+        let found = self.db().contains(self.bytes(key)).map_err(failed)?;
         let wanted = self.oracle.get(self.bytes(key)).is_some();
         ensure!(found == wanted, "contains {}: {found}", show(self.bytes(key)));
         self.answer(found.then_some(&[]));
@@ -309,7 +314,7 @@ impl<'a> Runner<'a> {
     fn multi_get(&mut self, seed: u64, len: u16) -> Outcome {
         let numbers = Generator::new(self.config, seed).probes(len);
         let keys: Vec<_> = numbers.iter().map(|key| Arc::clone(self.bytes(*key))).collect();
-        let found = self.db.multi_get(&keys).map_err(failed)?;
+        let found = self.db().multi_get(&keys).map_err(failed)?;
         ensure!(found.len() == keys.len(), "{} answers for {} keys", found.len(), keys.len());
         for (number, (key, found)) in numbers.iter().zip(keys.iter().zip(found)) {
             let wanted = self.oracle.get(key).map(<[u8]>::to_vec);

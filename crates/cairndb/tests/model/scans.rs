@@ -168,8 +168,8 @@ impl Runner<'_> {
         let reader = self.reader(through);
         let bounds = (low.map(|key| &**key), high.map(|key| &**key));
         let found = match &reader {
-            Reader::Now(db, _) => db.range::<&[u8], _>(bounds),
-            Reader::Then(snapshot, _) => snapshot.range::<&[u8], _>(bounds),
+            Reader::Now(db, _) => db.range(bounds),
+            Reader::Then(snapshot, _) => snapshot.range(bounds),
         };
         let wanted = reader.oracle().range(low, high);
         let (steps, last) = Self::drain(found, wanted, walk)?;
@@ -208,7 +208,7 @@ impl Runner<'_> {
             let value = cairndb_base::hash64(held.cursor.value());
             if through.is_none() && self.config.order != Order::FoldCase && value % 16 == 0 {
                 let key = held.cursor.key();
-                let got = self.db.get(key).map_err(failed)?;
+                let got = self.db().get(key).map_err(failed)?;
                 ensure!(
                     got.as_deref() == Some(held.cursor.value()),
                     "a scan and a get differ at {}",
