@@ -14,6 +14,11 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 INSTALL ?= 1
 CI ?= false
 PREFIX ?= /usr/local
+HOURS ?= 8
+# Where a nightly run begins; any number does.
+SEED ?= $(shell date +%s)
+# What a nightly run makes larger: crash states in percent of a push, operations of the model.
+NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 # Tests append a line here for everything they could not run.
 export CAIRN_SKIPS := $(TARGET)/skips.txt
@@ -50,8 +55,29 @@ test: toolchain peers ## every test of a push: format, lints, tidy, all tests, d
 	@xtask/check.sh format
 	@xtask/check.sh clippy
 	cargo xtask tidy
+	@xtask/check.sh loom
 	cargo test --workspace --locked
 	@xtask/skips.sh
+
+.PHONY: nightly
+nightly: toolchain peers ## the tests at twenty times the size with new seeds, Miri, licences and advisories
+	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
+	@echo "seed $(SEED): CAIRN_SEED=$(SEED) replays"
+	CAIRN_SEED=$(SEED) $(NIGHTLY) cargo test --workspace --locked
+	@xtask/check.sh loom
+	@xtask/check.sh miri
+	@xtask/check.sh advisories
+	@xtask/skips.sh
+
+.PHONY: soak
+soak: toolchain ## model and crash tests with new seeds until HOURS=8 are over
+	@end=$$((SECONDS + $(HOURS) * 3600)); seed=$(SEED); \
+	while [ $$SECONDS -lt $$end ]; do \
+	    echo "seed $$seed: CAIRN_SEED=$$seed replays"; \
+	    CAIRN_SEED=$$seed $(NIGHTLY) cargo test --locked \
+	        --package cairndb --package cairndb-testkit --tests; \
+	    seed=$$((seed + 1000003)); \
+	done
 
 .PHONY: lint
 lint: toolchain ## formatting, clippy, documentation, tidy, licences, other platforms

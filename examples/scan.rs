@@ -21,7 +21,7 @@ fn main() -> cairndb::Result<()> {
     assert_eq!(db.prefix(b"year/").count(), 10);
 
     // A range, from behind: iterators go both ways.
-    for entry in db.range(&b"year/1993"[..]..&b"year/1996"[..]).rev() {
+    for entry in db.range(b"year/1993"..b"year/1996").rev() {
         let (key, value) = entry?;
         println!(
             "{}: {}",

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One check of `make test` or `make lint`: format, clippy, deny, platforms.
+# One check of `make test`, `make lint` or `make nightly`; the cases below name them.
 # What cannot be checked here is noted in $CAIRN_SKIPS, never silently passed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -33,10 +33,31 @@ clippy)
     ;;
 deny)
     if cargo deny --version >/dev/null 2>&1; then
-        # Advisories need the network; the nightly run asks for them too.
-        cargo deny --all-features check "${@:2}" bans licenses sources
+        cargo deny check bans licenses sources
     else
         echo "not checked: licences and duplicates (cargo install cargo-deny --locked)"
+    fi
+    ;;
+advisories)
+    # Needs the network, for the list of advisories.
+    cargo deny check || {
+        echo "cargo deny failed; if it is missing: cargo install cargo-deny --locked" >&2
+        exit 1
+    }
+    ;;
+loom)
+    # Another configuration is another build: it gets a folder of its own.
+    target=${CARGO_TARGET_DIR:-target}/loom
+    echo "RUSTFLAGS='--cfg loom' cargo test --package cairndb-mem --lib"
+    RUSTFLAGS="--cfg loom" cargo test --package cairndb-mem --lib --locked --target-dir "$target"
+    ;;
+miri)
+    if cargo +nightly miri --version >/dev/null 2>&1; then
+        target=${CARGO_TARGET_DIR:-target}/miri
+        cargo +nightly miri test --package cairndb-kernel --package cairndb-mem --lib --locked \
+            --target-dir "$target"
+    else
+        skip "Miri: rustup toolchain install nightly --component miri,rust-src"
     fi
     ;;
 platforms)
@@ -51,7 +72,7 @@ platforms)
     done
     ;;
 *)
-    echo "usage: xtask/check.sh format|clippy|deny|platforms" >&2
+    echo "usage: xtask/check.sh format|clippy|loom|miri|deny|advisories|platforms" >&2
     exit 2
     ;;
 esac

@@ -9,27 +9,9 @@
 
 use std::path::Path;
 
+pub use crate::durability::Durability;
 use crate::fault::Fault;
 use crate::settings::Settings;
-
-/// What a write survives when the call has returned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
-    /// Handed to the operating system: survives the death of the process.
-    Os,
-    /// On the medium: survives loss of power.
-    Sync,
-}
-
-impl Durability {
-    /// The word of the result record.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Os => "os",
-            Self::Sync => "sync",
-        }
-    }
-}
 
 /// What an engine can do beyond put, get, delete and a forward scan. What is false here makes the rows
 /// that need it print `skipped (not supported by ENGINE)`.

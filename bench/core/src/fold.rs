@@ -46,6 +46,17 @@ pub const fn bind(key: u64, value: u64) -> u64 {
     value.wrapping_mul((hash ^ (hash >> 29)) | 1)
 }
 
+/// What a scan saw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScanSum {
+    /// Entries.
+    pub entries: u64,
+    /// Sum of [`bind`] over them.
+    pub total: u64,
+    /// Entries that did not follow the one before in key order.
+    pub disorders: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,8 @@
 //! right answer; [`record`] is the result. This crate knows no engine by name.
 
 pub mod catalog;
+pub mod definition;
+pub mod durability;
 pub mod engine;
 pub mod fault;
 pub mod fold;
@@ -22,6 +24,7 @@ pub mod random;
 pub mod record;
 pub mod runner;
 pub mod settings;
+pub mod step;
 pub mod workload;
 
 #[cfg(test)]

@@ -209,9 +209,9 @@ impl Model {
         self.sorted.binary_search(&answer).is_ok()
     }
 
-    /// The word a key has after `operand` was merged into it by the operator "greater in byte order".
-    pub fn greater(&self, pool: &Pool, index: usize, operand: Word) -> Word {
-        let stored = self.load(index);
+    /// The word a key has after `operand` was merged into what it held by the operator "greater in
+    /// byte order".
+    pub fn greater(&self, pool: &Pool, stored: Word, operand: Word) -> Word {
         let Some(value) = self.value(pool, stored) else {
             return operand;
         };

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Action, LARGE_VALUE_BYTES, Step, Workload};
+use crate::catalog;
+use crate::definition::{Action, LARGE_VALUE_BYTES, Workload};
 use crate::engine::{Durability, Engine, Store};
 use crate::fault::Fault;
 use crate::line;
@@ -23,6 +24,8 @@ use crate::pool::Pool;
 use crate::process::{Sampler, device_stat};
 use crate::record::Record;
 use crate::settings::Settings;
+use crate::step::Step;
+use crate::workload::Task;
 
 /// What happened, in the order it happened.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -125,7 +128,7 @@ impl<E: Engine> Runner<'_, E> {
         if plan.use_existing_db {
             let holds =
                 std::fs::read_dir(&plan.db).is_ok_and(|mut entries| entries.next().is_some());
-            if !holds {
+            if !holds && self.engine.capabilities().stores {
                 return Err(Fault::new(format!(
                     "--use_existing_db: there is no database in {}",
                     plan.db.display()
@@ -201,12 +204,13 @@ impl<E: Engine> Runner<'_, E> {
                 return Ok(());
             }
         };
-        let Some(workload) = Workload::named(&step.name) else {
+        let Some(workload) = catalog::named(&step.name) else {
             self.tell(Event::Note(format!("unknown benchmark '{}'\n", step.name)));
             return Ok(());
         };
         if self.plan.lost.contains(&index) {
             self.count_instance(workload);
+            self.threads_so_far += Task::threads(self.plan, workload);
             return Ok(());
         }
         if self.silent && !workload.changes() && !workload.fresh {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Durability;
+use crate::durability::Durability;
 
 /// The total when no flag says otherwise: section 1 of the 2011 document.
 pub const MEMORY_BYTES_DEFAULT: u64 = 4 << 20;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bench_core::record::Status;
+use bench_core::record::{Record, Status};
 use bench_core::runner::Event;
 
 use crate::config::Config;
@@ -10,16 +10,30 @@ use crate::machine::Machine;
 use crate::output::{Json, print, tell};
 use crate::supervise::{self, Ending};
 
+/// What outlives a child.
+struct Run<'c> {
+    config: &'c Config,
+    machine: Machine,
+    json: Json,
+    absent: BTreeSet<String>,
+    good: bool,
+}
+
 /// Runs the list; gives whether everything asked for was there and right.
 pub(crate) fn run(config: &Config) -> Result<bool, String> {
     let machine = Machine::here(&config.base);
-    let mut json = Json::create(config.json.as_deref(), &machine)?;
+    let json = Json::create(config.json.as_deref(), &machine)?;
+    let mut run = Run {
+        config,
+        machine,
+        json,
+        absent: BTreeSet::new(),
+        good: true,
+    };
     let several = config.engines.len() > 1 || config.rounds > 1;
-    let mut absent = BTreeSet::new();
-    let mut good = true;
     for round in 1..=config.rounds {
         for engine in config.rotated(round) {
-            if absent.contains(&engine) {
+            if run.absent.contains(&engine) {
                 continue;
             }
             if several {
@@ -28,57 +42,70 @@ pub(crate) fn run(config: &Config) -> Result<bool, String> {
                     config.rounds
                 ));
             }
-            let mut trouble = None;
-            let ending = supervise::run(
-                &config.plan_for(&engine, round),
-                config.row_timeout,
-                &mut |event| match event {
-                    Event::Engine {
-                        title,
-                        version,
-                        options,
-                    } => {
-                        tell(&machine.header(&title, &version));
-                        let shown: Vec<String> = options
-                            .iter()
-                            .map(|(name, value)| format!("{name}={value}"))
-                            .collect();
-                        tell(&format!("Options:    {}\n", shown.join(" ")));
-                    }
-                    Event::Text(text) => print(&text),
-                    Event::Note(text) => tell(&text),
-                    Event::Row { text, record } => {
-                        print(&text);
-                        tell(&cost(&record));
-                        good &= record.status != Status::Failed;
-                        trouble = trouble.take().or(json.row(&record).err());
-                    }
-                    Event::Begin(_) | Event::Unavailable(_) | Event::Broken(_) | Event::End => {}
-                },
-            );
-            if let Some(trouble) = trouble {
-                return Err(trouble);
-            }
-            match ending {
-                Ending::Complete => {}
-                Ending::Unavailable(reason) => {
-                    tell(&format!("{engine}: {reason}\n"));
-                    good &= !config.named;
-                    absent.insert(engine);
-                }
-                Ending::Broken(reason) => {
-                    tell(&format!("open error: {reason}\n"));
-                    good = false;
-                }
-            }
+            run.engine(&engine, round)?;
         }
     }
-    Ok(good)
+    Ok(run.good)
+}
+
+impl Run<'_> {
+    /// The whole list over one engine.
+    fn engine(&mut self, engine: &str, round: u32) -> Result<(), String> {
+        let plan = self.config.plan_for(engine, round);
+        let mut trouble = None;
+        let ending = supervise::run(&plan, self.config.row_timeout, &mut |event| {
+            trouble = trouble.take().or(self.event(event).err());
+        });
+        if let Some(trouble) = trouble {
+            return Err(trouble);
+        }
+        match ending {
+            Ending::Complete => {}
+            Ending::Unavailable(reason) => {
+                tell(&format!("{engine}: {reason}\n"));
+                self.good &= !self.config.named;
+                self.absent.insert(engine.to_owned());
+            }
+            Ending::Broken(reason) => {
+                tell(&format!("open error: {reason}\n"));
+                self.good = false;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows what a child said.
+    fn event(&mut self, event: Event) -> Result<(), String> {
+        match event {
+            Event::Engine {
+                title,
+                version,
+                options,
+            } => {
+                tell(&self.machine.header(&title, &version));
+                let shown: Vec<String> = options
+                    .iter()
+                    .map(|(name, value)| format!("{name}={value}"))
+                    .collect();
+                tell(&format!("Options:    {}\n", shown.join(" ")));
+            }
+            Event::Text(text) => print(&text),
+            Event::Note(text) => tell(&text),
+            Event::Row { text, record } => {
+                print(&text);
+                tell(&cost(&record));
+                self.good &= record.status != Status::Failed;
+                self.json.row(&record)?;
+            }
+            Event::Begin(_) | Event::Unavailable(_) | Event::Broken(_) | Event::End => {}
+        }
+        Ok(())
+    }
 }
 
 /// What a writing row cost beside its time, as one line for stderr; nothing for other rows.
 #[expect(clippy::cast_precision_loss, reason = "shown with two decimals")]
-fn cost(record: &bench_core::record::Record) -> String {
+fn cost(record: &Record) -> String {
     let mut parts = Vec::new();
     if let Some(settle) = record.settle_ns {
         parts.push(format!("quiet after {:.3} s", settle as f64 * 1e-9));

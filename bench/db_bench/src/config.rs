@@ -22,8 +22,8 @@ pub(crate) struct Config {
     pub(crate) row_timeout: Duration,
     /// Where the JSON lines go.
     pub(crate) json: Option<PathBuf>,
-    /// The table to run instead of the list.
-    pub(crate) table: Option<String>,
+    /// The suite to run instead of the list.
+    pub(crate) suite: Option<String>,
     /// The directory of `--db`, or the usual one.
     pub(crate) base: PathBuf,
     /// What every child is told; the engine, its library, directory and round are filled in.
@@ -34,19 +34,26 @@ pub(crate) struct Config {
 impl Config {
     /// The meaning of the flags.
     pub(crate) fn new(given: &Given) -> Result<Self, String> {
-        let table = given.given("table").map(str::to_owned);
-        let (engines, named) = engine_list(given, table.is_some())?;
-        let quick = table.as_deref() == Some("quick");
+        let suite = given.given("suite").map(str::to_owned);
+        let (engines, named) = engine_list(given, suite.is_some())?;
+        let quick = suite.as_deref() == Some("quick");
         let row_timeout = match given.chosen("row_timeout") {
             Some(seconds) => seconds,
             None if quick => 60,
             None => given.count("row_timeout"),
         };
+        let base = given
+            .given("db")
+            .map_or_else(|| default_db(suite.is_some()), PathBuf::from);
+        let mut plan = plan(given)?;
+        if quick && given.given("num").is_none() {
+            plan = counted(plan, QUICK_NUM);
+        }
         let libraries = [("leveldb", "leveldb_lib"), ("lmdb", "lmdb_lib")]
             .into_iter()
             .filter_map(|(engine, flag)| Some((engine, PathBuf::from(given.given(flag)?))))
             .collect();
-        let rounds = if table.is_some() {
+        let rounds = if suite.is_some() {
             given.chosen("rounds").unwrap_or(3)
         } else {
             given.count("rounds")
@@ -57,16 +64,16 @@ impl Config {
             rounds: u32::try_from(rounds).unwrap_or(1),
             row_timeout: Duration::from_secs(row_timeout),
             json: given.given("json").map(PathBuf::from),
-            table,
-            base: given.given("db").map_or_else(default_db, PathBuf::from),
-            plan: plan(given)?,
+            suite,
+            base,
+            plan,
             libraries,
         })
     }
 
     /// The plan of one engine and round.
     pub(crate) fn plan_for(&self, engine: &str, round: u32) -> Plan {
-        let several = self.engines.len() > 1 || self.table.is_some();
+        let several = self.engines.len() > 1 || self.suite.is_some();
         let db = if several {
             self.base.join(engine)
         } else {
@@ -91,8 +98,32 @@ impl Config {
     }
 }
 
-/// LevelDB's choice: `$TEST_TMPDIR`, or a directory of the user's below the temporary one.
-fn default_db() -> PathBuf {
+/// Entries of the suite `quick`.
+const QUICK_NUM: u64 = 100_000;
+
+/// The plan with another number of keys, for counts that follow it.
+fn counted(plan: Plan, num: u64) -> Plan {
+    let follow = |count: u64| if count == plan.num { num } else { count };
+    let (reads, writes, deletes) = (
+        follow(plan.reads),
+        follow(plan.writes),
+        follow(plan.deletes),
+    );
+    Plan {
+        num,
+        reads,
+        writes,
+        deletes,
+        ..plan
+    }
+}
+
+/// LevelDB's choice: `$TEST_TMPDIR`, or a directory of the user's below the temporary one. A suite
+/// started in a source tree stays on its disk: the temporary directory may be no disk at all.
+fn default_db(suite: bool) -> PathBuf {
+    if suite && std::env::var_os("TEST_TMPDIR").is_none() && Path::new("target").is_dir() {
+        return PathBuf::from("target/db_bench");
+    }
     let base = std::env::var_os("TEST_TMPDIR").map_or_else(
         || {
             let user = rustix::process::geteuid().as_raw();

@@ -38,16 +38,13 @@ impl Given {
     ) -> Result<(), String> {
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
-            let Some(body) = word
-                .strip_prefix("--")
-                .or_else(|| word.strip_prefix('-'))
-                .filter(|body| !body.is_empty())
-            else {
+            let body = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
+            let Some(body) = body.filter(|body| !body.is_empty()) else {
                 return Err(format!(
                     "Invalid argument '{word}': flags begin with - or --"
                 ));
             };
-            let (name, mut value) = match body.split_once('=') {
+            let (name, value) = match body.split_once('=') {
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None => (body, None),
             };
@@ -65,39 +62,46 @@ impl Given {
                     let names = value.map_or_else(next, Ok)?;
                     tolerated.extend(names.split(',').map(str::to_owned));
                 }
-                _ => {
-                    let (flag, negated) = match find(name) {
-                        Found::Ours(flag, negated) => (flag, negated),
-                        Found::RocksDb { takes_value } => {
-                            if takes_value && value.is_none() {
-                                next()?;
-                            }
-                            self.warn(format!("--{name} is a flag of RocksDB's db_bench that means nothing here; it is ignored"));
-                            continue;
-                        }
-                        Found::Nothing if tolerated.contains(name) => continue,
-                        Found::Nothing => return Err(unknown(word, name)),
-                    };
-                    if negated {
-                        if value.is_some() {
-                            return Err(format!(
-                                "Invalid flag '{word}': --no{} takes no value",
-                                flag.name
-                            ));
-                        }
-                        value = Some("0".into());
-                    } else if value.is_none() {
-                        value = Some(if flag.kind == Kind::Bool {
-                            "1".into()
-                        } else {
-                            next()?
-                        });
-                    }
-                    self.set(flag, &value.unwrap_or_default())?;
-                }
+                _ if tolerated.contains(name) && matches!(find(name), Found::Nothing) => {}
+                _ => self.flag(word, name, value, &mut next)?,
             }
         }
         Ok(())
+    }
+
+    /// One flag of the tables; `next` gives the word after it.
+    fn flag(
+        &mut self,
+        word: &str,
+        name: &str,
+        value: Option<String>,
+        next: &mut dyn FnMut() -> Result<String, String>,
+    ) -> Result<(), String> {
+        match find(name) {
+            Found::Ours(flag, true) => match value {
+                Some(_) => Err(format!(
+                    "Invalid flag '{word}': --no{} takes no value",
+                    flag.name
+                )),
+                None => self.set(flag, "0"),
+            },
+            Found::Ours(flag, false) => {
+                let value = match value {
+                    Some(value) => value,
+                    None if flag.kind == Kind::Bool => "1".to_owned(),
+                    None => next()?,
+                };
+                self.set(flag, &value)
+            }
+            Found::RocksDb { takes_value } => {
+                if takes_value && value.is_none() {
+                    next()?;
+                }
+                self.warn(format!("--{name} is a flag of RocksDB's db_bench that means nothing here; it is ignored"));
+                Ok(())
+            }
+            Found::Nothing => Err(unknown(word, name)),
+        }
     }
 
     fn warn(&mut self, sentence: String) {

@@ -63,6 +63,19 @@ impl Machine {
         }
     }
 
+    /// The machine and the place in two lines, for the head of a table.
+    pub(crate) fn summary(&self, db: &Path) -> [String; 2] {
+        let cpu = self.cpu.as_deref().unwrap_or("unknown processor");
+        let file_system = self.file_system.as_deref().unwrap_or("unknown file system");
+        [
+            format!(
+                "db_bench {} on {} * {cpu}, {}",
+                self.db_bench, self.cpus, self.kernel
+            ),
+            format!("databases in {} ({file_system})", db.display()),
+        ]
+    }
+
     /// LevelDB's lines about the environment, the engine's first.
     pub(crate) fn header(&self, title: &str, version: &str) -> String {
         let mut text = format!("{:<11} version {version}\n", format!("{title}:"));

@@ -10,7 +10,9 @@ mod engines;
 mod flags;
 mod machine;
 mod output;
+mod suite;
 mod supervise;
+mod table;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -20,7 +22,7 @@ use crate::output::{print, tell};
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.first().is_some_and(|word| word == child::WORD) {
-        return child::main();
+        return child::main(&words[1..]);
     }
     match run(&words) {
         Ok(true) => ExitCode::SUCCESS,
@@ -51,17 +53,17 @@ fn run(words: &[String]) -> Result<bool, String> {
         return Ok(true);
     }
     let config = config::Config::new(&given)?;
-    classic::run(&config)
+    match &config.suite {
+        Some(name) => suite::run(&config, name),
+        None => classic::run(&config),
+    }
 }
 
 /// The engines with what is known of each, and the workloads.
 fn list() -> String {
     let mut text = String::from("engines:\n");
     for name in engines::NAMES {
-        let found = engines::probe(name).map_or_else(
-            |fault| fault.to_string(),
-            |version| format!("version {version}"),
-        );
+        let found = child::probe(name);
         // Writing to a String cannot fail, here and below.
         let _ = writeln!(text, "  {name:<12} {found}");
     }

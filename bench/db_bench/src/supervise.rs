@@ -6,7 +6,7 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -107,6 +107,7 @@ fn run_child(plan: &Plan, row_timeout: Duration, sink: &mut dyn FnMut(Event)) ->
             Ok(Event::Begin(index)) => {
                 entry = Some(index);
                 deadline = Instant::now() + row_timeout;
+                sink(Event::Begin(index));
             }
             Ok(Event::End) => {
                 let _ = child.wait();
@@ -157,8 +158,7 @@ fn describe(status: ExitStatus) -> String {
 /// Starts a child, hands it the plan and turns its lines into events.
 fn start(plan: &Plan) -> std::io::Result<(Child, Receiver<Event>)> {
     let text = serde_json::to_string(plan)?;
-    let mut child = Command::new(std::env::current_exe()?)
-        .arg(child::WORD)
+    let mut child = child::command(&[])?
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;

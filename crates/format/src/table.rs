@@ -19,12 +19,14 @@ mod builder;
 mod cursor;
 mod fence;
 mod filter;
+mod groups;
 mod layout;
 mod lookup;
 mod meta;
 mod page;
 mod page_writer;
 mod reader;
+mod sample;
 mod source;
 #[cfg(test)]
 mod tests;

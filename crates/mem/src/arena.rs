@@ -57,8 +57,8 @@ impl Bump {
 }
 
 impl Arena {
-    /// An arena that calls itself full beyond `budget` bytes, and takes its chunks from `pool` where there
-    /// is one. Allocates nothing yet.
+    /// An arena that calls itself full beyond `budget` bytes, and takes its chunks from `pool`
+    /// where there is one. Allocates nothing yet.
     pub(crate) fn new(budget: usize, pool: Option<Arc<ChunkPool>>) -> Arena {
         Arena {
             chunks: Mutex::new(Vec::new()),

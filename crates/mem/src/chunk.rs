@@ -1,11 +1,12 @@
 //! The raw memory of arenas, and a pool that hands it from a flushed memtable to the next one.
 //!
-//! Memory that comes fresh from the operating system costs a fault for each page: measured at 1.2 us, or
-//! 50 ns for every entry of 16 + 100 bytes, more than the insert itself. A database therefore keeps one
-//! [`ChunkPool`] for all its memtables. Chunks in the pool are uninitialised to their next owner.
+//! Memory that comes fresh from the operating system costs a fault for each page: measured at 1.2
+//! us, or 50 ns for every entry of 16 + 100 bytes, more than the insert itself. A database
+//! therefore keeps one [`ChunkPool`] for all its memtables. Chunks in the pool are uninitialised to
+//! their next owner.
 //!
-//! Invariants: a chunk has one owner, a pool or an arena; `bytes` is the sum of the pooled chunks' sizes
-//! and never above `limit` between two calls.
+//! Invariants: a chunk has one owner, a pool or an arena; `bytes` is the sum of the pooled chunks'
+//! sizes and never above `limit` between two calls.
 #![expect(unsafe_code, reason = "allocates raw memory")]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -110,8 +111,8 @@ impl ChunkPool {
         }
     }
 
-    /// A chunk of exactly `bytes`: the one given back last, whose lines are likeliest in a cache, else
-    /// a new one.
+    /// A chunk of exactly `bytes`: the one given back last, whose lines are likeliest in a cache,
+    /// else a new one.
     pub(crate) fn take(&self, bytes: usize) -> Chunk {
         let mut kept = self.kept.lock();
         let found = kept.chunks.iter().rposition(|chunk| chunk.bytes() == bytes);

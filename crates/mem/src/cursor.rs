@@ -67,8 +67,8 @@ impl MemCursor {
         self.node = self.table.list().find(&target).at.as_ptr();
     }
 
-    /// Moves to the last entry at or before (`key`, `seq`): the oldest version of `key` with at least
-    /// this sequence number, or else the last entry of an earlier key.
+    /// Moves to the last entry at or before (`key`, `seq`): the oldest version of `key` with at
+    /// least this sequence number, or else the last entry of an earlier key.
     #[inline]
     pub fn seek_for_prev(&mut self, key: &[u8], seq: SeqNo) {
         let bound = seq.saturating_mul(1 << 8);
@@ -104,7 +104,8 @@ impl MemCursor {
         }
     }
 
-    /// The entry's key; empty when not valid, as are the values below meaningless.
+    /// The entry's key. This and the four below may be asked of a valid cursor only; asked of
+    /// another they give nothing of meaning.
     #[inline]
     pub fn key(&self) -> &[u8] {
         debug_assert!(self.valid());
@@ -130,6 +131,14 @@ impl MemCursor {
     pub fn value(&self) -> &[u8] {
         debug_assert!(self.valid());
         self.node().value()
+    }
+
+    /// The entry's key head: 8 bytes behind the memtable's `prefix_hint`, as a number that orders
+    /// like the key among cursors over memtables of one hint. Equal heads say nothing.
+    #[inline]
+    pub fn head(&self) -> u64 {
+        debug_assert!(self.valid());
+        self.node().head()
     }
 
     #[inline]

@@ -1,8 +1,9 @@
-//! Every interleaving, and every reordering that C11 atomics allow, of one writer and its readers.
+//! One writer and a reader in every interleaving of at most four preemptions, with every reordering
+//! that C11 atomics allow.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test -p cairndb-mem --release loom`. The models are small, since
-//! loom tries all executions: two or three inserts against one or two readers. Each node's plain bytes
-//! have a witness (see `sync`), so reaching a node without the edge that publishes it fails too.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p cairndb-mem --release loom`. The models are small,
+//! two or three inserts each, since loom tries all executions. Each node's plain bytes have a
+//! witness (see `sync`), so reaching a node without the edge that publishes it fails too.
 
 use std::sync::Arc;
 
@@ -22,8 +23,8 @@ fn insert(writer: &mut MemWriter, seq: SeqNo, key: &[u8]) {
     writer.insert(seq, Kind::Put, key, key, hash64(key));
 }
 
-/// Inserts `settled` before the threads start, then runs `reader` against the inserts of `coming`, each of
-/// which is published. Sequence numbers count from 1 through both.
+/// Inserts `settled` before the threads start, then runs `reader` against the inserts of `coming`,
+/// each of which is published. Sequence numbers count from 1 through both.
 fn model(
     settled: &'static [&'static [u8]],
     coming: &'static [&'static [u8]],
@@ -163,6 +164,7 @@ fn loom_gets_find_what_is_published() {
 
 #[test]
 fn loom_seeks_find_what_is_published() {
-    // The fifth and sixth nodes of a list are two links high, so an upper level is linked meanwhile.
+    // The fifth and sixth nodes of a list are two links high, so an upper level is linked
+    // meanwhile.
     model(&[b"a", b"b", b"c", b"d"], &[b"bb", b"dd"], seek_both_ways);
 }

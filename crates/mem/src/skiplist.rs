@@ -8,24 +8,25 @@
 //!
 //! # Publication
 //!
-//! One writer inserts `N` between `P` and `S` in this order: (1) all of `N` is written, its links and
-//! `N.prev = P` included; (2) `P.next = N`, release; (3) `S.prev = N`, release; (4) the upper levels,
-//! release. Nothing is ever unlinked or freed before the arena. Readers load links with acquire.
+//! One writer inserts `N` between `P` and `S` in this order: (1) all of `N` is written, its links
+//! and `N.prev = P` included; (2) `P.next = N`, release; (3) `S.prev = N`, release; (4) the upper
+//! levels, release. Nothing is ever unlinked or freed before the arena. Readers load links with
+//! acquire.
 //!
 //! *Claim.* A reader that acquired the publication of sequence number `q` (which the engine stores
 //! with release after the inserts up to `q` returned) meets every entry with `seq <= q` that lies
 //! between its start and its end, in order, forwards and backwards.
 //!
 //! *Argument.* For each link the values it ever has form one sequence, in the order of the list's
-//! growth, since there is one writer. The reader's acquire puts all stores of inserts up to `q` in its
-//! past, so by coherence each load yields the value from some moment at or after the publication.
-//! Forwards: if `X.next` yields `Y`, then at that moment `X` and `Y` were neighbours, so no entry that
-//! was in the list by the publication lies between them, for it would have been in the list then.
-//! Backwards: if `Y.prev` yields `X`, then at that moment `X` was `Y`'s last neighbour by step 3 (or by
-//! step 1 of `Y`'s own insert); the only entry that may lie between them is one whose insert had done
-//! step 2 but not step 3, which is none up to `q`. Each step of a walk is such a load, whatever mix of
-//! moments they come from. Upper levels only choose where a walk on level 0 starts: a search moves over
-//! nodes less than its target and ends with a level-0 walk.
+//! growth, since there is one writer. The reader's acquire puts all stores of inserts up to `q` in
+//! its past, so by coherence each load yields the value from some moment at or after the
+//! publication. Forwards: if `X.next` yields `Y`, then at that moment `X` and `Y` were neighbours,
+//! so no entry that was in the list by the publication lies between them, for it would have been in
+//! the list then. Backwards: if `Y.prev` yields `X`, then at that moment `X` was `Y`'s last
+//! neighbour by step 3 (or by step 1 of `Y`'s own insert); the only entry that may lie between them
+//! is one whose insert had done step 2 but not step 3, which is none up to `q`. Each step of a walk
+//! is such a load, whatever mix of moments they come from. Upper levels only choose where a walk on
+//! level 0 starts: a search moves over nodes less than its target and ends with a level-0 walk.
 #![expect(unsafe_code, reason = "nodes are reached through raw links")]
 
 use std::cmp::Ordering as Compare;
@@ -65,8 +66,8 @@ unsafe impl Sync for SkipList {}
 
 /// The writer's side of a list: where it last inserted, and the memory it inserts into.
 ///
-/// `before[level]` is the last node at or before `last` that has a link at `level`, so an entry that
-/// sorts right behind `last` links without a search.
+/// `before[level]` is the last node at or before `last` that has a link at `level`, so an entry
+/// that sorts right behind `last` links without a search.
 #[derive(Debug)]
 pub(crate) struct Splice {
     before: [NonNull<Node>; HEIGHT_MAX],
@@ -218,8 +219,8 @@ impl SkipList {
 
     /// Inserts an entry and returns the bytes its node takes.
     ///
-    /// Nothing is changed before the last call of the comparator, so that one which panics leaves the
-    /// list as it was.
+    /// Nothing is changed before the last call of the comparator, so that one which panics leaves
+    /// the list as it was.
     ///
     /// # Safety
     /// `splice` must be the one that [`SkipList::new`] returned with this list.
@@ -268,7 +269,8 @@ impl SkipList {
         behind_last && (target.head < splice.next_head || !self.is_before_tied(last.next(), target))
     }
 
-    /// Links a new node of the splice's height behind the splice's nodes; steps 1 to 4 of the protocol.
+    /// Links a new node of the splice's height behind the splice's nodes; steps 1 to 4 of the
+    /// protocol.
     ///
     /// # Safety
     /// The splice must be this list's, and its nodes the last before the new one's place.

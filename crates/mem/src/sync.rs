@@ -1,8 +1,8 @@
 //! The atomics of the memtable: std's, or loom's under `--cfg loom`.
 //!
-//! One switch point. [`Witness`] is the second half of it: a zero-sized nothing in a real build, and
-//! under loom a tracked cell beside the plain bytes of a node, so that a reader which reaches a node
-//! without the happens-before edge that publishes its bytes fails the model.
+//! One switch point. [`Witness`] is the second half of it: a zero-sized nothing in a real build,
+//! and under loom a tracked cell beside the plain bytes of a node, so that a reader which reaches a
+//! node without the happens-before edge that publishes its bytes fails the model.
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};

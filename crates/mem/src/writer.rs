@@ -31,9 +31,10 @@ impl Memtable {
     /// An empty memtable and the right to insert into it.
     ///
     /// `prefix_hint` should be the prefix that the coming keys have in common, best taken from the
-    /// previous memtable's [`Memtable::common_prefix`]; keys outside it still sort right, only slower.
-    /// It is ignored for custom orders. `capacity_bytes` bounds [`Memtable::allocated_bytes`] as long
-    /// as [`MemWriter::has_room`] is heeded; memory is allocated as it is needed.
+    /// previous memtable's [`Memtable::common_prefix`]; keys outside it still sort right, only
+    /// slower. It is ignored for custom orders. `capacity_bytes` bounds
+    /// [`Memtable::allocated_bytes`] as long as [`MemWriter::has_room`] is heeded; memory is
+    /// allocated as it is needed.
     pub fn new(
         order: Order,
         prefix_hint: Vec<u8>,
@@ -74,9 +75,9 @@ impl MemWriter {
     /// Adds one version. `hash` is `cairndb_base::hash64(key)`; it is not looked at for orders that
     /// cannot hash. Sequence numbers need not ascend, but no (key, sequence number) may come twice.
     ///
-    /// Always succeeds: beyond the capacity, or for an entry larger than it, the memtable exceeds its
-    /// capacity by what the entry takes. A key that follows the last inserted one in order, with
-    /// nothing between them, links without a search.
+    /// Always succeeds: beyond the capacity, or for an entry larger than it, the memtable exceeds
+    /// its capacity by what the entry takes. A key that follows the last inserted one in order,
+    /// with nothing between them, links without a search.
     ///
     /// # Panics
     /// When key, value or sequence number exceed the limits of `cairndb_base`.
@@ -108,8 +109,8 @@ impl MemWriter {
         self.table.list().has_room(&self.splice, key_len, value_len) || self.table.is_empty()
     }
 
-    /// Loads and stores instead of read-modify-writes: there is one writer. Relaxed: statistics, and
-    /// exact for whoever acquired the publication of the last insert.
+    /// Loads and stores instead of read-modify-writes: there is one writer. Relaxed: statistics,
+    /// and exact for whoever acquired the publication of the last insert.
     #[inline]
     fn count(&self, seq: SeqNo, user_bytes: u64, node_bytes: usize) {
         let counters = self.table.counters();

@@ -5,17 +5,17 @@ use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use super::Runner;
-use crate::catalog::{Action, Order, Workload};
+use crate::definition::{Action, Order, Workload};
 use crate::engine::{Cursor, Durability, Engine, Quiet, Role, Session, Store};
 use crate::fault::Fault;
-use crate::fold::{bind, fold};
+use crate::fold::{ScanSum, bind, fold};
 use crate::histogram::Histogram;
 use crate::key;
 use crate::line::Outcome;
 use crate::model::{ABSENT, Expected};
 use crate::process::SAMPLER_THREAD;
 use crate::quiet;
-use crate::workload::{self, Report, ScanSum, Task};
+use crate::workload::{self, Report, Task, plain};
 
 /// What all threads of a row did together.
 #[derive(Debug, Default)]
@@ -27,6 +27,8 @@ pub(super) struct Totals {
     pub(super) histogram: Option<Histogram>,
     pub(super) wrong: u64,
     pub(super) first_wrong: Option<String>,
+    /// What the writer beside the readers has to say.
+    beside: String,
     scans: Vec<ScanSum>,
     span: Option<(Instant, Instant)>,
 }
@@ -38,12 +40,7 @@ impl Totals {
         self.user_bytes += report.meter.user_bytes;
         if report.beside {
             self.writer_ops = Some(report.meter.found);
-            if self.outcome.message.is_empty() {
-                report
-                    .message
-                    .trim_start()
-                    .clone_into(&mut self.outcome.message);
-            }
+            report.message.trim_start().clone_into(&mut self.beside);
             return;
         }
         let (start, end) = report.meter.span();
@@ -60,15 +57,9 @@ impl Totals {
                 .get_or_insert_with(Histogram::new)
                 .merge(histogram);
         }
-        // Only one thread's text is kept, the first one's; the writer's note comes after it.
-        if !report.message.is_empty() {
-            let writers = std::mem::replace(&mut self.outcome.message, report.message);
-            if !writers.is_empty()
-                && !self.outcome.message.contains(&writers)
-                && writers.contains("modify")
-            {
-                self.outcome.message = format!("{} {writers}", self.outcome.message);
-            }
+        // Only the first thread's text is kept.
+        if self.outcome.message.is_empty() {
+            self.outcome.message = report.message;
         }
         if let Some((start, end)) = self.span {
             self.outcome.elapsed_seconds = (end - start).as_secs_f64();
@@ -175,7 +166,7 @@ impl<E: Engine> Runner<'_, E> {
         let mut totals = Totals::default();
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..self.plan.threads)
-                .map(|_| scope.spawn(|| workload::run_engineless(self.plan, workload)))
+                .map(|_| scope.spawn(|| plain::run_engineless(self.plan, workload)))
                 .collect();
             for thread in threads {
                 if let Ok(Some(report)) = thread.join() {
@@ -234,6 +225,9 @@ impl<E: Engine> Runner<'_, E> {
         let mut totals = Totals::default();
         for report in reports {
             totals.add(report);
+        }
+        if !totals.beside.is_empty() {
+            totals.outcome.message = format!("{} {}", totals.outcome.message, totals.beside);
         }
         if let Action::Scan { backward } = workload.action
             && self.judged()

@@ -4,13 +4,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::measure::Totals;
 use super::{Event, Runner};
-use crate::catalog::{Action, Step, Workload};
+use crate::definition::{Action, Workload};
 use crate::engine::{Capabilities, Durability, Engine, Store};
 use crate::fault::Fault;
 use crate::line;
 use crate::place;
 use crate::process::{Counters, disk_bytes, resident};
 use crate::record::{Record, Status};
+use crate::step::Step;
 use crate::workload::Task;
 
 /// What a row cost beside its time.
@@ -43,6 +44,7 @@ impl<E: Engine> Runner<'_, E> {
         for _ in 0..step.warmups {
             // A fault of a warm-up shows again in the run that counts.
             let _ = self.measure(workload);
+            self.threads_so_far += Task::threads(self.plan, workload);
         }
         if step.repeats > 1 {
             self.tell(Event::Text(format!(

@@ -102,7 +102,7 @@ fn several_threads_are_judged_without_false_alarms() {
     ];
     let plan = Plan {
         threads: 4,
-        ..plan(&home.path().join("db"), 300, &list)
+        ..plan(&home.path().join("db"), 20, &list)
     };
     let plan = Plan {
         reads: 5000,

@@ -1,7 +1,7 @@
 //! Point reads. Every byte of every value is folded and the fold compared with the model's.
 
 use super::{Worker, position};
-use crate::catalog::Target;
+use crate::definition::Target;
 use crate::engine::Session;
 use crate::fault::Fault;
 use crate::fold::fold;

@@ -9,6 +9,7 @@ use super::{Worker, position};
 use crate::engine::Session;
 use crate::fault::Fault;
 use crate::fold::fold;
+use crate::model::Word;
 use crate::pool::ValueStream;
 
 const BY_HAND: &str = " (read-modify-write)";
@@ -144,15 +145,33 @@ impl<'t, S: Session> Worker<'t, S> {
     #[inline]
     fn merge_next(&mut self, index: u64, values: &mut ValueStream<'_>) -> Result<(), Fault> {
         let task = self.task;
+        let at = position(index);
         let (ordinal, operand) = values.draw();
+        // Marked before anything is read: what the key becomes follows from what it is from here on.
+        let before = if task.contended {
+            task.model.begin(at)
+        } else {
+            task.model.load(at)
+        };
         let word = task
             .model
-            .greater(task.pool, position(index), task.sizes.word(ordinal));
-        if task.capabilities.merge {
-            return self.write(index, word, |session, key| session.merge(key, operand));
-        }
-        let before = task.model.load(position(index));
+            .greater(task.pool, before, task.sizes.word(ordinal));
         self.key.set(index);
+        if task.capabilities.merge {
+            self.session.merge(self.key.bytes(), operand)?;
+        } else {
+            self.merge_by_hand(index, before, operand)?;
+        }
+        if task.contended {
+            task.model.end(at, before, word);
+        } else {
+            task.model.store(at, word);
+        }
+        Ok(())
+    }
+
+    /// Reads, compares and writes, for engines without merge.
+    fn merge_by_hand(&mut self, index: u64, before: Word, operand: &[u8]) -> Result<(), Fault> {
         let mut keep = None;
         let answer = self.session.get(self.key.bytes(), |stored| {
             if stored > operand {
@@ -161,7 +180,7 @@ impl<'t, S: Session> Worker<'t, S> {
             fold(stored)
         })?;
         self.judge(index, before, answer);
-        let value = keep.as_deref().unwrap_or(operand);
-        self.write(index, word, |session, key| session.put(key, value))
+        self.session
+            .put(self.key.bytes(), keep.as_deref().unwrap_or(operand))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::{Report, Task};
-use crate::catalog::{Action, Workload};
+use crate::definition::{Action, Workload};
 use crate::meter::{Meter, MeterMode};
 use crate::plan::Plan;
 

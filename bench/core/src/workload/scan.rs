@@ -4,19 +4,8 @@
 use super::Worker;
 use crate::engine::{Cursor, Session};
 use crate::fault::Fault;
-use crate::fold::{bind, fold};
+use crate::fold::{ScanSum, bind, fold};
 use crate::key::DIGITS;
-
-/// What a scan saw.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScanSum {
-    /// Entries.
-    pub entries: u64,
-    /// Sum of [`bind`] over them.
-    pub total: u64,
-    /// Entries that did not follow the one before in key order.
-    pub disorders: u64,
-}
 
 /// The digits of a key as a number that sorts as the key does; 0 for a key too short to be one.
 #[inline]

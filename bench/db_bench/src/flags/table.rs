@@ -201,10 +201,10 @@ pub(crate) static FLAGS: &[Flag] = &[
     ),
     flag(
         WHAT,
-        "table",
+        "suite",
         Kind::Word(&["quick", "full"]),
         "",
-        "run the table of make bench and print it: quick at 100,000 entries, full at 1,000,000",
+        "run the rows of make bench over every engine and print a table: quick at 100,000 entries, full at 1,000,000",
     ),
     flag(
         WHAT,

@@ -3,7 +3,7 @@
 use bench_core::engine::Cursor;
 use bench_core::fault::Fault;
 
-use crate::fault;
+use crate::error::fault;
 
 /// A cursor of the store's.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! CairnDB through its Rust interface, with its defaults but for memory, compression and durability.
 
 mod cursor;
+mod error;
 mod greater;
 mod store;
 
@@ -48,10 +49,4 @@ impl Engine for Cairn {
     fn open(&self, dir: &Path, settings: &Settings) -> Result<CairnStore, Fault> {
         CairnStore::open(dir, settings)
     }
-}
-
-/// The store's error as one line.
-#[cold]
-fn fault(error: &cairndb::Error) -> Fault {
-    Fault::new(error.to_string())
 }

@@ -9,7 +9,7 @@ use bench_core::settings::Settings;
 use cairndb::{Compression, Db, Options, WriteBatch};
 
 use crate::cursor::CairnCursor;
-use crate::fault;
+use crate::error::fault;
 use crate::greater::Greater;
 
 /// An open CairnDB.

@@ -1,12 +1,16 @@
 //! LevelDB's iterator as a cursor.
 
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use bench_core::engine::Cursor;
 use bench_core::fault::Fault;
 
-use crate::store::{LevelSession, outcome};
 use crate::sys::Api;
 
 /// An iterator of LevelDB's.
@@ -17,13 +21,11 @@ pub struct LevelCursor<'c> {
 }
 
 impl<'c> LevelCursor<'c> {
-    pub(crate) fn new(session: &'c LevelSession<'_>) -> Self {
+    /// A cursor over a database with these read options, both of which outlive it.
+    pub(crate) fn new(api: &'c Api, db: *mut c_void, read_options: *mut c_void) -> Self {
         // SAFETY: database and options live as long as the session that is borrowed.
-        let iterator = unsafe { (session.api.create_iterator)(session.db, session.read_options) };
-        Self {
-            api: session.api,
-            iterator,
-        }
+        let iterator = unsafe { (api.create_iterator)(db, read_options) };
+        Self { api, iterator }
     }
 }
 
@@ -102,6 +104,6 @@ impl Cursor for LevelCursor<'_> {
         let mut error = null_mut();
         // SAFETY: the iterator is live; the error pointer starts as null.
         unsafe { (self.api.iter_get_error)(self.iterator, &raw mut error) };
-        outcome(self.api, error)
+        self.api.outcome(error)
     }
 }

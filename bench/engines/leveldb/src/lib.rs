@@ -4,11 +4,7 @@
 //! allocation for each value that `get` returns, and a copy of each error path. Settings as its own
 //! program's: Snappy unless switched off, blocks of 4 KiB, no filter unless asked for.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
-
+mod chosen;
 mod cursor;
 mod store;
 mod sys;
@@ -53,11 +49,7 @@ impl<'e> Engine for &'e LevelDb {
     }
 
     fn version(&self) -> String {
-        // SAFETY: takes nothing and touches nothing.
-        let major = unsafe { (self.api.major_version)() };
-        // SAFETY: as above.
-        let minor = unsafe { (self.api.minor_version)() };
-        format!("{major}.{minor}")
+        self.api.version_text()
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -1,6 +1,11 @@
 //! An open LevelDB, and one thread's way into it.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
+use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::{null, null_mut};
@@ -9,13 +14,9 @@ use bench_core::engine::{Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
 use bench_core::settings::Settings;
 
+use crate::chosen::Chosen;
 use crate::cursor::LevelCursor;
 use crate::sys::Api;
-
-/// Files LevelDB holds open when nothing else is asked for.
-const OPEN_FILES_DEFAULT: u32 = 1000;
-const BLOCK_BYTES_DEFAULT: u64 = 4 << 10;
-const FILE_BYTES_DEFAULT: u64 = 2 << 20;
 
 /// An open LevelDB.
 #[derive(Debug)]
@@ -31,111 +32,58 @@ pub struct LevelStore<'e> {
 // SAFETY: LevelDB's database object may be used by any thread; the options are only read.
 unsafe impl Sync for LevelStore<'_> {}
 
-/// Turns the error text of a call into a result and gives the text back to the library.
-#[inline]
-pub(crate) fn outcome(api: &Api, error: *mut c_char) -> Result<(), Fault> {
-    if error.is_null() {
-        Ok(())
-    } else {
-        Err(fault(api, error))
-    }
-}
-
-#[cold]
-fn fault(api: &Api, error: *mut c_char) -> Fault {
-    // SAFETY: the library gives texts that end with zero.
-    let text = unsafe { CStr::from_ptr(error) }
-        .to_string_lossy()
-        .into_owned();
-    // SAFETY: the text was allocated by the library and is not used again.
-    unsafe { (api.free)(error.cast()) };
-    Fault::new(text)
-}
-
-/// A size as the library's `size_t`.
-fn size(bytes: u64) -> usize {
-    usize::try_from(bytes).unwrap_or(usize::MAX)
-}
-
 impl<'e> LevelStore<'e> {
     pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
         let name = CString::new(dir.as_os_str().as_bytes())
             .map_err(|_| Fault::new("the directory's name has a zero byte"))?;
-        let memory = settings.memory;
-        let block = settings.block_bytes.unwrap_or(BLOCK_BYTES_DEFAULT);
-        let file = settings.file_bytes.unwrap_or(FILE_BYTES_DEFAULT);
-        let files = settings
-            .open_files
-            .filter(|&files| files > 0)
-            .unwrap_or(OPEN_FILES_DEFAULT);
-        let files = c_int::try_from(files).unwrap_or(c_int::MAX);
+        let chosen = Chosen::new(settings);
         // SAFETY: takes a number, gives an owned object.
-        let cache = unsafe { (api.cache_create_lru)(size(memory.cache_bytes)) };
-        let filter = settings.bloom_bits.map_or(null_mut(), |bits| {
+        let cache = unsafe { (api.cache_create_lru)(chosen.cache) };
+        let filter = chosen.bloom_bits.map_or(null_mut(), |bits| {
             // SAFETY: takes a number, gives an owned object.
-            unsafe { (api.filterpolicy_create_bloom)(c_int::try_from(bits).unwrap_or(c_int::MAX)) }
+            unsafe { (api.filterpolicy_create_bloom)(bits) }
         });
         // SAFETY: takes nothing, gives an owned object.
         let read_options = unsafe { (api.readoptions_create)() };
-        // SAFETY: takes nothing, gives an owned object that is destroyed below.
-        let options = unsafe { (api.options_create)() };
-        #[expect(
-            clippy::multiple_unsafe_ops_per_block,
-            reason = "one setter after the other, one reason"
-        )]
-        // SAFETY: every setter is called with the live options object and values of its type.
-        unsafe {
-            (api.options_set_create_if_missing)(options, 1);
-            (api.options_set_write_buffer_size)(options, size(memory.write_bytes));
-            (api.options_set_cache)(options, cache);
-            (api.options_set_filter_policy)(options, filter);
-            (api.options_set_compression)(options, c_int::from(settings.compression));
-            (api.options_set_block_size)(options, size(block));
-            (api.options_set_max_file_size)(options, size(file));
-            (api.options_set_max_open_files)(options, files);
-        }
-        let mut error = null_mut();
-        // SAFETY: the name ends with zero; the error pointer starts as null, as demanded.
-        let db = unsafe { (api.open)(options, name.as_ptr(), &raw mut error) };
-        // SAFETY: the database has copied the options.
-        unsafe { (api.options_destroy)(options) };
-        let options = [
-            ("write_buffer_size", memory.write_bytes.to_string()),
-            ("cache_size", memory.cache_bytes.to_string()),
-            (
-                "compression",
-                if settings.compression {
-                    "snappy"
-                } else {
-                    "none"
-                }
-                .to_owned(),
-            ),
-            (
-                "bloom_bits",
-                settings
-                    .bloom_bits
-                    .map_or("none".to_owned(), |bits| bits.to_string()),
-            ),
-            ("block_size", block.to_string()),
-            ("max_file_size", file.to_string()),
-            ("max_open_files", files.to_string()),
-        ];
-        let options = options
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect();
-        // Made before the check, so that a failed open gives everything back.
-        let store = Self {
+        // Complete before anything can fail, so that a failed open gives everything back.
+        let mut store = Self {
             api,
-            db,
+            db: null_mut(),
             cache,
             filter,
             read_options,
-            options,
+            options: chosen.describe(),
         };
-        outcome(api, error)?;
+        // SAFETY: takes nothing, gives an owned object that is destroyed below.
+        let options = unsafe { (api.options_create)() };
+        store.apply(&chosen, options);
+        let mut error = null_mut();
+        // SAFETY: the name ends with zero; the error pointer starts as null, as demanded.
+        store.db = unsafe { (api.open)(options, name.as_ptr(), &raw mut error) };
+        // SAFETY: the database has copied the options.
+        unsafe { (api.options_destroy)(options) };
+        api.outcome(error)?;
         Ok(store)
+    }
+
+    /// Writes what was chosen into an options object of the library's.
+    #[expect(
+        clippy::multiple_unsafe_ops_per_block,
+        reason = "one setter after the other, one reason"
+    )]
+    fn apply(&self, chosen: &Chosen, options: *mut c_void) {
+        let api = self.api;
+        // SAFETY: every setter is called with the live options object and values of its type.
+        unsafe {
+            (api.options_set_create_if_missing)(options, 1);
+            (api.options_set_write_buffer_size)(options, chosen.write_buffer);
+            (api.options_set_cache)(options, self.cache);
+            (api.options_set_filter_policy)(options, self.filter);
+            (api.options_set_compression)(options, chosen.compression.into());
+            (api.options_set_block_size)(options, chosen.block);
+            (api.options_set_max_file_size)(options, chosen.file);
+            (api.options_set_max_open_files)(options, chosen.files);
+        }
     }
 }
 
@@ -226,9 +174,9 @@ impl Store for LevelStore<'_> {
 /// One thread's way into an open LevelDB.
 #[derive(Debug)]
 pub struct LevelSession<'s> {
-    pub(crate) api: &'s Api,
-    pub(crate) db: *mut c_void,
-    pub(crate) read_options: *mut c_void,
+    api: &'s Api,
+    db: *mut c_void,
+    read_options: *mut c_void,
     write_options: *mut c_void,
     batch: *mut c_void,
     /// Keeps the store open while the session lives.
@@ -266,7 +214,7 @@ impl Session for LevelSession<'_> {
                 error_at,
             );
         }
-        outcome(self.api, error)
+        self.api.outcome(error)
     }
 
     #[inline]
@@ -282,7 +230,7 @@ impl Session for LevelSession<'_> {
                 &raw mut error,
             );
         }
-        outcome(self.api, error)
+        self.api.outcome(error)
     }
 
     #[inline]
@@ -301,7 +249,7 @@ impl Session for LevelSession<'_> {
                 &raw mut error,
             )
         };
-        outcome(self.api, error)?;
+        self.api.outcome(error)?;
         if value.is_null() {
             return Ok(None);
         }
@@ -333,7 +281,7 @@ impl Session for LevelSession<'_> {
         unsafe { (self.api.write)(self.db, self.write_options, self.batch, &raw mut error) };
         // SAFETY: the batch is live.
         unsafe { (self.api.writebatch_clear)(self.batch) };
-        outcome(self.api, error)
+        self.api.outcome(error)
     }
 
     fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
@@ -341,6 +289,6 @@ impl Session for LevelSession<'_> {
     }
 
     fn cursor(&mut self) -> Result<LevelCursor<'_>, Fault> {
-        Ok(LevelCursor::new(self))
+        Ok(LevelCursor::new(self.api, self.db, self.read_options))
     }
 }

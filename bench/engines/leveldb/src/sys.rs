@@ -5,7 +5,7 @@
 
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
-use std::ffi::{c_char, c_int, c_uchar, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_void};
 use std::path::Path;
 
 use bench_core::fault::Fault;
@@ -91,6 +91,13 @@ functions! {
     minor_version: fn() -> c_int;
 }
 
+/// What the system's loader said about a library that was asked for by path.
+fn refusal(path: &Path, error: &libloading::Error) -> Fault {
+    let said =
+        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    Fault::new(format!("{}: {said}", path.display()))
+}
+
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
@@ -99,7 +106,7 @@ impl Api {
             unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }
         };
         if let Some(path) = path {
-            let library = open(path.as_os_str()).map_err(|error| Fault::new(error.to_string()))?;
+            let library = open(path.as_os_str()).map_err(|error| refusal(path, &error))?;
             return Self::find(library);
         }
         let found = SONAMES.iter().find_map(|name| open(name.as_ref()).ok());
@@ -110,5 +117,35 @@ impl Api {
             ))
         })?;
         Self::find(library)
+    }
+
+    /// The version in two numbers.
+    pub(crate) fn version_text(&self) -> String {
+        // SAFETY: takes nothing and touches nothing.
+        let major = unsafe { (self.major_version)() };
+        // SAFETY: as above.
+        let minor = unsafe { (self.minor_version)() };
+        format!("{major}.{minor}")
+    }
+
+    /// Turns the error text of a call into a result and gives the text back to the library.
+    #[inline]
+    pub(crate) fn outcome(&self, error: *mut c_char) -> Result<(), Fault> {
+        if error.is_null() {
+            Ok(())
+        } else {
+            Err(self.fault(error))
+        }
+    }
+
+    #[cold]
+    fn fault(&self, error: *mut c_char) -> Fault {
+        // SAFETY: the library gives texts that end with zero.
+        let text = unsafe { CStr::from_ptr(error) }
+            .to_string_lossy()
+            .into_owned();
+        // SAFETY: the text was allocated by the library and is not used again.
+        unsafe { (self.free)(error.cast()) };
+        Fault::new(text)
     }
 }

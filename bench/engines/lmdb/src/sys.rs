@@ -125,6 +125,13 @@ functions! {
     cursor_get: fn(*mut c_void, *mut Bytes, *mut Bytes, c_int) -> c_int;
 }
 
+/// What the system's loader said about a library that was asked for by path.
+fn refusal(path: &Path, error: &libloading::Error) -> Fault {
+    let said =
+        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    Fault::new(format!("{}: {said}", path.display()))
+}
+
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
@@ -133,7 +140,7 @@ impl Api {
             unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }
         };
         if let Some(path) = path {
-            let library = open(path.as_os_str()).map_err(|error| Fault::new(error.to_string()))?;
+            let library = open(path.as_os_str()).map_err(|error| refusal(path, &error))?;
             return Self::find(library);
         }
         let found = SONAMES.iter().find_map(|name| open(name.as_ref()).ok());

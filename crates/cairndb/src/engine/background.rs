@@ -179,6 +179,11 @@ impl Core {
     pub(crate) fn flush_parts(&self) -> Result<()> {
         loop {
             let mut commit = self.commit.lock();
+            if !commit.awaiting_sync.is_empty() {
+                let last = commit.last_seq;
+                self.wait_published(commit, last)?;
+                continue;
+            }
             if let Some(reason) = self.seal(&mut commit) {
                 drop(commit);
                 self.make_room(reason)?;

@@ -65,6 +65,7 @@ impl Core {
             return Ok(());
         }
         self.persist_all()?;
+        while self.drop_dead_values()? {}
         let mut commit = self.commit.lock();
         self.health.check_write()?;
         self.ensure_manifest(&mut commit)?;

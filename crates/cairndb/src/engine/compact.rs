@@ -204,6 +204,7 @@ impl Core {
         };
         self.merge_plan(&plan)?;
         self.persist_all()?;
+        while self.drop_dead_values()? {}
         self.reap();
         Ok(())
     }

@@ -20,7 +20,7 @@ use arc_swap::ArcSwap;
 use cairndb_base::{Error, ErrorKind, PageCache, Result, SeqNo};
 use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
 use cairndb_env::{Background, Dir, DirLock, Env, FileSync, Join};
-use cairndb_mem::Memtable;
+use cairndb_mem::{ChunkPool, Memtable};
 
 use crate::jobs::output::OutputSettings;
 use crate::read::fold::ReadContext;
@@ -129,6 +129,8 @@ pub(crate) struct Core {
     pub(crate) settings: Settings,
     pub(crate) context: ReadContext,
     pub(crate) cache: Arc<dyn PageCache>,
+    /// Memory of flushed parts, for the next ones: fresh pages cost more than the inserts.
+    pub(crate) pool: Arc<ChunkPool>,
     pub(crate) health: Health,
     pub(crate) stats: Stats,
     pub(crate) snapshots: Snapshots,
@@ -144,8 +146,10 @@ pub(crate) struct Core {
     pub(crate) segments: Segments,
     pub(crate) manifest: Manifest,
     pub(crate) values: ValueLog,
-    /// A value file's name is not durable yet.
+    /// The manifest mentions a log or value file whose own name may not be durable yet.
     pub(crate) names_dirty: AtomicBool,
+    /// Files found at opening that nothing needs, removed once this handle writes.
+    pub(crate) leftovers: Mutex<Vec<String>>,
 
     pub(crate) state: Mutex<State>,
     /// Signalled at every change of `state` that a waiting caller could want.

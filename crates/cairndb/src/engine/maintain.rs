@@ -24,8 +24,14 @@ impl Core {
         if !first && !self.manifest.is_broken() && self.manifest.bytes() < MANIFEST_BYTES_MAX {
             return Ok(());
         }
+        // An edit that the syncer has appended and not yet taken into `durable` would stand in the
+        // old manifest alone. No new pass can begin: that takes the commit lock.
+        drop(self.wait_state(self.state.lock(), |state| !state.persisting));
         self.roll_manifest(commit)?;
         if first {
+            for leftover in std::mem::take(&mut *self.leftovers.lock()) {
+                self.reaper.add(leftover);
+            }
             self.adopt_spares()?;
         }
         Ok(())
@@ -144,17 +150,20 @@ impl Core {
             .flat_map(|table| table.record.value_refs.iter().map(|(file, _)| *file))
             .collect();
         // Pointers in memory or in versions not yet durable may still need a file.
-        if !state.sealed.is_empty() || !state.pending.is_empty() || !state.mutable.is_empty() {
-            return Ok(false);
-        }
+        let busy = !state.sealed.is_empty()
+            || !state.pending.is_empty()
+            || !state.mutable.is_empty()
+            || state.persisting
+            || state.flushing;
+        let active = self.values.active();
         let gone: Vec<u64> = state
             .version
             .values
             .keys()
             .copied()
-            .filter(|file| !referenced.contains(file))
+            .filter(|file| !referenced.contains(file) && Some(*file) != active)
             .collect();
-        if gone.is_empty() || !self.manifest.is_open() || !self.values.needs_file() {
+        if busy || gone.is_empty() || !self.manifest.is_open() {
             return Ok(false);
         }
         let edit = VersionEdit {

@@ -15,7 +15,7 @@ use cairndb_env::sync::{Condvar, Mutex};
 use cairndb_env::{Dir, DirLock, Env, RealEnv};
 use cairndb_format::manifest::read_current;
 use cairndb_format::name::{self, FileKind};
-use cairndb_mem::{ClockCache, Memtable};
+use cairndb_mem::{ChunkPool, ClockCache, Memtable};
 
 use crate::engine::core::{Core, OpenReport, Part, Settings, State};
 use crate::engine::recover::{recover, unused_file};
@@ -94,40 +94,40 @@ impl Core {
 
     /// Makes what recovery found durable, and sweeps what it superseded.
     fn after_open(&self) -> Result<()> {
-        let unclean = !self.report.clean || self.report.created;
-        if self.settings.read_only || !unclean {
+        if self.settings.read_only {
+            return Ok(());
+        }
+        *self.leftovers.lock() = self.find_leftovers()?;
+        if self.report.clean && !self.report.created {
+            // Nothing is written before the first write, and nothing removed.
             return Ok(());
         }
         let mut commit = self.commit.lock();
         self.ensure_manifest(&mut commit)?;
         drop(commit);
-        self.sweep()
+        self.reap();
+        Ok(())
     }
 
-    /// Removes files that the manifest does not name: tables of jobs that never finished, old
-    /// manifests, temporary files.
-    fn sweep(&self) -> Result<()> {
+    /// Files that the manifest does not name: tables of jobs that never finished, old manifests,
+    /// temporary files. Asked before any job of this handle makes new ones.
+    fn find_leftovers(&self) -> Result<Vec<String>> {
         let state = self.state.lock();
         let version = Arc::clone(&state.version);
         let manifest = state.manifest;
         drop(state);
         let tables: std::collections::BTreeSet<u64> =
             version.tables().map(|table| table.record.file).collect();
-        for found in self.dir.list()? {
-            let obsolete = match FileKind::parse(&found) {
-                Some(FileKind::Table(number)) => !tables.contains(&number.0),
-                Some(FileKind::Value(number)) => !version.values.contains_key(&number.0),
-                Some(FileKind::Manifest(number)) => number.0 != manifest,
-                Some(FileKind::Temp(_)) => true,
-                // Logs are adopted as spares or reaped when the manifest is begun.
-                _ => false,
-            };
-            if obsolete {
-                self.reaper.add(found);
-            }
-        }
-        self.reap();
-        Ok(())
+        let mut found = self.dir.list()?;
+        found.retain(|name| match FileKind::parse(name) {
+            Some(FileKind::Table(number)) => !tables.contains(&number.0),
+            Some(FileKind::Value(number)) => !version.values.contains_key(&number.0),
+            Some(FileKind::Manifest(number)) => number.0 != manifest,
+            Some(FileKind::Temp(_)) => true,
+            // Logs are adopted as spares or reaped when the manifest is begun.
+            _ => false,
+        });
+        Ok(found)
     }
 }
 
@@ -230,23 +230,16 @@ fn assemble(
     mut recovered: Recovered,
 ) -> Arc<Core> {
     let order = options.order.clone();
-    let (mutable, writer) =
-        Memtable::new(order.clone(), recovered.key_prefix(), settings.budget.part);
+    let pool = ChunkPool::new(settings.budget.write_share);
+    let (part, prefix) = (settings.budget.part, recovered.key_prefix());
+    let (mutable, writer) = Memtable::pooled(&pool, order.clone(), prefix, part);
     opener
         .mapping
         .bytes
         .store(recovered.version.bytes(), Ordering::Relaxed);
     let version = Arc::new(std::mem::take(&mut recovered.version));
     let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
-    let view = View {
-        mutable: Arc::clone(&mutable),
-        sealed: sealed
-            .iter()
-            .rev()
-            .map(|part| Arc::clone(&part.mem))
-            .collect(),
-        version: Arc::clone(&version),
-    };
+    let view = first_view(&mutable, &sealed, &version);
     let state = first_state(&mutable, sealed, &version, &mut recovered);
     let core = Arc::new(Core {
         context: context(options),
@@ -255,6 +248,7 @@ fn assemble(
         lock: Mutex::new(lock),
         settings,
         cache,
+        pool,
         health: Health::default(),
         stats: Stats::default(),
         snapshots: Snapshots::default(),
@@ -269,6 +263,7 @@ fn assemble(
         manifest: Manifest::default(),
         values: ValueLog::default(),
         names_dirty: AtomicBool::new(false),
+        leftovers: Mutex::default(),
         state: Mutex::new(state),
         changed: Condvar::new(),
         work: Condvar::new(),
@@ -279,6 +274,18 @@ fn assemble(
     });
     let _ = core.myself.set(Arc::downgrade(&core));
     core
+}
+
+fn first_view(mutable: &Arc<Memtable>, sealed: &VecDeque<Part>, version: &Arc<Version>) -> View {
+    View {
+        mutable: Arc::clone(mutable),
+        sealed: sealed
+            .iter()
+            .rev()
+            .map(|part| Arc::clone(&part.mem))
+            .collect(),
+        version: Arc::clone(version),
+    }
 }
 
 fn first_state(

@@ -70,30 +70,33 @@ impl Core {
         let Some(batch) = self.take_batch()? else {
             return Ok(false);
         };
-        let result = self.persist_batch(&batch);
-        let mut state = self.state.lock();
-        state.persisting = false;
-        let result = match result {
+        let result = match self.persist_batch(&batch) {
             Ok(edit) => {
+                let mut state = self.state.lock();
                 state.durable = Arc::clone(&batch.to);
                 state.durable_seq = batch.last_seq;
                 for (file, dead) in &edit.value_dead {
                     *state.durable_dead.entry(*file).or_insert(0) += dead;
                 }
                 drop(state);
+                // Before `persisting` falls: who waits for quiet finds the segments given back.
                 self.release(batch);
                 Ok(true)
             }
             Err(error) => {
+                let mut state = self.state.lock();
                 for pending in batch.pending.into_iter().rev() {
                     state.pending.push_front(pending);
                 }
-                let result: Result<bool> = Err(error);
-                self.note_background(&mut state, &result);
-                drop(state);
-                result
+                Err(error)
             }
         };
+        let mut state = self.state.lock();
+        state.persisting = false;
+        if result.is_err() {
+            self.note_background(&mut state, &result);
+        }
+        drop(state);
         self.changed.notify_all();
         self.work.notify_all();
         result
@@ -151,7 +154,9 @@ impl Core {
             }
         }
         self.values.sync().map_err(poison)?;
-        if !added.is_empty() {
+        // Also for the names of logs and value files that earlier edits mention: this edit's sync
+        // makes those durable too.
+        if self.names_dirty.swap(false, Ordering::AcqRel) || !added.is_empty() {
             self.dir.sync().map_err(poison)?;
             Stats::add(&self.stats.file_syncs, 1);
         }

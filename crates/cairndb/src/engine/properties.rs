@@ -113,7 +113,7 @@ impl Core {
     }
 
     /// Anonymous memory by owner.
-    fn memory_parts(&self) -> [(&'static str, u64); 4] {
+    fn memory_parts(&self) -> [(&'static str, u64); 5] {
         let state = self.state.lock();
         let tables: usize = state
             .version
@@ -123,6 +123,7 @@ impl Core {
         [
             ("mutable", state.mutable.allocated_bytes() as u64),
             ("sealed", state.sealed_bytes() as u64),
+            ("pooled", self.pool.bytes() as u64),
             ("page_cache", self.cache.bytes() as u64),
             ("tables", tables as u64),
         ]

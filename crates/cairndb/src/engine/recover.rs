@@ -127,10 +127,20 @@ impl Folded {
         let mut values = Values::new();
         for number in &self.values {
             let handle = ValueHandle::new(*number, opener);
-            let size = opener
-                .dir
-                .size_of(&name::value(FileNumber(*number)))?
-                .unwrap_or(0);
+            let named = name::value(FileNumber(*number));
+            let Some(size) = opener.dir.size_of(&named)? else {
+                // The edit that names a value file may reach the disk before the file's own name;
+                // nothing durable leads to it then.
+                let mut tables = self.tables.values();
+                if tables.any(|table| table.value_refs.iter().any(|(file, _)| file == number)) {
+                    return Err(
+                        Error::corruption("a value file that tables need is missing")
+                            .file(named)
+                            .offset(0),
+                    );
+                }
+                continue;
+            };
             handle
                 .bytes
                 .store(size, std::sync::atomic::Ordering::Relaxed);

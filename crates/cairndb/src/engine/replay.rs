@@ -225,7 +225,7 @@ impl Replay<'_> {
         })?;
         let mut value = Vec::new();
         read_value(
-            handle.file()?,
+            &*handle.file(pointer.end().unwrap_or(0))?,
             pointer.file,
             pointer,
             hash64(key),

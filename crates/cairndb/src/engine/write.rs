@@ -152,6 +152,13 @@ impl Core {
             let mut commit = self.commit.lock();
             self.check_writable()?;
             if !commit.part_has_room(payload) {
+                if !commit.awaiting_sync.is_empty() {
+                    // Only published entries are sealed: a flush may then drop what no snapshot,
+                    // present or future, can see.
+                    let last = commit.last_seq;
+                    self.wait_published(commit, last)?;
+                    continue;
+                }
                 if let Some(reason) = self.seal(&mut commit) {
                     drop(commit);
                     self.make_room(reason)?;
@@ -165,6 +172,11 @@ impl Core {
                     > RETAINED_LOG_BYTES_MAX
                     && self.segments.live().len() > 1
                 {
+                    if !commit.awaiting_sync.is_empty() {
+                        let last = commit.last_seq;
+                        self.wait_published(commit, last)?;
+                        continue;
+                    }
                     let full = self.seal(&mut commit);
                     drop(commit);
                     self.make_room(full.unwrap_or(StallReason::Log))?;
@@ -202,7 +214,11 @@ impl Core {
 
     /// Waits for the sync pass that covers `last`, or runs it.
     #[cold]
-    fn wait_published<'a>(&'a self, mut commit: MutexGuard<'a, Commit>, last: SeqNo) -> Result<()> {
+    pub(crate) fn wait_published<'a>(
+        &'a self,
+        mut commit: MutexGuard<'a, Commit>,
+        last: SeqNo,
+    ) -> Result<()> {
         while self.published.load(Ordering::Acquire) < last {
             self.health.check_write()?;
             if commit.syncing {
@@ -278,6 +294,7 @@ impl Core {
             next_file: Some(self.next_file.load(Ordering::Relaxed)),
             ..VersionEdit::default()
         };
+        self.names_dirty.store(true, Ordering::Release);
         if let Err(error) = self.manifest.append(&edit, &self.stats) {
             self.segments.abandon(&segment);
             return Err(error);
@@ -294,6 +311,10 @@ impl Core {
         if commit.mutable.is_empty() {
             return None;
         }
+        assert!(
+            commit.awaiting_sync.is_empty(),
+            "only published entries are sealed"
+        );
         if state.version.runs.len() > RUNS_STALL {
             return Some(StallReason::Runs);
         }
@@ -304,7 +325,7 @@ impl Core {
         }
         let hint = commit.mutable.common_prefix().to_vec();
         let order = self.context.order.clone();
-        let (mutable, writer) = Memtable::new(order, hint, budget.part);
+        let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, budget.part);
         let (mem, first_segment) = commit.replace_part(Arc::clone(&mutable), writer);
         state.mutable = mutable;
         state.sealed.push_back(Part { mem, first_segment });

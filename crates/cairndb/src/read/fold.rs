@@ -28,7 +28,13 @@ pub(crate) fn read_pointer(
             .file(cairndb_format::name::value(pointer.file))
             .offset(pointer.offset)
     })?;
-    value_file::read_value(handle.file()?, pointer.file, &pointer, hash64(key), out)
+    value_file::read_value(
+        &*handle.file(pointer.end().unwrap_or(0))?,
+        pointer.file,
+        &pointer,
+        hash64(key),
+        out,
+    )
 }
 
 /// The operands of one key and the value below them, gathered in either direction.

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cairndb_base::{Error, FileNumber, Order, PageCache, Result};
+use cairndb_env::sync::RwLock;
 use cairndb_env::{Dir, ReadFile};
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
@@ -160,7 +161,8 @@ pub(crate) struct ValueHandle {
     pub(crate) bytes: AtomicU64,
     pub(crate) dead: AtomicU64,
     opener: Arc<TableOpener>,
-    open: OnceLock<Arc<dyn ReadFile>>,
+    /// Opened at the first read, and again when a value lies behind the length it had then.
+    open: RwLock<Option<Arc<dyn ReadFile>>>,
     doomed: AtomicBool,
 }
 
@@ -171,20 +173,21 @@ impl ValueHandle {
             bytes: AtomicU64::new(0),
             dead: AtomicU64::new(0),
             opener: Arc::clone(opener),
-            open: OnceLock::new(),
+            open: RwLock::new(None),
             doomed: AtomicBool::new(false),
         }
     }
 
-    pub(crate) fn file(&self) -> Result<&dyn ReadFile> {
-        if let Some(file) = self.open.get() {
-            return Ok(&**file);
+    /// The file, opened when it was at least `bytes` long, if it ever was.
+    pub(crate) fn file(&self, bytes: u64) -> Result<Arc<dyn ReadFile>> {
+        let open = self.open.read().clone();
+        if let Some(file) = open.filter(|file| file.size() >= bytes) {
+            return Ok(file);
         }
-        let file = self
-            .opener
-            .dir
-            .open_read(&name::value(FileNumber(self.number)))?;
-        Ok(&**self.open.get_or_init(|| file))
+        let named = name::value(FileNumber(self.number));
+        let file = self.opener.dir.open_read(&named)?;
+        *self.open.write() = Some(Arc::clone(&file));
+        Ok(file)
     }
 
     pub(crate) fn doom(&self) {
@@ -261,7 +264,13 @@ impl Run {
                 .tables
                 .partition_point(|table| custom.compare(&table.record.largest, key).is_lt());
         }
-        let Some(rest) = key.strip_prefix(self.prefix.as_slice()) else {
+        // An empty prefix is common, and comparing nothing is not free.
+        let rest = if self.prefix.is_empty() {
+            Some(key)
+        } else {
+            key.strip_prefix(self.prefix.as_slice())
+        };
+        let Some(rest) = rest else {
             return if key < self.prefix.as_slice() {
                 0
             } else {

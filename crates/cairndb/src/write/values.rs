@@ -37,6 +37,11 @@ impl ValueLog {
             .is_none_or(|active| active.writer.bytes() >= VALUE_FILE_BYTES)
     }
 
+    /// The number of the file being filled.
+    pub(crate) fn active(&self) -> Option<u64> {
+        self.active.lock().as_ref().map(|active| active.number)
+    }
+
     pub(crate) fn begin(&self, number: u64, writer: ValueWriter) {
         *self.active.lock() = Some(Active { number, writer });
     }

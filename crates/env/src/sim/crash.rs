@@ -135,6 +135,12 @@ impl CrashPoint {
         &self.op
     }
 
+    /// Whether a file whose name contains `name` has bytes here that are not durable.
+    pub fn has_pending(&self, name: &str) -> bool {
+        let mut inodes = self.disk.inodes.values();
+        inodes.any(|inode| inode.name.contains(name) && !inode.pending.is_empty())
+    }
+
     /// Pending units: what [`Keep`] numbers.
     pub fn pending(&self, profile: Profile) -> usize {
         match profile {

@@ -12,14 +12,16 @@ use std::cmp::Ordering;
 use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES, VALUE_BYTES_MAX};
 use cairndb_base::{Error, Kind, Result, SEQ_MAX, SeqNo, hash64};
 use cairndb_env::WritableFile;
-use cairndb_kernel::codec::Encoder;
+use cairndb_kernel::codec::{Encoder, decode};
 
 use super::bits::low32;
 use super::fence::FenceBuilder;
 use super::filter::{FilterLines, LINES_PER_PAGE, fold};
+use super::groups::{GROUPED_VALUE_BYTES_MAX, GroupPacker, Packed};
 use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
 use super::meta::Meta;
 use super::page_writer::{NewEntry, PageWriter};
+use super::sample::Sample;
 use super::source::{file_seed, name_of, page_checksum, seal};
 use crate::value_file::{Pointer, record_bytes};
 
@@ -37,8 +39,10 @@ pub struct TableBuilder {
     options: TableOptions,
     encoder: Encoder,
     page: PageWriter,
-    /// The first key of the page under construction is the last of the page before.
-    continued: bool,
+    /// The first values, until they have decided how values are stored.
+    sample: Option<Sample>,
+    /// Set when values are stored in groups.
+    groups: Option<GroupPacker>,
     /// The last key and sequence number of the pages written, while `page` is empty.
     last_key: Vec<u8>,
     last_seq: Option<SeqNo>,
@@ -103,7 +107,8 @@ impl TableBuilder {
             },
             encoder: Encoder::new(),
             page: PageWriter::new(bytewise),
-            continued: false,
+            sample: (options.compression == Compression::Adaptive).then(Sample::default),
+            groups: None,
             last_key: Vec::new(),
             last_seq: None,
             fence: FenceBuilder::new(bytewise),
@@ -135,6 +140,32 @@ impl TableBuilder {
         if kind == Kind::Pointer {
             self.note_pointer(value.bytes())?;
         }
+        if !same_key {
+            self.note_key(key);
+        }
+        let raw_len = if self.groups.is_some() {
+            self.add_grouped(key, seq, kind, value)?
+        } else {
+            self.add_alone(key, seq, kind, value)?
+        };
+        let summary = &mut self.summary;
+        summary.entries += 1;
+        summary.deletes += u64::from(kind == Kind::Delete);
+        summary.raw_bytes += (key.len() + raw_len) as u64;
+        summary.seq_min = summary.seq_min.min(seq);
+        summary.seq_max = summary.seq_max.max(seq);
+        Ok(())
+    }
+
+    /// Stores an entry with its value alone; gives the length of the value.
+    #[inline]
+    fn add_alone(
+        &mut self,
+        key: &[u8],
+        seq: SeqNo,
+        kind: Kind,
+        value: ValueIn<'_>,
+    ) -> Result<usize> {
         let start = self.page.values_bytes();
         let raw_len = self.store_value(kind, value)?;
         let entry = NewEntry {
@@ -144,17 +175,102 @@ impl TableBuilder {
             raw_len,
             stored_len: self.page.values.len() - start,
         };
-        if !same_key {
-            self.note_key(key);
+        self.place(&entry)?;
+        if self.sample.is_some() {
+            self.sample_value(kind, value, entry.stored_len)?;
         }
-        self.place(&entry, same_key)?;
-        let summary = &mut self.summary;
-        summary.entries += 1;
-        summary.deletes += u64::from(kind == Kind::Delete);
-        summary.raw_bytes += (key.len() + raw_len) as u64;
-        summary.seq_min = summary.seq_min.min(seq);
-        summary.seq_max = summary.seq_max.max(seq);
+        Ok(raw_len)
+    }
+
+    /// Lets a value take part in the choice of how values are stored.
+    fn sample_value(&mut self, kind: Kind, value: ValueIn<'_>, stored: usize) -> Result<()> {
+        let raw = match value {
+            ValueIn::Raw(bytes) => bytes,
+            ValueIn::Stored { bytes, raw_len } if bytes.len() == raw_len as usize => bytes,
+            ValueIn::Stored { .. } => {
+                // Another table has made the choice: its values are copied as they are.
+                self.sample = None;
+                return Ok(());
+            }
+        };
+        if kind == Kind::Pointer || raw.len() > GROUPED_VALUE_BYTES_MAX {
+            return Ok(());
+        }
+        let complete = |sample: &mut Sample| sample.add(raw, stored).then(|| sample.plan());
+        let Some(plan) = self.sample.as_mut().and_then(complete) else {
+            return Ok(());
+        };
+        self.sample = None;
+        self.groups = GroupPacker::new(plan);
+        if self.groups.is_some() {
+            self.end_page()?;
+        }
         Ok(())
+    }
+
+    /// Lets an entry wait for its group; gives the length of the value.
+    fn add_grouped(
+        &mut self,
+        key: &[u8],
+        seq: SeqNo,
+        kind: Kind,
+        value: ValueIn<'_>,
+    ) -> Result<usize> {
+        let mut decoded = Vec::new();
+        let raw = match value {
+            ValueIn::Raw(bytes) => bytes,
+            ValueIn::Stored { bytes, raw_len } if bytes.len() == raw_len as usize => bytes,
+            ValueIn::Stored { bytes, raw_len } => {
+                decode(bytes, raw_len as usize, &mut decoded)
+                    .ok_or_else(|| Error::corruption("stored value does not decode"))?;
+                &decoded
+            }
+        };
+        if raw.len() > GROUPED_VALUE_BYTES_MAX {
+            self.pack(true)?;
+            self.end_page()?;
+            self.add_alone(key, seq, kind, ValueIn::Raw(raw))?;
+            self.end_page()?;
+        } else if let Some(groups) = &mut self.groups
+            && groups.add(key, seq, kind, raw)
+        {
+            self.pack(false)?;
+        }
+        Ok(raw.len())
+    }
+
+    /// Packs waiting entries into pages; with `all`, every one of them.
+    fn pack(&mut self, all: bool) -> Result<()> {
+        loop {
+            let Some(groups) = &mut self.groups else {
+                return Ok(());
+            };
+            match groups.pack(&mut self.page, all) {
+                Packed::All => return Ok(()),
+                Packed::PageFull => self.end_page()?,
+                Packed::TooLarge => self.store_first_alone()?,
+            }
+            let ready = self.groups.as_ref().is_some_and(GroupPacker::is_ready);
+            if !all && !ready {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Stores the first waiting entry, which fits no group, in a page or extent of its own.
+    fn store_first_alone(&mut self) -> Result<()> {
+        let Some(mut groups) = self.groups.take() else {
+            return Ok(());
+        };
+        let mut outcome = Ok(());
+        if let Some((key, seq, kind, raw)) = groups.first() {
+            outcome = self
+                .add_alone(key, seq, kind, ValueIn::Raw(raw))
+                .and_then(|_| self.end_page());
+            groups.drop_first();
+        }
+        self.groups = Some(groups);
+        outcome
     }
 
     /// Number of entries added.
@@ -167,7 +283,8 @@ impl TableBuilder {
         let page = PAGE_BYTES as u64;
         let filter = self.hashes.len() as u64 * u64::from(self.options.filter_bits_per_key) / 8;
         let fence = self.fence.units() as u64 * 8;
-        let pages = u64::from(self.output.pages) + 1 + u64::from(!self.page.is_empty());
+        let open = !self.page.is_empty() || self.groups.is_some();
+        let pages = u64::from(self.output.pages) + 1 + u64::from(open);
         pages * page + (filter + fence).next_multiple_of(page)
     }
 
@@ -178,6 +295,8 @@ impl TableBuilder {
             + self.fence.memory_bytes()
             + self.hashes.capacity() * 4
             + self.last_key.capacity()
+            + self.groups.as_ref().map_or(0, GroupPacker::memory_bytes)
+            + self.sample.as_ref().map_or(0, Sample::memory_bytes)
     }
 
     /// Writes what is left, filter, fence and meta block, and says what the table holds.
@@ -191,6 +310,7 @@ impl TableBuilder {
         if self.summary.entries == 0 {
             return Err(Error::invalid("a table needs at least one entry"));
         }
+        self.pack(true)?;
         self.end_page()?;
         let data_pages = self.output.pages;
         let (filter_lines, filter_probes) = self.write_filter()?;
@@ -229,7 +349,8 @@ impl TableBuilder {
     /// Refuses what is not behind the last entry; says whether the key is the last one's.
     #[inline]
     fn check_order(&self, key: &[u8], seq: SeqNo) -> Result<bool> {
-        let last = match (self.page.last(), self.last_seq) {
+        let waiting = self.groups.as_ref().and_then(GroupPacker::last);
+        let last = match (waiting.or_else(|| self.page.last()), self.last_seq) {
             (Some(last), _) => last,
             (None, Some(seq)) => (&self.last_key[..], seq),
             (None, None) => return self.check_limits(key, seq).map(|()| false),
@@ -305,27 +426,30 @@ impl TableBuilder {
 
     /// Puts an entry whose value is stored into this page, the next, or an extent.
     #[inline]
-    fn place(&mut self, entry: &NewEntry<'_>, same_key: bool) -> Result<()> {
+    fn place(&mut self, entry: &NewEntry<'_>) -> Result<()> {
         let shape = self.page.shape_with(entry);
         let fits = shape.bytes() <= PAGE_BYTES && entry.raw_len <= RAW_LEN_MAX_IN_PAGE;
         if fits && shape.count > 1 {
             self.page.push(entry, shape);
             return Ok(());
         }
-        self.place_first(entry, same_key)
+        self.place_first(entry)
     }
 
     /// Ends the page if need be and begins another, or an extent, with an entry.
-    fn place_first(&mut self, entry: &NewEntry<'_>, same_key: bool) -> Result<()> {
+    fn place_first(&mut self, entry: &NewEntry<'_>) -> Result<()> {
         self.end_page()?;
-        self.continued = same_key;
         let shape = self.page.shape_with(entry);
         if shape.bytes() > PAGE_BYTES || entry.raw_len > RAW_LEN_MAX_IN_PAGE {
             return self.write_extent(entry);
         }
-        self.fence.add(entry.key, self.output.pages);
         self.page.push(entry, shape);
         Ok(())
+    }
+
+    /// Whether `key` is the last key of the pages written.
+    fn continues(&self, key: &[u8]) -> bool {
+        self.last_seq.is_some() && self.options.order.compare(&self.last_key, key).is_eq()
     }
 
     /// Writes the page under construction, if it has entries.
@@ -333,11 +457,17 @@ impl TableBuilder {
         let Some((key, seq)) = self.page.last() else {
             return Ok(());
         };
+        let continued = self.continues(self.page.key(0));
+        self.fence.add(self.page.key(0), self.output.pages);
         self.last_key.clear();
         self.last_key.extend_from_slice(key);
         self.last_seq = Some(seq);
         let start = self.output.buffer.len();
-        self.page.write(self.continued, &mut self.output.buffer);
+        let buffer = &mut self.output.buffer;
+        match &mut self.groups {
+            Some(groups) if groups.has_groups() => groups.write(&self.page, continued, buffer),
+            _ => self.page.write(continued, buffer),
+        }
         self.output.seal_pages(start);
         self.page.restart();
         self.output.append_when_full()
@@ -348,7 +478,7 @@ impl TableBuilder {
         self.fence.add(entry.key, self.output.pages);
         let mut header = [0u8; HEADER_BYTES];
         header[4] = page_kind::EXTENT;
-        header[5] = if self.continued { flag::CONTINUED } else { 0 };
+        header[5] = u8::from(self.continues(entry.key)) * flag::CONTINUED;
         header[6] = 1;
         header[13] = entry.kind as u8;
         header[14] = if entry.raw_len == entry.stored_len {

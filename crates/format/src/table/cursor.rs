@@ -400,11 +400,13 @@ impl TableCursor {
         self.decoded_value()
     }
 
-    /// Whether every entry of the current page is the only version of its key in this table: the
-    /// writer gave each the sequence number 0, which it does only then.
+    /// Whether the current entry is known to be the only version of its key in this table: all of
+    /// its page have the sequence number 0, which only the oldest version of a key can have.
     #[inline]
     pub fn page_unique(&self) -> bool {
-        self.layout.seq_width == 0 && self.layout.base_seq == 0
+        // The first entry may be the oldest version of a key whose others end the page before.
+        let alone = self.index > 0 || !self.layout.has(flag::CONTINUED);
+        self.layout.seq_width == 0 && self.layout.base_seq == 0 && alone
     }
 
     /// Decodes what `value` will give, unless it can be given in place.

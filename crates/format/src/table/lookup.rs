@@ -33,6 +33,8 @@ pub(super) struct Lookup<'t> {
 pub(super) struct Span {
     pub(super) below: u32,
     pub(super) end: u32,
+    /// How far into the last unit before `end` the key is likely to stand, in 4096ths.
+    share: u32,
 }
 
 /// A unit fetched: its bytes, their layout, and where it is.
@@ -62,7 +64,9 @@ pub(super) struct Place<'t> {
 }
 
 /// Lines of a page that hold its header and, on most pages, its heads.
-const LINES_AHEAD: usize = 5;
+const LINES_OF_COLUMNS: usize = 4;
+/// Lines requested around the likely place of a value.
+const LINES_OF_VALUE: usize = 4;
 
 impl<'t> Lookup<'t> {
     #[inline]
@@ -89,6 +93,7 @@ impl<'t> Lookup<'t> {
         let Some(unit) = span.end.checked_sub(1) else {
             return Ok(None);
         };
+        self.request(unit, span.share);
         if let Some(bytes) = self.checked_page(unit) {
             let table = self.table;
             let layout = Layout::parse(bytes).map_err(|flaw| table.pages.flaw(unit, flaw))?;
@@ -122,11 +127,29 @@ impl<'t> Lookup<'t> {
         let mapping = self.mapping?;
         let start = unit as usize * PAGE_BYTES;
         let bytes = mapping.get(start..start + PAGE_BYTES)?;
-        for line in 1..LINES_AHEAD {
-            prefetch(bytes, line * LINE_BYTES);
-        }
         let known = !self.table.meta.numbered && self.table.pages.is_checked(unit);
         known.then_some(bytes)
+    }
+
+    /// Requests the columns of a unit and the lines where the value is likely to stand at once: the
+    /// page is rarely in a cache, and one wait is less than two.
+    #[inline]
+    fn request(&self, unit: u32, share: u32) {
+        let Some(mapping) = self.mapping else {
+            return;
+        };
+        let start = unit as usize * PAGE_BYTES;
+        let values = self.table.pages.values_hint();
+        let value = values + (PAGE_BYTES - values) * share as usize / PAGE_BYTES;
+        for line in 0..LINES_OF_COLUMNS {
+            prefetch(mapping, start + line * LINE_BYTES);
+        }
+        for line in 0..LINES_OF_VALUE {
+            prefetch(
+                mapping,
+                (start + value + line * LINE_BYTES).saturating_sub(LINE_BYTES),
+            );
+        }
     }
 
     /// As `get`, where several pages begin with the key's head, or a page is met for the first time.
@@ -171,11 +194,19 @@ impl<'t> Lookup<'t> {
         let Some((page, at)) = table.filter_place(hash) else {
             return Ok(true);
         };
+        let folded = fold(hash);
+        if let Some(mapping) = self.mapping
+            && table.pages.is_checked(page)
+        {
+            let start = page as usize * PAGE_BYTES + at;
+            let line = mapping.get(start..start + LINE_BYTES).unwrap_or_default();
+            return Ok(line_may_hold(line, folded, table.meta.filter_probes));
+        }
         let bytes = table.pages.get(self.mapping, page, 1, |bytes| {
             table.validate_filter(bytes, page)
         })?;
         let line = bytes.get(at..at + LINE_BYTES).unwrap_or_default();
-        Ok(line_may_hold(line, fold(hash), table.meta.filter_probes))
+        Ok(line_may_hold(line, folded, table.meta.filter_probes))
     }
 
     /// Requests the lines of the filter and the fence that a get reads first.
@@ -214,50 +245,62 @@ impl<'t> Lookup<'t> {
                 return Ok(Span {
                     below: all,
                     end: all,
+                    share: 0,
                 });
             }
         };
         let head = table.head_of(suffix, key);
         let Some(block) = table.blocks_up_to(head).checked_sub(1) else {
-            return Ok(Span { below: 0, end: 0 });
+            return Ok(Span {
+                below: 0,
+                end: 0,
+                share: 0,
+            });
         };
-        let (end, last) = self.search_block(block, |heads, count| {
+        let (end, last, next) = self.search_block(block, |heads, count| {
             search::upper_bound(heads, 8, count, head)
         })?;
-        if last != head {
-            return Ok(Span { below: end, end });
-        }
-        self.span_of_equal(head, end)
+        let below = if last == head {
+            self.units_below(head)?
+        } else {
+            end
+        };
+        Ok(Span {
+            below,
+            end,
+            share: share(last, head, next),
+        })
     }
 
-    /// The span of a head that some page begins with.
-    fn span_of_equal(&self, head: u64, end: u32) -> Result<Span> {
+    /// Number of units that begin with a smaller head.
+    fn units_below(&self, head: u64) -> Result<u32> {
         let before = head.checked_sub(1);
         let blocks = before.map_or(0, |head| self.table.blocks_up_to(head));
         let Some(block) = blocks.checked_sub(1) else {
-            return Ok(Span { below: 0, end });
+            return Ok(0);
         };
-        let (below, _) = self.search_block(block, |heads, count| {
+        let (below, ..) = self.search_block(block, |heads, count| {
             search::lower_bound(heads, 8, count, head)
         })?;
-        Ok(Span { below, end })
+        Ok(below)
     }
 
-    /// Searches one fence block; gives the number of units up to the place found, and the head of
-    /// the last of them.
+    /// Searches one fence block; gives the number of units up to the place found, the head of the
+    /// last of them, and what stands behind it: the next head, or 0 at the end of a page.
     #[inline]
     fn search_block(
         &self,
         block: usize,
         search: impl Fn(&[u8], usize) -> usize,
-    ) -> Result<(u32, u64)> {
+    ) -> Result<(u32, u64, u64)> {
         let (page, start) = self.table.place_of_block(block);
         let bytes = self.fence_page(page - self.table.meta.fence_at())?;
         let first = block * BLOCK_HEADS;
         let count = (self.table.meta.units as usize - first).min(BLOCK_HEADS);
         let found = search(fence::block_of(&bytes, start, count), count);
         let last = fence::head_at(&bytes, (start + found).saturating_sub(1));
-        Ok((low32(first + found), last))
+        let next = fence::head_at(&bytes, start + found);
+        Ok((low32(first + found), last, next))
     }
 
     /// A page of the fence, counted from its first.
@@ -297,7 +340,9 @@ impl<'t> Lookup<'t> {
             count = self.pages_of_unit(page)?;
         }
         let bytes = table.pages.get(self.mapping, page, count, |bytes| {
-            Layout::parse(bytes)?.validate(bytes, &table.order)
+            let layout = Layout::parse(bytes)?;
+            table.pages.set_values_hint(layout.values_at);
+            layout.validate(bytes, &table.order)
         })?;
         let layout = Layout::parse(&bytes).map_err(|flaw| table.pages.flaw(page, flaw))?;
         Ok(Unit {
@@ -324,6 +369,7 @@ impl<'t> Lookup<'t> {
     /// The first entry not before (key, seq); `None` behind the last.
     pub(super) fn find(&self, key: &[u8], seq: SeqNo) -> Result<Option<Place<'t>>> {
         let span = self.span_of(key)?;
+        self.request(span.end.saturating_sub(1), span.share);
         let starts = self.units_not_behind(span, key, seq)?;
         if starts > 0 {
             let unit = self.unit(starts - 1)?;
@@ -377,6 +423,35 @@ impl<'t> Lookup<'t> {
         }
         Ok(low)
     }
+}
+
+/// How far `head` stands between the heads `low` and `high` of two neighbouring pages, in 4096ths.
+///
+/// Only a guess of what to prefetch. Decimal digits do not spread evenly over their bytes, so
+/// heads that differ in low halves of bytes only are compared as decimal numbers.
+#[inline]
+fn share(low: u64, head: u64, high: u64) -> u32 {
+    const UPPER_HALVES: u64 = 0xf0f0_f0f0_f0f0_f0f0;
+    let digits = ((low ^ high) | (low ^ head)) & UPPER_HALVES == 0;
+    let (low, head, high) = if digits {
+        (decimal(low), decimal(head), decimal(high))
+    } else {
+        (low >> 12, head >> 12, high >> 12)
+    };
+    let (part, whole) = (head.saturating_sub(low), high.saturating_sub(low));
+    if part >= whole {
+        return 0;
+    }
+    (((part << 12) / whole) & 0xfff) as u32
+}
+
+/// The number that the lower halves of the bytes spell, the first byte first.
+#[inline]
+fn decimal(head: u64) -> u64 {
+    let digits = head & 0x0f0f_0f0f_0f0f_0f0f;
+    let pairs = (digits >> 8 & 0x00ff_00ff_00ff_00ff) * 10 + (digits & 0x00ff_00ff_00ff_00ff);
+    let fours = (pairs >> 16 & 0xffff_0000_ffff) * 100 + (pairs & 0xffff_0000_ffff);
+    (fours >> 32) * 10_000 + (fours & 0xffff_ffff)
 }
 
 impl Table {

@@ -233,6 +233,22 @@ impl PageWriter {
         debug_assert_eq!(self.values.len(), shape.values);
     }
 
+    /// Takes back the entries pushed since the page had `shape`. Values are not touched.
+    pub(super) fn rewind(&mut self, shape: Shape) {
+        let count = shape.count;
+        let keys = match count {
+            0 => 0,
+            _ => self.key_ends[count - 1] as usize,
+        };
+        self.shape = shape;
+        self.keys.truncate(keys);
+        self.key_ends.truncate(count);
+        self.seqs.truncate(count);
+        self.kinds.truncate(count);
+        self.raw_lens.truncate(count);
+        self.value_ends.truncate(count);
+    }
+
     /// Forgets the entries pushed, but keeps a value that stands behind theirs.
     pub(super) fn restart(&mut self) {
         self.values.drain(..self.shape.values);
@@ -257,6 +273,18 @@ impl PageWriter {
         };
         let values = &self.values[..self.shape.values];
         self.write_with(mode, &[], values, continued, out);
+    }
+
+    /// Appends the page to `out`, checksum left zero, with values in `groups`: the end of each among
+    /// the entries and in `stored`.
+    pub(super) fn write_groups(
+        &self,
+        groups: &[(u16, u16)],
+        stored: &[u8],
+        continued: bool,
+        out: &mut Vec<u8>,
+    ) {
+        self.write_with(ValueMode::Groups, groups, stored, continued, out);
     }
 
     fn write_with(

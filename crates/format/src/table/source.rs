@@ -10,7 +10,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Error, ErrorKind, FileNumber, PageCache, Result};
@@ -65,6 +65,8 @@ pub(super) struct Pages {
     seed: u32,
     count: u32,
     checked: Box<[AtomicU64]>,
+    /// Where values began in the page checked last: a guess for others, to prefetch by.
+    values_hint: AtomicU32,
     check_always: bool,
 }
 
@@ -121,6 +123,7 @@ impl Pages {
             seed: file_seed(file),
             count,
             checked: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            values_hint: AtomicU32::new(0),
             check_always: false,
         })
     }
@@ -159,6 +162,17 @@ impl Pages {
         // Relaxed: the bit guards no other memory; the file's bytes never change.
         !self.check_always
             && word.is_some_and(|word| word.load(Ordering::Relaxed) >> (number % 64) & 1 == 1)
+    }
+
+    /// About where the values of a page begin, below [`PAGE_BYTES`].
+    #[inline]
+    pub(super) fn values_hint(&self) -> usize {
+        // Relaxed: any value serves.
+        self.values_hint.load(Ordering::Relaxed) as usize % PAGE_BYTES
+    }
+
+    pub(super) fn set_values_hint(&self, values_at: u32) {
+        self.values_hint.store(values_at, Ordering::Relaxed);
     }
 
     fn mark_checked(&self, number: u32) {

@@ -1,8 +1,9 @@
-//! The cache that evicts what a turning hand finds unused (CLOCK; Corbató, 1968, with small counts).
+//! The cache that evicts what a turning hand finds unused (CLOCK; Corbató, 1968, with small
+//! counts).
 //!
-//! A lookup raises the value's count, up to [`COUNT_MAX`], under the shard's shared lock. An insert that
-//! needs room turns the hand: it lowers counts and evicts what stands at none. New values start at none,
-//! so a scan that touches pages once does not push out those in use.
+//! A lookup raises the value's count, up to [`COUNT_MAX`], under the shard's shared lock. An insert
+//! that needs room turns the hand: it lowers counts and evicts what stands at none. New values
+//! start at none, so a scan that touches pages once does not push out those in use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

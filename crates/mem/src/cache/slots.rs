@@ -1,10 +1,10 @@
 //! The store of one cache shard: a slab of slots with a chained hash index over it.
 //!
-//! Own code rather than a `HashMap`, since the shards must know their bookkeeping's size to the byte and
-//! the eviction orders link slots by number.
+//! Own code rather than a `HashMap`, since the shards must know their bookkeeping's size to the
+//! byte and the eviction orders link slots by number.
 //!
-//! Invariants: every slot is on exactly one chain: its bucket's, or the free list; `len` slots hold a
-//! value; `charges` is the sum of their charges; there are at least as many buckets as slots.
+//! Invariants: every slot is on exactly one chain: its bucket's, or the free list; `len` slots hold
+//! a value; `charges` is the sum of their charges; there are at least as many buckets as slots.
 
 use std::sync::Arc;
 

@@ -33,6 +33,16 @@ fn read_all(table: &Arc<Table>, entries: &[Entry]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Entries with values in groups.
+fn grouped_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
+    let mut entries = rows(350, &mut Rng(seed));
+    entries.retain(|entry| entry.value.len() < 5000);
+    sort(&mut entries, &Order::Bytewise);
+    let (bytes, summary) = build(&entries, TableOptions::new(FILE));
+    assert!(modes(&bytes)[2] > 0);
+    (entries, bytes, summary.checksum)
+}
+
 fn small_table(seed: u64, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32) {
     let mut rng = Rng(seed);
     let mut entries = entries_of_shape(seed as usize % KEY_SHAPES, 90, &mut rng);
@@ -58,8 +68,16 @@ fn assert_names_the_place(error: &Error) {
 
 #[test]
 fn every_flipped_byte_is_noticed() {
-    for (seed, reach) in [(0, Reach::Mapped), (6, Reach::Mapped), (3, Reach::Cached)] {
-        let (entries, bytes, checksum) = small_table(seed, Compression::Short);
+    for (seed, reach) in [
+        (0, Reach::Mapped),
+        (6, Reach::Mapped),
+        (3, Reach::Cached),
+        (99, Reach::Mapped),
+    ] {
+        let (entries, bytes, checksum) = match seed {
+            99 => grouped_table(seed),
+            _ => small_table(seed, Compression::Short),
+        };
         let mut rng = Rng(seed);
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
@@ -146,8 +164,10 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) {
 fn forged_fields_never_panic_or_hang() {
     for seed in 0..16u64 {
         let mut rng = Rng(seed + 1000);
-        let compression = [Compression::Short, Compression::Adaptive][seed as usize % 2];
-        let (entries, bytes, checksum) = small_table(seed, compression);
+        let (entries, bytes, checksum) = match seed % 4 {
+            0 => grouped_table(seed),
+            _ => small_table(seed, Compression::Short),
+        };
         let pages = bytes.len() / 4096;
         for round in 0..1500 {
             let mut forged = bytes.clone();

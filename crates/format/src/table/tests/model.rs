@@ -201,6 +201,62 @@ fn custom_orders_answer_as_a_sorted_list() {
 }
 
 #[test]
+fn grouped_tables_answer_as_a_sorted_list() {
+    for seed in 300..308u64 {
+        let mut rng = Rng(seed);
+        let order = if seed % 4 == 3 {
+            Order::Custom(Arc::new(Reverse))
+        } else {
+            Order::Bytewise
+        };
+        let mut entries = rows(2500, &mut rng);
+        sort(&mut entries, &order);
+        let options = options(&order, Compression::Adaptive);
+        check_table(&entries, &options, &mut rng, &format!("rows {seed}"));
+        let (bytes, summary) = build(&entries, options);
+        let modes = modes(&bytes);
+        assert!(modes[2] > modes[0] + modes[1], "rows {seed}: {modes:?}");
+        let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
+        let (copied, summary) = copy(&table, Compression::Adaptive);
+        let copied = open_with(copied, &order, summary.checksum, Reach::Cached).unwrap();
+        copied.verify().unwrap();
+        check_scans(&copied, &entries, &format!("copy of rows {seed}"));
+    }
+}
+
+#[test]
+fn grouping_is_chosen_where_it_pays() {
+    let mut rng = Rng(77);
+    let rows: Vec<Entry> = (0..20_000)
+        .map(|number| Entry {
+            key: format!("{number:012}").into_bytes(),
+            seq: 0,
+            kind: Kind::Put,
+            value: row_value(number, &mut rng),
+        })
+        .collect();
+    let order = Order::Bytewise;
+    let (alone, _) = build(&rows, options(&order, Compression::Short));
+    let (grouped, summary) = build(&rows, options(&order, Compression::Adaptive));
+    println!("rows: {} alone, {} grouped", alone.len(), grouped.len());
+    assert!(grouped.len() * 10 < alone.len() * 8);
+    let table = open_with(grouped, &order, summary.checksum, Reach::Mapped).unwrap();
+    table.verify().unwrap();
+    check_scans(&table, &rows, "rows");
+    let classic: Vec<Entry> = (0..3000)
+        .map(|number| Entry {
+            key: format!("{number:016}").into_bytes(),
+            seq: 0,
+            kind: Kind::Put,
+            value: classic_value(&mut rng),
+        })
+        .collect();
+    let (adaptive, _) = build(&classic, options(&order, Compression::Adaptive));
+    let (short, _) = build(&classic, options(&order, Compression::Short));
+    assert!(adaptive == short, "values that halve alone stay alone");
+}
+
+#[test]
 fn versions_of_one_key_span_pages() {
     let mut rng = Rng(5);
     let mut entries = Vec::new();

@@ -9,6 +9,7 @@ use cairndb_env::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile
 
 use crate::value_file::{CODEC_RAW, Pointer};
 
+use crate::table::source::{file_seed, page_checksum};
 use crate::table::{PageAccess, Table, TableBuilder, TableOptions, TableSummary, ValueIn};
 
 pub(super) const FILE: FileNumber = FileNumber(7);
@@ -218,6 +219,56 @@ pub(super) fn classic_value(rng: &mut Rng) -> Vec<u8> {
     let mut value = rng.text(50);
     value.extend_from_within(..);
     value
+}
+
+/// Values that compress across each other more than within: rows of one table.
+pub(super) fn row_value(number: usize, rng: &mut Rng) -> Vec<u8> {
+    const CITIES: [&str; 4] = ["Bergen", "Stavanger", "Trondheim", "Bod"];
+    const STATES: [&str; 3] = ["open", "shipped", "returned"];
+    format!(
+        "{{\"id\":{number},\"city\":\"{}\",\"state\":\"{}\",\"amount\":{},\"currency\":\"NOK\"}}",
+        CITIES[rng.below(4)],
+        STATES[rng.below(3)],
+        rng.below(10_000)
+    )
+    .into_bytes()
+}
+
+/// Rows with, here and there, a version more, a tombstone, noise, and values large and huge.
+pub(super) fn rows(count: usize, rng: &mut Rng) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for number in 0..count {
+        let (kind, value) = match rng.below(200) {
+            0 => (Kind::Put, rng.bytes(3000)),
+            1 => (Kind::Put, rng.bytes(9000)),
+            2 => (Kind::Put, vec![b'r'; 100_000]),
+            3..=12 => (Kind::Delete, Vec::new()),
+            13 => (Kind::Pointer, pointer(rng).encode().to_vec()),
+            _ => (Kind::Put, row_value(number, rng)),
+        };
+        for seq in 0..=rng.below(3) / 2 {
+            entries.push(Entry {
+                key: format!("order/{number:09}").into_bytes(),
+                seq: seq as u64 * rng.next() % 1000,
+                kind,
+                value: value.clone(),
+            });
+        }
+    }
+    entries
+}
+
+/// How the data pages of a table store their values: pages of each mode.
+pub(super) fn modes(bytes: &[u8]) -> [usize; 3] {
+    let mut modes = [0; 3];
+    for (number, page) in bytes.chunks(4096).enumerate() {
+        // What lies inside an extent may look like a page, but for its checksum.
+        let checksum = page_checksum(file_seed(FILE), number as u32, page);
+        if page[4] == 1 && page[..4] == checksum.to_le_bytes() {
+            modes[usize::from(page[14])] += 1;
+        }
+    }
+    modes
 }
 
 /// Shapes of keys that tests go through.

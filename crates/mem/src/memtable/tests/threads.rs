@@ -9,7 +9,8 @@ use cairndb_base::{Kind, Order, SeqNo, hash64};
 use super::model::{Random, Version};
 use crate::Memtable;
 
-/// Key of the write with this sequence number: a fixed shuffle, every eighth one again an older key.
+/// Key of the write with this sequence number: a fixed shuffle, every eighth one again an older
+/// key.
 fn key_of(seq: u64) -> Vec<u8> {
     let number = if seq.is_multiple_of(8) { seq / 2 } else { seq };
     let shuffled = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;

@@ -1,0 +1,48 @@
+//! Running the program and looking at what it said.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The program with these words, in a directory of its own for the database.
+pub(crate) fn command(db: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_db_bench"));
+    command.arg(format!("--db={}", db.display())).args(words);
+    command
+}
+
+/// Runs it to its end.
+pub(crate) fn run(words: &[&str]) -> Output {
+    let home = tempfile::tempdir().expect("a directory");
+    command(&home.path().join("db"), words)
+        .output()
+        .expect("the program starts")
+}
+
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+/// Notes that something could not be tested here; under `CI=true` that is a failure.
+pub(crate) fn skip(reason: &str) {
+    eprintln!("skipped: {reason}");
+    if let Ok(path) = std::env::var("CAIRN_SKIPS") {
+        use std::io::Write as _;
+        let file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path);
+        let told = file.and_then(|mut file| writeln!(file, "{reason}"));
+        assert!(
+            told.is_ok(),
+            "the list of skips cannot be written: {told:?}"
+        );
+    }
+    assert!(
+        std::env::var("CI").as_deref() != Ok("true"),
+        "CI=true and {reason}"
+    );
+}

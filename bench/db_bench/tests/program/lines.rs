@@ -1,0 +1,157 @@
+//! LevelDB's lines, character for character.
+
+use crate::common::{run, stderr, stdout};
+
+/// Whether `line` has the shape of `name         :  number micros/op; rest`.
+fn is_result(line: &str, name: &str, rest: &str) -> bool {
+    let Some(tail) = line.strip_prefix(&format!("{name:<12} : ")) else {
+        return false;
+    };
+    let Some((number, after)) = tail.split_once(" micros/op;") else {
+        return false;
+    };
+    let digits = number.trim_start();
+    number.len() >= 11
+        && digits.split_once('.').is_some_and(|(whole, decimals)| {
+            decimals.len() == 3
+                && (whole.to_owned() + decimals)
+                    .bytes()
+                    .all(|byte| byte.is_ascii_digit())
+        })
+        && if rest == "MB/s" {
+            is_rate(after)
+        } else {
+            after == rest
+        }
+}
+
+fn is_rate(after: &str) -> bool {
+    let Some(number) = after
+        .strip_prefix(' ')
+        .and_then(|text| text.strip_suffix(" MB/s"))
+    else {
+        return false;
+    };
+    number.len() >= 6 && number.trim_start().parse::<f64>().is_ok()
+}
+
+#[test]
+fn header_and_results_are_levels() {
+    let list = "--benchmarks=fillseq,fillsync,readrandom,readmissing,seekrandom,readseq,deleteseq,compact,crc32c";
+    let output = run(&["--engine=null", "--num=20000", list]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    let lines: Vec<&str> = text.lines().collect();
+    let warning = usize::from(lines[5].starts_with("WARNING: Assertions"));
+    assert_eq!(
+        lines[..5],
+        [
+            "Keys:       16 bytes each",
+            "Values:     100 bytes each (50 bytes after compression)",
+            "Entries:    20000",
+            "RawSize:    2.2 MB (estimated)",
+            "FileSize:   1.3 MB (estimated)",
+        ]
+    );
+    assert_eq!(lines[5 + warning], "-".repeat(48));
+    let expected = [
+        ("fillseq", "MB/s"),
+        ("readrandom", " (20000 of 20000 found)"),
+        ("readmissing", ""),
+        ("seekrandom", " (0 of 20000 found)"),
+        ("readseq", "MB/s"),
+        ("deleteseq", ""),
+        ("compact", ""),
+    ];
+    for (name, rest) in expected {
+        let found = lines
+            .iter()
+            .filter(|line| line.starts_with(name))
+            .collect::<Vec<_>>();
+        assert_eq!(found.len(), 1, "{name} in {text}");
+        // The null engine finds its own key 0 when that is drawn.
+        assert!(
+            name == "seekrandom" || is_result(found[0], name, rest),
+            "{}",
+            found[0]
+        );
+    }
+    let fillsync = lines
+        .iter()
+        .find(|line| line.starts_with("fillsync "))
+        .expect("ran");
+    assert!(fillsync.ends_with(" MB/s (200 ops)"), "{fillsync}");
+    let crc = lines
+        .iter()
+        .find(|line| line.starts_with("crc32c "))
+        .expect("ran");
+    assert!(crc.ends_with(" MB/s (4K per op)"), "{crc}");
+}
+
+#[test]
+fn the_environment_goes_to_stderr() {
+    let output = run(&["--engine=null", "--num=10", "--benchmarks=fillseq"]);
+    let text = stderr(&output);
+    assert!(text.starts_with("Null:       version "), "{text}");
+    assert!(
+        text.contains("\nDate:       ") && text.contains("\nCPU:        "),
+        "{text}"
+    );
+    assert!(!stdout(&output).contains("version"));
+}
+
+#[test]
+fn an_unknown_benchmark_is_told_in_levels_words_and_the_list_goes_on() {
+    let output = run(&["--engine=null", "--num=10", "--benchmarks=nosuch,,fillseq"]);
+    assert!(
+        stderr(&output).contains("unknown benchmark 'nosuch'\n"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(stdout(&output).contains("\nfillseq      : "));
+    assert!(output.status.success());
+}
+
+#[test]
+fn a_histogram_follows_its_line() {
+    let output = run(&[
+        "--engine=null",
+        "--num=1000",
+        "--benchmarks=fillseq",
+        "--histogram",
+    ]);
+    let text = stdout(&output);
+    let (_, after) = text.split_once("\nfillseq ").expect("the row");
+    let lines: Vec<&str> = after.lines().collect();
+    assert_eq!(lines[1], "Microseconds per op:");
+    assert!(
+        lines[2].starts_with("Count: 1000  Average: "),
+        "{}",
+        lines[2]
+    );
+    assert!(
+        lines[3].starts_with("Min: ") && lines[3].contains("  Median: "),
+        "{}",
+        lines[3]
+    );
+    assert_eq!(lines[4], "-".repeat(54));
+    assert!(
+        lines[5].starts_with("[       0,       1 ) "),
+        "{}",
+        lines[5]
+    );
+}
+
+#[test]
+fn help_and_list_name_flags_engines_and_workloads() {
+    let help = stdout(&run(&["--help"]));
+    assert!(
+        help.contains("--benchmarks (") && help.contains("  readwhilewriting"),
+        "{help}"
+    );
+    let list = stdout(&run(&["--list"]));
+    assert!(
+        list.contains("  null         version ") && list.contains("\n  fillrandbatch\n"),
+        "{list}"
+    );
+}

@@ -1,0 +1,8 @@
+//! The program as a user runs it: lines, statuses, files, child processes that die.
+
+mod common;
+mod crash;
+mod lines;
+mod peers;
+mod refusals;
+mod results;

@@ -1,0 +1,94 @@
+//! The real libraries over every workload, at a small count, every answer judged.
+
+use crate::common::{run, skip, stderr, stdout};
+
+/// Everything that touches a store.
+const LIST: &str = "fillseq,readseq,readreverse,readrandom,readmissing,readhot,seekrandom,seekordered,deleterandom,\
+readseq,fillbatch,readseq,fillrandbatch,readreverse,fillsync,readseq,fillseqsync,fillrandsync,fillrandom,overwrite,\
+readrandom,multireadrandom,updaterandom,mergerandom,readrandommergerandom,readrandomwriterandom,readwhilewriting,\
+readwhilemerging,seekrandomwhilewriting,readseq,compact,readrandom,readreverse,open,flush,waitforcompaction,verify,\
+deleteseq,verify,filluniquerandom,readseq,fill100K,readseq,fillseq100K,readrand100K,readseq100K";
+
+fn every_workload(engine: &str, num: &str) {
+    let (name, threads) = (format!("--engine={engine}"), "--threads=2");
+    for extra in [
+        &[][..],
+        &["--shuffle", "--key_prefix=5", "--value_size=400"],
+        &[threads],
+    ] {
+        let words = [&[name.as_str(), num, "--benchmarks", LIST], extra].concat();
+        let output = run(&words);
+        let text = stdout(&output);
+        assert!(output.status.success(), "{extra:?}\n{text}");
+        let rows = text
+            .lines()
+            .filter(|line| line.contains(" micros/op;"))
+            .count();
+        assert_eq!(rows, LIST.split(',').count(), "{extra:?}\n{text}");
+    }
+}
+
+/// Runs `test` when the library of `engine` can be loaded.
+fn with_library(engine: &str, package: &str, test: impl FnOnce()) {
+    let list = stdout(&run(&["--list"]));
+    let found = list
+        .lines()
+        .any(|line| line.starts_with(&format!("  {engine:<12} version ")));
+    if found {
+        test();
+    } else {
+        skip(&format!("db_bench over {engine}: install {package}"));
+    }
+}
+
+#[test]
+fn leveldb_answers_every_workload_rightly() {
+    with_library("leveldb", "libleveldb1d", || {
+        every_workload("leveldb", "--num=3000");
+    });
+}
+
+#[test]
+fn lmdb_answers_every_workload_rightly() {
+    with_library("lmdb", "liblmdb0", || every_workload("lmdb", "--num=3000"));
+}
+
+#[test]
+fn cairndb_answers_every_workload_rightly() {
+    every_workload("cairndb", "--num=3000");
+}
+
+#[test]
+fn the_libraries_tell_their_versions() {
+    with_library("leveldb", "libleveldb1d", || {
+        let output = run(&[
+            "--engine=leveldb",
+            "--num=10",
+            "--benchmarks=fillseq,stats,sstables",
+        ]);
+        assert!(
+            stderr(&output).starts_with("LevelDB:    version 1."),
+            "{}",
+            stderr(&output)
+        );
+        let text = stdout(&output);
+        assert!(
+            text.contains("Level  Files Size(MB) Time(sec) Read(MB) Write(MB)\n"),
+            "{text}"
+        );
+        assert!(text.contains("--- level 0 ---\n"), "{text}");
+    });
+    with_library("lmdb", "liblmdb0", || {
+        let output = run(&["--engine=lmdb", "--num=10", "--benchmarks=fillseq,stats"]);
+        assert!(
+            stderr(&output).starts_with("LMDB:       version 0.9."),
+            "{}",
+            stderr(&output)
+        );
+        assert!(
+            stdout(&output).contains("entries 10,"),
+            "{}",
+            stdout(&output)
+        );
+    });
+}

@@ -1,0 +1,98 @@
+//! What is refused, and how.
+
+use crate::common::{command, run, stderr, stdout};
+
+#[test]
+fn flags_and_engines_that_do_not_exist_end_the_program_with_a_hint() {
+    for (words, hint) in [
+        (
+            ["--benchmark=fillseq"],
+            "Invalid flag '--benchmark=fillseq': did you mean --benchmarks?",
+        ),
+        (
+            ["--engine=leveldv"],
+            "--engine=leveldv: cairndb, leveldb, lmdb, null or all is allowed; did you mean leveldb?",
+        ),
+        (
+            ["--num=0"],
+            "--num=0: a whole number from 1 to 2147483646 is allowed",
+        ),
+        (["--key_size=4"], "--key_size=4: a whole number from 16 to "),
+    ] {
+        let output = run(&words);
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        assert!(stderr(&output).starts_with(hint), "{}", stderr(&output));
+        assert!(stdout(&output).is_empty());
+    }
+}
+
+#[test]
+fn somebodys_files_are_left_alone() {
+    let home = tempfile::tempdir().expect("a directory");
+    let db = home.path().join("photos");
+    std::fs::create_dir(&db).expect("created");
+    std::fs::write(db.join("cat.jpg"), "a cat").expect("written");
+    let output = command(&db, &["--engine=null", "--benchmarks=fillseq", "--num=10"])
+        .output()
+        .expect("runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("photos holds files that db_bench did not make"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(
+        std::fs::read_to_string(db.join("cat.jpg")).expect("still there"),
+        "a cat"
+    );
+}
+
+#[test]
+fn a_missing_database_is_not_made_up() {
+    let output = run(&[
+        "--engine=leveldb",
+        "--benchmarks=readseq",
+        "--use_existing_db",
+        "--leveldb_lib=libc.so.6",
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("lacks the symbol leveldb_open"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn an_absent_library_is_an_error_only_when_its_engine_was_named() {
+    let words = [
+        "--benchmarks=fillseq",
+        "--num=100",
+        "--leveldb_lib=/nowhere/libleveldb.so",
+        "--lmdb_lib=/nowhere/x.so",
+    ];
+    let named = run(&[&["--engine=leveldb"], &words[..]].concat());
+    assert_eq!(named.status.code(), Some(1));
+    assert!(
+        stderr(&named).contains("leveldb: /nowhere/libleveldb.so: "),
+        "{}",
+        stderr(&named)
+    );
+    let all = run(&[&["--engine=all"], &words[..]].concat());
+    assert_eq!(all.status.code(), Some(0), "{}", stderr(&all));
+    assert!(stdout(&all).contains("Engine:     null (round 1 of 1)\n"));
+}
+
+#[test]
+fn a_flag_of_rocksdb_warns_and_runs() {
+    let output = run(&[
+        "--engine=null",
+        "--num=10",
+        "--benchmarks=fillseq",
+        "--level0_stop_writes_trigger",
+        "20",
+    ]);
+    assert!(output.status.success());
+    let warning = "warning: --level0_stop_writes_trigger is a flag of RocksDB's db_bench that means nothing here; it is ignored\n";
+    assert!(stderr(&output).starts_with(warning), "{}", stderr(&output));
+}

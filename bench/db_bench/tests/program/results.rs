@@ -1,0 +1,208 @@
+//! The JSON file and the table.
+
+use serde_json::Value;
+
+use crate::common::{command, run, stderr, stdout};
+
+/// Runs with `--json` and gives the objects.
+fn objects(words: &[&str]) -> Vec<Value> {
+    let home = tempfile::tempdir().expect("a directory");
+    let path = home.path().join("results.json");
+    let json = format!("--json={}", path.display());
+    let output = command(&home.path().join("db"), &[words, &[&json]].concat())
+        .output()
+        .expect("runs");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = std::fs::read_to_string(path).expect("written");
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("an object a line"))
+        .collect()
+}
+
+#[test]
+fn each_row_is_an_object_of_known_fields() {
+    let objects = objects(&[
+        "--engine=null",
+        "--num=1000",
+        "--benchmarks=fillseq,readrandom,readrandom",
+        "--histogram",
+    ]);
+    assert_eq!(objects[0]["type"], "machine");
+    assert!(objects[0]["cpus"].as_u64().is_some_and(|cpus| cpus > 0));
+    assert_eq!(objects.len(), 4);
+    let instances: Vec<_> = objects[1..]
+        .iter()
+        .map(|row| (row["workload"].clone(), row["instance"].clone()))
+        .collect();
+    assert_eq!(
+        instances,
+        [
+            ("fillseq".into(), 1.into()),
+            ("readrandom".into(), 1.into()),
+            ("readrandom".into(), 2.into())
+        ]
+    );
+    for row in &objects[1..] {
+        assert_eq!(row["engine"], "null");
+        assert_eq!(row["status"], "ok");
+        assert_eq!(
+            row["verified"], false,
+            "what stores nothing cannot be verified"
+        );
+        assert_eq!(row["ranked"], false);
+        for number in [
+            "round",
+            "ops",
+            "wall_ns",
+            "cpu_user_ns",
+            "anon_rss_peak",
+            "memory_bytes",
+            "seed",
+            "started_at",
+            "p50_ns",
+            "p9999_ns",
+            "max_ns",
+            "key_bytes",
+            "value_bytes",
+            "threads",
+        ] {
+            assert!(row[number].is_u64(), "{number} in {row}");
+        }
+        assert!(
+            row.as_object()
+                .expect("an object")
+                .values()
+                .all(|value| !value.is_null()),
+            "{row}"
+        );
+    }
+    assert_eq!(objects[1]["bytes"], 116_000);
+}
+
+#[test]
+fn rounds_rotate_and_start_from_nothing() {
+    let home = tempfile::tempdir().expect("a directory");
+    let words = [
+        "--engine=null,cairndb",
+        "--rounds=2",
+        "--num=500",
+        "--benchmarks=readseq,fillseq,readseq",
+    ];
+    let output = command(&home.path().join("db"), &words)
+        .output()
+        .expect("runs");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    let order: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("Engine:"))
+        .collect();
+    assert_eq!(
+        order,
+        [
+            "Engine:     null (round 1 of 2)",
+            "Engine:     cairndb (round 1 of 2)",
+            "Engine:     cairndb (round 2 of 2)",
+            "Engine:     null (round 2 of 2)",
+        ]
+    );
+    assert!(home.path().join("db/cairndb").is_dir());
+}
+
+#[test]
+fn the_suite_prints_every_row_and_removes_its_databases() {
+    let home = tempfile::tempdir().expect("a directory");
+    let db = home.path().join("db");
+    let words = [
+        "--suite=quick",
+        "--num=1000",
+        "--rounds=1",
+        "--engine=cairndb,null",
+    ];
+    let output = command(&db, &words).output().expect("runs");
+    assert!(
+        output.status.success(),
+        "{}\n{}",
+        stdout(&output),
+        stderr(&output)
+    );
+    let text = stdout(&output);
+    for row in [
+        "fillseq",
+        "fillrandom",
+        "overwrite",
+        "fillbatch",
+        "fillrandbatch",
+        "fillsync",
+        "fill100K",
+        "readseq",
+        "readreverse",
+        "readrandom",
+        "readmissing",
+        "readhot",
+        "seekrandom",
+        "deleteseq",
+        "deleterandom",
+        "open",
+        "compact",
+        "readrandom, compacted",
+        "readseq, compacted",
+    ] {
+        let rows = text
+            .lines()
+            .filter(|line| line.starts_with(&format!("{row:<24} ")))
+            .count();
+        assert!(rows >= 2, "{row}: {rows} in\n{text}");
+    }
+    assert!(
+        text.contains("4 MB of memory, 1000 entries, 1 rounds")
+            && text.contains("128 MB of memory")
+    );
+    let left: Vec<_> = std::fs::read_dir(&db).expect("there").flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn statistics_are_the_engines_own_or_a_line() {
+    let none = stdout(&run(&[
+        "--engine=null",
+        "--num=10",
+        "--benchmarks=fillseq",
+        "--statistics",
+    ]));
+    assert!(none.ends_with("STATISTICS:\n(null keeps none)\n"), "{none}");
+    let ours = stdout(&run(&[
+        "--engine=cairndb",
+        "--num=10",
+        "--benchmarks=fillseq,stats",
+        "--statistics",
+    ]));
+    assert!(
+        ours.contains("\n                               Compactions\n"),
+        "{ours}"
+    );
+    assert!(ours.contains("STATISTICS:\ncairndb.stats: {"), "{ours}");
+}
+
+#[test]
+fn a_database_left_behind_is_read_and_judged_again() {
+    let home = tempfile::tempdir().expect("a directory");
+    let db = home.path().join("db");
+    let go = |words: &[&str]| stdout(&command(&db, words).output().expect("runs"));
+    go(&["--num=2000", "--benchmarks=fillrandom"]);
+    let text = go(&[
+        "--num=2000",
+        "--benchmarks=fillseq,readrandom,readseq",
+        "--use_existing_db",
+    ]);
+    assert!(
+        text.contains("fillseq      : skipped (--use_existing_db is true)\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains(" of 2000 found)\n") && !text.contains("unverified"),
+        "{text}"
+    );
+    let other = go(&["--num=2001", "--benchmarks=readrandom", "--use_existing_db"]);
+    assert!(other.contains("found) unverified\n"), "{other}");
+}

@@ -1,0 +1,225 @@
+//! The engine's hot paths on a real directory: puts, gets, scans, merges, syncs, opening.
+//!
+//! `cargo bench -p cairndb --bench engine`. Data is the classic one: sixteen digits, a hundred
+//! bytes of which half repeat. Directories are made under `CAIRN_BENCH_DIR`, else the temporary one.
+
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use cairndb::{Db, Durability, Options, WriteOptions};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+
+const ENTRIES: u64 = 1_000_000;
+const BUDGET: usize = 4 << 20;
+
+/// `n` in sixteen digits.
+fn key(n: u64) -> [u8; 16] {
+    let mut key = [b'0'; 16];
+    let mut rest = n;
+    for digit in key.iter_mut().rev() {
+        *digit = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        rest /= 10;
+    }
+    key
+}
+
+/// A pool of half-compressible values.
+fn pool() -> Vec<u8> {
+    let mut state = 301u64;
+    let mut pool = Vec::with_capacity(1 << 20);
+    while pool.len() < 1 << 20 {
+        let piece: Vec<u8> = (0..50)
+            .map(|_| {
+                state = state * 16_807 % 2_147_483_647;
+                b' ' + u8::try_from(state % 95).unwrap_or(0)
+            })
+            .collect();
+        pool.extend_from_slice(&piece);
+        pool.extend_from_slice(&piece);
+    }
+    pool
+}
+
+fn value(pool: &[u8], n: u64) -> &[u8] {
+    let at = usize::try_from(n % 10_000).unwrap_or(0) * 100;
+    &pool[at..at + 100]
+}
+
+/// A draw that no memory of the last one is needed for.
+fn scatter(n: u64) -> u64 {
+    (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % ENTRIES
+}
+
+struct Bench {
+    dir: tempfile::TempDir,
+    made: u64,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let base =
+            std::env::var_os("CAIRN_BENCH_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+        let dir = tempfile::tempdir_in(base).expect("a directory for the benchmark");
+        Bench { dir, made: 0 }
+    }
+
+    fn fresh(&mut self) -> Db {
+        self.made += 1;
+        let path = self.dir.path().join(self.made.to_string());
+        let options = Options::new().create_if_missing(true).memory_budget(BUDGET);
+        options.open(path).expect("a fresh database opens")
+    }
+
+    fn filled(&mut self) -> Db {
+        let (db, pool) = (self.fresh(), pool());
+        for n in 0..ENTRIES {
+            db.put(&key(n), value(&pool, n)).expect("the disk has room");
+        }
+        db.compact_range(..).expect("the disk has room");
+        db.wait_idle().expect("the disk has room");
+        db
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+/// Time of `count` puts into a database that was fresh when the run began.
+fn puts(db: &Db, pool: &[u8], next: &mut u64, count: u64, random: bool) -> Duration {
+    let begun = Instant::now();
+    for _ in 0..count {
+        let n = if random { scatter(*next) } else { *next };
+        db.put(&key(n), value(pool, *next))
+            .expect("the disk has room");
+        *next += 1;
+    }
+    begun.elapsed()
+}
+
+fn writes(c: &mut Criterion) {
+    let mut bench = Bench::new();
+    let pool = pool();
+    let mut group = c.benchmark_group("write");
+    group.throughput(Throughput::Elements(1));
+    for (name, random) in [("put sequential, Os", false), ("put random, Os", true)] {
+        let (db, mut next) = (bench.fresh(), 0);
+        group.bench_function(name, |b| {
+            b.iter_custom(|count| puts(&db, &pool, &mut next, count, random));
+        });
+    }
+    let db = bench.fresh();
+    let sync = WriteOptions::new().durability(Durability::Sync);
+    let mut next = 0u64;
+    group.sample_size(10);
+    group.bench_function("put, Sync", |b| {
+        b.iter(|| {
+            next += 1;
+            db.put_with(&key(next), value(&pool, next), &sync)
+                .expect("the disk has room");
+        });
+    });
+    group.finish();
+}
+
+fn reads(c: &mut Criterion) {
+    let mut bench = Bench::new();
+    let db = bench.filled();
+    let mut out = Vec::new();
+    let mut next = 0u64;
+    let mut group = c.benchmark_group("read");
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("get", |b| {
+        b.iter(|| {
+            next += 1;
+            let found = db
+                .get_into(&key(scatter(next)), &mut out)
+                .expect("pages are whole");
+            black_box((found, &out));
+        });
+    });
+    group.bench_function("get, missing", |b| {
+        b.iter(|| {
+            next += 1;
+            black_box(
+                db.get_into(&key(scatter(next))[..15], &mut out)
+                    .expect("pages are whole"),
+            );
+        });
+    });
+    group.bench_function("cursor and seek", |b| {
+        b.iter(|| {
+            next += 1;
+            let mut cursor = db.cursor();
+            cursor.seek(&key(scatter(next))).expect("pages are whole");
+            black_box(cursor.value().len());
+        });
+    });
+    for (name, forward) in [("scan", true), ("scan backward", false)] {
+        let mut cursor = db.cursor();
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                if !cursor.valid() {
+                    if forward {
+                        cursor.seek_to_first()
+                    } else {
+                        cursor.seek_to_last()
+                    }
+                    .expect("pages are whole");
+                }
+                black_box((cursor.key(), cursor.value()));
+                if forward {
+                    cursor.next()
+                } else {
+                    cursor.prev()
+                }
+                .expect("pages are whole");
+            });
+        });
+    }
+    group.finish();
+}
+
+fn whole(c: &mut Criterion) {
+    let mut bench = Bench::new();
+    let pool = pool();
+    let mut group = c.benchmark_group("whole");
+    group.sample_size(10);
+    let entries = 200_000u64;
+    group.throughput(Throughput::Elements(entries));
+    group.bench_function("merge of eight runs, durable", |b| {
+        b.iter_batched(
+            || {
+                let db = bench.fresh();
+                for n in 0..entries {
+                    db.put(&key(scatter(n)), value(&pool, n))
+                        .expect("the disk has room");
+                    if n % (entries / 8) == entries / 8 - 1 {
+                        db.flush().expect("the disk has room");
+                    }
+                }
+                db
+            },
+            |db| db.compact_range(..).expect("the disk has room"),
+            BatchSize::PerIteration,
+        );
+    });
+    let db = bench.fresh();
+    let path = bench.dir.path().join(bench.made.to_string());
+    for n in 0..entries {
+        db.put(&key(n), value(&pool, n)).expect("the disk has room");
+    }
+    db.close().expect("the disk has room");
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("open and close after a clean close", |b| {
+        b.iter(|| {
+            Options::new()
+                .open(&path)
+                .expect("it opens")
+                .close()
+                .expect("it closes")
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, writes, reads, whole);
+criterion_main!(benches);

@@ -1,0 +1,133 @@
+//! Chooses how a table's values are compressed, from its first ones.
+//!
+//! Values stored each alone are read one by one and copied verbatim by merges, so they stay so
+//! unless neighbours together are a good deal smaller: the choice is the finest granularity within
+//! a tenth of what whole pages reach. Pages say themselves how they are stored, so the pages
+//! written before the choice need not be written again.
+
+/// Raw bytes after which the choice is made: two pages or more of compressible data.
+const SAMPLE_BYTES: usize = 16 << 10;
+/// Raw bytes that stand for a page when the sample is compressed by pages.
+const PAGE_RAW_BYTES: usize = 8 << 10;
+/// Sizes of groups that are tried, finest first.
+const GROUP_BYTES: [usize; 2] = [1 << 10, 2 << 10];
+
+/// How the values of a page are stored from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// Each alone.
+    Each,
+    /// In groups of about this many raw bytes.
+    Groups(usize),
+    /// One group to a page.
+    Page,
+}
+
+/// The first values of a table.
+#[derive(Debug, Default)]
+pub(super) struct Sample {
+    raw: Vec<u8>,
+    ends: Vec<usize>,
+    /// What the values took each alone.
+    stored: usize,
+}
+
+impl Sample {
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.raw.capacity() + self.ends.capacity() * size_of::<usize>()
+    }
+
+    /// Takes a value that was stored in `stored` bytes; says whether the sample is complete.
+    pub(super) fn add(&mut self, value: &[u8], stored: usize) -> bool {
+        self.raw.extend_from_slice(value);
+        self.ends.push(self.raw.len());
+        self.stored += stored;
+        self.raw.len() >= SAMPLE_BYTES
+    }
+
+    /// The finest granularity within a tenth of the whole-page ratio.
+    pub(super) fn plan(&self) -> Plan {
+        let page = self.bytes_in_groups(PAGE_RAW_BYTES);
+        if within_a_tenth(self.stored, page) {
+            return Plan::Each;
+        }
+        GROUP_BYTES
+            .into_iter()
+            .find(|group| within_a_tenth(self.bytes_in_groups(*group), page))
+            .map_or(Plan::Page, Plan::Groups)
+    }
+
+    /// What the sample takes in groups of at least `group` raw bytes, none splitting a value.
+    fn bytes_in_groups(&self, group: usize) -> usize {
+        let mut total = 0;
+        let mut start = 0;
+        let mut out = Vec::new();
+        for end in &self.ends {
+            if end - start >= group || *end == self.raw.len() {
+                compress(&self.raw[start..*end], &mut out);
+                total += out.len();
+                start = *end;
+            }
+        }
+        total
+    }
+}
+
+/// Replaces `out` by the stored form of a group: LZ4, or raw where that is not smaller.
+pub(super) fn compress(raw: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    out.resize(lz4_flex::block::get_maximum_output_size(raw.len()), 0);
+    match lz4_flex::block::compress_into(raw, out) {
+        Ok(len) if len < raw.len() => out.truncate(len),
+        _ => {
+            out.clear();
+            out.extend_from_slice(raw);
+        }
+    }
+}
+
+fn within_a_tenth(bytes: usize, best: usize) -> bool {
+    10 * bytes <= 11 * best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan_of(values: impl Iterator<Item = Vec<u8>>, stored: usize) -> Plan {
+        let mut sample = Sample::default();
+        for value in values {
+            if sample.add(&value, stored.min(value.len())) {
+                break;
+            }
+        }
+        sample.plan()
+    }
+
+    #[test]
+    fn data_decides() {
+        let noise = |number: u64| {
+            let mut state = number + 1;
+            let mut byte = || {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                state.to_le_bytes()[3]
+            };
+            (0..100).map(|_| byte()).collect::<Vec<u8>>()
+        };
+        let twice = |number| noise(number)[..50].repeat(2);
+        let alone = plan_of((0..1000).map(twice), 55);
+        assert_eq!(alone, Plan::Each, "values that halve alone");
+        let raw = plan_of((0..1000).map(noise), 100);
+        assert_eq!(raw, Plan::Each, "values that do not compress at all");
+        let row = |number: u64| {
+            format!("{{\"id\":{number},\"city\":\"Bergen\",\"state\":\"open\",\"tags\":[\"a\"]}}")
+                .into_bytes()
+        };
+        assert!(matches!(
+            plan_of((0..1000).map(row), 100),
+            Plan::Groups(_) | Plan::Page
+        ));
+    }
+}

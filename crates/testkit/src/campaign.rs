@@ -1,0 +1,364 @@
+//! A campaign: workloads, a crash at every operation of each, and the oracle on every state.
+//!
+//! States are counted once however often they occur, by a hash of the whole disk. A state that
+//! occurs again is checked again only if the history then allows something else.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cairndb_env::Env;
+use cairndb_env::random::Random;
+use cairndb_env::sim::{CrashPoint, Fault, Profile, SimEnv};
+use cairndb_env::sync::Mutex;
+
+use crate::history::{Explained, Loss};
+use crate::oracle::{self, Depth};
+use crate::runner::{Point, Runner};
+use crate::setup::Setup;
+use crate::workload::{self, Step};
+use crate::{Check, Violation};
+
+/// Violations kept word for word.
+const VIOLATIONS_KEPT: usize = 20;
+
+/// How far each crash point is explored.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// States of each point under the weak profile.
+    pub weak: usize,
+    /// States of each point under the ordered and the kill profile.
+    pub other: usize,
+    /// One state in so many is crashed again at every operation of its recovery.
+    pub nest_one_in: u64,
+    /// States of each point inside a recovery.
+    pub nested: usize,
+    /// One nested state in so many is crashed a third time.
+    pub deep_one_in: u64,
+    /// One state in so many gets the costly checks too.
+    pub full_one_in: u64,
+}
+
+impl Effort {
+    /// For the exhaustive short workloads.
+    pub const SHORT: Effort = Effort {
+        weak: 14,
+        other: 3,
+        nest_one_in: 60,
+        nested: 3,
+        deep_one_in: 60,
+        full_one_in: 8,
+    };
+    /// For long random workloads.
+    pub const LONG: Effort = Effort {
+        weak: 40,
+        other: 4,
+        nest_one_in: 50,
+        nested: 4,
+        deep_one_in: 40,
+        full_one_in: 8,
+    };
+}
+
+/// What a campaign has done so far.
+#[derive(Debug, Default)]
+pub struct Campaign {
+    distinct: Mutex<HashSet<u64>>,
+    checked: Mutex<HashSet<u64>>,
+    workloads: AtomicU64,
+    points: AtomicU64,
+    nested: AtomicU64,
+    deep: AtomicU64,
+    pending: AtomicU64,
+    violations: AtomicU64,
+    kept: Mutex<Vec<String>>,
+}
+
+/// Where a state comes from: the words that lead back to it.
+#[derive(Clone, Debug)]
+struct Origin {
+    workload: String,
+    crash: String,
+}
+
+impl fmt::Display for Campaign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        write!(
+            f,
+            "{} distinct crash states ({} of crashes inside recovery, {} of third crashes, {} with \
+             log bytes pending) of {} crash points in {} workloads, {} violations",
+            self.states(),
+            count(&self.nested),
+            count(&self.deep),
+            count(&self.pending),
+            count(&self.points),
+            count(&self.workloads),
+            self.violations(),
+        )
+    }
+}
+
+impl Campaign {
+    /// Distinct states seen.
+    pub fn states(&self) -> u64 {
+        self.distinct.lock().len() as u64
+    }
+
+    /// Distinct states of crashes inside a recovery.
+    pub fn nested(&self) -> u64 {
+        self.nested.load(Ordering::Relaxed)
+    }
+
+    /// Distinct states in whose making the log had bytes that were not synced.
+    pub fn pending(&self) -> u64 {
+        self.pending.load(Ordering::Relaxed)
+    }
+
+    /// Violations found.
+    pub fn violations(&self) -> u64 {
+        self.violations.load(Ordering::Relaxed)
+    }
+
+    /// The first violations, with what is needed to see them again.
+    pub fn kept(&self) -> Vec<String> {
+        self.kept.lock().clone()
+    }
+
+    fn report(&self, violation: &Violation, origin: &Origin) {
+        self.violations.fetch_add(1, Ordering::Relaxed);
+        let mut kept = self.kept.lock();
+        if kept.len() < VIOLATIONS_KEPT {
+            let Origin { workload, crash } = origin;
+            kept.push(format!("{workload}\n  {crash}\n  {violation}"));
+        }
+    }
+
+    /// Runs one short workload and crashes it at every operation of its last step and of closing;
+    /// the earlier ones are the last ones of shorter workloads.
+    pub fn short(&self, steps: &[Step], seed: u64, effort: &Effort) {
+        let origin = Origin {
+            workload: format!("short workload {steps:?}, seed {seed}"),
+            crash: String::new(),
+        };
+        let mut runner = Runner::new(SimEnv::new(seed), Setup::plain());
+        let (last, before) = steps
+            .split_last()
+            .map_or((None, &[][..]), |(last, before)| (Some(last), before));
+        let run = |runner: &mut Runner| -> Check<Vec<Point>> {
+            let opened = runner.watch();
+            must(runner.open())?;
+            for step in before {
+                perform(runner, step)?;
+            }
+            let points = runner.watch();
+            if before.is_empty() {
+                points.lock().append(&mut opened.lock());
+            }
+            if let Some(last) = last {
+                perform(runner, last)?;
+            }
+            runner.check()?;
+            must(runner.close())?;
+            runner.env.unwatch();
+            oracle::check_files(&runner.env)?;
+            oracle::check_protocol(&runner.env)?;
+            Ok(std::mem::take(&mut points.lock()))
+        };
+        match run(&mut runner) {
+            Err(violation) => self.report(&violation, &origin),
+            Ok(points) => {
+                for point in &points {
+                    self.point(&runner, point, effort, &origin);
+                }
+            }
+        }
+        self.workloads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Runs one long random workload with random settings, perhaps a fault, and crashes it at
+    /// `crashes` random operations.
+    pub fn long(&self, seed: u64, length: usize, crashes: usize, effort: &Effort) {
+        let mut random = Random::new(seed);
+        let setup = Setup::random(&mut random);
+        let steps = workload::random(&mut random, length);
+        let origin = Origin {
+            workload: format!("long workload, CAIRN_SEED={seed}, {setup:?}"),
+            crash: String::new(),
+        };
+        let mut runner = Runner::new(SimEnv::new(seed), setup);
+        let points = runner.watch();
+        let mut run = || -> Check<()> {
+            must(runner.open())?;
+            for (index, step) in steps.iter().enumerate() {
+                perform(&mut runner, step)
+                    .map_err(|violation| violation.within(format_args!("step {index} {step:?}")))?;
+            }
+            runner.check()?;
+            must(runner.close())?;
+            oracle::check_files(&runner.env)?;
+            oracle::check_protocol(&runner.env)
+        };
+        let result = run();
+        runner.env.unwatch();
+        if let Err(violation) = result {
+            self.report(&violation, &origin);
+        }
+        let mut points = std::mem::take(&mut *points.lock());
+        for _ in 0..crashes.min(points.len()) {
+            let point = points.swap_remove(random.index(points.len()));
+            self.point(&runner, &point, effort, &origin);
+        }
+        self.workloads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Runs one random workload in which `faults` strike and whose errors are borne, crashes it at
+    /// `crashes` random operations and looks at what is left as if nothing had failed.
+    pub fn lying(&self, seed: u64, length: usize, fault: Fault, effort: &Effort) {
+        let mut random = Random::new(seed);
+        let steps = workload::random(&mut random, length);
+        let origin = Origin {
+            workload: format!("lying workload, CAIRN_SEED={seed}, {fault:?}"),
+            crash: String::new(),
+        };
+        let mut runner = Runner::new(SimEnv::new(seed), Setup::plain());
+        runner.env.inject(fault);
+        let points = runner.watch();
+        let mut run = || -> Check<()> {
+            must(runner.open())?;
+            steps.iter().try_for_each(|step| perform(&mut runner, step))
+        };
+        if let Err(violation) = run() {
+            self.report(&violation, &origin);
+        }
+        runner.env.unwatch();
+        let points = std::mem::take(&mut *points.lock());
+        for point in points.iter().step_by(7) {
+            self.point(&runner, point, effort, &origin);
+        }
+    }
+
+    /// Every state of one crash point.
+    pub fn point_of(&self, runner: &Runner, point: &Point, effort: &Effort, workload: &str) {
+        let origin = Origin {
+            workload: workload.to_owned(),
+            crash: String::new(),
+        };
+        self.point(runner, point, effort, &origin);
+    }
+
+    fn point(&self, runner: &Runner, point: &Point, effort: &Effort, origin: &Origin) {
+        self.points.fetch_add(1, Ordering::Relaxed);
+        let epochs = runner.epochs();
+        let history = &epochs[point.epoch];
+        let power = history.explain(point.mark, runner.loss(Loss::Power));
+        let process = history.explain(point.mark, runner.loss(Loss::Process));
+        let seed = point.crash.op().index;
+        let plans = [
+            (Profile::Weak, effort.weak),
+            (Profile::Ordered, effort.other),
+            (Profile::Strict, 1),
+            (Profile::Kill, effort.other),
+        ];
+        let log_pending = point.crash.has_pending(".log");
+        for (profile, max) in plans {
+            let explained = match profile {
+                Profile::Kill => &process,
+                _ => &power,
+            };
+            for state in point.crash.states(profile, seed, max) {
+                let key = state.hash ^ explained.fingerprint().rotate_left(7);
+                if !self.checked.lock().insert(key) {
+                    continue;
+                }
+                if self.distinct.lock().insert(state.hash) && log_pending {
+                    self.pending.fetch_add(1, Ordering::Relaxed);
+                }
+                let op = point.crash.op();
+                let origin = Origin {
+                    workload: origin.workload.clone(),
+                    crash: format!(
+                        "crash before operation {} ({:?} {}), {profile:?} {:?}",
+                        op.index, op.kind, op.name, state.choice
+                    ),
+                };
+                if state.hash.is_multiple_of(effort.nest_one_in) {
+                    let copy = state.image.with_memory(state.image.memory_bytes());
+                    self.nest(&copy, runner.setup, &power, effort, &origin, 2);
+                }
+                let depth = if (state.hash >> 20).is_multiple_of(effort.full_one_in) {
+                    Depth::Full
+                } else {
+                    Depth::Usual
+                };
+                let found = oracle::check(&state.image, &runner.setup, explained, depth);
+                if let Err(violation) = found {
+                    let known = history.describe(0);
+                    self.report(&violation.within(format_args!("history{known}")), &origin);
+                }
+            }
+        }
+    }
+
+    /// Crashes at every operation of the recovery of `image`.
+    fn nest(
+        &self,
+        image: &Arc<SimEnv>,
+        setup: Setup,
+        explained: &Explained,
+        effort: &Effort,
+        origin: &Origin,
+        depth: u32,
+    ) {
+        let points: Arc<Mutex<Vec<CrashPoint>>> = Arc::default();
+        let collected = points.clone();
+        image.watch(move |point| collected.lock().push(point));
+        let opened = oracle::open(image, &setup);
+        image.unwatch();
+        let points = std::mem::take(&mut *points.lock());
+        // What it found wrong the check of the state itself reports too.
+        drop(opened);
+        for point in points {
+            let seed = point.op().index ^ u64::from(depth);
+            for state in point.states(Profile::Weak, seed, effort.nested) {
+                let key = state.hash ^ explained.fingerprint().rotate_left(7);
+                if !self.checked.lock().insert(key) {
+                    continue;
+                }
+                if self.distinct.lock().insert(state.hash) {
+                    self.nested.fetch_add(1, Ordering::Relaxed);
+                    self.deep.fetch_add(u64::from(depth > 2), Ordering::Relaxed);
+                }
+                let op = point.op();
+                let origin = Origin {
+                    workload: origin.workload.clone(),
+                    crash: format!(
+                        "{}, then within recovery before operation {} ({:?} {}), {:?}",
+                        origin.crash, op.index, op.kind, op.name, state.choice
+                    ),
+                };
+                if depth == 2 && state.hash.is_multiple_of(effort.deep_one_in) {
+                    let copy = state.image.with_memory(state.image.memory_bytes());
+                    self.nest(&copy, setup, explained, effort, &origin, 3);
+                }
+                let found = oracle::check(&state.image, &setup, explained, Depth::Usual);
+                if let Err(violation) = found {
+                    self.report(&violation, &origin);
+                }
+            }
+        }
+    }
+}
+
+fn must(result: Result<(), cairndb::Error>) -> Check<()> {
+    result.map_err(|error| Violation::new(format!("the engine failed: {error}")))
+}
+
+/// Performs a step that must not fail.
+fn perform(runner: &mut Runner, step: &Step) -> Check<()> {
+    match runner.perform(step)? {
+        None => Ok(()),
+        Some(error) => Err(Violation::new(format!("{step:?} failed: {error}"))),
+    }
+}

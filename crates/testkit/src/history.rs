@@ -1,0 +1,335 @@
+//! What was asked for and what was acknowledged: the model that explains contents after a crash.
+//!
+//! Commits stand in the order they were made, each with its durability. After a crash the contents
+//! must equal the state after some *flush point* x and *log point* p: all commits before x, and of
+//! those from x to p the logged ones. So logged writes form a prefix, an unlogged one survives only
+//! with everything before it, and a lost one takes no later logged write with it. How early x and p
+//! may be is what was promised: [`Mark`].
+
+use std::collections::{BTreeMap, HashMap};
+
+use cairndb::Durability;
+use cairndb_base::hash64;
+
+/// The contents of a database: for each key the ids of the chunks its value consists of.
+pub type Contents = BTreeMap<Vec<u8>, Vec<u64>>;
+
+/// One change of one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Set to one chunk of this id and length.
+    Put {
+        /// The chunk's id.
+        id: u64,
+        /// The chunk's length.
+        len: usize,
+    },
+    /// A chunk of this id and length appended.
+    Merge {
+        /// The chunk's id.
+        id: u64,
+        /// The chunk's length.
+        len: usize,
+    },
+    /// Removed.
+    Delete,
+}
+
+/// How a commit ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// Under way, or met a failed sync: it may be there after a crash, or not.
+    Doubtful,
+    /// Acknowledged.
+    Acknowledged,
+    /// Refused: it must not be there, ever.
+    Void,
+}
+
+/// One atomic write.
+#[derive(Clone, Debug)]
+struct Commit {
+    changes: Vec<(Vec<u8>, Change)>,
+    durability: Durability,
+    fate: Fate,
+}
+
+/// What had been promised at one moment, as counts of commits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Commits begun.
+    begun: usize,
+    /// Commits whose fate was known: at most one less.
+    decided: usize,
+    /// The logged ones of the first so many survive a power loss.
+    synced: usize,
+    /// The logged ones of the first so many survive the death of the process.
+    handed_over: usize,
+    /// All of the first so many, unlogged ones too, survive anything.
+    flushed: usize,
+}
+
+/// What a crash took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// The machine lost power.
+    Power,
+    /// The process was killed.
+    Process,
+    /// The medium forgot what it had acknowledged: older contents are all that can be asked for.
+    Lie,
+}
+
+/// The contents a crash may leave, by their hash.
+#[derive(Clone, Debug, Default)]
+pub struct Explained {
+    /// Flush point and log point for each hash of contents.
+    states: HashMap<u64, (usize, usize)>,
+    mark: Mark,
+}
+
+/// All commits of one run.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    base: Contents,
+    commits: Vec<Commit>,
+    mark: Mark,
+}
+
+impl History {
+    /// A history that begins with `base` already there for good.
+    pub fn new(base: Contents) -> History {
+        History {
+            base,
+            ..History::default()
+        }
+    }
+
+    /// What has been promised by now.
+    pub fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    /// Commits begun.
+    pub fn len(&self) -> usize {
+        self.commits.len()
+    }
+
+    /// Whether no commit was begun.
+    pub fn is_empty(&self) -> bool {
+        self.commits.is_empty()
+    }
+
+    /// A commit is under way.
+    pub fn begin(&mut self, changes: Vec<(Vec<u8>, Change)>, durability: Durability) {
+        self.commits.push(Commit {
+            changes,
+            durability,
+            fate: Fate::Doubtful,
+        });
+        self.mark.begun = self.commits.len();
+    }
+
+    /// The commit under way was acknowledged.
+    pub fn acknowledge(&mut self) {
+        self.mark.decided = self.mark.begun;
+        let Some(last) = self.commits.last_mut() else {
+            return;
+        };
+        last.fate = Fate::Acknowledged;
+        match last.durability {
+            Durability::None => {}
+            Durability::Os => self.mark.handed_over = self.mark.begun,
+            Durability::Sync => {
+                self.mark.handed_over = self.mark.begun;
+                self.mark.synced = self.mark.begun;
+            }
+        }
+    }
+
+    /// The commit under way was refused and must not be there.
+    pub fn refuse(&mut self) {
+        self.mark.decided = self.mark.begun;
+        if let Some(last) = self.commits.last_mut() {
+            last.fate = Fate::Void;
+        }
+    }
+
+    /// The commit under way met a failed sync: it may be there after reopening.
+    pub fn doubt(&mut self) {
+        self.mark.decided = self.mark.begun;
+    }
+
+    /// Everything acknowledged was made durable: a flush or a clean close.
+    pub fn flushed(&mut self) {
+        let all = self.mark.begun;
+        self.mark.flushed = all;
+        self.mark.synced = all;
+        self.mark.handed_over = all;
+    }
+
+    /// The contents a reader sees when no commit is under way.
+    pub fn contents(&self) -> Contents {
+        let mut contents = self.base.clone();
+        for commit in &self.commits {
+            if commit.fate == Fate::Acknowledged {
+                apply(&mut contents, commit);
+            }
+        }
+        contents
+    }
+
+    /// Everything a crash at `mark` may leave.
+    pub fn explain(&self, mark: Mark, loss: Loss) -> Explained {
+        let (flush_min, log_min) = match loss {
+            Loss::Power => (mark.flushed, mark.synced),
+            Loss::Process => (mark.flushed, mark.handed_over),
+            Loss::Lie => (0, 0),
+        };
+        let mut explained = Explained {
+            mark,
+            ..Explained::default()
+        };
+        let mut at_flush = Walk::new(&self.base);
+        for (x, commit) in self.commits[..mark.begun].iter().enumerate() {
+            let unlogged_before = x > 0 && self.commits[x - 1].durability == Durability::None;
+            if x == flush_min || (x > flush_min && unlogged_before) || loss == Loss::Lie {
+                self.walk_log(at_flush.clone(), x, log_min, &mut explained);
+            }
+            if is_possible(commit, x, mark) {
+                at_flush.apply(commit);
+            }
+        }
+        self.walk_log(at_flush, mark.begun, log_min, &mut explained);
+        explained
+    }
+
+    /// All log points behind one flush point.
+    fn walk_log(&self, mut walk: Walk, x: usize, log_min: usize, explained: &mut Explained) {
+        let mark = explained.mark;
+        // Before `log_min` nothing logged may be missing; unlogged commits change nothing.
+        let logged = |p: usize| self.commits[p].durability != Durability::None;
+        let due = (x..log_min).rev().find(|&p| logged(p)).map_or(0, |p| p + 1);
+        for p in x..=mark.begun {
+            if p >= due {
+                explained.states.entry(walk.hash).or_insert((x, p));
+            }
+            if p < mark.begun && logged(p) && is_possible(&self.commits[p], p, mark) {
+                walk.apply(&self.commits[p]);
+            }
+        }
+    }
+
+    /// The key, the change and the durability of the commits from `first` on, for messages.
+    pub fn describe(&self, first: usize) -> String {
+        let mut text = String::new();
+        for (index, commit) in self.commits.iter().enumerate().skip(first) {
+            let changes = commit.changes.iter().map(|(key, change)| {
+                let key = key.escape_ascii();
+                match change {
+                    Change::Put { id, .. } => format!("{key}={id}"),
+                    Change::Merge { id, .. } => format!("{key}+{id}"),
+                    Change::Delete => format!("-{key}"),
+                }
+            });
+            let changes = changes.collect::<Vec<_>>().join(",");
+            let sort = match (commit.durability, commit.fate) {
+                (_, Fate::Void) => "void",
+                (_, Fate::Doubtful) => "doubtful",
+                (Durability::None, _) => "none",
+                (Durability::Os, _) => "os",
+                (Durability::Sync, _) => "sync",
+            };
+            text.push_str(&format!(" {index}:{sort}({changes})"));
+        }
+        text
+    }
+}
+
+impl Explained {
+    /// Flush point and log point that explain these contents.
+    pub fn find(&self, contents: &Contents) -> Option<(usize, usize)> {
+        self.states.get(&hash(contents)).copied()
+    }
+
+    /// Equal for equal sets of contents.
+    pub fn fingerprint(&self) -> u64 {
+        self.states.keys().fold(0, |sum, hash| sum ^ hash)
+    }
+
+    /// What was promised.
+    pub fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    /// Only these contents, however far the history went.
+    #[must_use]
+    pub fn exactly(contents: &Contents) -> Explained {
+        Explained {
+            states: HashMap::from([(hash(contents), (0, 0))]),
+            mark: Mark::default(),
+        }
+    }
+}
+
+/// Whether a crash at `mark` can have left the commit of this index. One that was under way then
+/// can, even if it was refused later.
+fn is_possible(commit: &Commit, index: usize, mark: Mark) -> bool {
+    commit.fate != Fate::Void || index >= mark.decided
+}
+
+/// Contents and their hash, kept up to date.
+#[derive(Clone)]
+struct Walk {
+    contents: Contents,
+    hash: u64,
+}
+
+impl Walk {
+    fn new(base: &Contents) -> Walk {
+        Walk {
+            contents: base.clone(),
+            hash: hash(base),
+        }
+    }
+
+    fn apply(&mut self, commit: &Commit) {
+        let keys = || commit.changes.iter().map(|(key, _)| key);
+        let part = |contents: &Contents| {
+            let mut seen: Vec<&Vec<u8>> = keys().collect();
+            seen.sort_unstable();
+            seen.dedup();
+            seen.iter().fold(0, |sum, key| {
+                sum ^ contents.get(*key).map_or(0, |ids| hash_entry(key, ids))
+            })
+        };
+        self.hash ^= part(&self.contents);
+        apply(&mut self.contents, commit);
+        self.hash ^= part(&self.contents);
+    }
+}
+
+fn apply(contents: &mut Contents, commit: &Commit) {
+    for (key, change) in &commit.changes {
+        match change {
+            Change::Put { id, .. } => {
+                contents.insert(key.clone(), vec![*id]);
+            }
+            Change::Merge { id, .. } => contents.entry(key.clone()).or_default().push(*id),
+            Change::Delete => {
+                contents.remove(key);
+            }
+        }
+    }
+}
+
+fn hash(contents: &Contents) -> u64 {
+    let entries = contents.iter().map(|(key, ids)| hash_entry(key, ids));
+    entries.fold(1, |sum, entry| sum ^ entry)
+}
+
+fn hash_entry(key: &[u8], ids: &[u64]) -> u64 {
+    let bytes: Vec<u8> = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
+    let both = (hash64(key) ^ hash64(&bytes).rotate_left(17)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    both ^ (both >> 29)
+}

@@ -1,0 +1,275 @@
+//! The oracle: opens what a crash left and demands that the history explains it.
+//!
+//! 1. It opens, without repair and without an error.
+//! 2. The contents are among those the history allows; no value is invented or mixed.
+//! 3. Forward scan, backward scan, gets and a snapshot agree.
+//! 4. What the opening showed is durable: a power loss right after it changes nothing.
+//! 5. It is writable; after a synced write and a clean close it opens again with the same contents.
+//! 6. Opening read-only before and after changes no byte and gives the same contents.
+//! 7. A deep verify passes; no file is leaked or missing; the protocol of syncs was kept.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb::{Db, Durability, Job, WriteOptions};
+use cairndb_env::sim::{CrashChoice, Keep, Profile, SimEnv};
+
+use crate::facts::manifest_facts;
+use crate::history::{Contents, Explained};
+use crate::setup::Setup;
+use crate::value;
+use crate::{Check, Violation};
+
+/// Where every run keeps its database.
+pub const PATH: &str = "/db";
+/// Spare log segments a quiet database may keep.
+const SPARES_MAX: usize = 2;
+/// Written by the oracle itself, where no workload writes.
+const PROBE: &[u8] = b"~probe";
+
+/// How much of the list to go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Opening and contents.
+    Contents,
+    /// Everything but the two costly ones: read-only opening first, and power loss after opening.
+    Usual,
+    /// Everything.
+    Full,
+}
+
+/// Opens `image` and checks it; the contents found.
+///
+/// # Errors
+/// The first violation.
+pub fn check(
+    image: &Arc<SimEnv>,
+    setup: &Setup,
+    explained: &Explained,
+    depth: Depth,
+) -> Check<Contents> {
+    let read_only = match depth {
+        Depth::Full => Some(check_read_only(image, setup)?),
+        _ => None,
+    };
+    let db = open(image, setup)?;
+    let contents = read_all(&db, setup)?;
+    let Some(_) = explained.find(&contents) else {
+        return Err(unexplained(&contents, explained));
+    };
+    if read_only.is_some_and(|before| before != contents) {
+        return Err(Violation::new(
+            "opening read-only showed other contents than opening",
+        ));
+    }
+    if depth == Depth::Contents {
+        return Ok(contents);
+    }
+    if depth == Depth::Full {
+        check_final(image, setup, &contents)?;
+    }
+    check_usable(image, setup, db, &contents)?;
+    Ok(contents)
+}
+
+/// Opens the database in `env`.
+///
+/// # Errors
+/// A violation when opening gives an error.
+pub fn open(env: &Arc<SimEnv>, setup: &Setup) -> Check<Db> {
+    let opened = setup.options(env.clone()).open(PATH);
+    opened.map_err(|error| Violation::new(format!("opening failed: {error}")))
+}
+
+/// The contents, read in every way there is.
+///
+/// # Errors
+/// A violation when a read fails, a value is not what was written, or two ways differ.
+pub fn read_all(db: &Db, setup: &Setup) -> Check<Contents> {
+    let failed =
+        |what: &str, error: cairndb::Error| Violation::new(format!("{what} failed: {error}"));
+    let mut forward = Vec::new();
+    for entry in db.iter() {
+        let (key, value) = entry.map_err(|error| failed("a forward scan", error))?;
+        forward.push((key.to_vec(), value.to_vec()));
+    }
+    let mut backward = Vec::with_capacity(forward.len());
+    let snapshot = db.snapshot();
+    for entry in snapshot.iter().rev() {
+        let (key, value) = entry.map_err(|error| failed("a backward scan", error))?;
+        backward.push((key.to_vec(), value.to_vec()));
+    }
+    backward.reverse();
+    if forward != backward {
+        return Err(Violation::new(
+            "a backward scan differs from a forward scan",
+        ));
+    }
+    let in_order = |pair: &[(Vec<u8>, Vec<u8>)]| (pair[0].0 < pair[1].0) != setup.reverse;
+    if !forward.windows(2).all(in_order) {
+        return Err(Violation::new("a scan is out of order"));
+    }
+    let mut contents = Contents::new();
+    for (key, scanned) in forward {
+        let got = db.get(&key).map_err(|error| failed("a get", error))?;
+        if got.as_deref() != Some(&*scanned) {
+            let key = key.escape_ascii();
+            return Err(Violation::new(format!(
+                "a get of {key} differs from a scan"
+            )));
+        }
+        let ids = value::ids(&key, &scanned)?;
+        contents.insert(key, ids);
+    }
+    Ok(contents)
+}
+
+/// The contents by a forward scan, or the engine's error.
+///
+/// # Errors
+/// A violation when a value is not what was written.
+pub fn read_or_error(db: &Db) -> Check<Result<Contents, cairndb::Error>> {
+    let mut contents = Contents::new();
+    for entry in db.iter() {
+        match entry {
+            Ok((key, value)) => {
+                contents.insert(key.to_vec(), value::ids(&key, &value)?);
+            }
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+    Ok(Ok(contents))
+}
+
+/// That no history leads to these contents.
+pub fn unexplained(contents: &Contents, explained: &Explained) -> Violation {
+    let entries = contents.iter();
+    let entries = entries.map(|(key, ids)| format!(" {}={ids:?}", key.escape_ascii()));
+    let entries: String = entries.collect();
+    let mark = explained.mark();
+    Violation::new(format!(
+        "no prefix of the history explains the contents{entries}; promised: {mark:?}"
+    ))
+}
+
+/// Opens read-only: same bytes before and after. The contents found.
+fn check_read_only(image: &Arc<SimEnv>, setup: &Setup) -> Check<Contents> {
+    let before = image.image_hash();
+    let opened = setup.options(image.clone()).read_only(true).open(PATH);
+    let contents = match opened {
+        Ok(db) => read_all(&db, setup)?,
+        // A database whose creation was cut short is none yet.
+        Err(error) if error.kind() == cairndb::ErrorKind::NotFound => Contents::new(),
+        Err(error) => {
+            return Err(Violation::new(format!("opening read-only failed: {error}")));
+        }
+    };
+    if image.image_hash() != before {
+        return Err(Violation::new("opening read-only changed the disk"));
+    }
+    Ok(contents)
+}
+
+/// What an opening showed must survive a power loss right behind it.
+fn check_final(image: &Arc<SimEnv>, setup: &Setup, contents: &Contents) -> Check<()> {
+    let next = image.crash_image(Profile::Strict, &CrashChoice::new(Keep::None));
+    let place = "after a power loss behind the opening";
+    let db = open(&next, setup).map_err(|violation| violation.within(place))?;
+    let found = read_all(&db, setup).map_err(|violation| violation.within(place))?;
+    if found != *contents {
+        return Err(Violation::new(format!(
+            "a power loss behind the opening changed the contents from {contents:?} to {found:?}"
+        )));
+    }
+    Ok(())
+}
+
+/// Writes, closes, verifies, opens again.
+fn check_usable(image: &Arc<SimEnv>, setup: &Setup, db: Db, contents: &Contents) -> Check<()> {
+    let failed = |what: &'static str| {
+        move |error: cairndb::Error| Violation::new(format!("{what} failed: {error}"))
+    };
+    let sync = WriteOptions::new().durability(Durability::Sync);
+    db.put_with(PROBE, &value::chunk(u64::MAX, PROBE, 700), &sync)
+        .map_err(failed("a write after recovery"))?;
+    while db
+        .step_background(Job::Merge)
+        .map_err(failed("a merge after recovery"))?
+    {}
+    db.close().map_err(failed("closing after recovery"))?;
+    drop(db);
+    check_files(image)?;
+    cairndb::verify(PATH, &setup.options(image.clone())).map_err(failed("verify"))?;
+    let before = image.image_hash();
+    let db = open(image, setup).map_err(|violation| violation.within("reopening"))?;
+    let mut found = read_all(&db, setup).map_err(|violation| violation.within("reopened"))?;
+    if found.remove(PROBE) != Some(vec![u64::MAX]) {
+        return Err(Violation::new("the write after recovery is gone"));
+    }
+    if found != *contents {
+        return Err(Violation::new(format!(
+            "reopening changed the contents from {contents:?} to {found:?}"
+        )));
+    }
+    db.close().map_err(failed("closing a second time"))?;
+    if image.image_hash() != before {
+        return Err(Violation::new(
+            "a handle that wrote nothing changed the disk",
+        ));
+    }
+    check_protocol(image)
+}
+
+/// The rules of syncs, checked by the environment all along.
+///
+/// # Errors
+/// The first rule that was broken.
+pub fn check_protocol(env: &SimEnv) -> Check<()> {
+    match env.violations().first() {
+        None => Ok(()),
+        Some(broken) => {
+            let index = usize::try_from(broken.op).unwrap_or(usize::MAX);
+            let op = env.ops().get(index).map_or(String::new(), |op| {
+                format!(" ({:?} {} {})", op.kind, op.name, op.to)
+            });
+            Err(Violation::new(format!("protocol: {broken}{op}")))
+        }
+    }
+}
+
+/// After a clean close the directory holds what the manifest names, and two spare logs at most.
+///
+/// # Errors
+/// A violation that names a leaked or missing file.
+pub fn check_files(env: &SimEnv) -> Check<()> {
+    let dir = Path::new(PATH);
+    let current = env.read_file(&dir.join("CURRENT")).unwrap_or_default();
+    let current = String::from_utf8_lossy(&current).trim_end().to_owned();
+    let manifest = env.read_file(&dir.join(&current)).unwrap_or_default();
+    let facts = manifest_facts(&current, &manifest)
+        .ok_or_else(|| Violation::new(format!("CURRENT names {current}, which is no manifest")))?;
+    let files = env.files();
+    let names: BTreeSet<String> = files
+        .iter()
+        .filter_map(|(path, _)| Some(path.strip_prefix(dir).ok()?.to_str()?.to_owned()))
+        .collect();
+    if let Some(missing) = facts.files.keys().find(|name| !names.contains(*name)) {
+        return Err(Violation::new(format!(
+            "the manifest names {missing}, which is missing"
+        )));
+    }
+    let mut spares = 0;
+    for name in names {
+        let known = name == "LOCK" || name == "CURRENT" || name == current;
+        if known || facts.files.contains_key(&name) {
+            continue;
+        }
+        let is_spare = name.ends_with(".log") && !facts.logs.contains(&name);
+        spares += usize::from(is_spare);
+        if !is_spare || spares > SPARES_MAX {
+            return Err(Violation::new(format!("{name} is leaked after a close")));
+        }
+    }
+    Ok(())
+}

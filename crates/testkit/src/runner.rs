@@ -1,0 +1,353 @@
+//! Performs workloads on a simulated machine and writes the history.
+//!
+//! The history is brought up to date around every call of the engine, so that a crash point taken
+//! inside one finds the commit under way.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use cairndb::{Db, Durability, Error, ErrorKind, Snapshot, WriteBatch, WriteOptions};
+use cairndb_env::sim::{CrashPoint, Effect, SimEnv};
+use cairndb_env::sync::Mutex;
+
+use crate::facts::manifest_facts;
+use crate::history::{Change, Contents, History, Loss, Mark};
+use crate::oracle::{self, PATH};
+use crate::setup::Setup;
+use crate::value;
+use crate::workload::{self, Act, Step};
+use crate::{Check, Violation};
+
+/// A crash point with what had been promised there.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The disk.
+    pub crash: CrashPoint,
+    /// Which of the runner's histories was being written.
+    pub epoch: usize,
+    /// What it had come to.
+    pub mark: Mark,
+}
+
+/// Crash points as they are collected.
+pub type Points = Arc<Mutex<Vec<Point>>>;
+
+/// A database under a workload.
+#[derive(Debug)]
+pub struct Runner {
+    /// The machine.
+    pub env: Arc<SimEnv>,
+    /// The settings.
+    pub setup: Setup,
+    /// One history for each time of certainty: a new one begins when a handle that had failed was
+    /// opened again.
+    epochs: Arc<Mutex<Vec<History>>>,
+    db: Option<Db>,
+    failed: bool,
+    poisoned: bool,
+    /// The kind of sync fault injected, if any.
+    pub worst: Option<Effect>,
+    snapshots: VecDeque<(Snapshot, Contents)>,
+    next_id: u64,
+    copies: u64,
+}
+
+impl Runner {
+    /// A runner on `env`; nothing is opened yet.
+    pub fn new(env: Arc<SimEnv>, setup: Setup) -> Runner {
+        env.check_manifests(manifest_facts);
+        Runner {
+            env,
+            setup,
+            epochs: Arc::new(Mutex::new(vec![History::default()])),
+            db: None,
+            failed: false,
+            poisoned: false,
+            worst: None,
+            snapshots: VecDeque::new(),
+            next_id: 1,
+            copies: 0,
+        }
+    }
+
+    /// Collects the crash point before every operation that changes something from now on, and
+    /// what had been promised there.
+    pub fn watch(&self) -> Points {
+        let points = Points::default();
+        let (collected, epochs) = (points.clone(), self.epochs.clone());
+        self.env.watch(move |crash| {
+            let epochs = epochs.lock();
+            let epoch = epochs.len() - 1;
+            let mark = epochs[epoch].mark();
+            collected.lock().push(Point { crash, epoch, mark });
+        });
+        points
+    }
+
+    /// The histories so far, at least one.
+    pub fn epochs(&self) -> Vec<History> {
+        self.epochs.lock().clone()
+    }
+
+    /// The contents a reader should see.
+    pub fn contents(&self) -> Contents {
+        self.with_history(|history| history.contents())
+    }
+
+    fn with_history<T>(&self, with: impl FnOnce(&mut History) -> T) -> T {
+        let mut epochs = self.epochs.lock();
+        with(epochs.last_mut().expect("there is always one"))
+    }
+
+    /// The open database.
+    pub fn db(&self) -> Option<&Db> {
+        self.db.as_ref()
+    }
+
+    /// Opens the database.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn open(&mut self) -> Result<(), Error> {
+        self.db = Some(self.setup.options(self.env.clone()).open(PATH)?);
+        self.poisoned = false;
+        Ok(())
+    }
+
+    /// Closes the database and forgets the handle, also when closing fails.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn close(&mut self) -> Result<(), Error> {
+        self.snapshots.clear();
+        if let Some(db) = self.db.take() {
+            let closed = db.close();
+            self.failed |= closed.is_err();
+            closed?;
+            self.with_history(History::flushed);
+        }
+        Ok(())
+    }
+
+    /// Closes and opens. Where closing failed, what the opening shows must be what some loss
+    /// leaves, and a new history begins with it.
+    fn reopen(&mut self, loss: Loss) -> Check<Option<Error>> {
+        let closed = self.close();
+        if let Err(error) = self.open() {
+            return Ok(Some(error));
+        }
+        let Some(db) = self.db.clone().filter(|_| self.failed) else {
+            return Ok(closed.err());
+        };
+        let found = match oracle::read_or_error(&db)? {
+            Ok(found) => found,
+            Err(error) => return Ok(Some(error)),
+        };
+        let explained = self.with_history(|history| history.explain(history.mark(), loss));
+        if explained.find(&found).is_none() {
+            return Err(oracle::unexplained(&found, &explained));
+        }
+        self.epochs.lock().push(History::new(found));
+        self.failed = false;
+        Ok(closed.err())
+    }
+
+    /// What a power loss or a kill can have taken, given the faults so far: after a sync that
+    /// failed nobody knows what the cache of the system still holds, after one that lied nothing is
+    /// certain.
+    pub fn loss(&self, plain: Loss) -> Loss {
+        self.worst.map_or(plain, |worst| match worst {
+            Effect::SyncLies | Effect::SyncReportsLate => Loss::Lie,
+            _ => Loss::Power,
+        })
+    }
+
+    /// Performs a step: `Ok(Some)` when the engine gave an error.
+    ///
+    /// # Errors
+    /// A violation when the engine gave a wrong answer.
+    pub fn perform(&mut self, step: &Step) -> Check<Option<Error>> {
+        if let Step::Reopen = step {
+            return self.reopen(self.loss(Loss::Process));
+        }
+        let Some(db) = self.db.clone() else {
+            return Ok(None);
+        };
+        let done = match step {
+            Step::One(number, act, durability) => self.one(&db, *number, *act, *durability),
+            Step::Batch(entries, durability) => self.batch(&db, entries, *durability),
+            Step::Flush => self.flush(&db),
+            Step::Compact(range) => {
+                let keys = [workload::key(range.start), workload::key(range.end)];
+                let (low, high) = (keys.iter().min(), keys.iter().max());
+                let whole = range.end >= workload::KEYS;
+                match (low, high) {
+                    (Some(low), Some(high)) if !whole => db.compact_range(low..=high),
+                    _ => db.compact_range(..),
+                }
+            }
+            Step::TakeSnapshot => {
+                let contents = self.contents();
+                self.snapshots.push_back((db.snapshot(), contents));
+                Ok(())
+            }
+            Step::DropSnapshot => return self.drop_snapshot(),
+            Step::Background(job) => db.step_background(*job).map(drop),
+            Step::Read => return self.read(&db),
+            Step::Checkpoint => return self.checkpoint(&db),
+            Step::Reopen => Ok(()),
+        };
+        Ok(done.err())
+    }
+
+    fn take_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    fn change(&mut self, act: Act) -> Change {
+        match act {
+            Act::Put(len) => Change::Put {
+                id: self.take_id(),
+                len,
+            },
+            Act::Merge(len) => Change::Merge {
+                id: self.take_id(),
+                len,
+            },
+            Act::Delete => Change::Delete,
+        }
+    }
+
+    fn one(&mut self, db: &Db, number: u8, act: Act, durability: Durability) -> Result<(), Error> {
+        let key = workload::key(number);
+        let change = self.change(act);
+        self.begin(vec![(key.clone(), change)], durability);
+        let options = WriteOptions::new().durability(durability);
+        let result = match change {
+            Change::Put { id, len } => db.put_with(&key, &value::chunk(id, &key, len), &options),
+            Change::Merge { id, len } => {
+                let mut batch = WriteBatch::new();
+                batch.merge(&key, &value::chunk(id, &key, len));
+                db.write_with(&batch, &options)
+            }
+            Change::Delete => db.delete_with(&key, &options),
+        };
+        self.end(result)
+    }
+
+    fn batch(
+        &mut self,
+        db: &Db,
+        entries: &[(u8, Act)],
+        durability: Durability,
+    ) -> Result<(), Error> {
+        let mut batch = WriteBatch::new();
+        let mut changes = Vec::new();
+        for &(number, act) in entries {
+            let key = workload::key(number);
+            let change = self.change(act);
+            match change {
+                Change::Put { id, len } => batch.put(&key, &value::chunk(id, &key, len)),
+                Change::Merge { id, len } => batch.merge(&key, &value::chunk(id, &key, len)),
+                Change::Delete => batch.delete(&key),
+            }
+            changes.push((key, change));
+        }
+        self.begin(changes, durability);
+        let options = WriteOptions::new().durability(durability);
+        let result = db.write_with(&batch, &options);
+        self.end(result)
+    }
+
+    fn flush(&mut self, db: &Db) -> Result<(), Error> {
+        db.flush()?;
+        self.with_history(History::flushed);
+        Ok(())
+    }
+
+    fn begin(&self, changes: Vec<(Vec<u8>, Change)>, durability: Durability) {
+        self.with_history(|history| history.begin(changes, durability));
+    }
+
+    fn end(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+        let was_poisoned = self.poisoned;
+        self.poisoned |= matches!(&result, Err(error) if error.kind() == ErrorKind::Poisoned);
+        let in_doubt = self.poisoned && !was_poisoned;
+        self.with_history(|history| match &result {
+            Ok(()) => history.acknowledge(),
+            Err(_) if in_doubt => history.doubt(),
+            Err(_) => history.refuse(),
+        });
+        result
+    }
+
+    /// Compares what is read with the model; an error of the engine is given back.
+    fn read(&self, db: &Db) -> Check<Option<Error>> {
+        let expected = self.contents();
+        self.compare(db.iter(), &expected, "reading")
+    }
+
+    fn drop_snapshot(&mut self) -> Check<Option<Error>> {
+        match self.snapshots.pop_front() {
+            None => Ok(None),
+            Some((snapshot, expected)) => self.compare(snapshot.iter(), &expected, "a snapshot"),
+        }
+    }
+
+    /// Whether a scan gives the expected contents, as far as it gives no error.
+    fn compare(
+        &self,
+        scan: impl Iterator<Item = Result<(cairndb::Value, cairndb::Value), Error>>,
+        expected: &Contents,
+        what: &str,
+    ) -> Check<Option<Error>> {
+        let mut found = Contents::new();
+        for entry in scan {
+            let (key, value) = match entry {
+                Ok(entry) => entry,
+                Err(error) => return Ok(Some(error)),
+            };
+            found.insert(key.to_vec(), value::ids(&key, &value)?);
+        }
+        if found == *expected {
+            return Ok(None);
+        }
+        Err(Violation::new(format!(
+            "{what} gave {found:?} instead of {expected:?}"
+        )))
+    }
+
+    fn checkpoint(&mut self, db: &Db) -> Check<Option<Error>> {
+        self.copies += 1;
+        let path = format!("/copy{}", self.copies);
+        if let Err(error) = db.checkpoint(&path) {
+            return Ok(Some(error));
+        }
+        let expected = self.contents();
+        let options = self.setup.options(self.env.clone());
+        let copied = options.clone().create_if_missing(false).open(&path);
+        let copy = match copied {
+            Ok(copy) => copy,
+            Err(error) => return Ok(Some(error)),
+        };
+        let failed = self.compare(copy.iter(), &expected, "a checkpoint")?;
+        drop(copy);
+        let destroyed = cairndb::destroy(&path, &options);
+        Ok(failed.or(destroyed.err()))
+    }
+
+    /// Checks the whole contents in every way and the protocol of syncs.
+    ///
+    /// # Errors
+    /// The first violation.
+    pub fn check(&self) -> Check<()> {
+        oracle::check_protocol(&self.env)?;
+        let Some(db) = &self.db else { return Ok(()) };
+        let found = oracle::read_all(db, &self.setup)?;
+        if found == self.contents() {
+            return Ok(());
+        }
+        Err(Violation::new("the contents are not the model's"))
+    }
+}

@@ -1,0 +1,89 @@
+//! The settings a run opens its database with.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use cairndb::{Append, Comparator, Compression, MEMORY_BUDGET_MIN, Options};
+use cairndb_env::Env;
+use cairndb_env::random::Random;
+
+/// Settings, drawn at random or the plainest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Memory budget in bytes.
+    pub budget: usize,
+    /// Whether values are compressed.
+    pub compress: bool,
+    /// Filter bits per key.
+    pub filter_bits: u32,
+    /// Forces or forbids mappings.
+    pub mapped: Option<bool>,
+    /// Verifies every page at every read.
+    pub verify_always: bool,
+    /// Orders keys backwards.
+    pub reverse: bool,
+}
+
+impl Setup {
+    /// The smallest budget, everything else as it is by default.
+    pub fn plain() -> Setup {
+        Setup {
+            budget: MEMORY_BUDGET_MIN,
+            compress: true,
+            filter_bits: 10,
+            mapped: None,
+            verify_always: false,
+            reverse: false,
+        }
+    }
+
+    /// Any settings, small budgets more often than large ones.
+    pub fn random(random: &mut Random) -> Setup {
+        Setup {
+            budget: MEMORY_BUDGET_MIN << [0, 0, 0, 1, 2][random.index(5)],
+            compress: random.below(3) > 0,
+            filter_bits: [10, 10, 0, 4][random.index(4)],
+            mapped: [None, Some(true), Some(false)][random.index(3)],
+            verify_always: random.below(4) == 0,
+            reverse: random.below(6) == 0,
+        }
+    }
+
+    /// Options for opening in `env`, creating what is missing.
+    pub fn options(&self, env: Arc<dyn Env>) -> Options {
+        let compression = if self.compress {
+            Compression::Fast
+        } else {
+            Compression::None
+        };
+        let mut options = Options::new()
+            .env(env)
+            .create_if_missing(true)
+            .memory_budget(self.budget)
+            .compression(compression)
+            .filter_bits_per_key(self.filter_bits)
+            .verify_always(self.verify_always)
+            .merge_operator(Arc::new(Append));
+        if let Some(mapped) = self.mapped {
+            options = options.mapped(mapped);
+        }
+        if self.reverse {
+            options = options.comparator(Arc::new(Reverse));
+        }
+        options
+    }
+}
+
+/// Bytewise, backwards.
+#[derive(Debug)]
+struct Reverse;
+
+impl Comparator for Reverse {
+    fn name(&self) -> &'static str {
+        "testkit.reverse"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        b.cmp(a)
+    }
+}
