@@ -192,7 +192,9 @@ impl Rules {
             kept.pop();
         }
         let oldest = self.snapshots.first().copied().unwrap_or(SeqNo::MAX);
-        let alone = progress.kept == 0 && kept.len() == 1 && kept[0].seq <= oldest;
+        // An operand keeps its number: older ones may follow it when runs are merged.
+        let ends = |version: &Version| version.kind != Kind::Merge && version.seq <= oldest;
+        let alone = progress.kept == 0 && kept.len() == 1 && ends(&kept[0]);
         for version in &kept {
             let first = progress.kept == 0;
             let seq = if alone { 0 } else { version.seq };
