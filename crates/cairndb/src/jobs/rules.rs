@@ -47,6 +47,8 @@ pub(crate) struct Progress {
 
 #[derive(Debug)]
 struct Version {
+    /// Its key as it was written, where equal keys may differ.
+    key: Option<Vec<u8>>,
     seq: SeqNo,
     kind: Kind,
     value: Vec<u8>,
@@ -85,6 +87,10 @@ impl Rules {
                 Self::drop_entry(merger, progress)?;
                 merger.step()?;
                 continue;
+            } else if !self.order().can_hash() {
+                // Equal keys may differ, and a snapshot sees them as they were written.
+                progress.key.clear();
+                progress.key.extend_from_slice(merger.key());
             }
             if merger.kind() == Kind::Merge {
                 self.merge_group(merger, output, progress)?;
@@ -144,6 +150,7 @@ impl Rules {
         while merger.valid() && self.order().compare(merger.key(), &progress.key).is_eq() {
             merger.load_value()?;
             versions.push(Version {
+                key: (!self.order().can_hash()).then(|| merger.key().to_vec()),
                 seq: merger.seq(),
                 kind: merger.kind(),
                 value: merger.value().to_vec(),
@@ -200,7 +207,7 @@ impl Rules {
             let seq = if alone { 0 } else { version.seq };
             output.add(
                 first,
-                &progress.key,
+                version.key.as_ref().unwrap_or(&progress.key),
                 seq,
                 version.kind,
                 ValueIn::Raw(&version.value),
@@ -247,6 +254,7 @@ impl Rules {
             count_dead_version(dead, version);
         }
         Ok(vec![Version {
+            key: group[0].key.clone(),
             seq: group[0].seq,
             kind: Kind::Put,
             value,
@@ -272,7 +280,14 @@ impl Rules {
             && base.kind != Kind::Delete
         {
             let mut value = Vec::new();
-            resolve(&self.values, key, base.kind, &base.value, &mut value)?;
+            resolve(
+                self.order(),
+                &self.values,
+                key,
+                base.kind,
+                &base.value,
+                &mut value,
+            )?;
             fold.set_base(Some(value));
         }
         Ok(fold.finish(&self.context, key).ok())
