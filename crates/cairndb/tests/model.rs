@@ -37,7 +37,10 @@ const THREADS: usize = 2;
 
 fn variable(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name} is no number: {text}")),
+    )
 }
 
 #[test]
@@ -59,5 +62,8 @@ fn the_database_answers_as_a_map_does() {
         }
     });
     let lists = next.into_inner() - first;
-    println!("{} operations in {lists} lists from seed {first}: no difference", done.into_inner());
+    println!(
+        "{} operations in {lists} lists from seed {first}: no difference",
+        done.into_inner()
+    );
 }

@@ -116,14 +116,27 @@ impl Config {
         };
         let operator = pick(
             random,
-            &[Operator::None, Operator::Add, Operator::Append, Operator::Append, Operator::Max],
+            &[
+                Operator::None,
+                Operator::Add,
+                Operator::Append,
+                Operator::Append,
+                Operator::Max,
+            ],
         );
         let place = match random.below(16) {
             0..13 => Place::Stepped,
             13 | 14 => Place::Threads,
             _ => Place::Disk,
         };
-        let moods = [Mood::Writes, Mood::Reads, Mood::Reads, Mood::Scans, Mood::Scans, Mood::Restless];
+        let moods = [
+            Mood::Writes,
+            Mood::Reads,
+            Mood::Reads,
+            Mood::Scans,
+            Mood::Scans,
+            Mood::Restless,
+        ];
         let mood = pick(random, &moods);
         let keys = match order {
             Order::FoldCase => KeyShape::Letters,
@@ -146,7 +159,15 @@ impl Config {
             mapped: pick(random, &[None, Some(true), Some(false)]),
             filter_bits: pick(random, &[0, 10]),
             verify_always: random.below(4) == 0,
-            durability: pick(random, &[Durability::None, Durability::Os, Durability::Os, Durability::Sync]),
+            durability: pick(
+                random,
+                &[
+                    Durability::None,
+                    Durability::Os,
+                    Durability::Os,
+                    Durability::Sync,
+                ],
+            ),
             key_count: key_count.min(keys.count_max()),
             keys,
             values: ValueMix::draw(random, matches!(operator, Operator::Add | Operator::Max)),

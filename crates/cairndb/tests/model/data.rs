@@ -110,11 +110,16 @@ impl KeyShape {
             KeyShape::Nested => vec![b'n'; small(number, 300)],
             KeyShape::Edges => {
                 let bytes = [0x00, 0x01, 0xfe, 0xff];
-                (0..hash % 11).map(|at| bytes[small(hash >> (8 + 2 * at), 4)]).collect()
+                (0..hash % 11)
+                    .map(|at| bytes[small(hash >> (8 + 2 * at), 4)])
+                    .collect()
             }
             KeyShape::Letters => {
                 let letters = noise(mixed(number / 2), 1 + small(hash, 5));
-                letters.iter().map(|byte| b"aAbBcCxX"[usize::from(byte % 8)]).collect()
+                letters
+                    .iter()
+                    .map(|byte| b"aAbBcCxX"[usize::from(byte % 8)])
+                    .collect()
             }
         }
     }

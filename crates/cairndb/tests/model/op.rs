@@ -51,31 +51,98 @@ pub(crate) type Through = Option<u8>;
 /// One operation. Keys are numbers into the list's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
-    Put { key: u32, value: ValueSpec, durability: Option<Durability> },
-    Delete { key: u32, durability: Option<Durability> },
-    Merge { key: u32, operand: ValueSpec },
-    Batch { seed: u64, len: u16, durability: Option<Durability> },
+    Put {
+        key: u32,
+        value: ValueSpec,
+        durability: Option<Durability>,
+    },
+    Delete {
+        key: u32,
+        durability: Option<Durability>,
+    },
+    Merge {
+        key: u32,
+        operand: ValueSpec,
+    },
+    Batch {
+        seed: u64,
+        len: u16,
+        durability: Option<Durability>,
+    },
     /// Consecutive keys, in order.
-    Load { from: u32, len: u16, value: ValueSpec },
-    Get { key: u32, through: Through },
-    GetInto { key: u32, through: Through },
-    Contains { key: u32 },
-    MultiGet { seed: u64, len: u16 },
+    Load {
+        from: u32,
+        len: u16,
+        value: ValueSpec,
+    },
+    Get {
+        key: u32,
+        through: Through,
+    },
+    GetInto {
+        key: u32,
+        through: Through,
+    },
+    Contains {
+        key: u32,
+    },
+    MultiGet {
+        seed: u64,
+        len: u16,
+    },
     /// A cursor of its own.
-    Cursor { through: Through, target: Target, walk: Walk },
+    Cursor {
+        through: Through,
+        target: Target,
+        walk: Walk,
+    },
     /// A cursor that is kept while the database changes.
-    Hold { place: u8, through: Through },
-    Move { place: u8, target: Option<Target>, walk: Walk },
-    Release { place: u8 },
-    Range { through: Through, low: End, high: End, walk: Walk },
-    Prefix { through: Through, key: u32, len: u16, walk: Walk },
-    Snapshot { place: u8 },
-    Forget { place: u8 },
-    Scan { through: Through, backward: bool },
-    Size { low: u32, high: u32 },
-    Property { number: u8 },
+    Hold {
+        place: u8,
+        through: Through,
+    },
+    Move {
+        place: u8,
+        target: Option<Target>,
+        walk: Walk,
+    },
+    Release {
+        place: u8,
+    },
+    Range {
+        through: Through,
+        low: End,
+        high: End,
+        walk: Walk,
+    },
+    Prefix {
+        through: Through,
+        key: u32,
+        len: u16,
+        walk: Walk,
+    },
+    Snapshot {
+        place: u8,
+    },
+    Forget {
+        place: u8,
+    },
+    Scan {
+        through: Through,
+        backward: bool,
+    },
+    Size {
+        low: u32,
+        high: u32,
+    },
+    Property {
+        number: u8,
+    },
     Flush,
-    Compact { low: End, high: End },
+    Compact {
+        low: End,
+        high: End,
+    },
     Step(Job),
     Idle,
     Checkpoint,
@@ -104,7 +171,11 @@ pub(crate) struct Generator<'a> {
 
 impl<'a> Generator<'a> {
     pub(crate) fn new(config: &'a Config, seed: u64) -> Generator<'a> {
-        Generator { config, random: Random::new(seed), next: 0 }
+        Generator {
+            config,
+            random: Random::new(seed),
+            next: 0,
+        }
     }
 
     fn below(&mut self, bound: u64) -> u64 {
@@ -140,7 +211,10 @@ impl<'a> Generator<'a> {
 
     fn operand(&mut self) -> ValueSpec {
         let len = u32::try_from(self.below(9)).expect("small");
-        ValueSpec { len, ..self.value() }
+        ValueSpec {
+            len,
+            ..self.value()
+        }
     }
 
     fn durability(&mut self) -> Option<Durability> {
@@ -204,28 +278,55 @@ impl<'a> Generator<'a> {
 
     fn write(&mut self) -> Op {
         match self.below(100) {
-            0..60 => Op::Put { key: self.key(), value: self.value(), durability: self.durability() },
-            60..80 => Op::Delete { key: self.key(), durability: self.durability() },
-            80..94 => Op::Merge { key: self.key(), operand: self.operand() },
+            0..60 => Op::Put {
+                key: self.key(),
+                value: self.value(),
+                durability: self.durability(),
+            },
+            60..80 => Op::Delete {
+                key: self.key(),
+                durability: self.durability(),
+            },
+            80..94 => Op::Merge {
+                key: self.key(),
+                operand: self.operand(),
+            },
             94..99 => {
                 let len = u16::try_from(self.below(40)).expect("small");
-                Op::Batch { seed: self.random.next_u64(), len, durability: self.durability() }
+                Op::Batch {
+                    seed: self.random.next_u64(),
+                    len,
+                    durability: self.durability(),
+                }
             }
             _ => {
                 let len = u16::try_from(self.below(200)).expect("small");
-                Op::Load { from: self.key(), len, value: self.value() }
+                Op::Load {
+                    from: self.key(),
+                    len,
+                    value: self.value(),
+                }
             }
         }
     }
 
     fn read(&mut self) -> Op {
         match self.below(100) {
-            0..30 => Op::Get { key: self.probe(), through: self.through() },
-            30..70 => Op::GetInto { key: self.probe(), through: self.through() },
+            0..30 => Op::Get {
+                key: self.probe(),
+                through: self.through(),
+            },
+            30..70 => Op::GetInto {
+                key: self.probe(),
+                through: self.through(),
+            },
             70..90 => Op::Contains { key: self.probe() },
             90..95 => {
                 let len = u16::try_from(self.below(30)).expect("small");
-                Op::MultiGet { seed: self.random.next_u64(), len }
+                Op::MultiGet {
+                    seed: self.random.next_u64(),
+                    len,
+                }
             }
             _ => self.scan(),
         }
@@ -234,23 +335,58 @@ impl<'a> Generator<'a> {
     fn scan(&mut self) -> Op {
         let through = self.through();
         match self.below(200) {
-            0..80 => Op::Cursor { through, target: self.target(), walk: self.walk() },
-            80..82 => Op::Hold { place: self.place(), through },
+            0..80 => Op::Cursor {
+                through,
+                target: self.target(),
+                walk: self.walk(),
+            },
+            80..82 => Op::Hold {
+                place: self.place(),
+                through,
+            },
             82..130 => {
                 let target = (self.below(3) == 0).then(|| self.target());
-                Op::Move { place: self.place(), target, walk: self.walk() }
+                Op::Move {
+                    place: self.place(),
+                    target,
+                    walk: self.walk(),
+                }
             }
-            130..133 => Op::Release { place: self.place() },
-            133..170 => Op::Range { through, low: self.end(), high: self.end(), walk: self.walk() },
+            130..133 => Op::Release {
+                place: self.place(),
+            },
+            133..170 => Op::Range {
+                through,
+                low: self.end(),
+                high: self.end(),
+                walk: self.walk(),
+            },
             170..190 => {
                 let len = u16::try_from(self.below(20)).expect("small");
-                Op::Prefix { through, key: self.probe(), len, walk: self.walk() }
+                Op::Prefix {
+                    through,
+                    key: self.probe(),
+                    len,
+                    walk: self.walk(),
+                }
             }
-            190..193 => Op::Snapshot { place: self.place() },
-            193..196 => Op::Forget { place: self.place() },
-            196 => Op::Scan { through, backward: self.below(2) == 0 },
-            197..199 => Op::Size { low: self.probe(), high: self.probe() },
-            _ => Op::Property { number: u8::try_from(self.below(8)).expect("small") },
+            190..193 => Op::Snapshot {
+                place: self.place(),
+            },
+            193..196 => Op::Forget {
+                place: self.place(),
+            },
+            196 => Op::Scan {
+                through,
+                backward: self.below(2) == 0,
+            },
+            197..199 => Op::Size {
+                low: self.probe(),
+                high: self.probe(),
+            },
+            _ => Op::Property {
+                number: u8::try_from(self.below(8)).expect("small"),
+            },
         }
     }
 
@@ -272,8 +408,14 @@ impl<'a> Generator<'a> {
         match self.below(100) {
             0..60 if self.config.place == Place::Stepped => Op::Step(self.job()),
             0..72 => Op::Flush,
-            72..84 => Op::Compact { low: self.end(), high: self.end() },
-            84..87 => Op::Compact { low: End::Open, high: End::Open },
+            72..84 => Op::Compact {
+                low: self.end(),
+                high: self.end(),
+            },
+            84..87 => Op::Compact {
+                low: End::Open,
+                high: End::Open,
+            },
             87..90 => Op::Idle,
             90 | 91 => Op::Checkpoint,
             92..95 => Op::Reopen(Closing::Close),

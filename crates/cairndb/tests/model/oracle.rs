@@ -56,7 +56,11 @@ pub(crate) struct Oracle {
 
 impl Oracle {
     pub(crate) fn new(order: Order, operator: Operator) -> Oracle {
-        Oracle { map: Arc::default(), order, operator }
+        Oracle {
+            map: Arc::default(),
+            order,
+            operator,
+        }
     }
 
     pub(crate) fn map(&self) -> &Map {
@@ -64,7 +68,10 @@ impl Oracle {
     }
 
     pub(crate) fn key(&self, bytes: &Arc<[u8]>) -> Key {
-        Key { bytes: Arc::clone(bytes), order: self.order }
+        Key {
+            bytes: Arc::clone(bytes),
+            order: self.order,
+        }
     }
 
     pub(crate) fn get(&self, bytes: &Arc<[u8]>) -> Option<&[u8]> {
@@ -72,7 +79,10 @@ impl Oracle {
     }
 
     pub(crate) fn put(&mut self, bytes: &Arc<[u8]>, value: Vec<u8>) {
-        let entry = Entry { key: Arc::clone(bytes), value: value.into() };
+        let entry = Entry {
+            key: Arc::clone(bytes),
+            value: value.into(),
+        };
         let key = self.key(bytes);
         Arc::make_mut(&mut self.map).insert(key, entry);
     }
@@ -92,7 +102,10 @@ impl Oracle {
         let value = match self.operator {
             Operator::None => return,
             Operator::Append => [old, operand].concat(),
-            Operator::Add => counter(old).wrapping_add(counter(operand)).to_le_bytes().to_vec(),
+            Operator::Add => counter(old)
+                .wrapping_add(counter(operand))
+                .to_le_bytes()
+                .to_vec(),
             Operator::Max => counter(old).max(counter(operand)).to_le_bytes().to_vec(),
         };
         self.put(bytes, value);

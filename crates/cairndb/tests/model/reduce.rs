@@ -26,7 +26,10 @@ fn attempt(config: &Config, ops: &[Op]) -> Result<u64, (usize, String)> {
 /// What two failures of one cause have in common: the beginning of the text, without numbers.
 fn signature(why: &str) -> String {
     let text = why.split_once(": ").map_or(why, |(_, rest)| rest);
-    text.chars().filter(|letter| letter.is_alphabetic()).take(30).collect()
+    text.chars()
+        .filter(|letter| letter.is_alphabetic())
+        .take(30)
+        .collect()
 }
 
 /// Leaves out pieces, halving their size, as long as the rest still fails for the same reason.
@@ -65,7 +68,9 @@ pub(crate) fn run_or_reduce(seed: u64) -> u64 {
         Ok(done) => return done,
         Err(failure) => failure,
     };
-    eprintln!("list {seed} failed at operation {index}: {why}\nreducing; replay with CAIRN_SEED={seed}");
+    eprintln!(
+        "list {seed} failed at operation {index}: {why}\nreducing; replay with CAIRN_SEED={seed}"
+    );
     ops.truncate(index + 1);
     let (ops, why) = reduce(&config, ops, why);
     let lines: Vec<String> = ops.iter().map(|op| format!("  {op:?}")).collect();

@@ -142,24 +142,50 @@ impl<'a> Runner<'a> {
         self.done += 1;
         self.answers.push(0);
         match *op {
-            Op::Put { key, value, durability } => self.put(key, value, durability),
+            Op::Put {
+                key,
+                value,
+                durability,
+            } => self.put(key, value, durability),
             Op::Delete { key, durability } => self.delete(key, durability),
             Op::Merge { key, operand } => self.merge(key, operand),
-            Op::Batch { seed, len, durability } => self.batch(seed, len, durability),
+            Op::Batch {
+                seed,
+                len,
+                durability,
+            } => self.batch(seed, len, durability),
             Op::Load { from, len, value } => self.load(from, len, value),
             Op::Get { key, through } => self.get(key, through),
             Op::GetInto { key, through } => self.get_into(key, through),
             Op::Contains { key } => self.contains(key),
             Op::MultiGet { seed, len } => self.multi_get(seed, len),
-            Op::Cursor { through, target, walk } => self.cursor(through, target, walk),
+            Op::Cursor {
+                through,
+                target,
+                walk,
+            } => self.cursor(through, target, walk),
             Op::Hold { place, through } => self.hold(place, through),
-            Op::Move { place, target, walk } => self.move_held(place, target, walk),
+            Op::Move {
+                place,
+                target,
+                walk,
+            } => self.move_held(place, target, walk),
             Op::Release { place } => {
                 self.cursors[usize::from(place)] = None;
                 Ok(())
             }
-            Op::Range { through, low, high, walk } => self.range(through, low, high, walk),
-            Op::Prefix { through, key, len, walk } => self.prefix(through, key, len, walk),
+            Op::Range {
+                through,
+                low,
+                high,
+                walk,
+            } => self.range(through, low, high, walk),
+            Op::Prefix {
+                through,
+                key,
+                len,
+                walk,
+            } => self.prefix(through, key, len, walk),
             Op::Snapshot { place } => {
                 let held = (self.db().snapshot(), self.oracle.clone());
                 self.snapshots[usize::from(place)] = Some(held);
@@ -212,7 +238,10 @@ impl<'a> Runner<'a> {
         let result = self.db().merge(&key, &operand);
         if self.config.operator == Operator::None {
             let kind = result.err().map(|error| error.kind());
-            ensure!(kind == Some(ErrorKind::InvalidArgument), "merge without operator: {kind:?}");
+            ensure!(
+                kind == Some(ErrorKind::InvalidArgument),
+                "merge without operator: {kind:?}"
+            );
             return Ok(());
         }
         result.map_err(failed)?;
@@ -259,7 +288,14 @@ impl<'a> Runner<'a> {
     fn load(&mut self, from: u32, len: u16, value: ValueSpec) -> Outcome {
         for n in 0..u32::from(len) {
             let key = (from + n) % self.config.key_count;
-            self.put(key, ValueSpec { seed: value.seed ^ n, ..value }, None)?;
+            self.put(
+                key,
+                ValueSpec {
+                    seed: value.seed ^ n,
+                    ..value
+                },
+                None,
+            )?;
         }
         self.done += u64::from(len);
         Ok(())
@@ -299,23 +335,39 @@ impl<'a> Runner<'a> {
         };
         let wanted = reader.oracle().get(&bytes).map(<[u8]>::to_vec);
         let found = found.map_err(failed)?;
-        ensure!(found || out.is_empty(), "an absent key left {} in the buffer", show(&out));
+        ensure!(
+            found || out.is_empty(),
+            "an absent key left {} in the buffer",
+            show(&out)
+        );
         self.compare(key, found.then_some(&*out), wanted.as_deref())
     }
 
     fn contains(&mut self, key: u32) -> Outcome {
         let found = self.db().contains(self.bytes(key)).map_err(failed)?;
         let wanted = self.oracle.get(self.bytes(key)).is_some();
-        ensure!(found == wanted, "contains {}: {found}", show(self.bytes(key)));
+        ensure!(
+            found == wanted,
+            "contains {}: {found}",
+            show(self.bytes(key))
+        );
         self.answer(found.then_some(&[]));
         Ok(())
     }
 
     fn multi_get(&mut self, seed: u64, len: u16) -> Outcome {
         let numbers = Generator::new(self.config, seed).probes(len);
-        let keys: Vec<_> = numbers.iter().map(|key| Arc::clone(self.bytes(*key))).collect();
+        let keys: Vec<_> = numbers
+            .iter()
+            .map(|key| Arc::clone(self.bytes(*key)))
+            .collect();
         let found = self.db().multi_get(&keys).map_err(failed)?;
-        ensure!(found.len() == keys.len(), "{} answers for {} keys", found.len(), keys.len());
+        ensure!(
+            found.len() == keys.len(),
+            "{} answers for {} keys",
+            found.len(),
+            keys.len()
+        );
         for (number, (key, found)) in numbers.iter().zip(keys.iter().zip(found)) {
             let wanted = self.oracle.get(key).map(<[u8]>::to_vec);
             self.compare(*number, found.as_deref(), wanted.as_deref())?;
@@ -335,7 +387,9 @@ pub(crate) fn list(config: &Config) -> Vec<Op> {
 pub(crate) fn run_list(config: &Config, ops: &[Op]) -> Result<Vec<u64>, (usize, String)> {
     let mut runner = Runner::new(config).map_err(|error| (0, error))?;
     for (index, op) in ops.iter().enumerate() {
-        runner.run(op).map_err(|error| (index, format!("{op:?}: {error}")))?;
+        runner
+            .run(op)
+            .map_err(|error| (index, format!("{op:?}: {error}")))?;
     }
     runner.finish().map_err(|error| (ops.len(), error))?;
     let mut answers = std::mem::take(&mut runner.answers);

@@ -71,9 +71,16 @@ impl Held {
     fn walk(&mut self, walk: Walk) -> Result<u64, String> {
         for step in 0..walk.steps {
             let back = walk.back(step);
-            let moved = if back { self.cursor.prev() } else { self.cursor.next() };
+            let moved = if back {
+                self.cursor.prev()
+            } else {
+                self.cursor.next()
+            };
             moved.map_err(failed)?;
-            self.at = self.at.as_ref().and_then(|at| beside(&self.moment, at, back));
+            self.at = self
+                .at
+                .as_ref()
+                .and_then(|at| beside(&self.moment, at, back));
             same(&self.cursor, &self.moment, self.at.as_ref())
                 .map_err(|error| format!("step {step} (back {back}): {error}"))?;
             if self.at.is_none() {
@@ -94,12 +101,19 @@ impl Runner<'_> {
     fn start(&self, through: Through) -> Held {
         let reader = self.reader(through);
         let (cursor, moment) = (reader.cursor(), reader.oracle().clone());
-        Held { cursor, moment, at: None }
+        Held {
+            cursor,
+            moment,
+            at: None,
+        }
     }
 
     pub(crate) fn cursor(&mut self, through: Through, target: Target, walk: Walk) -> Outcome {
         let mut held = self.start(through);
-        ensure!(!held.cursor.valid(), "a cursor that was not placed is somewhere");
+        ensure!(
+            !held.cursor.valid(),
+            "a cursor that was not placed is somewhere"
+        );
         held.place(&self.keys, target)?;
         self.done += held.walk(walk)?;
         self.answer_held(&held);
@@ -201,7 +215,11 @@ impl Runner<'_> {
     /// Everything, in one direction; each key is also got.
     pub(crate) fn scan(&mut self, through: Through, backward: bool) -> Outcome {
         let mut held = self.start(through);
-        let (first, turns) = if backward { (Target::Last, u64::MAX) } else { (Target::First, 0) };
+        let (first, turns) = if backward {
+            (Target::Last, u64::MAX)
+        } else {
+            (Target::First, 0)
+        };
         held.place(&self.keys, first)?;
         let mut digest = 0u64;
         while held.at.is_some() {

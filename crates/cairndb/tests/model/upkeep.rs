@@ -26,7 +26,10 @@ impl Runner<'_> {
 
     pub(crate) fn compact(&mut self, low: End, high: End) -> Outcome {
         // A range the wrong way round is an empty one.
-        let bounds = (self.bound(low).map(|key| &**key), self.bound(high).map(|key| &**key));
+        let bounds = (
+            self.bound(low).map(|key| &**key),
+            self.bound(high).map(|key| &**key),
+        );
         self.db().compact_range(bounds).map_err(failed)?;
         self.unlogged = false;
         Ok(())
@@ -44,9 +47,15 @@ impl Runner<'_> {
         use std::ops::Bound::{Excluded, Included, Unbounded};
         let whole = size((Unbounded, Unbounded))?;
         let part = size((Included(low), Excluded(high)))?;
-        let (before, behind) = (size((Unbounded, Excluded(low)))?, size((Included(low), Unbounded))?);
+        let (before, behind) = (
+            size((Unbounded, Excluded(low)))?,
+            size((Included(low), Unbounded))?,
+        );
         if self.config.place == Place::Stepped {
-            ensure!(part <= whole, "a part of {part} bytes in a whole of {whole}");
+            ensure!(
+                part <= whole,
+                "a part of {part} bytes in a whole of {whole}"
+            );
             ensure!(
                 before + behind == whole,
                 "{before} bytes before a key and {behind} behind it, {whole} in all"
@@ -69,7 +78,10 @@ impl Runner<'_> {
             Some(name) => {
                 ensure!(self.db().property(name).is_some(), "{name} is unknown");
             }
-            None => ensure!(self.db().property("model.none").is_none(), "an unknown name is known"),
+            None => ensure!(
+                self.db().property("model.none").is_none(),
+                "an unknown name is known"
+            ),
         }
         Ok(())
     }
@@ -110,7 +122,10 @@ impl Runner<'_> {
             // Dropping the last handle closes the database; what is held keeps nothing open.
             drop(before);
             self.open = Some(next.open(&self.path).map_err(failed)?);
-            ensure!(self.db().open_report().clean, "opened after {closing:?}: not clean");
+            ensure!(
+                self.db().open_report().clean,
+                "opened after {closing:?}: not clean"
+            );
             self.check_ended()?;
         } else {
             self.open = Some(next.open(&self.path).map_err(failed)?);
@@ -131,11 +146,17 @@ impl Runner<'_> {
     fn check_ended(&mut self) -> Outcome {
         for (snapshot, _) in self.snapshots.iter().flatten() {
             let kind = snapshot.get(b"").err().map(|error| error.kind());
-            ensure!(kind == Some(ErrorKind::Closed), "a snapshot after the end: {kind:?}");
+            ensure!(
+                kind == Some(ErrorKind::Closed),
+                "a snapshot after the end: {kind:?}"
+            );
         }
         for held in self.cursors.iter_mut().flatten() {
             let kind = held.cursor.seek_to_first().err().map(|error| error.kind());
-            ensure!(kind == Some(ErrorKind::Closed), "a cursor after the end: {kind:?}");
+            ensure!(
+                kind == Some(ErrorKind::Closed),
+                "a cursor after the end: {kind:?}"
+            );
         }
         Ok(())
     }
@@ -145,14 +166,23 @@ impl Runner<'_> {
         for place in 0..crate::op::PLACES {
             self.scan(Some(place), true)?;
             self.scan(Some(place), false)?;
-            self.move_held(place, Some(Target::Last), crate::op::Walk { turns: u64::MAX, steps: 50 })?;
+            self.move_held(
+                place,
+                Some(Target::Last),
+                crate::op::Walk {
+                    turns: u64::MAX,
+                    steps: 50,
+                },
+            )?;
         }
         self.scan(None, true)?;
         self.compact(End::Open, End::Open)?;
         self.scan(None, true)?;
         self.reopen(Closing::Close)?;
         self.db().close().map_err(failed)?;
-        verify(&self.path, &self.options()).map(drop).map_err(failed)
+        verify(&self.path, &self.options())
+            .map(drop)
+            .map_err(failed)
     }
 }
 
