@@ -85,6 +85,9 @@ impl<'a> Output<'a> {
             self.begin_table()?;
         }
         let open = self.open.as_mut().expect("a table was begun above");
+        // 0 says that a key has no other version here. One that an earlier merge had left alone is
+        // below a newer one now; 1 is as old as any number that is told apart.
+        let seq = if new_key { seq } else { seq.max(1) };
         if kind == Kind::Pointer
             && let ValueIn::Raw(bytes) | ValueIn::Stored { bytes, .. } = value
             && let Ok(pointer) = Pointer::decode(bytes)
