@@ -42,12 +42,12 @@ build: toolchain ## build db_bench and put it at the repository's root
 	@cp -f $(TARGET)/release/db_bench db_bench
 
 .PHONY: bench
-bench: peers build ## the benchmark over every engine found, at a tenth of the count
-	./db_bench --table=quick
+bench: toolchain peers build ## the benchmark over every engine found, at a tenth of the count
+	./db_bench --suite=quick
 
 .PHONY: bench-full
-bench-full: peers build ## the same at one million entries
-	./db_bench --table=full
+bench-full: toolchain peers build ## the same at one million entries
+	./db_bench --suite=full
 
 .PHONY: test
 test: toolchain peers ## every test of a push: format, lints, tidy, all tests, documents' code
@@ -56,7 +56,7 @@ test: toolchain peers ## every test of a push: format, lints, tidy, all tests, d
 	@xtask/check.sh clippy
 	cargo xtask tidy
 	@xtask/check.sh loom
-	cargo test --workspace --locked
+	cargo test --workspace --locked --no-fail-fast
 	@xtask/skips.sh
 
 .PHONY: nightly

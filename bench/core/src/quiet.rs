@@ -1,7 +1,7 @@
 //! Waiting until an engine that cannot say so has ended its background work.
 //!
 //! The threads of the process other than the harness's are watched: when none of them has used CPU
-//! time or waited for the disk for [`REST`], work ended at the last sign of life. The result is exact
+//! time or waited for the disk for 60 ms, work ended at the last sign of life. The result is exact
 //! to about one look; LevelDB through its C interface offers nothing better.
 
 use std::collections::BTreeMap;

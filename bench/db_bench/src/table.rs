@@ -201,8 +201,11 @@ pub(crate) fn render(
     for (name, rows) in &results.sections {
         let _ = writeln!(
             text,
-            "\n{name} of memory, {} entries, {} rounds: operations a second, median (lowest-highest)",
-            shape.num, shape.rounds
+            "
+{name} of memory, {} entries, {} round{}: operations a second, median (lowest-highest)",
+            shape.num,
+            shape.rounds,
+            if shape.rounds == 1 { "" } else { "s" }
         );
         head(&mut text, shape.engines, "cairndb / best peer");
         for row in rows {

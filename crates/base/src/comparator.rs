@@ -8,6 +8,8 @@ use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::hash::hash64;
+
 /// A total order over keys with a name that is stored in the database.
 ///
 /// A database opened with a comparator of another name is refused. The order must be total and
@@ -74,6 +76,12 @@ impl Order {
             Order::Bytewise => true,
             Order::Custom(comparator) => comparator.equality_is_identity(),
         }
+    }
+
+    /// A hash that equal keys share: of the key's bytes, or 0 where equal keys may differ.
+    #[inline]
+    pub fn hash(&self, key: &[u8]) -> u64 {
+        if self.can_hash() { hash64(key) } else { 0 }
     }
 
     /// The name stored in the manifest.

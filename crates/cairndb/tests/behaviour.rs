@@ -14,6 +14,8 @@ mod background;
 mod bad_input;
 #[path = "behaviour/reads.rs"]
 mod reads;
+#[path = "behaviour/regressions.rs"]
+mod regressions;
 #[path = "behaviour/writes.rs"]
 mod writes;
 

@@ -32,6 +32,16 @@ fn header() -> SegmentHeader {
     }
 }
 
+/// The parts of a put behind its record header.
+fn parts(frame: &batch::Frame) -> [&[u8]; 4] {
+    [
+        frame.before_key(),
+        black_box(KEY),
+        frame.before_value(),
+        &VALUE,
+    ]
+}
+
 fn log(c: &mut Criterion) {
     let mut group = c.benchmark_group("log");
     let binding = header().binding();
@@ -61,12 +71,7 @@ fn log(c: &mut Criterion) {
     group.bench_function("put into a region: frame, header, 5 copies", |b| {
         b.iter(|| {
             let frame = batch::frame(Kind::Put, black_box(16), black_box(100));
-            let parts = [
-                frame.before_key(),
-                black_box(KEY),
-                frame.before_value(),
-                &VALUE,
-            ];
+            let parts = parts(&frame);
             let header = encode_header(binding, black_box(&head), &parts);
             let mut rest = &mut region[..];
             for part in std::iter::once(&header[..]).chain(parts) {
@@ -81,12 +86,7 @@ fn log(c: &mut Criterion) {
         let mut out = Vec::with_capacity(4096);
         b.iter(|| {
             let frame = batch::frame(Kind::Put, black_box(16), black_box(100));
-            let parts = [
-                frame.before_key(),
-                black_box(KEY),
-                frame.before_value(),
-                &VALUE,
-            ];
+            let parts = parts(&frame);
             encode_record(binding, black_box(&head), &parts, &mut out);
             region[..out.len()].copy_from_slice(&out);
             black_box(&mut region);

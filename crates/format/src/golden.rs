@@ -23,7 +23,7 @@ const MANIFEST: &str = include_str!("../../../testdata/golden/manifest-v1.hex");
 const VALUES: &str = include_str!("../../../testdata/golden/value-file-v1.hex");
 
 /// The bytes a golden file stands for.
-fn parse(text: &str) -> Vec<u8> {
+pub(crate) fn parse(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     for line in text.lines() {
         let code = line.split('#').next().unwrap_or_default();

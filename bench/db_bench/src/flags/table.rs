@@ -309,7 +309,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "memory",
         Kind::Number(1 << 16, BYTES_MAX),
         "",
-        "bytes of memory in all; default 4 MB, split as benchmarking.md says",
+        "bytes of memory in all; default 4 MB; split in halves up to 16 MB, above 8 MB for reads and the rest for writes (the other way round with --use_existing_db)",
     ),
     flag(
         STORE,

@@ -42,8 +42,8 @@ fn both_families_of_syntax_are_read() {
 }
 
 #[test]
-fn the_seeds_lines_are_read() {
-    let given = parse("--benchmarks=fillseq,stats --statistics").expect("as in the seed");
+fn lines_as_people_write_them_are_read() {
+    let given = parse("--benchmarks=fillseq,stats --statistics").expect("as people write it");
     assert_eq!(given.text("benchmarks"), "fillseq,stats");
     assert!(given.is_on("statistics"));
     assert!(

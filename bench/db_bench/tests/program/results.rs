@@ -155,7 +155,7 @@ fn the_suite_prints_every_row_and_removes_its_databases() {
         assert!(rows >= 2, "{row}: {rows} in\n{text}");
     }
     assert!(
-        text.contains("4 MB of memory, 1000 entries, 1 rounds")
+        text.contains("4 MB of memory, 1000 entries, 1 round:")
             && text.contains("128 MB of memory")
     );
     let left: Vec<_> = std::fs::read_dir(&db).expect("there").flatten().collect();

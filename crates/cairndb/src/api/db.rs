@@ -253,8 +253,8 @@ impl Db {
     pub fn approximate_size(&self, range: impl KeyRange) -> Result<u64> {
         let (from, to) = range.key_bounds();
         let from = match from {
-            Bound::Included(key) | Bound::Excluded(key) => key,
-            Bound::Unbounded => &[],
+            Bound::Included(key) | Bound::Excluded(key) => Some(key),
+            Bound::Unbounded => None,
         };
         let to = match to {
             Bound::Included(key) | Bound::Excluded(key) => Some(key),

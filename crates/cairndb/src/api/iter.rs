@@ -40,6 +40,8 @@ pub struct Iter {
     order: Order,
     from: Bound<Vec<u8>>,
     to: Bound<Vec<u8>>,
+    /// What keys must begin with, where the order leaves that to be looked at.
+    prefix: Option<Vec<u8>>,
     done: bool,
 }
 
@@ -58,8 +60,15 @@ impl Iter {
     }
 
     pub(crate) fn over_prefix(cursor: Cursor, order: &Order, prefix: &[u8]) -> Iter {
-        let to = successor(prefix).map_or(Bound::Unbounded, Bound::Excluded);
-        Iter::new(cursor, order, Bound::Included(prefix.to_vec()), to)
+        let from = Bound::Included(prefix.to_vec());
+        if order.is_bytewise() {
+            let to = successor(prefix).map_or(Bound::Unbounded, Bound::Excluded);
+            return Iter::new(cursor, order, from, to);
+        }
+        Iter {
+            prefix: Some(prefix.to_vec()),
+            ..Iter::new(cursor, order, from, Bound::Unbounded)
+        }
     }
 
     fn new(cursor: Cursor, order: &Order, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Iter {
@@ -71,6 +80,7 @@ impl Iter {
             order: order.clone(),
             from,
             to,
+            prefix: None,
             done: false,
         }
     }
@@ -91,6 +101,20 @@ impl Iter {
 
     fn place_back(&mut self) -> Result<()> {
         let mut cursor = self.front.fork();
+        if let (Some(prefix), Bound::Included(from)) = (&self.prefix, &self.from) {
+            // Where the keys with a prefix end is not known to another order than bytewise.
+            cursor.seek(from)?;
+            while cursor.valid() && cursor.key().starts_with(prefix) {
+                cursor.next()?;
+            }
+            if cursor.valid() {
+                cursor.prev()?;
+            } else {
+                cursor.seek_to_last()?;
+            }
+            self.back = Some(cursor);
+            return Ok(());
+        }
         match &self.to {
             Bound::Unbounded => cursor.seek_to_last()?,
             Bound::Included(key) => cursor.seek_for_prev(key)?,
@@ -116,7 +140,11 @@ impl Iter {
             Bound::Included(to) => self.order.compare(key, to).is_le(),
             Bound::Excluded(to) => self.order.compare(key, to).is_lt(),
         };
-        from && to
+        let prefix = self
+            .prefix
+            .as_ref()
+            .is_none_or(|prefix| key.starts_with(prefix));
+        from && to && prefix
     }
 
     fn step_front(&mut self) -> Result<Option<Entry>> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cairndb_base::{Error, ErrorKind, FileNumber, Result};
+use cairndb_base::{Error, ErrorKind, FileNumber, Order, Result};
 use cairndb_env::{Env, RealEnv};
 use cairndb_format::name::{self, FileKind};
 
@@ -117,13 +117,15 @@ impl Core {
             report.entries += handle.record.entries;
             report.bytes += handle.record.bytes;
             if !handle.record.value_refs.is_empty() {
-                report.values += Self::verify_values(table, &view.version.values)?;
+                report.values +=
+                    Self::verify_values(&self.context.order, table, &view.version.values)?;
             }
         }
         Ok(report)
     }
 
     fn verify_values(
+        order: &Order,
         table: &Arc<cairndb_format::table::Table>,
         values: &crate::state::version::Values,
     ) -> Result<u64> {
@@ -135,7 +137,7 @@ impl Core {
             if cursor.kind() == cairndb_base::Kind::Pointer {
                 cursor.load_value()?;
                 let key = cursor.key().to_vec();
-                crate::read::fold::read_pointer(values, &key, cursor.loaded(), &mut value)?;
+                crate::read::fold::read_pointer(order, values, &key, cursor.loaded(), &mut value)?;
                 read += 1;
             }
             cursor.next()?;

@@ -76,7 +76,18 @@ impl Core {
         }
         let sizes = sizes(&state.version);
         let unit = self.settings.budget.flush as u64 / 2;
-        pick(&sizes, unit).or_else(|| if idle { pick_idle(&sizes) } else { None })
+        pick(&sizes, unit).or_else(|| {
+            let group = pick_idle(&sizes).filter(|_| idle)?;
+            (group.first < group.last || self.sheds_tombstones(state, group.last)).then_some(group)
+        })
+    }
+
+    /// Whether merging a run with itself would drop its tombstones: not while a snapshot may still
+    /// look below them, and then it would be merged for ever.
+    fn sheds_tombstones(&self, state: &State, run: usize) -> bool {
+        let tables = state.version.runs[run].tables();
+        let newest = tables.iter().map(|table| table.record.seq_max).max();
+        self.readable_at().first() >= newest.as_ref()
     }
 
     /// Picks and runs one merge to its end; `false` when there is nothing to do.

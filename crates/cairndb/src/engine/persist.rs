@@ -118,11 +118,15 @@ impl Core {
         let Some(last) = pending.last() else {
             return Ok(None);
         };
+        // A merge that was installed while a flush was being made durable knew only of what was
+        // durable before; the number never goes back.
+        let numbers = pending.iter().map(|pending| pending.last_seq);
+        let last_seq = numbers.fold(state.durable_seq, SeqNo::max);
         state.persisting = true;
         Ok(Some(Batch {
             from: Arc::clone(&state.durable),
             to: Arc::clone(&last.version),
-            last_seq: last.last_seq,
+            last_seq,
             floor,
             pending,
         }))

@@ -233,20 +233,22 @@ impl Core {
     }
 
     /// Bytes on disk that hold keys in `[from, to)`, about a page exact.
-    pub(crate) fn approximate_size(&self, from: &[u8], to: Option<&[u8]>) -> Result<u64> {
+    pub(crate) fn approximate_size(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
         let order = &self.context.order;
         let version = std::sync::Arc::clone(&self.view.load().version);
         let mut total = 0;
         for table in version.tables() {
-            let before_from = order.compare(&table.record.largest, from).is_lt();
+            let before_from =
+                from.is_some_and(|from| order.compare(&table.record.largest, from).is_lt());
             let behind_to = to.is_some_and(|to| order.compare(&table.record.smallest, to).is_ge());
             if before_from || behind_to {
                 continue;
             }
-            let start = if order.compare(&table.record.smallest, from).is_ge() {
-                0
-            } else {
-                table.table()?.approximate_offset(from)?
+            let start = match from {
+                Some(from) if order.compare(&table.record.smallest, from).is_lt() => {
+                    table.table()?.approximate_offset(from)?
+                }
+                _ => 0,
             };
             let end = match to {
                 Some(to) if order.compare(&table.record.largest, to).is_ge() => {

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Result, SeqNo, hash64};
+use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Result, SeqNo};
 use cairndb_env::Dir;
 use cairndb_format::batch;
 use cairndb_format::log::{Record, SegmentHeader, SegmentReader, Step, find_later_synced};
@@ -227,7 +227,7 @@ impl Replay<'_> {
             &*handle.file(pointer.end().unwrap_or(0))?,
             pointer.file,
             pointer,
-            hash64(key),
+            self.context.order.hash(key),
             &mut value,
         )
     }
@@ -316,11 +316,7 @@ impl Replay<'_> {
             let order = self.context.order.clone();
             Memtable::new(order, Vec::new(), self.settings.budget.part)
         });
-        let hash = if self.context.order.can_hash() {
-            hash64(key)
-        } else {
-            0
-        };
+        let hash = self.context.order.hash(key);
         part.1.insert(seq, kind, key, value, hash);
         Ok(())
     }

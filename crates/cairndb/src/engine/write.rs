@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::limits::{KEY_BYTES_MAX, LARGE_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
-use cairndb_base::{Error, FileNumber, Kind, Result, SeqNo, hash64};
+use cairndb_base::{Error, FileNumber, Kind, Result, SeqNo};
 use cairndb_env::sync::MutexGuard;
 use cairndb_format::batch::{BatchWriter, Entry};
 use cairndb_format::manifest::VersionEdit;
@@ -104,7 +104,7 @@ impl Core {
         if self.values.needs_file() {
             self.begin_value_file(commit)?;
         }
-        let (pointer, length) = self.values.append(hash64(key), value)?;
+        let (pointer, length) = self.values.append(self.context.order.hash(key), value)?;
         Stats::add(&self.stats.value_bytes, value.len() as u64);
         if let Some(handle) = self.view.load().version.values.get(&pointer.file.0) {
             handle.bytes.store(length, Ordering::Relaxed);

@@ -23,6 +23,17 @@ pub(crate) struct OutputSettings {
     pub(crate) table_bytes: u64,
 }
 
+/// A builder keeps four bytes of filter hash an entry: a table of tombstones, five bytes each, would
+/// hold far more of them than its size says. Cut where entries of 32 bytes would have been.
+const ENTRY_BYTES_MIN: u64 = 32;
+
+impl OutputSettings {
+    fn is_full(&self, builder: &TableBuilder) -> bool {
+        builder.bytes_estimate() >= self.table_bytes
+            || builder.entries() >= self.table_bytes / ENTRY_BYTES_MIN
+    }
+}
+
 /// One finished, unsynced table.
 #[derive(Debug)]
 pub(crate) struct Written {
@@ -66,7 +77,7 @@ impl<'a> Output<'a> {
             && self
                 .open
                 .as_ref()
-                .is_some_and(|open| open.builder.bytes_estimate() >= self.settings.table_bytes)
+                .is_some_and(|open| self.settings.is_full(&open.builder))
         {
             self.finish_table()?;
         }
@@ -74,6 +85,9 @@ impl<'a> Output<'a> {
             self.begin_table()?;
         }
         let open = self.open.as_mut().expect("a table was begun above");
+        // 0 says that a key has no other version here. One that an earlier merge had left alone is
+        // below a newer one now; 1 is as old as any number that is told apart.
+        let seq = if new_key { seq } else { seq.max(1) };
         if kind == Kind::Pointer
             && let ValueIn::Raw(bytes) | ValueIn::Stored { bytes, .. } = value
             && let Ok(pointer) = Pointer::decode(bytes)

@@ -47,6 +47,8 @@ pub(crate) struct Progress {
 
 #[derive(Debug)]
 struct Version {
+    /// Its key as it was written, where equal keys may differ.
+    key: Option<Vec<u8>>,
     seq: SeqNo,
     kind: Kind,
     value: Vec<u8>,
@@ -85,6 +87,10 @@ impl Rules {
                 Self::drop_entry(merger, progress)?;
                 merger.step()?;
                 continue;
+            } else if !self.order().can_hash() {
+                // Equal keys may differ, and a snapshot sees them as they were written.
+                progress.key.clear();
+                progress.key.extend_from_slice(merger.key());
             }
             if merger.kind() == Kind::Merge {
                 self.merge_group(merger, output, progress)?;
@@ -144,6 +150,7 @@ impl Rules {
         while merger.valid() && self.order().compare(merger.key(), &progress.key).is_eq() {
             merger.load_value()?;
             versions.push(Version {
+                key: (!self.order().can_hash()).then(|| merger.key().to_vec()),
                 seq: merger.seq(),
                 kind: merger.kind(),
                 value: merger.value().to_vec(),
@@ -192,18 +199,15 @@ impl Rules {
             kept.pop();
         }
         let oldest = self.snapshots.first().copied().unwrap_or(SeqNo::MAX);
-        // An operand is no end of its key: older runs hold more of it, and its place among them is
-        // its sequence number.
-        let alone = progress.kept == 0
-            && kept.len() == 1
-            && kept[0].seq <= oldest
-            && kept[0].kind != Kind::Merge;
+        // An operand keeps its number: older ones may follow it when runs are merged.
+        let ends = |version: &Version| version.kind != Kind::Merge && version.seq <= oldest;
+        let alone = progress.kept == 0 && kept.len() == 1 && ends(&kept[0]);
         for version in &kept {
             let first = progress.kept == 0;
             let seq = if alone { 0 } else { version.seq };
             output.add(
                 first,
-                &progress.key,
+                version.key.as_ref().unwrap_or(&progress.key),
                 seq,
                 version.kind,
                 ValueIn::Raw(&version.value),
@@ -250,6 +254,7 @@ impl Rules {
             count_dead_version(dead, version);
         }
         Ok(vec![Version {
+            key: group[0].key.clone(),
             seq: group[0].seq,
             kind: Kind::Put,
             value,
@@ -275,7 +280,14 @@ impl Rules {
             && base.kind != Kind::Delete
         {
             let mut value = Vec::new();
-            resolve(&self.values, key, base.kind, &base.value, &mut value)?;
+            resolve(
+                self.order(),
+                &self.values,
+                key,
+                base.kind,
+                &base.value,
+                &mut value,
+            )?;
             fold.set_base(Some(value));
         }
         Ok(fold.finish(&self.context, key).ok())

@@ -197,6 +197,7 @@ impl ViewCursor {
                     let values = &self.view.version.values;
                     self.value.clear();
                     read_pointer(
+                        &self.context.order,
                         values,
                         self.merger.key(),
                         self.merger.value(),
@@ -229,7 +230,14 @@ impl ViewCursor {
                 kind @ (Kind::Put | Kind::Pointer) => {
                     let mut base = Vec::new();
                     let values = &self.view.version.values;
-                    resolve(values, &self.key, kind, self.merger.value(), &mut base)?;
+                    resolve(
+                        &self.context.order,
+                        values,
+                        &self.key,
+                        kind,
+                        self.merger.value(),
+                        &mut base,
+                    )?;
                     self.fold.set_base(Some(base));
                     break;
                 }
@@ -328,6 +336,11 @@ impl ViewCursor {
                     self.value.extend_from_slice(self.merger.value());
                 }
                 newest = Some(kind);
+                if !self.context.order.can_hash() {
+                    // Equal keys may differ; the one shown is the newest, as in the other direction.
+                    self.key.clear();
+                    self.key.extend_from_slice(self.merger.key());
+                }
             }
             self.merger.step()?;
         }
@@ -338,7 +351,13 @@ impl ViewCursor {
             Kind::Pointer => {
                 let pointer = std::mem::take(&mut self.value);
                 let values = &self.view.version.values;
-                read_pointer(values, &self.key, &pointer, &mut self.value)?;
+                read_pointer(
+                    &self.context.order,
+                    values,
+                    &self.key,
+                    &pointer,
+                    &mut self.value,
+                )?;
             }
             Kind::Merge => self.value = self.fold.finish(&self.context, &self.key)?,
         }
@@ -352,7 +371,14 @@ impl ViewCursor {
             Some(kind @ (Kind::Put | Kind::Pointer)) => {
                 let mut base = Vec::new();
                 let values = &self.view.version.values;
-                resolve(values, &self.key, kind, &self.value, &mut base)?;
+                resolve(
+                    &self.context.order,
+                    values,
+                    &self.key,
+                    kind,
+                    &self.value,
+                    &mut base,
+                )?;
                 Some(base)
             }
             _ => None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cairndb_base::{Error, Kind, Order, Result, hash64};
+use cairndb_base::{Error, Kind, Order, Result};
 use cairndb_format::value_file::{self, Pointer};
 
 use crate::state::merge_operator::MergeOperator;
@@ -17,6 +17,7 @@ pub(crate) struct ReadContext {
 
 /// Replaces `out` by the value behind an encoded pointer.
 pub(crate) fn read_pointer(
+    order: &Order,
     values: &Values,
     key: &[u8],
     encoded: &[u8],
@@ -32,7 +33,7 @@ pub(crate) fn read_pointer(
         &*handle.file(pointer.end().unwrap_or(0))?,
         pointer.file,
         &pointer,
-        hash64(key),
+        order.hash(key),
         out,
     )
 }
@@ -81,6 +82,7 @@ impl Fold {
 
 /// Puts the value an entry stands for into `out`: the bytes themselves, or those behind a pointer.
 pub(crate) fn resolve(
+    order: &Order,
     values: &Values,
     key: &[u8],
     kind: Kind,
@@ -89,7 +91,7 @@ pub(crate) fn resolve(
 ) -> Result<()> {
     out.clear();
     if kind == Kind::Pointer {
-        return read_pointer(values, key, stored, out);
+        return read_pointer(order, values, key, stored, out);
     }
     out.extend_from_slice(stored);
     Ok(())

@@ -3,7 +3,7 @@
 //! No lock and no allocation: the value is decoded into the caller's buffer. A key with merge
 //! operands on top takes the slow path, which gathers them with a cursor over everything.
 
-use cairndb_base::{Kind, Result, SeqNo, hash64};
+use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_format::table::{Found, FoundValue, GetHints};
 
 use crate::read::fold::{Fold, ReadContext, read_pointer, resolve};
@@ -35,7 +35,7 @@ pub(crate) fn get(
         Newest::Is(Kind::Put) => Ok(true),
         Newest::Is(Kind::Pointer) => {
             let pointer = std::mem::take(out);
-            read_pointer(&view.version.values, key, &pointer, out)?;
+            read_pointer(&context.order, &view.version.values, key, &pointer, out)?;
             Ok(true)
         }
         Newest::Is(Kind::Merge) => get_merged(view, context, key, seq, out),
@@ -51,7 +51,7 @@ fn newest(
     seq: SeqNo,
     out: &mut Vec<u8>,
 ) -> Result<Newest> {
-    let hash = hash64(key);
+    let hash = context.order.hash(key);
     for part in std::iter::once(&view.mutable).chain(&view.sealed) {
         if let Some(entry) = part.get(key, hash, seq) {
             out.extend_from_slice(entry.value);
@@ -121,7 +121,8 @@ fn get_merged(
                 Kind::Delete => break,
                 kind @ (Kind::Put | Kind::Pointer) => {
                     let mut base = Vec::new();
-                    resolve(&view.version.values, key, kind, merger.value(), &mut base)?;
+                    let (order, values) = (&context.order, &view.version.values);
+                    resolve(order, values, key, kind, merger.value(), &mut base)?;
                     fold.set_base(Some(base));
                     break;
                 }

@@ -10,11 +10,11 @@
 use std::cmp::Ordering;
 
 use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES, VALUE_BYTES_MAX};
-use cairndb_base::{Error, Kind, Result, SEQ_MAX, SeqNo, hash64};
+use cairndb_base::{Error, Kind, Order, Result, SEQ_MAX, SeqNo, hash64};
 use cairndb_env::WritableFile;
 use cairndb_kernel::codec::{Encoder, decode};
 
-use super::bits::low32;
+use super::bits::{compare_keys, low32};
 use super::fence::FenceBuilder;
 use super::filter::{FilterLines, LINES_PER_PAGE, fold};
 use super::groups::{GROUPED_VALUE_BYTES_MAX, GroupPacker, Packed};
@@ -155,7 +155,8 @@ impl TableBuilder {
         if kind == Kind::Pointer || raw.len() > GROUPED_VALUE_BYTES_MAX {
             return Ok(());
         }
-        let complete = |sample: &mut Sample| sample.add(raw, stored).then(|| sample.plan());
+        let encoder = &mut self.encoder;
+        let complete = |sample: &mut Sample| sample.add(raw, stored).then(|| sample.plan(encoder));
         let Some(plan) = self.sample.as_mut().and_then(complete) else {
             return Ok(());
         };
@@ -204,7 +205,7 @@ impl TableBuilder {
             let Some(groups) = &mut self.groups else {
                 return Ok(());
             };
-            match groups.pack(&mut self.page, all) {
+            match groups.pack(&mut self.page, &mut self.encoder, all) {
                 Packed::All => return Ok(()),
                 Packed::PageFull => self.end_page()?,
                 Packed::TooLarge => self.store_first_alone()?,
@@ -314,7 +315,11 @@ impl TableBuilder {
             (None, Some(seq)) => (&self.last_key[..], seq),
             (None, None) => return self.check_limits(key, seq).map(|()| false),
         };
-        match self.options.order.compare(last.0, key) {
+        let order = match &self.options.order {
+            Order::Bytewise => compare_keys(last.0, key),
+            order @ Order::Custom(_) => order.compare(last.0, key),
+        };
+        match order {
             Ordering::Less => self.check_limits(key, seq).map(|()| false),
             Ordering::Equal if seq < last.1 => Ok(true),
             Ordering::Equal | Ordering::Greater => Err(self.refuse("entry is out of order")),

@@ -6,6 +6,7 @@
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Kind, SeqNo};
+use cairndb_kernel::codec::{Encoder, RAW_BYTES_MAX};
 
 use super::bits::low16;
 use super::layout::{GROUP_RAW_BYTES_MAX, ValueMode};
@@ -21,6 +22,7 @@ pub(super) const GROUPED_VALUE_BYTES_MAX: usize = 4 << 10;
 /// Compressions spent on finding how many entries still fit a page.
 const TRIES: usize = 4;
 
+const _: () = assert!(GROUP_RAW_BYTES_MAX <= RAW_BYTES_MAX);
 const _: () = assert!(WAITING_BYTES_MAX + GROUPED_VALUE_BYTES_MAX <= GROUP_RAW_BYTES_MAX);
 
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +144,12 @@ impl GroupPacker {
 
     /// Packs the waiting entries as a group of `page`. With `all`, none may wait any longer for
     /// want of neighbours.
-    pub(super) fn pack(&mut self, page: &mut PageWriter, all: bool) -> Packed {
+    pub(super) fn pack(
+        &mut self,
+        page: &mut PageWriter,
+        encoder: &mut Encoder,
+        all: bool,
+    ) -> Packed {
         let count = self.waiting.len();
         if count == 0 {
             return Packed::All;
@@ -155,7 +162,7 @@ impl GroupPacker {
             page.push(&entry, shape);
             shapes.push(shape);
         }
-        let taken = self.entries_that_fit(&shapes);
+        let taken = self.entries_that_fit(&shapes, encoder);
         let bytes = self.raw.len() + self.keys.len();
         if taken == count && self.whole_page && !all && bytes < WAITING_BYTES_MAX {
             // There is room for more in the one group of this page.
@@ -184,7 +191,7 @@ impl GroupPacker {
 
     /// How many of the waiting entries fit as one more group; `scratch` then holds their stored
     /// form. `shapes[n]` is the shape of the page with `n + 1` of them.
-    fn entries_that_fit(&mut self, shapes: &[Shape]) -> usize {
+    fn entries_that_fit(&mut self, shapes: &[Shape], encoder: &mut Encoder) -> usize {
         let room = PAGE_BYTES - self.stored.len();
         let groups = 4 * (self.ends.len() + 1);
         let (mut fits, mut too_many) = (0, shapes.len() + 1);
@@ -193,10 +200,8 @@ impl GroupPacker {
         let mut tries = 0;
         while too_many - fits > 1 && (tries < TRIES || fits == 0) {
             tries += 1;
-            compress(
-                &self.raw[..self.waiting[guess - 1].raw_end],
-                &mut self.scratch,
-            );
+            let raw = &self.raw[..self.waiting[guess - 1].raw_end];
+            compress(encoder, raw, &mut self.scratch);
             let columns = shapes[guess - 1].bytes_before_values(ValueMode::Groups);
             let used = columns + groups + self.scratch.len();
             if used <= room && self.ends.len() < usize::from(u8::MAX) {

@@ -5,12 +5,14 @@
 //! a tenth of what whole pages reach. Pages say themselves how they are stored, so the pages
 //! written before the choice need not be written again.
 
+use cairndb_kernel::codec::Encoder;
+
 /// Raw bytes after which the choice is made: two pages or more of compressible data.
 const SAMPLE_BYTES: usize = 16 << 10;
 /// Raw bytes that stand for a page when the sample is compressed by pages.
 const PAGE_RAW_BYTES: usize = 8 << 10;
 /// Sizes of groups that are tried, finest first.
-const GROUP_BYTES: [usize; 2] = [1 << 10, 2 << 10];
+const GROUP_BYTES: [usize; 3] = [1 << 10, 2 << 10, 4 << 10];
 
 /// How the values of a page are stored from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,25 +48,25 @@ impl Sample {
     }
 
     /// The finest granularity within a tenth of the whole-page ratio.
-    pub(super) fn plan(&self) -> Plan {
-        let page = self.bytes_in_groups(PAGE_RAW_BYTES);
+    pub(super) fn plan(&self, encoder: &mut Encoder) -> Plan {
+        let page = self.bytes_in_groups(PAGE_RAW_BYTES, encoder);
         if within_a_tenth(self.stored, page) {
             return Plan::Each;
         }
         GROUP_BYTES
             .into_iter()
-            .find(|group| within_a_tenth(self.bytes_in_groups(*group), page))
+            .find(|group| within_a_tenth(self.bytes_in_groups(*group, encoder), page))
             .map_or(Plan::Page, Plan::Groups)
     }
 
     /// What the sample takes in groups of at least `group` raw bytes, none splitting a value.
-    fn bytes_in_groups(&self, group: usize) -> usize {
+    fn bytes_in_groups(&self, group: usize, encoder: &mut Encoder) -> usize {
         let mut total = 0;
         let mut start = 0;
         let mut out = Vec::new();
         for end in &self.ends {
             if end - start >= group || *end == self.raw.len() {
-                compress(&self.raw[start..*end], &mut out);
+                compress(encoder, &self.raw[start..*end], &mut out);
                 total += out.len();
                 start = *end;
             }
@@ -73,16 +75,11 @@ impl Sample {
     }
 }
 
-/// Replaces `out` by the stored form of a group: LZ4, or raw where that is not smaller.
-pub(super) fn compress(raw: &[u8], out: &mut Vec<u8>) {
+/// Replaces `out` by the stored form of a group: encoded, or raw where that is not smaller.
+pub(super) fn compress(encoder: &mut Encoder, raw: &[u8], out: &mut Vec<u8>) {
     out.clear();
-    out.resize(lz4_flex::block::get_maximum_output_size(raw.len()), 0);
-    match lz4_flex::block::compress_into(raw, out) {
-        Ok(len) if len < raw.len() => out.truncate(len),
-        _ => {
-            out.clear();
-            out.extend_from_slice(raw);
-        }
+    if !encoder.encode(raw, out) {
+        out.extend_from_slice(raw);
     }
 }
 
@@ -101,7 +98,7 @@ mod tests {
                 break;
             }
         }
-        sample.plan()
+        sample.plan(&mut Encoder::new())
     }
 
     #[test]

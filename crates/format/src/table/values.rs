@@ -130,8 +130,8 @@ impl<'a> Page<'a, '_> {
             .map(|index| self.layout.raw_len_of(self.bytes, index))
             .sum();
         let len = self.layout.raw_len_of(self.bytes, index);
+        out.truncate(before + start + len);
         out.drain(before..before + start);
-        out.truncate(before + len);
         Ok(())
     }
 
@@ -159,14 +159,7 @@ impl<'a> Page<'a, '_> {
             out.extend_from_slice(stored);
             return Ok((first, last));
         }
-        let before = out.len();
-        out.resize(before + raw, 0);
-        match lz4_flex::block::decompress_into(stored, &mut out[before..]) {
-            Ok(len) if len == raw => Ok((first, last)),
-            _ => {
-                out.truncate(before);
-                Err(BAD_VALUE)
-            }
-        }
+        codec::decode(stored, raw, out).ok_or(BAD_VALUE)?;
+        Ok((first, last))
     }
 }

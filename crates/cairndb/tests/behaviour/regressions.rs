@@ -1,0 +1,179 @@
+//! What the model test found, each reduced to a few lines.
+
+use std::sync::Arc;
+
+use cairndb::{Append, Db, Job, MergeOperator, Options};
+
+use crate::{all, all_backward, mem_db, reverse, stepped};
+
+fn fill(db: &Db, keys: std::ops::Range<u32>, value: &[u8]) {
+    for n in keys {
+        db.put(&n.to_be_bytes(), value).unwrap();
+    }
+}
+
+fn append() -> Arc<dyn MergeOperator> {
+    Arc::new(Append)
+}
+
+/// Every operand was alone in its run, so each had lost its sequence number; a merge that could not
+/// fold them then met two equal ones.
+#[test]
+fn operands_alone_in_their_runs_merge_above_a_deeper_run() {
+    let db = stepped().merge_operator(append()).open("/db").unwrap();
+    fill(&db, 0..5_000, &[1; 60]);
+    db.put(b"k", b"base").unwrap();
+    db.compact_range(..).unwrap();
+    for n in 0..8u8 {
+        db.merge(b"k", &[b'0' + n]).unwrap();
+        db.flush().unwrap();
+    }
+    assert!(db.step_background(Job::Merge).unwrap());
+    assert_eq!(db.get(b"k").unwrap().unwrap(), b"base01234567");
+}
+
+/// A version that an earlier merge had numbered 0 stood below a newer one, on a page of such that
+/// then counted as one without second versions.
+#[test]
+fn a_snapshot_hides_no_newer_version_from_a_backward_scan() {
+    let (db, _) = mem_db();
+    fill(&db, 0..200, &[1; 2_500]);
+    db.compact_range(..).unwrap();
+    let snapshot = db.snapshot();
+    fill(&db, 0..200, &[2; 2_500]);
+    db.compact_range(..).unwrap();
+    assert!(all(&db).iter().all(|(_, value)| value[0] == 2));
+    assert_eq!(all_backward(&db), all(&db));
+    let then: Vec<_> = snapshot
+        .iter()
+        .rev()
+        .map(|entry| entry.unwrap().1[0])
+        .collect();
+    assert_eq!(then, [1; 200]);
+}
+
+/// Tombstones that a snapshot still needs were merged again and again by an idle database.
+#[test]
+fn an_idle_database_rests_while_a_snapshot_needs_its_tombstones() {
+    let (db, _) = mem_db();
+    fill(&db, 0..100, &[1; 60]);
+    let snapshot = db.snapshot();
+    for n in 0..100u32 {
+        db.delete(&n.to_be_bytes()).unwrap();
+    }
+    db.flush().unwrap();
+    let merges = (0..10)
+        .filter(|_| db.step_background(Job::IdleMerge).unwrap())
+        .count();
+    assert!(merges <= 2, "{merges} merges");
+    assert_eq!(snapshot.iter().count(), 100);
+    drop(snapshot);
+    db.wait_idle().unwrap();
+    assert!(db.property("cairndb.stats").unwrap().contains("\"runs\":0"));
+}
+
+/// No bound was taken for the empty key, which is the last one of a reverse order.
+#[test]
+fn an_open_range_has_a_size_under_any_order() {
+    let db = stepped().comparator(reverse()).open("/db").unwrap();
+    fill(&db, 0..5_000, &[1; 60]);
+    db.flush().unwrap();
+    let whole = db.approximate_size(..).unwrap();
+    assert!(whole > 50_000, "{whole}");
+    assert_eq!(db.approximate_size(vec![0xff]..).unwrap(), whole);
+}
+
+#[derive(Debug)]
+struct FoldCase;
+
+impl cairndb::Comparator for FoldCase {
+    fn name(&self) -> &'static str {
+        "test.FoldCase"
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+        a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
+    }
+}
+
+fn fold_case() -> Options {
+    stepped()
+        .comparator(Arc::new(FoldCase))
+        .merge_operator(append())
+}
+
+/// A large value was bound to the very bytes of its key, and could not be read under an equal one.
+#[test]
+fn a_large_value_is_found_under_every_equal_key() {
+    let options = fold_case();
+    let db = options.open("/db").unwrap();
+    let large = vec![7; 20_000];
+    db.put(b"Cairn", &large).unwrap();
+    assert_eq!(db.get(b"cAIRN").unwrap().unwrap(), large);
+    let snapshot = db.snapshot();
+    db.merge(b"CAIRN", b"!").unwrap();
+    db.compact_range(..).unwrap();
+    assert_eq!(db.get(b"cairn").unwrap().unwrap().len(), 20_001);
+    assert_eq!(snapshot.get(b"cairn").unwrap().unwrap(), large);
+    drop(snapshot);
+    db.close().unwrap();
+    assert_eq!(
+        options
+            .open("/db")
+            .unwrap()
+            .get(b"cairn")
+            .unwrap()
+            .unwrap()
+            .len(),
+        20_001
+    );
+}
+
+/// The key shown was the oldest version's when going backward, and after a merge the newest's even
+/// for a snapshot of before.
+#[test]
+fn the_key_shown_is_as_it_was_written_last() {
+    let db = fold_case().open("/db").unwrap();
+    db.put(b"peak", b"1").unwrap();
+    let snapshot = db.snapshot();
+    db.delete(b"peaK").unwrap();
+    db.put(b"PEAK", b"2").unwrap();
+    for _ in 0..2 {
+        assert_eq!(all(&db), [(b"PEAK".to_vec(), b"2".to_vec())]);
+        assert_eq!(all_backward(&db), all(&db));
+        for entry in [snapshot.iter().next(), snapshot.iter().next_back()] {
+            assert_eq!(entry.unwrap().unwrap().0, b"peak");
+        }
+        db.compact_range(..).unwrap();
+    }
+}
+
+/// Where keys with a prefix end was computed as for bytewise order.
+#[test]
+fn a_prefix_under_another_order_ends_where_the_keys_do() {
+    let db = fold_case().open("/db").unwrap();
+    for key in ["ab", "abc", "abd", "aB", "abX", "b"] {
+        db.put(key.as_bytes(), b"").unwrap();
+    }
+    let forward: Vec<_> = db
+        .prefix(b"abc")
+        .map(|entry| entry.unwrap().0.into_vec())
+        .collect();
+    assert_eq!(forward, [b"abc"]);
+    let backward: Vec<_> = db
+        .prefix(b"ab")
+        .rev()
+        .map(|entry| entry.unwrap().0.into_vec())
+        .collect();
+    assert_eq!(
+        backward,
+        [] as [Vec<u8>; 0],
+        "the first key from there on is written aB"
+    );
+    let db = stepped().comparator(reverse()).open("/other").unwrap();
+    for key in ["a", "ab", "abc", "b"] {
+        db.put(key.as_bytes(), b"").unwrap();
+    }
+    assert_eq!(db.prefix(b"ab").count(), 1);
+    assert_eq!(db.prefix(b"ab").rev().count(), 1);
+    assert_eq!(db.prefix(b"").rev().count(), 0, "the empty key is the last");
+}

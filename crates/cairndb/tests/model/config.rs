@@ -1,0 +1,225 @@
+//! The setting of a list: everything that is drawn once, from the seed.
+
+use std::cmp::Ordering;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cairndb::env::random::Random;
+use cairndb::env::{Background, MemEnv};
+use cairndb::{Add, Append, Compression, Durability, Max, MergeOperator, Options};
+
+use crate::data::{KeyShape, ValueMix};
+
+/// The orders keys may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Bytewise,
+    /// The bytewise order turned round; equal keys are identical.
+    Reverse,
+    /// By length, then bytewise; does not say that equal keys are identical.
+    Shortlex,
+    /// Without regard to the case of ASCII letters: equal keys may differ.
+    FoldCase,
+}
+
+impl cairndb::Comparator for Order {
+    fn name(&self) -> &'static str {
+        match self {
+            Order::Bytewise => "model.Bytewise",
+            Order::Reverse => "model.Reverse",
+            Order::Shortlex => "model.Shortlex",
+            Order::FoldCase => "model.FoldCase",
+        }
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Order::Bytewise => a.cmp(b),
+            Order::Reverse => b.cmp(a),
+            Order::Shortlex => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
+            Order::FoldCase => {
+                let fold = |bytes: &[u8]| bytes.to_ascii_lowercase();
+                fold(a).cmp(&fold(b))
+            }
+        }
+    }
+
+    fn equality_is_identity(&self) -> bool {
+        *self == Order::Reverse
+    }
+}
+
+/// How merge operands fold, if at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operator {
+    None,
+    Add,
+    Append,
+    Max,
+}
+
+/// Where the files are and who does the background work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In memory; the list steps the jobs.
+    Stepped,
+    /// In memory, with threads.
+    Threads,
+    /// On a disk, with threads.
+    Disk,
+}
+
+/// Which kinds of operation a list is rich in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mood {
+    Writes,
+    Reads,
+    Scans,
+    /// Flushes, merges, reopenings every few operations.
+    Restless,
+}
+
+/// Everything about a list but its operations.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) seed: u64,
+    pub(crate) order: Order,
+    pub(crate) operator: Operator,
+    pub(crate) place: Place,
+    pub(crate) mood: Mood,
+    pub(crate) budget: usize,
+    pub(crate) compression: Compression,
+    pub(crate) mapped: Option<bool>,
+    pub(crate) filter_bits: u32,
+    pub(crate) verify_always: bool,
+    pub(crate) durability: Durability,
+    pub(crate) keys: KeyShape,
+    pub(crate) key_count: u32,
+    pub(crate) values: ValueMix,
+    pub(crate) ops: usize,
+}
+
+fn pick<T: Copy>(random: &mut Random, list: &[T]) -> T {
+    list[random.index(list.len())]
+}
+
+impl Config {
+    /// The setting of list `seed`.
+    pub(crate) fn draw(seed: u64) -> Config {
+        let mut random = Random::new(seed.wrapping_mul(0x9E37_79B9).wrapping_add(17));
+        let random = &mut random;
+        let order = match random.below(10) {
+            0..6 => Order::Bytewise,
+            6 | 7 => Order::Reverse,
+            8 => Order::Shortlex,
+            _ => Order::FoldCase,
+        };
+        let operator = pick(
+            random,
+            &[
+                Operator::None,
+                Operator::Add,
+                Operator::Append,
+                Operator::Append,
+                Operator::Max,
+            ],
+        );
+        let place = match random.below(16) {
+            0..13 => Place::Stepped,
+            13 | 14 => Place::Threads,
+            _ => Place::Disk,
+        };
+        let moods = [
+            Mood::Writes,
+            Mood::Reads,
+            Mood::Reads,
+            Mood::Scans,
+            Mood::Scans,
+            Mood::Restless,
+        ];
+        let mood = pick(random, &moods);
+        let keys = match order {
+            Order::FoldCase => KeyShape::Letters,
+            _ => KeyShape::draw(random),
+        };
+        let key_count = match random.below(4) {
+            0 => 40,
+            1 => 400,
+            2 => 3_000,
+            _ => 12_000,
+        };
+        Config {
+            seed,
+            order,
+            operator,
+            place,
+            mood,
+            budget: (256 << 10) << random.below(6),
+            compression: pick(random, &[Compression::None, Compression::Fast]),
+            mapped: pick(random, &[None, Some(true), Some(false)]),
+            filter_bits: pick(random, &[0, 10]),
+            verify_always: random.below(4) == 0,
+            durability: pick(
+                random,
+                &[
+                    Durability::None,
+                    Durability::Os,
+                    Durability::Os,
+                    Durability::Sync,
+                ],
+            ),
+            key_count: key_count.min(keys.count_max()),
+            keys,
+            values: ValueMix::draw(random, matches!(operator, Operator::Add | Operator::Max)),
+            ops: match mood {
+                Mood::Restless => 3_000,
+                _ => 20_000,
+            },
+        }
+    }
+
+    /// The options that open the list's database in `env`.
+    pub(crate) fn options(&self, env: Option<&Arc<MemEnv>>) -> Options {
+        let mut options = Options::new()
+            .memory_budget(self.budget)
+            .compression(self.compression)
+            .filter_bits_per_key(self.filter_bits)
+            .verify_always(self.verify_always)
+            .durability(self.durability)
+            .create_if_missing(true);
+        if let Some(env) = env {
+            options = options.env(env.clone());
+        }
+        if let Some(mapped) = self.mapped {
+            options = options.mapped(mapped);
+        }
+        if self.order != Order::Bytewise {
+            options = options.comparator(Arc::new(self.order));
+        }
+        let operator: Option<Arc<dyn MergeOperator>> = match self.operator {
+            Operator::None => None,
+            Operator::Add => Some(Arc::new(Add)),
+            Operator::Append => Some(Arc::new(Append)),
+            Operator::Max => Some(Arc::new(Max)),
+        };
+        match operator {
+            Some(operator) => options.merge_operator(operator),
+            None => options,
+        }
+    }
+
+    /// The list's environment in memory, or none where it runs on a disk.
+    pub(crate) fn env(&self) -> Option<Arc<MemEnv>> {
+        match self.place {
+            Place::Stepped => Some(MemEnv::new(Background::Stepped)),
+            Place::Threads => Some(MemEnv::new(Background::Threads)),
+            Place::Disk => None,
+        }
+    }
+
+    /// Name `n` of a database, in memory or below `root`.
+    pub(crate) fn path(&self, root: Option<&tempfile::TempDir>, n: u32) -> PathBuf {
+        let base = root.map_or_else(|| PathBuf::from("/model"), |root| root.path().to_owned());
+        base.join(format!("db{n}"))
+    }
+}

@@ -1,0 +1,221 @@
+//! Keys and values, made from small numbers, so that an operation is a few words.
+
+use std::sync::Arc;
+
+use cairndb::env::random::Random;
+
+/// What the keys of a list look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyShape {
+    /// Sixteen decimal digits.
+    Digits,
+    /// Up to 24 random bytes.
+    Random,
+    /// A long common prefix of this many bytes, then digits; a few keys have another prefix.
+    Prefixed(u16),
+    /// Big-endian numbers without leading zeros: the empty key is among them.
+    Short,
+    /// Eight common bytes, then tails of up to forty.
+    Tails,
+    /// Up to 10 KB.
+    Long,
+    /// Each a prefix of the next.
+    Nested,
+    /// Strings of 0x00, 0x01, 0xfe and 0xff.
+    Edges,
+    /// Letters of either case.
+    Letters,
+}
+
+const SHAPES: [KeyShape; 11] = [
+    KeyShape::Digits,
+    KeyShape::Digits,
+    KeyShape::Random,
+    KeyShape::Prefixed(20),
+    KeyShape::Prefixed(900),
+    KeyShape::Short,
+    KeyShape::Tails,
+    KeyShape::Long,
+    KeyShape::Nested,
+    KeyShape::Edges,
+    KeyShape::Letters,
+];
+
+fn mixed(number: u64) -> u64 {
+    Random::new(number).next_u64()
+}
+
+fn noise(seed: u64, len: usize) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    let mut bytes = Vec::with_capacity(len + 8);
+    while bytes.len() < len {
+        bytes.extend_from_slice(&random.next_u64().to_le_bytes());
+    }
+    bytes.truncate(len);
+    bytes
+}
+
+fn small(number: u64, below: u64) -> usize {
+    usize::try_from(number % below).expect("small")
+}
+
+impl KeyShape {
+    pub(crate) fn draw(random: &mut Random) -> KeyShape {
+        SHAPES[random.index(SHAPES.len())]
+    }
+
+    /// The most different keys a list of this shape should have.
+    pub(crate) fn count_max(self) -> u32 {
+        match self {
+            KeyShape::Long | KeyShape::Nested => 300,
+            KeyShape::Prefixed(900) => 2_000,
+            _ => u32::MAX,
+        }
+    }
+
+    fn key(self, id: u32) -> Vec<u8> {
+        let number = u64::from(id);
+        let hash = mixed(number);
+        match self {
+            KeyShape::Digits => format!("{id:016}").into_bytes(),
+            KeyShape::Random => noise(hash, small(hash, 25)),
+            KeyShape::Prefixed(len) => {
+                let letter = if hash.is_multiple_of(50) { b'q' } else { b'p' };
+                let mut key = vec![letter; usize::from(len)];
+                key.extend_from_slice(format!("{id:05}").as_bytes());
+                key
+            }
+            KeyShape::Short => {
+                let bytes = id.to_be_bytes();
+                let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+                bytes[zeros..].to_vec()
+            }
+            KeyShape::Tails => {
+                let mut key = b"sameHead".to_vec();
+                key.extend_from_slice(&noise(hash, 3));
+                key.extend_from_slice(&vec![b't'; small(hash >> 32, 30)]);
+                key.extend_from_slice(&id.to_be_bytes());
+                key
+            }
+            KeyShape::Long => {
+                let len = match hash % 10 {
+                    0 => 10_000,
+                    1 => 4_000 + small(hash >> 8, 200),
+                    _ => small(hash >> 8, 600),
+                };
+                let mut key = vec![b'l'; len];
+                key.extend_from_slice(&id.to_be_bytes());
+                key
+            }
+            KeyShape::Nested => vec![b'n'; small(number, 300)],
+            KeyShape::Edges => {
+                let bytes = [0x00, 0x01, 0xfe, 0xff];
+                (0..hash % 11)
+                    .map(|at| bytes[small(hash >> (8 + 2 * at), 4)])
+                    .collect()
+            }
+            KeyShape::Letters => {
+                let letters = noise(mixed(number / 2), 1 + small(hash, 5));
+                letters
+                    .iter()
+                    .map(|byte| b"aAbBcCxX"[usize::from(byte % 8)])
+                    .collect()
+            }
+        }
+    }
+
+    /// The keys of a list, and behind them as many that are near them.
+    pub(crate) fn keys(self, count: u32) -> Vec<Arc<[u8]>> {
+        let mut keys: Vec<Arc<[u8]>> = (0..count).map(|id| self.key(id).into()).collect();
+        for id in 0..count {
+            let mut key = self.key(id);
+            match id % 4 {
+                0 => key.push(0),
+                1 => drop(key.pop()),
+                2 => {
+                    if let Some(last) = key.last_mut() {
+                        *last = last.wrapping_add(1);
+                    }
+                }
+                _ => key = self.key(count + id),
+            }
+            keys.push(key.into());
+        }
+        keys
+    }
+}
+
+/// A value to be made: seed and length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ValueSpec {
+    pub(crate) seed: u32,
+    pub(crate) len: u32,
+}
+
+impl ValueSpec {
+    /// The bytes: half of them repeated, so that they compress.
+    pub(crate) fn bytes(self) -> Vec<u8> {
+        let len = self.len as usize;
+        let mut bytes = noise(u64::from(self.seed), len.div_ceil(2));
+        if self.seed.is_multiple_of(3) {
+            bytes.extend_from_within(..len / 2);
+        } else {
+            bytes.resize(len, b'v');
+        }
+        bytes
+    }
+}
+
+/// How long the values of a list are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ValueMix {
+    /// At most eight bytes: counters.
+    Counters,
+    /// Up to forty.
+    Small,
+    /// A hundred, now and then none.
+    Classic,
+    /// Up to a thousand.
+    Medium,
+    /// Anything up to a page and more, at times a value file's.
+    Pages,
+    /// Around the border of value files and up to 100 KB, between small ones.
+    Large,
+}
+
+impl ValueMix {
+    pub(crate) fn draw(random: &mut Random, counters: bool) -> ValueMix {
+        if counters {
+            return ValueMix::Counters;
+        }
+        match random.below(12) {
+            0..3 => ValueMix::Small,
+            3..7 => ValueMix::Classic,
+            7..9 => ValueMix::Medium,
+            9 | 10 => ValueMix::Pages,
+            _ => ValueMix::Large,
+        }
+    }
+
+    /// One value of the mix.
+    pub(crate) fn value(self, random: &mut Random) -> ValueSpec {
+        let chance = random.below(1000);
+        let len = match self {
+            ValueMix::Counters => random.below(9),
+            ValueMix::Small => random.below(41),
+            ValueMix::Classic if chance < 20 => 0,
+            ValueMix::Classic => 100,
+            ValueMix::Medium => random.below(1000),
+            ValueMix::Pages if chance < 20 => 4_050 + random.below(100),
+            ValueMix::Pages if chance < 25 => 8_190 + random.below(4),
+            ValueMix::Pages => random.below(300) * random.below(13),
+            ValueMix::Large if chance < 20 => 8_190 + random.below(4),
+            ValueMix::Large if chance < 30 => random.below(100_001),
+            ValueMix::Large => random.below(200),
+        };
+        ValueSpec {
+            seed: u32::try_from(random.below(1 << 32)).expect("below 2^32"),
+            len: u32::try_from(len).expect("below 2^17"),
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! The operations of a list, and how they are drawn.
+
+use cairndb::env::random::Random;
+use cairndb::{Durability, Job};
+
+use crate::config::{Config, Mood, Place};
+use crate::data::ValueSpec;
+
+/// Where a cursor goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    First,
+    Last,
+    Seek(u32),
+    SeekForPrev(u32),
+}
+
+/// A walk: step `n` goes back when bit `n % 64` of `turns` is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Walk {
+    pub(crate) turns: u64,
+    pub(crate) steps: u16,
+}
+
+impl Walk {
+    pub(crate) fn back(self, step: u16) -> bool {
+        self.turns >> (step % 64) & 1 == 1
+    }
+}
+
+/// One end of a range: a key, and whether the key belongs to it; or no bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Open,
+    With(u32),
+    Without(u32),
+}
+
+/// How a database is closed before it is opened again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closing {
+    Close,
+    Drop,
+    /// Not at all: a copy of the files is opened.
+    Kill,
+}
+
+/// What something is read through: the database, or a snapshot by its place.
+pub(crate) type Through = Option<u8>;
+
+/// One operation. Keys are numbers into the list's keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    Put {
+        key: u32,
+        value: ValueSpec,
+        durability: Option<Durability>,
+    },
+    Delete {
+        key: u32,
+        durability: Option<Durability>,
+    },
+    Merge {
+        key: u32,
+        operand: ValueSpec,
+    },
+    Batch {
+        seed: u64,
+        len: u16,
+        durability: Option<Durability>,
+    },
+    /// Consecutive keys, in order.
+    Load {
+        from: u32,
+        len: u16,
+        value: ValueSpec,
+    },
+    Get {
+        key: u32,
+        through: Through,
+    },
+    GetInto {
+        key: u32,
+        through: Through,
+    },
+    Contains {
+        key: u32,
+    },
+    MultiGet {
+        seed: u64,
+        len: u16,
+    },
+    /// A cursor of its own.
+    Cursor {
+        through: Through,
+        target: Target,
+        walk: Walk,
+    },
+    /// A cursor that is kept while the database changes.
+    Hold {
+        place: u8,
+        through: Through,
+    },
+    Move {
+        place: u8,
+        target: Option<Target>,
+        walk: Walk,
+    },
+    Release {
+        place: u8,
+    },
+    Range {
+        through: Through,
+        low: End,
+        high: End,
+        walk: Walk,
+    },
+    Prefix {
+        through: Through,
+        key: u32,
+        len: u16,
+        walk: Walk,
+    },
+    Snapshot {
+        place: u8,
+    },
+    Forget {
+        place: u8,
+    },
+    Scan {
+        through: Through,
+        backward: bool,
+    },
+    Size {
+        low: u32,
+        high: u32,
+    },
+    Property {
+        number: u8,
+    },
+    Flush,
+    Compact {
+        low: End,
+        high: End,
+    },
+    Step(Job),
+    Idle,
+    Checkpoint,
+    Reopen(Closing),
+}
+
+/// Snapshots and cursors that may be held at a time.
+pub(crate) const PLACES: u8 = 4;
+
+/// What a batch does to one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Put(u32, ValueSpec),
+    Delete(u32),
+    Merge(u32, ValueSpec),
+}
+
+/// Draws operations.
+#[derive(Debug)]
+pub(crate) struct Generator<'a> {
+    config: &'a Config,
+    random: Random,
+    /// Where the next sequential key is.
+    next: u32,
+}
+
+impl<'a> Generator<'a> {
+    pub(crate) fn new(config: &'a Config, seed: u64) -> Generator<'a> {
+        Generator {
+            config,
+            random: Random::new(seed),
+            next: 0,
+        }
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.random.below(bound)
+    }
+
+    fn number(&mut self, bound: u32) -> u32 {
+        u32::try_from(self.below(u64::from(bound))).expect("below a u32")
+    }
+
+    /// A key that is written: a few are hot, some come in order.
+    fn key(&mut self) -> u32 {
+        let count = self.config.key_count;
+        match self.below(8) {
+            0 | 1 => {
+                self.next = (self.next + 1) % count;
+                self.next
+            }
+            2 => self.number(count.min(10)),
+            _ => self.number(count),
+        }
+    }
+
+    /// A key that is looked for: at times a neighbour of one that is written.
+    fn probe(&mut self) -> u32 {
+        let other = u32::from(self.below(5) == 0) * self.config.key_count;
+        self.key() + other
+    }
+
+    fn value(&mut self) -> ValueSpec {
+        self.config.values.value(&mut self.random)
+    }
+
+    fn operand(&mut self) -> ValueSpec {
+        let len = u32::try_from(self.below(9)).expect("small");
+        ValueSpec {
+            len,
+            ..self.value()
+        }
+    }
+
+    fn durability(&mut self) -> Option<Durability> {
+        match self.below(40) {
+            0 => Some(Durability::Sync),
+            1 => Some(Durability::None),
+            2..6 => Some(Durability::Os),
+            _ => None,
+        }
+    }
+
+    fn through(&mut self) -> Through {
+        (self.below(4) == 0).then(|| self.place())
+    }
+
+    fn place(&mut self) -> u8 {
+        u8::try_from(self.below(u64::from(PLACES))).expect("small")
+    }
+
+    fn target(&mut self) -> Target {
+        match self.below(12) {
+            0 => Target::First,
+            1 => Target::Last,
+            2..8 => Target::Seek(self.probe()),
+            _ => Target::SeekForPrev(self.probe()),
+        }
+    }
+
+    fn walk(&mut self) -> Walk {
+        let turns = match self.below(5) {
+            0 | 1 => 0,
+            2 => u64::MAX,
+            3 => self.random.next_u64(),
+            _ => 0xffff_0000_00ff_0f00 >> self.below(16),
+        };
+        let most = if self.below(10) == 0 { 400 } else { 24 };
+        let steps = u16::try_from(self.below(most)).expect("small");
+        Walk { turns, steps }
+    }
+
+    fn end(&mut self) -> End {
+        match self.below(5) {
+            0 => End::Open,
+            1 | 2 => End::With(self.probe()),
+            _ => End::Without(self.probe()),
+        }
+    }
+
+    pub(crate) fn change(&mut self) -> Change {
+        match self.below(10) {
+            0..6 => Change::Put(self.key(), self.value()),
+            6 | 7 => Change::Delete(self.key()),
+            _ => Change::Merge(self.key(), self.operand()),
+        }
+    }
+
+    /// The keys of a `multi_get`.
+    pub(crate) fn probes(&mut self, len: u16) -> Vec<u32> {
+        (0..len).map(|_| self.probe()).collect()
+    }
+
+    fn write(&mut self) -> Op {
+        match self.below(100) {
+            0..60 => Op::Put {
+                key: self.key(),
+                value: self.value(),
+                durability: self.durability(),
+            },
+            60..80 => Op::Delete {
+                key: self.key(),
+                durability: self.durability(),
+            },
+            80..94 => Op::Merge {
+                key: self.key(),
+                operand: self.operand(),
+            },
+            94..99 => {
+                let len = u16::try_from(self.below(40)).expect("small");
+                Op::Batch {
+                    seed: self.random.next_u64(),
+                    len,
+                    durability: self.durability(),
+                }
+            }
+            _ => {
+                let len = u16::try_from(self.below(200)).expect("small");
+                Op::Load {
+                    from: self.key(),
+                    len,
+                    value: self.value(),
+                }
+            }
+        }
+    }
+
+    fn read(&mut self) -> Op {
+        match self.below(100) {
+            0..30 => Op::Get {
+                key: self.probe(),
+                through: self.through(),
+            },
+            30..70 => Op::GetInto {
+                key: self.probe(),
+                through: self.through(),
+            },
+            70..90 => Op::Contains { key: self.probe() },
+            90..95 => {
+                let len = u16::try_from(self.below(30)).expect("small");
+                Op::MultiGet {
+                    seed: self.random.next_u64(),
+                    len,
+                }
+            }
+            _ => self.scan(),
+        }
+    }
+
+    fn scan(&mut self) -> Op {
+        let through = self.through();
+        match self.below(200) {
+            0..80 => Op::Cursor {
+                through,
+                target: self.target(),
+                walk: self.walk(),
+            },
+            80..82 => Op::Hold {
+                place: self.place(),
+                through,
+            },
+            82..130 => {
+                let target = (self.below(3) == 0).then(|| self.target());
+                Op::Move {
+                    place: self.place(),
+                    target,
+                    walk: self.walk(),
+                }
+            }
+            130..133 => Op::Release {
+                place: self.place(),
+            },
+            133..170 => Op::Range {
+                through,
+                low: self.end(),
+                high: self.end(),
+                walk: self.walk(),
+            },
+            170..190 => {
+                let len = u16::try_from(self.below(20)).expect("small");
+                Op::Prefix {
+                    through,
+                    key: self.probe(),
+                    len,
+                    walk: self.walk(),
+                }
+            }
+            190..193 => Op::Snapshot {
+                place: self.place(),
+            },
+            193..196 => Op::Forget {
+                place: self.place(),
+            },
+            196 => Op::Scan {
+                through,
+                backward: self.below(2) == 0,
+            },
+            197..199 => Op::Size {
+                low: self.probe(),
+                high: self.probe(),
+            },
+            _ => Op::Property {
+                number: u8::try_from(self.below(8)).expect("small"),
+            },
+        }
+    }
+
+    fn job(&mut self) -> Job {
+        let jobs = [
+            Job::Flush,
+            Job::Flush,
+            Job::Merge,
+            Job::IdleMerge,
+            Job::Persist,
+            Job::Persist,
+            Job::Reap,
+            Job::DropValues,
+        ];
+        jobs[self.random.index(jobs.len())]
+    }
+
+    fn upkeep(&mut self) -> Op {
+        match self.below(100) {
+            0..60 if self.config.place == Place::Stepped => Op::Step(self.job()),
+            0..72 => Op::Flush,
+            72..84 => Op::Compact {
+                low: self.end(),
+                high: self.end(),
+            },
+            84..87 => Op::Compact {
+                low: End::Open,
+                high: End::Open,
+            },
+            87..90 => Op::Idle,
+            90 | 91 => Op::Checkpoint,
+            92..95 => Op::Reopen(Closing::Close),
+            95..97 => Op::Reopen(Closing::Drop),
+            _ => Op::Reopen(Closing::Kill),
+        }
+    }
+
+    /// The next operation.
+    pub(crate) fn op(&mut self) -> Op {
+        let (writes, reads, scans, upkeep) = match self.config.mood {
+            Mood::Writes => (800, 150, 46, 4),
+            Mood::Reads => (250, 700, 48, 2),
+            Mood::Scans => (300, 100, 596, 4),
+            Mood::Restless => (600, 200, 150, 50),
+        };
+        match self.below(writes + reads + scans + upkeep) {
+            n if n < writes => self.write(),
+            n if n < writes + reads => self.read(),
+            n if n < writes + reads + scans => self.scan(),
+            _ => self.upkeep(),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The model: a sorted map, and copies of it for snapshots.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use cairndb::Comparator;
+
+use crate::config::{Operator, Order};
+
+/// A key under an order.
+#[derive(Clone, Debug)]
+pub(crate) struct Key {
+    pub(crate) bytes: Arc<[u8]>,
+    order: Order,
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Key) -> Ordering {
+        self.order.compare(&self.bytes, &other.bytes)
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Key {}
+
+/// What a key holds: its bytes as they were last written, and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) key: Arc<[u8]>,
+    pub(crate) value: Arc<[u8]>,
+}
+
+/// One moment of the model.
+pub(crate) type Map = BTreeMap<Key, Entry>;
+
+/// The model. A clone shares the map until either is written.
+#[derive(Clone, Debug)]
+pub(crate) struct Oracle {
+    map: Arc<Map>,
+    order: Order,
+    operator: Operator,
+}
+
+impl Oracle {
+    pub(crate) fn new(order: Order, operator: Operator) -> Oracle {
+        Oracle {
+            map: Arc::default(),
+            order,
+            operator,
+        }
+    }
+
+    pub(crate) fn map(&self) -> &Map {
+        &self.map
+    }
+
+    pub(crate) fn key(&self, bytes: &Arc<[u8]>) -> Key {
+        Key {
+            bytes: Arc::clone(bytes),
+            order: self.order,
+        }
+    }
+
+    pub(crate) fn get(&self, bytes: &Arc<[u8]>) -> Option<&[u8]> {
+        self.map.get(&self.key(bytes)).map(|entry| &*entry.value)
+    }
+
+    pub(crate) fn put(&mut self, bytes: &Arc<[u8]>, value: Vec<u8>) {
+        let entry = Entry {
+            key: Arc::clone(bytes),
+            value: value.into(),
+        };
+        let key = self.key(bytes);
+        Arc::make_mut(&mut self.map).insert(key, entry);
+    }
+
+    pub(crate) fn delete(&mut self, bytes: &Arc<[u8]>) {
+        let key = self.key(bytes);
+        Arc::make_mut(&mut self.map).remove(&key);
+    }
+
+    pub(crate) fn merge(&mut self, bytes: &Arc<[u8]>, operand: &[u8]) {
+        let old = self.get(bytes).unwrap_or_default();
+        let counter = |bytes: &[u8]| {
+            let mut wide = [0; 8];
+            wide[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(wide)
+        };
+        let value = match self.operator {
+            Operator::None => return,
+            Operator::Append => [old, operand].concat(),
+            Operator::Add => counter(old)
+                .wrapping_add(counter(operand))
+                .to_le_bytes()
+                .to_vec(),
+            Operator::Max => counter(old).max(counter(operand)).to_le_bytes().to_vec(),
+        };
+        self.put(bytes, value);
+    }
+
+    /// The entries between two bounds, from both ends; none when the bounds are the wrong way round.
+    pub(crate) fn range(
+        &self,
+        low: Bound<&Arc<[u8]>>,
+        high: Bound<&Arc<[u8]>>,
+    ) -> impl DoubleEndedIterator<Item = &Entry> {
+        let (low, high) = (low.map(|key| self.key(key)), high.map(|key| self.key(key)));
+        let empty = match (&low, &high) {
+            (Bound::Excluded(low), Bound::Excluded(high)) => low >= high,
+            (
+                Bound::Included(low) | Bound::Excluded(low),
+                Bound::Included(high) | Bound::Excluded(high),
+            ) => low > high,
+            _ => false,
+        };
+        let found = (!empty).then(|| self.map.range((low, high)));
+        found.into_iter().flatten().map(|(_, entry)| entry)
+    }
+}

@@ -1,0 +1,83 @@
+//! Running a list, and making a failing one short.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::config::Config;
+use crate::op::Op;
+use crate::runner::{list, run_list};
+
+/// Runs of the reducer before it prints what it has.
+const REDUCTIONS_MAX: usize = 600;
+
+/// Runs `ops`; a panic is a failure too.
+fn attempt(config: &Config, ops: &[Op]) -> Result<u64, (usize, String)> {
+    match catch_unwind(AssertUnwindSafe(|| run_list(config, ops))) {
+        Ok(result) => result.map(|answers| answers.last().copied().unwrap_or(0)),
+        Err(panic) => {
+            let text = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Err((ops.len(), format!("panic: {}", text.unwrap_or_default())))
+        }
+    }
+}
+
+/// What two failures of one cause have in common: the beginning of the text, without numbers.
+fn signature(why: &str) -> String {
+    let text = why.split_once(": ").map_or(why, |(_, rest)| rest);
+    text.chars()
+        .filter(|letter| letter.is_alphabetic())
+        .take(30)
+        .collect()
+}
+
+/// Leaves out pieces, halving their size, as long as the rest still fails for the same reason.
+fn reduce(config: &Config, mut ops: Vec<Op>, mut why: String) -> (Vec<Op>, String) {
+    let mut piece = ops.len() / 2;
+    let mut runs = 0;
+    while piece > 0 && runs < REDUCTIONS_MAX {
+        let mut at = 0;
+        while at < ops.len() && runs < REDUCTIONS_MAX {
+            let end = (at + piece).min(ops.len());
+            let shorter = [&ops[..at], &ops[end..]].concat();
+            runs += 1;
+            match attempt(config, &shorter) {
+                Err((index, error)) if signature(&error) == signature(&why) => {
+                    ops = shorter;
+                    // What stands behind the failing operation had no part in it.
+                    ops.truncate(index + 1);
+                    why = error;
+                }
+                _ => at = end,
+            }
+        }
+        piece /= 2;
+    }
+    (ops, why)
+}
+
+/// Runs list `seed` and returns how many operations it had.
+///
+/// # Panics
+/// When the database differs from the model; the message holds the shortest list found.
+pub(crate) fn run_or_reduce(seed: u64) -> u64 {
+    let config = Config::draw(seed);
+    let mut ops = list(&config);
+    let (index, why) = match attempt(&config, &ops) {
+        Ok(done) => return done,
+        Err(failure) => failure,
+    };
+    eprintln!(
+        "list {seed} failed at operation {index}: {why}\nreducing; replay with CAIRN_SEED={seed}"
+    );
+    ops.truncate(index + 1);
+    let (ops, why) = reduce(&config, ops, why);
+    let lines: Vec<String> = ops.iter().map(|op| format!("  {op:?}")).collect();
+    panic!(
+        "list {seed} differs: {why}\n{config:?}\n{} operations left:\n{}\n\
+         replay: CAIRN_SEED={seed} cargo test -p cairndb --test model the_database",
+        ops.len(),
+        lines.join("\n")
+    );
+}

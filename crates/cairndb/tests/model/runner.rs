@@ -1,0 +1,398 @@
+//! Runs a list on the database and on the model and compares every answer.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cairndb::env::MemEnv;
+use cairndb::{Cursor, Db, Durability, ErrorKind, Snapshot, WriteBatch, WriteOptions};
+
+use crate::config::{Config, Operator, Place};
+use crate::data::ValueSpec;
+use crate::op::{Change, Generator, Op, PLACES, Through};
+use crate::oracle::{Key, Oracle};
+
+/// `Err` says where the two differ.
+pub(crate) type Outcome = Result<(), String>;
+
+/// Ends the operation with a message unless the condition holds.
+macro_rules! ensure {
+    ($holds:expr, $($message:tt)+) => {
+        if !$holds {
+            return Err(format!($($message)+));
+        }
+    };
+}
+pub(crate) use ensure;
+
+/// Bytes in a message: text where it is text, cut where it is long.
+pub(crate) fn show(bytes: &[u8]) -> String {
+    let cut = &bytes[..bytes.len().min(40)];
+    format!("{}\"{}\"", bytes.len(), cut.escape_ascii())
+}
+
+pub(crate) fn failed(error: cairndb::Error) -> String {
+    format!("the database failed: {error}")
+}
+
+/// A cursor that is kept, with its moment and where it must be.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) cursor: Cursor,
+    pub(crate) moment: Oracle,
+    pub(crate) at: Option<Key>,
+}
+
+/// Something to read through, and what it must say.
+#[derive(Debug)]
+pub(crate) enum Reader<'a> {
+    Now(&'a Db, &'a Oracle),
+    Then(&'a Snapshot, &'a Oracle),
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn oracle(&self) -> &'a Oracle {
+        match self {
+            Reader::Now(_, oracle) | Reader::Then(_, oracle) => oracle,
+        }
+    }
+
+    pub(crate) fn cursor(&self) -> Cursor {
+        match self {
+            Reader::Now(db, _) => db.cursor(),
+            Reader::Then(snapshot, _) => snapshot.cursor(),
+        }
+    }
+}
+
+/// A list under way.
+#[derive(Debug)]
+pub(crate) struct Runner<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) env: Option<Arc<MemEnv>>,
+    pub(crate) root: Option<tempfile::TempDir>,
+    pub(crate) path: PathBuf,
+    pub(crate) paths: u32,
+    pub(crate) keys: Vec<Arc<[u8]>>,
+    /// Open but for a moment of a reopening.
+    pub(crate) open: Option<Db>,
+    pub(crate) oracle: Oracle,
+    pub(crate) snapshots: [Option<(Snapshot, Oracle)>; PLACES as usize],
+    pub(crate) cursors: [Option<Held>; PLACES as usize],
+    /// Something was written without the log since the last flush.
+    pub(crate) unlogged: bool,
+    /// Operations so far; the steps of a walk count, as they are calls too.
+    pub(crate) done: u64,
+    /// A digest of every answer so far, for comparing two runs.
+    pub(crate) answers: Vec<u64>,
+}
+
+impl<'a> Runner<'a> {
+    pub(crate) fn new(config: &'a Config) -> Result<Runner<'a>, String> {
+        let env = config.env();
+        let root = match config.place {
+            Place::Disk => Some(tempfile::tempdir().map_err(|error| error.to_string())?),
+            Place::Stepped | Place::Threads => None,
+        };
+        let path = config.path(root.as_ref(), 0);
+        let db = config.options(env.as_ref()).open(&path).map_err(failed)?;
+        Ok(Runner {
+            keys: config.keys.keys(config.key_count),
+            oracle: Oracle::new(config.order, config.operator),
+            config,
+            env,
+            root,
+            path,
+            paths: 1,
+            open: Some(db),
+            snapshots: [const { None }; PLACES as usize],
+            cursors: [const { None }; PLACES as usize],
+            unlogged: false,
+            done: 0,
+            answers: Vec::new(),
+        })
+    }
+
+    pub(crate) fn db(&self) -> &Db {
+        self.open.as_ref().expect("open between operations")
+    }
+
+    pub(crate) fn bytes(&self, key: u32) -> &Arc<[u8]> {
+        &self.keys[key as usize]
+    }
+
+    pub(crate) fn reader(&self, through: Through) -> Reader<'_> {
+        let held = through.and_then(|place| self.snapshots[usize::from(place)].as_ref());
+        match held {
+            Some((snapshot, moment)) => Reader::Then(snapshot, moment),
+            None => Reader::Now(self.db(), &self.oracle),
+        }
+    }
+
+    /// Keeps a digest of an answer.
+    pub(crate) fn answer(&mut self, bytes: Option<&[u8]>) {
+        let digest = bytes.map_or(1, cairndb_base::hash64);
+        match self.answers.last_mut() {
+            Some(last) => *last = last.rotate_left(5).wrapping_mul(3) ^ digest,
+            None => self.answers.push(digest),
+        }
+    }
+
+    /// Runs one operation.
+    pub(crate) fn run(&mut self, op: &Op) -> Outcome {
+        self.done += 1;
+        self.answers.push(0);
+        match *op {
+            Op::Put {
+                key,
+                value,
+                durability,
+            } => self.put(key, value, durability),
+            Op::Delete { key, durability } => self.delete(key, durability),
+            Op::Merge { key, operand } => self.merge(key, operand),
+            Op::Batch {
+                seed,
+                len,
+                durability,
+            } => self.batch(seed, len, durability),
+            Op::Load { from, len, value } => self.load(from, len, value),
+            Op::Get { key, through } => self.get(key, through),
+            Op::GetInto { key, through } => self.get_into(key, through),
+            Op::Contains { key } => self.contains(key),
+            Op::MultiGet { seed, len } => self.multi_get(seed, len),
+            Op::Cursor {
+                through,
+                target,
+                walk,
+            } => self.cursor(through, target, walk),
+            Op::Hold { place, through } => self.hold(place, through),
+            Op::Move {
+                place,
+                target,
+                walk,
+            } => self.move_held(place, target, walk),
+            Op::Release { place } => {
+                self.cursors[usize::from(place)] = None;
+                Ok(())
+            }
+            Op::Range {
+                through,
+                low,
+                high,
+                walk,
+            } => self.range(through, low, high, walk),
+            Op::Prefix {
+                through,
+                key,
+                len,
+                walk,
+            } => self.prefix(through, key, len, walk),
+            Op::Snapshot { place } => {
+                let held = (self.db().snapshot(), self.oracle.clone());
+                self.snapshots[usize::from(place)] = Some(held);
+                Ok(())
+            }
+            Op::Forget { place } => {
+                self.snapshots[usize::from(place)] = None;
+                Ok(())
+            }
+            Op::Scan { through, backward } => self.scan(through, backward),
+            Op::Size { low, high } => self.size(low, high),
+            Op::Property { number } => self.property(number),
+            Op::Flush => self.flush(),
+            Op::Compact { low, high } => self.compact(low, high),
+            Op::Step(job) => self.step(job),
+            Op::Idle => self.db().wait_idle().map_err(failed),
+            Op::Checkpoint => self.checkpoint(),
+            Op::Reopen(closing) => self.reopen(closing),
+        }
+    }
+
+    fn wrote(&mut self, durability: Option<Durability>) -> WriteOptions {
+        let used = durability.unwrap_or(self.config.durability);
+        self.unlogged |= used == Durability::None;
+        match durability {
+            Some(durability) => WriteOptions::new().durability(durability),
+            None => WriteOptions::new(),
+        }
+    }
+
+    fn put(&mut self, key: u32, value: ValueSpec, durability: Option<Durability>) -> Outcome {
+        let options = self.wrote(durability);
+        let (key, value) = (Arc::clone(self.bytes(key)), value.bytes());
+        self.db().put_with(&key, &value, &options).map_err(failed)?;
+        self.oracle.put(&key, value);
+        Ok(())
+    }
+
+    fn delete(&mut self, key: u32, durability: Option<Durability>) -> Outcome {
+        let options = self.wrote(durability);
+        let key = Arc::clone(self.bytes(key));
+        self.db().delete_with(&key, &options).map_err(failed)?;
+        self.oracle.delete(&key);
+        Ok(())
+    }
+
+    fn merge(&mut self, key: u32, operand: ValueSpec) -> Outcome {
+        self.wrote(None);
+        let (key, operand) = (Arc::clone(self.bytes(key)), operand.bytes());
+        let result = self.db().merge(&key, &operand);
+        if self.config.operator == Operator::None {
+            let kind = result.err().map(|error| error.kind());
+            ensure!(
+                kind == Some(ErrorKind::InvalidArgument),
+                "merge without operator: {kind:?}"
+            );
+            return Ok(());
+        }
+        result.map_err(failed)?;
+        self.oracle.merge(&key, &operand);
+        Ok(())
+    }
+
+    /// The changes of a batch, drawn from its seed.
+    fn changes(&self, seed: u64, len: u16) -> Vec<Change> {
+        let mut generator = Generator::new(self.config, seed);
+        let merges = self.config.operator != Operator::None;
+        (0..len)
+            .map(|_| generator.change())
+            .filter(|change| merges || !matches!(change, Change::Merge(..)))
+            .collect()
+    }
+
+    fn batch(&mut self, seed: u64, len: u16, durability: Option<Durability>) -> Outcome {
+        let options = self.wrote(durability);
+        let mut batch = WriteBatch::new();
+        for change in self.changes(seed, len) {
+            match change {
+                Change::Put(key, value) => {
+                    let (key, value) = (Arc::clone(self.bytes(key)), value.bytes());
+                    batch.put(&key, &value);
+                    self.oracle.put(&key, value);
+                }
+                Change::Delete(key) => {
+                    let key = Arc::clone(self.bytes(key));
+                    batch.delete(&key);
+                    self.oracle.delete(&key);
+                }
+                Change::Merge(key, operand) => {
+                    let (key, operand) = (Arc::clone(self.bytes(key)), operand.bytes());
+                    batch.merge(&key, &operand);
+                    self.oracle.merge(&key, &operand);
+                }
+            }
+        }
+        self.done += batch.len() as u64;
+        self.db().write_with(&batch, &options).map_err(failed)
+    }
+
+    fn load(&mut self, from: u32, len: u16, value: ValueSpec) -> Outcome {
+        for n in 0..u32::from(len) {
+            let key = (from + n) % self.config.key_count;
+            self.put(
+                key,
+                ValueSpec {
+                    seed: value.seed ^ n,
+                    ..value
+                },
+                None,
+            )?;
+        }
+        self.done += u64::from(len);
+        Ok(())
+    }
+
+    /// Compares one found value with the model's, and keeps it.
+    fn compare(&mut self, key: u32, found: Option<&[u8]>, wanted: Option<&[u8]>) -> Outcome {
+        self.answer(found);
+        ensure!(
+            found == wanted,
+            "key {}: found {:?}, should be {:?}",
+            show(self.bytes(key)),
+            found.map(show),
+            wanted.map(show)
+        );
+        Ok(())
+    }
+
+    fn get(&mut self, key: u32, through: Through) -> Outcome {
+        let bytes = Arc::clone(self.bytes(key));
+        let reader = self.reader(through);
+        let found = match &reader {
+            Reader::Now(db, _) => db.get(&bytes),
+            Reader::Then(snapshot, _) => snapshot.get(&bytes),
+        };
+        let wanted = reader.oracle().get(&bytes).map(<[u8]>::to_vec);
+        self.compare(key, found.map_err(failed)?.as_deref(), wanted.as_deref())
+    }
+
+    fn get_into(&mut self, key: u32, through: Through) -> Outcome {
+        let bytes = Arc::clone(self.bytes(key));
+        let reader = self.reader(through);
+        let mut out = vec![7; 3];
+        let found = match &reader {
+            Reader::Now(db, _) => db.get_into(&bytes, &mut out),
+            Reader::Then(snapshot, _) => snapshot.get_into(&bytes, &mut out),
+        };
+        let wanted = reader.oracle().get(&bytes).map(<[u8]>::to_vec);
+        let found = found.map_err(failed)?;
+        ensure!(
+            found || out.is_empty(),
+            "an absent key left {} in the buffer",
+            show(&out)
+        );
+        self.compare(key, found.then_some(&*out), wanted.as_deref())
+    }
+
+    fn contains(&mut self, key: u32) -> Outcome {
+        let found = self.db().contains(self.bytes(key)).map_err(failed)?;
+        let wanted = self.oracle.get(self.bytes(key)).is_some();
+        ensure!(
+            found == wanted,
+            "contains {}: {found}",
+            show(self.bytes(key))
+        );
+        self.answer(found.then_some(&[]));
+        Ok(())
+    }
+
+    fn multi_get(&mut self, seed: u64, len: u16) -> Outcome {
+        let numbers = Generator::new(self.config, seed).probes(len);
+        let keys: Vec<_> = numbers
+            .iter()
+            .map(|key| Arc::clone(self.bytes(*key)))
+            .collect();
+        let found = self.db().multi_get(&keys).map_err(failed)?;
+        ensure!(
+            found.len() == keys.len(),
+            "{} answers for {} keys",
+            found.len(),
+            keys.len()
+        );
+        for (number, (key, found)) in numbers.iter().zip(keys.iter().zip(found)) {
+            let wanted = self.oracle.get(key).map(<[u8]>::to_vec);
+            self.compare(*number, found.as_deref(), wanted.as_deref())?;
+        }
+        self.done += u64::from(len);
+        Ok(())
+    }
+}
+
+/// The operations of list `config`.
+pub(crate) fn list(config: &Config) -> Vec<Op> {
+    let mut generator = Generator::new(config, config.seed.wrapping_mul(0x5851_F42D_4C95_7F2D));
+    (0..config.ops).map(|_| generator.op()).collect()
+}
+
+/// Runs `ops` and closes with a last look at everything; `Err` names the operation that differed.
+pub(crate) fn run_list(config: &Config, ops: &[Op]) -> Result<Vec<u64>, (usize, String)> {
+    let mut runner = Runner::new(config).map_err(|error| (0, error))?;
+    for (index, op) in ops.iter().enumerate() {
+        runner
+            .run(op)
+            .map_err(|error| (index, format!("{op:?}: {error}")))?;
+    }
+    runner.finish().map_err(|error| (ops.len(), error))?;
+    let mut answers = std::mem::take(&mut runner.answers);
+    answers.push(runner.done);
+    Ok(answers)
+}

@@ -1,0 +1,242 @@
+//! Cursors, ranges and whole scans, compared step by step.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use cairndb::{Cursor, Iter};
+
+use crate::config::Order;
+use crate::op::{End, Target, Through, Walk};
+use crate::oracle::{Entry, Key, Oracle};
+use crate::runner::{Held, Outcome, Reader, Runner, ensure, failed, show};
+
+/// Where the model's cursor is after `target`.
+fn aim(oracle: &Oracle, keys: &[Arc<[u8]>], target: Target) -> Option<Key> {
+    let key = |number: u32| oracle.key(&keys[number as usize]);
+    let found = match target {
+        Target::First => oracle.map().first_key_value(),
+        Target::Last => oracle.map().last_key_value(),
+        Target::Seek(number) => oracle.map().range(key(number)..).next(),
+        Target::SeekForPrev(number) => oracle.map().range(..=key(number)).next_back(),
+    };
+    found.map(|(key, _)| key.clone())
+}
+
+fn place(cursor: &mut Cursor, keys: &[Arc<[u8]>], target: Target) -> cairndb::Result<()> {
+    match target {
+        Target::First => cursor.seek_to_first(),
+        Target::Last => cursor.seek_to_last(),
+        Target::Seek(number) => cursor.seek(&keys[number as usize]),
+        Target::SeekForPrev(number) => cursor.seek_for_prev(&keys[number as usize]),
+    }
+}
+
+fn beside(oracle: &Oracle, at: &Key, back: bool) -> Option<Key> {
+    let map = oracle.map();
+    let found = if back {
+        map.range(..at).next_back()
+    } else {
+        map.range((Bound::Excluded(at), Bound::Unbounded)).next()
+    };
+    found.map(|(key, _)| key.clone())
+}
+
+/// Compares where the cursor stands with where the model does.
+fn same(cursor: &Cursor, oracle: &Oracle, at: Option<&Key>) -> Outcome {
+    let found = cursor.valid().then(|| (cursor.key(), cursor.value()));
+    let wanted = at.and_then(|at| oracle.map().get(at));
+    let wanted = wanted.map(|entry| (&*entry.key, &*entry.value));
+    ensure!(
+        found == wanted,
+        "the cursor is on {:?}, should be on {:?}",
+        found.map(|(key, value)| (show(key), show(value))),
+        wanted.map(|(key, value)| (show(key), show(value)))
+    );
+    ensure!(
+        cursor.valid() || (cursor.key().is_empty() && cursor.value().is_empty()),
+        "a cursor that is nowhere shows something"
+    );
+    Ok(())
+}
+
+impl Held {
+    fn place(&mut self, keys: &[Arc<[u8]>], target: Target) -> Outcome {
+        place(&mut self.cursor, keys, target).map_err(failed)?;
+        self.at = aim(&self.moment, keys, target);
+        same(&self.cursor, &self.moment, self.at.as_ref())
+            .map_err(|error| format!("at {target:?}: {error}"))
+    }
+
+    /// Walks until the steps are done or an end is passed; the number of steps.
+    fn walk(&mut self, walk: Walk) -> Result<u64, String> {
+        for step in 0..walk.steps {
+            let back = walk.back(step);
+            let moved = if back {
+                self.cursor.prev()
+            } else {
+                self.cursor.next()
+            };
+            moved.map_err(failed)?;
+            self.at = self
+                .at
+                .as_ref()
+                .and_then(|at| beside(&self.moment, at, back));
+            same(&self.cursor, &self.moment, self.at.as_ref())
+                .map_err(|error| format!("step {step} (back {back}): {error}"))?;
+            if self.at.is_none() {
+                return Ok(u64::from(step) + 1);
+            }
+        }
+        Ok(u64::from(walk.steps))
+    }
+}
+
+impl Runner<'_> {
+    /// Keeps a digest of where a cursor stands.
+    fn answer_held(&mut self, held: &Held) {
+        let value = held.cursor.value().to_vec();
+        self.answer(held.cursor.valid().then_some(&*value));
+    }
+
+    fn start(&self, through: Through) -> Held {
+        let reader = self.reader(through);
+        let (cursor, moment) = (reader.cursor(), reader.oracle().clone());
+        Held {
+            cursor,
+            moment,
+            at: None,
+        }
+    }
+
+    pub(crate) fn cursor(&mut self, through: Through, target: Target, walk: Walk) -> Outcome {
+        let mut held = self.start(through);
+        ensure!(
+            !held.cursor.valid(),
+            "a cursor that was not placed is somewhere"
+        );
+        held.place(&self.keys, target)?;
+        self.done += held.walk(walk)?;
+        self.answer_held(&held);
+        Ok(())
+    }
+
+    pub(crate) fn hold(&mut self, place: u8, through: Through) -> Outcome {
+        self.cursors[usize::from(place)] = Some(self.start(through));
+        Ok(())
+    }
+
+    pub(crate) fn move_held(&mut self, place: u8, target: Option<Target>, walk: Walk) -> Outcome {
+        let Some(mut held) = self.cursors[usize::from(place)].take() else {
+            return Ok(());
+        };
+        if let Some(target) = target {
+            held.place(&self.keys, target)?;
+        }
+        self.done += held.walk(walk)?;
+        self.answer_held(&held);
+        self.cursors[usize::from(place)] = Some(held);
+        Ok(())
+    }
+
+    pub(crate) fn bound(&self, end: End) -> Bound<&Arc<[u8]>> {
+        match end {
+            End::Open => Bound::Unbounded,
+            End::With(key) => Bound::Included(self.bytes(key)),
+            End::Without(key) => Bound::Excluded(self.bytes(key)),
+        }
+    }
+
+    /// Takes entries from both ends as `walk` says and compares them, and that both end together.
+    fn drain<'m>(
+        mut found: Iter,
+        mut wanted: impl DoubleEndedIterator<Item = &'m Entry>,
+        walk: Walk,
+    ) -> Result<(u64, Vec<u8>), String> {
+        let mut last = Vec::new();
+        for step in 0..walk.steps {
+            let back = walk.back(step);
+            let (found, wanted) = if back {
+                (found.next_back(), wanted.next_back())
+            } else {
+                (found.next(), wanted.next())
+            };
+            let found = found.transpose().map_err(failed)?;
+            let pair = found.as_ref().map(|(key, value)| (&**key, &**value));
+            let wanted = wanted.map(|entry| (&*entry.key, &*entry.value));
+            ensure!(
+                pair == wanted,
+                "entry {step} (back {back}) is {:?}, should be {:?}",
+                pair.map(|(key, value)| (show(key), show(value))),
+                wanted.map(|(key, value)| (show(key), show(value)))
+            );
+            match found {
+                Some((_, value)) => last = value.into_vec(),
+                None => return Ok((u64::from(step) + 1, last)),
+            }
+        }
+        Ok((u64::from(walk.steps), last))
+    }
+
+    pub(crate) fn range(&mut self, through: Through, low: End, high: End, walk: Walk) -> Outcome {
+        let (low, high) = (self.bound(low), self.bound(high));
+        let reader = self.reader(through);
+        let bounds = (low.map(|key| &**key), high.map(|key| &**key));
+        let found = match &reader {
+            Reader::Now(db, _) => db.range(bounds),
+            Reader::Then(snapshot, _) => snapshot.range(bounds),
+        };
+        let wanted = reader.oracle().range(low, high);
+        let (steps, last) = Self::drain(found, wanted, walk)?;
+        self.done += steps;
+        self.answer(Some(&last));
+        Ok(())
+    }
+
+    pub(crate) fn prefix(&mut self, through: Through, key: u32, len: u16, walk: Walk) -> Outcome {
+        let bytes = self.bytes(key);
+        let prefix: Arc<[u8]> = bytes[..bytes.len().min(usize::from(len))].into();
+        let reader = self.reader(through);
+        let found = match &reader {
+            Reader::Now(db, _) => db.prefix(&prefix),
+            Reader::Then(snapshot, _) => snapshot.prefix(&prefix),
+        };
+        // Under another order: those that stand together, from the prefix itself on.
+        let oracle = reader.oracle();
+        let all: Vec<&Entry> = oracle
+            .range(Bound::Included(&prefix), Bound::Unbounded)
+            .take_while(|entry| entry.key.starts_with(&prefix))
+            .collect();
+        let (steps, last) = Self::drain(found, all.into_iter(), walk)?;
+        self.done += steps;
+        self.answer(Some(&last));
+        Ok(())
+    }
+
+    /// Everything, in one direction; each key is also got.
+    pub(crate) fn scan(&mut self, through: Through, backward: bool) -> Outcome {
+        let mut held = self.start(through);
+        let (first, turns) = if backward {
+            (Target::Last, u64::MAX)
+        } else {
+            (Target::First, 0)
+        };
+        held.place(&self.keys, first)?;
+        let mut digest = 0u64;
+        while held.at.is_some() {
+            let value = cairndb_base::hash64(held.cursor.value());
+            if through.is_none() && self.config.order != Order::FoldCase && value % 16 == 0 {
+                let key = held.cursor.key();
+                let got = self.db().get(key).map_err(failed)?;
+                ensure!(
+                    got.as_deref() == Some(held.cursor.value()),
+                    "a scan and a get differ at {}",
+                    show(key)
+                );
+            }
+            digest = digest.wrapping_add(value);
+            self.done += held.walk(Walk { turns, steps: 1 })?;
+        }
+        self.answer(Some(&digest.to_le_bytes()));
+        Ok(())
+    }
+}

@@ -1,0 +1,201 @@
+//! What must change no answer: flushes, merges, checkpoints, closing and opening again.
+
+use std::path::Path;
+
+use cairndb::env::Env;
+use cairndb::{ErrorKind, Job, Options, destroy, verify};
+
+use crate::config::Place;
+use crate::op::{Closing, End, Target};
+use crate::runner::{Outcome, Runner, ensure, failed};
+
+impl Runner<'_> {
+    fn options(&self) -> Options {
+        self.config.options(self.env.as_ref())
+    }
+
+    fn next_path(&mut self) -> std::path::PathBuf {
+        self.paths += 1;
+        self.config.path(self.root.as_ref(), self.paths - 1)
+    }
+
+    pub(crate) fn flush(&mut self) -> Outcome {
+        self.unlogged = false;
+        self.db().flush().map_err(failed)
+    }
+
+    pub(crate) fn compact(&mut self, low: End, high: End) -> Outcome {
+        // A range the wrong way round is an empty one.
+        let bounds = (
+            self.bound(low).map(|key| &**key),
+            self.bound(high).map(|key| &**key),
+        );
+        self.db().compact_range(bounds).map_err(failed)?;
+        self.unlogged = false;
+        Ok(())
+    }
+
+    pub(crate) fn step(&mut self, job: Job) -> Outcome {
+        self.db().step_background(job).map(drop).map_err(failed)
+    }
+
+    pub(crate) fn size(&mut self, low: u32, high: u32) -> Outcome {
+        let (low, high) = (self.bytes(low), self.bytes(high));
+        let size = |range: (std::ops::Bound<&[u8]>, std::ops::Bound<&[u8]>)| {
+            self.db().approximate_size(range).map_err(failed)
+        };
+        use std::ops::Bound::{Excluded, Included, Unbounded};
+        let whole = size((Unbounded, Unbounded))?;
+        let part = size((Included(low), Excluded(high)))?;
+        let (before, behind) = (
+            size((Unbounded, Excluded(low)))?,
+            size((Included(low), Unbounded))?,
+        );
+        if self.config.place == Place::Stepped {
+            ensure!(
+                part <= whole,
+                "a part of {part} bytes in a whole of {whole}"
+            );
+            ensure!(
+                before + behind == whole,
+                "{before} bytes before a key and {behind} behind it, {whole} in all"
+            );
+        }
+        Ok(())
+    }
+
+    pub(crate) fn property(&mut self, number: u8) -> Outcome {
+        let names = [
+            "leveldb.stats",
+            "leveldb.sstables",
+            "leveldb.approximate-memory-usage",
+            "leveldb.num-files-at-level0",
+            "cairndb.memory",
+            "cairndb.stalls",
+            "cairndb.stats",
+        ];
+        match names.get(usize::from(number)) {
+            Some(name) => {
+                ensure!(self.db().property(name).is_some(), "{name} is unknown");
+            }
+            None => ensure!(
+                self.db().property("model.none").is_none(),
+                "an unknown name is known"
+            ),
+        }
+        Ok(())
+    }
+
+    /// A checkpoint is verified, opened and compared, and goes.
+    pub(crate) fn checkpoint(&mut self) -> Outcome {
+        let path = self.next_path();
+        self.db().checkpoint(&path).map_err(failed)?;
+        self.unlogged = false;
+        verify(&path, &self.options()).map_err(failed)?;
+        let copy = self.options().open(&path).map_err(failed)?;
+        ensure!(copy.open_report().clean, "a checkpoint is not clean");
+        let ours = self.open.replace(copy);
+        let compared = self.scan(None, false);
+        let copy = std::mem::replace(&mut self.open, ours).expect("it was just put there");
+        compared?;
+        copy.put(b"own life", b"begins").map_err(failed)?;
+        copy.close().map_err(failed)?;
+        drop(copy);
+        destroy(&path, &self.options()).map_err(failed)
+    }
+
+    pub(crate) fn reopen(&mut self, closing: Closing) -> Outcome {
+        let old = self.path.clone();
+        let killed = closing == Closing::Kill && self.config.place == Place::Stepped;
+        if killed {
+            if self.unlogged {
+                self.flush()?;
+            }
+            self.path = self.next_path();
+            copy_files(self.env.as_deref(), &old, &self.path).map_err(failed)?;
+        } else if closing == Closing::Close {
+            self.db().close().map_err(failed)?;
+        }
+        let next = self.options();
+        let before = self.open.take();
+        if !killed {
+            // Dropping the last handle closes the database; what is held keeps nothing open.
+            drop(before);
+            self.open = Some(next.open(&self.path).map_err(failed)?);
+            ensure!(
+                self.db().open_report().clean,
+                "opened after {closing:?}: not clean"
+            );
+            self.check_ended()?;
+        } else {
+            self.open = Some(next.open(&self.path).map_err(failed)?);
+            drop(before);
+            destroy(&old, &next).map_err(failed)?;
+        }
+        let report = self.db().open_report();
+        // After a kill what a recycled segment held before may look like a torn record.
+        let whole = report.log_cut.is_none() && report.unlogged_lost == 0;
+        ensure!(whole || killed, "opened after {closing:?}: {report:?}");
+        self.snapshots = [const { None }; _];
+        self.cursors = [const { None }; _];
+        self.unlogged = false;
+        self.scan(None, false)
+    }
+
+    /// Snapshots and cursors of a closed database say so.
+    fn check_ended(&mut self) -> Outcome {
+        for (snapshot, _) in self.snapshots.iter().flatten() {
+            let kind = snapshot.get(b"").err().map(|error| error.kind());
+            ensure!(
+                kind == Some(ErrorKind::Closed),
+                "a snapshot after the end: {kind:?}"
+            );
+        }
+        for held in self.cursors.iter_mut().flatten() {
+            let kind = held.cursor.seek_to_first().err().map(|error| error.kind());
+            ensure!(
+                kind == Some(ErrorKind::Closed),
+                "a cursor after the end: {kind:?}"
+            );
+        }
+        Ok(())
+    }
+
+    /// The last look: both ways, then once more after everything was merged and closed.
+    pub(crate) fn finish(&mut self) -> Outcome {
+        for place in 0..crate::op::PLACES {
+            self.scan(Some(place), true)?;
+            self.scan(Some(place), false)?;
+            self.move_held(
+                place,
+                Some(Target::Last),
+                crate::op::Walk {
+                    turns: u64::MAX,
+                    steps: 50,
+                },
+            )?;
+        }
+        self.scan(None, true)?;
+        self.compact(End::Open, End::Open)?;
+        self.scan(None, true)?;
+        self.reopen(Closing::Close)?;
+        self.db().close().map_err(failed)?;
+        verify(&self.path, &self.options())
+            .map(drop)
+            .map_err(failed)
+    }
+}
+
+/// Copies a database as a kill of its process would leave it. The list is stepped, so that nothing
+/// changes meanwhile.
+fn copy_files(env: Option<&cairndb::env::MemEnv>, from: &Path, to: &Path) -> cairndb::Result<()> {
+    let env = env.expect("stepped lists are in memory");
+    let (from, to) = (env.open_dir(from, false)?, env.open_dir(to, true)?);
+    for name in from.list()? {
+        let file = from.open_read(&name)?;
+        let mut bytes = vec![0; usize::try_from(file.size()).expect("it is in memory")];
+        file.read_at(0, &mut bytes)?;
+        to.create(&name)?.append(&bytes)?;
+    }
+    Ok(())
+}
