@@ -46,7 +46,7 @@ impl Budget {
                 .clamp(64 << 10, 4 << 20)
                 .next_power_of_two(),
             // A builder keeps four bytes of filter hash an entry until its table is finished.
-            table: (total as u64 / 4).clamp(1 << 20, 16 << 20),
+            table: (total as u64 / 4).clamp(64 << 10, 16 << 20),
         };
         debug_assert!(budget.flush + budget.part <= budget.write_share.max(2 * budget.part));
         budget
