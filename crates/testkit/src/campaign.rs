@@ -55,7 +55,7 @@ impl Effort {
     pub const LONG: Effort = Effort {
         weak: 16,
         other: 3,
-        nest_one_in: 40,
+        nest_one_in: 80,
         nested: 3,
         deep_one_in: 40,
         full_one_in: 8,

@@ -194,7 +194,7 @@ impl Runner {
             Step::Compact(range) => {
                 let keys = [workload::key(range.start), workload::key(range.end)];
                 let (low, high) = (keys.iter().min(), keys.iter().max());
-                let whole = range.end >= workload::KEYS;
+                let whole = *range == workload::ALL_KEYS;
                 match (low, high) {
                     (Some(low), Some(high)) if !whole => db.compact_range(low..=high),
                     _ => db.compact_range(..),

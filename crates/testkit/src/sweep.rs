@@ -71,7 +71,7 @@ pub fn reference() -> Vec<Step> {
         ]);
         steps.push(
             [
-                Step::Compact(0..workload::KEYS),
+                Step::Compact(workload::ALL_KEYS),
                 Step::Checkpoint,
                 Step::Reopen,
             ][usize::from(round)]

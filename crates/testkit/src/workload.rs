@@ -41,8 +41,10 @@ pub enum Step {
     Checkpoint,
 }
 
-/// Keys are numbers below this.
+/// Keys are numbers below this, in most workloads.
 pub const KEYS: u8 = 24;
+/// The range of every key.
+pub const ALL_KEYS: Range<u8> = 0..u8::MAX;
 
 /// The bytes of a key: two groups with a common prefix each, of several lengths.
 pub fn key(number: u8) -> Vec<u8> {
@@ -70,7 +72,7 @@ fn alphabet() -> [Step; 8] {
         Step::Batch(batch, Durability::Os),
         Step::One(0, Act::Delete, Durability::Os),
         Step::Flush,
-        Step::Compact(0..KEYS),
+        Step::Compact(ALL_KEYS),
         Step::TakeSnapshot,
         Step::Reopen,
     ]
@@ -97,68 +99,104 @@ pub fn all_short(length: usize) -> Vec<Vec<Step>> {
     all
 }
 
+/// What random steps are like: how often each kind comes, and over how many keys.
+#[derive(Clone, Copy, Debug)]
+struct Style {
+    keys: u8,
+    /// Weights of: one entry, batch, flush, compact, take and drop a snapshot, reopen, read,
+    /// checkpoint, and the background jobs flush, merge, idle merge, persist, reap, drop values.
+    weights: [u64; 15],
+    /// Most values take a kilobyte or more.
+    large: bool,
+    /// Some writes are not logged.
+    unlogged: bool,
+}
+
+/// Everything, often.
+const MIXED: [u64; 15] = [44, 12, 3, 2, 2, 2, 1, 4, 1, 8, 7, 2, 7, 3, 2];
+/// Long logs of several segments, seldom flushed.
+const LOGS: [u64; 15] = [150, 30, 1, 0, 2, 2, 1, 2, 0, 4, 4, 1, 4, 2, 1];
+/// Many keys in runs of several tables, merged in parts.
+const TABLES: [u64; 15] = [120, 40, 6, 6, 2, 2, 1, 2, 1, 12, 12, 1, 10, 4, 1];
+
 /// `length` random steps.
 pub fn random(random: &mut Random, length: usize) -> Vec<Step> {
+    let (weights, keys, large) = match random.below(4) {
+        0 | 1 => (MIXED, KEYS, false),
+        2 => (LOGS, KEYS, true),
+        _ => (TABLES, 120, true),
+    };
     let unlogged = random.below(3) == 0;
-    (0..length).map(|_| step(random, unlogged)).collect()
+    let style = Style {
+        keys,
+        weights,
+        large,
+        unlogged,
+    };
+    (0..length).map(|_| style.step(random)).collect()
 }
 
-fn step(random: &mut Random, unlogged: bool) -> Step {
-    match random.below(100) {
-        0..=43 => Step::One(
-            key_number(random),
-            act(random),
-            durability(random, unlogged),
-        ),
-        44..=55 => {
-            let count = 1 + random.index(6);
-            let entries = (0..count).map(|_| (key_number(random), act(random)));
-            Step::Batch(entries.collect(), durability(random, unlogged))
+impl Style {
+    fn step(&self, random: &mut Random) -> Step {
+        let mut left = random.below(self.weights.iter().sum());
+        let passed = self.weights.iter().take_while(|&&weight| {
+            let passes = left >= weight;
+            left = left.saturating_sub(weight);
+            passes
+        });
+        match passed.count() {
+            0 => Step::One(self.key(random), self.act(random), self.durability(random)),
+            1 => {
+                let count = 1 + random.index(6);
+                let entries = (0..count).map(|_| (self.key(random), self.act(random)));
+                Step::Batch(entries.collect(), self.durability(random))
+            }
+            2 => Step::Flush,
+            3 => Step::Compact(self.range(random)),
+            4 => Step::TakeSnapshot,
+            5 => Step::DropSnapshot,
+            6 => Step::Reopen,
+            7 => Step::Read,
+            8 => Step::Checkpoint,
+            9 => Step::Background(Job::Flush),
+            10 => Step::Background(Job::Merge),
+            11 => Step::Background(Job::IdleMerge),
+            12 => Step::Background(Job::Persist),
+            13 => Step::Background(Job::Reap),
+            _ => Step::Background(Job::DropValues),
         }
-        56..=58 => Step::Flush,
-        59..=60 => Step::Compact(range(random)),
-        61..=62 => Step::TakeSnapshot,
-        63..=64 => Step::DropSnapshot,
-        65 => Step::Reopen,
-        66..=69 => Step::Read,
-        70 => Step::Checkpoint,
-        71..=78 => Step::Background(Job::Flush),
-        79..=85 => Step::Background(Job::Merge),
-        86..=87 => Step::Background(Job::IdleMerge),
-        88..=94 => Step::Background(Job::Persist),
-        95..=97 => Step::Background(Job::Reap),
-        _ => Step::Background(Job::DropValues),
     }
-}
 
-fn key_number(random: &mut Random) -> u8 {
-    let limit = if random.below(2) == 0 { 5 } else { KEYS };
-    u8::try_from(random.below(u64::from(limit))).unwrap_or(0)
-}
-
-fn range(random: &mut Random) -> Range<u8> {
-    if random.below(2) == 0 {
-        return 0..KEYS;
+    fn key(&self, random: &mut Random) -> u8 {
+        let few = self.keys == KEYS && random.below(2) == 0;
+        let limit = if few { 5 } else { self.keys };
+        u8::try_from(random.below(u64::from(limit))).unwrap_or(0)
     }
-    let from = key_number(random);
-    from..from.saturating_add(3).min(KEYS)
-}
 
-fn act(random: &mut Random) -> Act {
-    match random.below(20) {
-        0..=8 => Act::Put(24 + random.index(600)),
-        9..=13 => Act::Put(1000 + random.index(3000)),
-        14 => Act::Put(8192 + random.index(6000)),
-        15 => Act::Merge(24 + random.index(400)),
-        _ => Act::Delete,
+    fn range(&self, random: &mut Random) -> Range<u8> {
+        if random.below(2) == 0 {
+            return ALL_KEYS;
+        }
+        let from = self.key(random);
+        from..from.saturating_add(3)
     }
-}
 
-fn durability(random: &mut Random, unlogged: bool) -> Durability {
-    match random.below(10) {
-        0..=1 => Durability::Sync,
-        2..=3 if unlogged => Durability::None,
-        _ => Durability::Os,
+    fn act(&self, random: &mut Random) -> Act {
+        match random.below(20) {
+            0..=8 if !self.large => Act::Put(24 + random.index(600)),
+            0..=13 => Act::Put(1000 + random.index(3000)),
+            14 => Act::Put(8192 + random.index(6000)),
+            15 => Act::Merge(24 + random.index(400)),
+            _ => Act::Delete,
+        }
+    }
+
+    fn durability(&self, random: &mut Random) -> Durability {
+        match random.below(10) {
+            0..=1 => Durability::Sync,
+            2..=3 if self.unlogged => Durability::None,
+            _ => Durability::Os,
+        }
     }
 }
 
@@ -170,7 +208,7 @@ mod tests {
     fn short_workloads_are_all_and_keys_differ() {
         assert_eq!(all_short(2).len(), 72);
         assert_eq!(all_short(3).len(), 584);
-        let keys: std::collections::BTreeSet<_> = (0..KEYS).map(key).collect();
-        assert_eq!(keys.len(), usize::from(KEYS));
+        let keys: std::collections::BTreeSet<_> = (0..200).map(key).collect();
+        assert_eq!(keys.len(), 200);
     }
 }
