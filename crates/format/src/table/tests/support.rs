@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::sync::atomic::{self, AtomicBool};
 use std::sync::{Arc, Mutex};
 
 use cairndb_base::{Comparator, Error, FileNumber, Kind, Order, PageCache, Result, SeqNo};
@@ -101,51 +102,58 @@ impl PageCache for FewPages {
     }
 }
 
-/// A file that goes bad.
+/// A mapped file whose bytes go bad under its readers, as those of a medium may.
 #[derive(Debug)]
-pub(super) struct Changing(Mutex<Vec<u8>>);
+pub(super) struct Spoiling {
+    good: Vec<u8>,
+    bad: Vec<u8>,
+    spoiled: AtomicBool,
+}
 
-impl Changing {
-    pub(super) fn new(bytes: Vec<u8>) -> Changing {
-        Changing(Mutex::new(bytes))
+impl Spoiling {
+    /// The byte at `at` will be another once it is spoiled.
+    pub(super) fn new(bytes: Vec<u8>, at: usize) -> Arc<Spoiling> {
+        let mut bad = bytes.clone();
+        bad[at] ^= 1;
+        Arc::new(Spoiling {
+            good: bytes,
+            bad,
+            spoiled: AtomicBool::new(false),
+        })
     }
 
-    pub(super) fn spoil(&self, at: usize) {
-        self.0.lock().unwrap()[at] ^= 1;
+    pub(super) fn spoil(&self) {
+        self.spoiled.store(true, atomic::Ordering::SeqCst);
     }
 }
 
-impl ReadFile for Changing {
+impl MappedBytes for Spoiling {
+    fn bytes(&self) -> &[u8] {
+        if self.spoiled.load(atomic::Ordering::SeqCst) {
+            &self.bad
+        } else {
+            &self.good
+        }
+    }
+}
+
+/// A file of such bytes.
+#[derive(Debug)]
+pub(super) struct SpoilingFile(pub(super) Arc<Spoiling>);
+
+impl ReadFile for SpoilingFile {
     fn size(&self) -> u64 {
-        self.0.lock().unwrap().len() as u64
+        self.0.bytes().len() as u64
     }
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let at = usize::try_from(offset).unwrap();
-        out.copy_from_slice(&self.0.lock().unwrap()[at..at + out.len()]);
+        out.copy_from_slice(&self.0.bytes()[at..at + out.len()]);
         Ok(())
     }
     fn map(&self, _: Access) -> Result<Option<Mapping>> {
-        Ok(None)
+        Ok(Some(Mapping::new(self.0.clone())))
     }
     fn advise(&self, _: u64, _: u64, _: bool) {}
-}
-
-/// A cache whose pages go bad with their file, as a mapping's would: it keeps nothing, but claims
-/// to have every page.
-#[derive(Debug)]
-pub(super) struct Forgetful(pub(super) Arc<Changing>);
-
-impl PageCache for Forgetful {
-    fn get(&self, _: FileNumber, page: u32) -> Option<Arc<[u8]>> {
-        let mut bytes = vec![0; 4096];
-        self.0.read_at(u64::from(page) * 4096, &mut bytes).unwrap();
-        Some(bytes.into())
-    }
-    fn insert(&self, _: FileNumber, _: u32, _: Arc<[u8]>) {}
-    fn evict_file(&self, _: FileNumber) {}
-    fn bytes(&self) -> usize {
-        0
-    }
 }
 
 /// How a test reaches pages.
