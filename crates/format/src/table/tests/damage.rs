@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Kind, Order, SEQ_MAX, hash64};
 
+use cairndb_env::{Env, RealEnv};
+
 use super::support::*;
 use crate::table::source::{file_seed, seal};
 use crate::table::{Compression, GetHints, PageAccess, Table, TableOptions};
@@ -124,11 +126,17 @@ fn pages_of_another_place_or_file_are_noticed() {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "changes a file behind the environment's back"
+)]
 fn damage_after_the_first_touch_is_noticed_by_those_who_check_always() {
-    let (entries, bytes, checksum) = small_table(0, Compression::Short);
-    let spoiling = Spoiling::new(bytes, 2000);
+    let (entries, mut bytes, checksum) = small_table(0, Compression::Short);
+    let temporary = tempfile::tempdir().unwrap();
+    let dir = RealEnv::new().open_dir(temporary.path(), false).unwrap();
+    dir.create("000007.tbl").unwrap().append(&bytes).unwrap();
     let open = || {
-        let file = Arc::new(SpoilingFile(spoiling.clone()));
+        let file = dir.open_read("000007.tbl").unwrap();
         let order = Order::Bytewise;
         Table::open(file, FILE, &order, PageAccess::Mapped, checksum).unwrap()
     };
@@ -138,7 +146,8 @@ fn damage_after_the_first_touch_is_noticed_by_those_who_check_always() {
     }
     let mut cursor = once.cursor().rechecking();
     cursor.first().unwrap();
-    spoiling.spoil();
+    bytes[2000] ^= 1;
+    std::fs::write(temporary.path().join("000007.tbl"), &bytes).unwrap();
     assert!(once.cursor().first().is_ok(), "checked once per open");
     assert_names_the_place(&cursor.first().unwrap_err());
     assert!(!cursor.valid());

@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::sync::atomic::{self, AtomicBool};
 use std::sync::{Arc, Mutex};
 
 use cairndb_base::{Comparator, Error, FileNumber, Kind, Order, PageCache, Result, SeqNo};
@@ -100,60 +99,6 @@ impl PageCache for FewPages {
     fn bytes(&self) -> usize {
         self.pages.lock().unwrap().values().map(|p| p.len()).sum()
     }
-}
-
-/// A mapped file whose bytes go bad under its readers, as those of a medium may.
-#[derive(Debug)]
-pub(super) struct Spoiling {
-    good: Vec<u8>,
-    bad: Vec<u8>,
-    spoiled: AtomicBool,
-}
-
-impl Spoiling {
-    /// The byte at `at` will be another once it is spoiled.
-    pub(super) fn new(bytes: Vec<u8>, at: usize) -> Arc<Spoiling> {
-        let mut bad = bytes.clone();
-        bad[at] ^= 1;
-        Arc::new(Spoiling {
-            good: bytes,
-            bad,
-            spoiled: AtomicBool::new(false),
-        })
-    }
-
-    pub(super) fn spoil(&self) {
-        self.spoiled.store(true, atomic::Ordering::SeqCst);
-    }
-}
-
-impl MappedBytes for Spoiling {
-    fn bytes(&self) -> &[u8] {
-        if self.spoiled.load(atomic::Ordering::SeqCst) {
-            &self.bad
-        } else {
-            &self.good
-        }
-    }
-}
-
-/// A file of such bytes.
-#[derive(Debug)]
-pub(super) struct SpoilingFile(pub(super) Arc<Spoiling>);
-
-impl ReadFile for SpoilingFile {
-    fn size(&self) -> u64 {
-        self.0.bytes().len() as u64
-    }
-    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
-        let at = usize::try_from(offset).unwrap();
-        out.copy_from_slice(&self.0.bytes()[at..at + out.len()]);
-        Ok(())
-    }
-    fn map(&self, _: Access) -> Result<Option<Mapping>> {
-        Ok(Some(Mapping::new(self.0.clone())))
-    }
-    fn advise(&self, _: u64, _: u64, _: bool) {}
 }
 
 /// How a test reaches pages.
