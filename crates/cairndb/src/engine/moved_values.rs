@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairndb_base::{ErrorKind, FileNumber, Result, hash64};
+use cairndb_base::{ErrorKind, FileNumber, Result};
 use cairndb_env::{Dir, FileSync};
 use cairndb_format::name;
 use cairndb_format::value_file::{Pointer, ValueWriter};
@@ -64,7 +64,8 @@ impl MovedValues {
         encoded: &[u8],
     ) -> Result<Pointer> {
         let mut value = Vec::new();
-        read_pointer(&recovered.version.values, key, encoded, &mut value)?;
+        let values = &recovered.version.values;
+        read_pointer(&opener.order, values, key, encoded, &mut value)?;
         if self
             .open
             .as_ref()
@@ -80,7 +81,7 @@ impl MovedValues {
             self.open = Some((number, writer));
         }
         let (number, writer) = self.open.as_mut().expect("a file was begun above");
-        let moved = writer.append(hash64(key), &[&value])?;
+        let moved = writer.append(opener.order.hash(key), &[&value])?;
         if let Some(handle) = recovered.version.values.get(number) {
             handle.bytes.store(writer.bytes(), Ordering::Relaxed);
         }
