@@ -64,13 +64,8 @@ impl MovedValues {
         encoded: &[u8],
     ) -> Result<Pointer> {
         let mut value = Vec::new();
-        read_pointer(
-            &opener.order,
-            &recovered.version.values,
-            key,
-            encoded,
-            &mut value,
-        )?;
+        let values = Arc::clone(&recovered.version.values);
+        read_pointer(&opener.order, &values, key, encoded, &mut value)?;
         if self
             .open
             .as_ref()
