@@ -1,6 +1,6 @@
 //! Every bug the regime has found, as the smallest run that shows it.
 
-use cairndb::{Db, Durability, ErrorKind, Options, WriteOptions};
+use cairndb::{Db, Durability, ErrorKind, Job, Options, WriteOptions};
 use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, SimEnv};
 use cairndb_testkit::campaign::{Campaign, Effort};
 use cairndb_testkit::oracle::PATH;
@@ -188,5 +188,24 @@ fn a_sync_write_after_a_failed_manifest_append_succeeds() {
     let db = after_power_loss(&env);
     assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
     assert_eq!(db.get(b"b").unwrap(), None, "certainly not applied");
+    assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
+}
+
+/// The log still held a pointer into a value file that was dropped once tables held nothing of it:
+/// recovery took that record, long in tables, for damage and refused to open.
+#[test]
+fn a_log_outlives_the_value_file_its_flushed_records_point_to() {
+    let env = SimEnv::new(1);
+    let db = open(&env);
+    db.put(b"a", &[1; 9000]).unwrap();
+    let full = Effect::Fails(Cause::Full);
+    env.inject(Fault::on(OpKind::Append, ".val", full));
+    db.put(b"b", &[2; 9000]).unwrap_err();
+    db.put(b"a", b"small").unwrap();
+    db.compact_range(..).unwrap();
+    assert!(db.step_background(Job::DropValues).unwrap());
+    db.put_with(b"c", b"3", &sync()).unwrap();
+    let db = after_power_loss(&env);
+    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"small"[..]));
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
 }
