@@ -255,7 +255,7 @@ impl Campaign {
                     .perform(step)
                     .map_err(|violation| violation.within(format_args!("step {index} {step:?}")))?;
             }
-            Ok(())
+            oracle::check_protocol(&runner.env)
         };
         let result = run();
         runner.env.unwatch();
