@@ -15,6 +15,7 @@ INSTALL ?= 1
 CI ?= false
 PREFIX ?= /usr/local
 HOURS ?= 8
+FUZZ_SECONDS ?= 60
 # Where a nightly run begins; any number does.
 SEED ?= $(shell date +%s)
 # What a nightly run makes larger: crash states in percent of a push, operations of the model.
@@ -78,6 +79,10 @@ soak: toolchain ## model and crash tests with new seeds until HOURS=8 are over
 	        --package cairndb --package cairndb-testkit --tests; \
 	    seed=$$((seed + 1000003)); \
 	done
+
+.PHONY: fuzz
+fuzz: toolchain ## every fuzz target for FUZZ_SECONDS=60 (needs nightly Rust and cargo-fuzz)
+	@xtask/check.sh fuzz $(FUZZ_SECONDS)
 
 .PHONY: lint
 lint: toolchain ## formatting, clippy, documentation, tidy, licences, other platforms

@@ -60,6 +60,17 @@ miri)
         skip "Miri: rustup toolchain install nightly --component miri,rust-src"
     fi
     ;;
+fuzz)
+    cargo +nightly fuzz --version >/dev/null 2>&1 || {
+        echo "cargo-fuzz not found: rustup toolchain install nightly, cargo install cargo-fuzz" >&2
+        exit 1
+    }
+    for file in fuzz/fuzz_targets/*.rs; do
+        target=$(basename "$file" .rs)
+        echo "cargo +nightly fuzz run $target"
+        cargo +nightly fuzz run "$target" -- -max_total_time="${2:-60}" -max_len=4096
+    done
+    ;;
 platforms)
     for target in aarch64-unknown-linux-gnu i686-unknown-linux-gnu x86_64-apple-darwin \
         aarch64-apple-darwin; do
@@ -72,7 +83,7 @@ platforms)
     done
     ;;
 *)
-    echo "usage: xtask/check.sh format|clippy|loom|miri|deny|advisories|platforms" >&2
+    echo "usage: xtask/check.sh format|clippy|loom|miri|deny|advisories|fuzz|platforms" >&2
     exit 2
     ;;
 esac

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// Names that are never read, at any depth. `.git` is a file in a linked working tree.
-const SKIPPED: [&str; 4] = ["target", ".git", "report", "node_modules"];
+const SKIPPED: [&str; 5] = ["target", ".git", "report", "corpus", "artifacts"];
 
 /// Every text file by its path relative to the root, with `/` between components.
 #[derive(Debug, Default)]

@@ -9,6 +9,17 @@
 //! | `CAIRN_MODEL_OPS` | operations in all, 20 million by default |
 //! | `CAIRN_SEED` | the first seed, 1 by default; alone, the only list that is run |
 
+#![allow(
+    clippy::big_endian_bytes,
+    clippy::if_not_else,
+    clippy::items_after_statements,
+    clippy::manual_is_multiple_of,
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_wraps,
+    clippy::unused_self,
+    reason = "keys that order as numbers do; operations of one shape"
+)]
+
 #[path = "model/config.rs"]
 mod config;
 #[path = "model/data.rs"]

@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_env::Env;
 use cairndb_env::random::Random;
-use cairndb_env::sim::{CrashPoint, Fault, Profile, SimEnv};
+use cairndb_env::sim::{CrashPoint, Fault, OpKind, Profile, SimEnv};
 use cairndb_env::sync::Mutex;
 
 use crate::history::{Explained, Loss};
 use crate::oracle::{self, Depth};
 use crate::runner::{Point, Runner};
 use crate::setup::Setup;
+use crate::sweep;
 use crate::workload::{self, Step};
 use crate::{Check, Violation};
 
@@ -213,8 +214,59 @@ impl Campaign {
         self.workloads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Runs one random workload in which `faults` strike and whose errors are borne, crashes it at
-    /// `crashes` random operations and looks at what is left as if nothing had failed.
+    /// Runs one long random workload in which one random operation fails, once or for good, bears
+    /// its errors, and crashes it at `crashes` random operations.
+    pub fn faulty(&self, seed: u64, length: usize, crashes: usize, effort: &Effort) {
+        let mut random = Random::new(seed);
+        let setup = Setup::random(&mut random);
+        let steps = workload::random(&mut random, length);
+        let index = random.below(3 * length as u64);
+        let kind = OpKind::ALL[random.index(OpKind::ALL.len())];
+        let effects = sweep::effects(kind);
+        let effect = effects[random.index(effects.len())];
+        let fault = Fault::on(kind, "", effect).after(index / 8);
+        let sticky = random.below(2) == 0;
+        let fault = if sticky { fault.sticky() } else { fault };
+        let origin = Origin {
+            workload: format!("faulty workload, CAIRN_SEED={seed}, {setup:?}, {fault:?}"),
+            crash: String::new(),
+        };
+        let mut runner = Runner::new(SimEnv::new(seed), setup);
+        runner.bear(effect);
+        runner.env.inject(fault);
+        let points = runner.watch();
+        let mut run = || -> Check<()> {
+            let _ = runner.open();
+            for (index, step) in steps.iter().enumerate() {
+                if index == length / 2 {
+                    runner.env.heal();
+                }
+                runner
+                    .perform(step)
+                    .map_err(|violation| violation.within(format_args!("step {index} {step:?}")))?;
+            }
+            Ok(())
+        };
+        let result = run();
+        runner.env.unwatch();
+        if let Err(violation) = result {
+            self.report(&violation, &origin);
+        }
+        let mut points = std::mem::take(&mut *points.lock());
+        let crashes = if runner.loss(Loss::Power) == Loss::Lie {
+            0
+        } else {
+            crashes.min(points.len())
+        };
+        for _ in 0..crashes {
+            let point = points.swap_remove(random.index(points.len()));
+            self.point(&runner, &point, effort, &origin);
+        }
+        self.workloads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Runs one random workload under a fault that nobody is told of, crashes it at every seventh
+    /// operation and asks for all that was promised: something must be found wrong.
     pub fn lying(&self, seed: u64, length: usize, fault: Fault, effort: &Effort) {
         let mut random = Random::new(seed);
         let steps = workload::random(&mut random, length);

@@ -11,6 +11,7 @@
 pub mod campaign;
 pub mod facts;
 pub mod history;
+pub mod kill;
 pub mod oracle;
 pub mod runner;
 pub mod setup;

@@ -46,7 +46,7 @@ pub struct Runner {
     failed: bool,
     poisoned: bool,
     /// The kind of sync fault injected, if any.
-    pub worst: Option<Effect>,
+    worst: Option<Effect>,
     snapshots: VecDeque<(Snapshot, Contents)>,
     next_id: u64,
     copies: u64,
@@ -99,6 +99,18 @@ impl Runner {
         with(epochs.last_mut().expect("there is always one"))
     }
 
+    /// Announces the effect of a fault that may strike: some make less certain what a crash leaves.
+    pub fn bear(&mut self, effect: Effect) {
+        let unsure = matches!(
+            effect,
+            Effect::SyncKeepsCache
+                | Effect::SyncDropsCache
+                | Effect::SyncReportsLate
+                | Effect::SyncLies
+        );
+        self.worst = unsure.then_some(effect);
+    }
+
     /// The open database.
     pub fn db(&self) -> Option<&Db> {
         self.db.as_ref()
@@ -122,9 +134,11 @@ impl Runner {
         self.snapshots.clear();
         if let Some(db) = self.db.take() {
             let closed = db.close();
-            self.failed |= closed.is_err();
+            self.failed |= closed.is_err() || self.poisoned;
             closed?;
-            self.with_history(History::flushed);
+            if !self.failed {
+                self.with_history(History::flushed);
+            }
         }
         Ok(())
     }

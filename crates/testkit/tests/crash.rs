@@ -51,9 +51,22 @@ fn long_workloads_survive_crashes_and_crashes_within_recovery() {
     let campaign = Campaign::default();
     on_all_threads(|number| {
         campaign.long(seed + number, 260, 60, &Effort::LONG);
-        let enough = campaign.states() >= 80_000 * percent / 100
+        let enough = campaign.states() >= 100_000 * percent / 100
             && campaign.nested() >= 10_000 * percent / 100;
         !enough && campaign.violations() < 5
     });
     conclude(&campaign, "long workloads");
+}
+
+#[test]
+fn faulty_workloads_survive_crashes() {
+    let runs = 150 * setting("CAIRN_STATES", 100) / 100;
+    let seed = setting("CAIRN_SEED", 5000);
+    println!("faulty workloads: CAIRN_SEED={seed}, {runs} runs");
+    let campaign = Campaign::default();
+    on_all_threads(|number| {
+        campaign.faulty(seed + number, 160, 12, &Effort::LONG);
+        number < runs && campaign.violations() < 5
+    });
+    conclude(&campaign, "faulty workloads");
 }

@@ -1,7 +1,7 @@
 //! Every bug the regime has found, as the smallest run that shows it.
 
-use cairndb::{Db, Durability, Options};
-use cairndb_env::sim::{CrashChoice, Keep, Profile, SimEnv};
+use cairndb::{Db, Durability, ErrorKind, Options, WriteOptions};
+use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, SimEnv};
 use cairndb_testkit::campaign::{Campaign, Effort};
 use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setup::Setup;
@@ -103,4 +103,89 @@ fn a_deleted_key_stays_deleted_backward_across_a_page_boundary() {
         assert_eq!(backward, [b"a", b"c"], "filler {filler}");
         assert_eq!(keys(snapshot.iter()).len(), 3);
     }
+}
+
+fn sync() -> WriteOptions {
+    WriteOptions::new().durability(Durability::Sync)
+}
+
+/// The database after a power loss that keeps only what is durable.
+fn after_power_loss(env: &SimEnv) -> Db {
+    open(&env.crash_image(Profile::Strict, &CrashChoice::new(Keep::None)))
+}
+
+/// After a failed sync of a value file the system shows values that it will never write. Recovery
+/// synced that file again, believed it, and a power loss took what the opening had shown.
+#[test]
+fn values_shown_after_a_failed_sync_are_written_anew() {
+    let env = SimEnv::new(1);
+    let db = open(&env);
+    db.put(b"a", &[1; 9000]).unwrap();
+    env.inject(Fault::on(OpKind::SyncFile, ".val", Effect::SyncKeepsCache));
+    let error = db.put_with(b"b", &[2; 9000], &sync()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Poisoned);
+    db.close().unwrap_err();
+    let db = open(&env);
+    let shown = db.get(b"a").unwrap();
+    assert!(
+        shown.is_some(),
+        "handed to the system, and no power was lost"
+    );
+    let db = after_power_loss(&env);
+    assert_eq!(db.get(b"a").unwrap().as_deref(), shown.as_deref());
+}
+
+/// The next handle recycled a log whose sync had failed, and lost synced writes in it.
+#[test]
+fn a_log_whose_sync_failed_is_not_recycled() {
+    let env = SimEnv::new(1);
+    let db = open(&env);
+    let fault = Fault::on(OpKind::SyncFile, ".log", Effect::SyncKeepsCache);
+    env.inject(fault);
+    db.put_with(b"a", b"1", &sync()).unwrap_err();
+    db.close().unwrap_err();
+    let db = open(&env);
+    db.put_with(b"b", b"2", &sync()).unwrap();
+    let db = after_power_loss(&env);
+    assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
+}
+
+/// A full disk while CURRENT was prepared poisoned the handle.
+#[test]
+fn a_full_disk_while_a_manifest_is_begun_heals_without_reopening() {
+    for fault in [
+        Fault::on(OpKind::Append, ".tmp", Effect::Fails(Cause::Full)),
+        Fault::on(OpKind::Create, ".tmp", Effect::Fails(Cause::Full)),
+        Fault::on(OpKind::Rename, ".tmp", Effect::Fails(Cause::Quota)),
+        Fault::on(OpKind::Append, "MANIFEST", Effect::Fails(Cause::Full)),
+    ] {
+        let env = SimEnv::new(1);
+        open(&env).close().unwrap();
+        let db = open(&env);
+        env.inject(fault);
+        let error = db.put(b"a", b"1").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NoSpace);
+        db.put_with(b"b", b"2", &sync()).unwrap();
+        let db = after_power_loss(&env);
+        assert_eq!(db.get(b"a").unwrap(), None, "certainly not applied");
+        assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
+    }
+}
+
+/// A `Sync` write behind a failed append to the manifest poisoned the handle, although the edits it
+/// needed stood before that append.
+#[test]
+fn a_sync_write_after_a_failed_manifest_append_succeeds() {
+    let env = SimEnv::new(1);
+    let db = open(&env);
+    db.put(b"a", b"1").unwrap();
+    let full = Effect::Fails(Cause::Full);
+    env.inject(Fault::on(OpKind::Append, "MANIFEST", full));
+    let error = db.put(b"b", &[2; 9000]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoSpace);
+    db.put_with(b"c", b"3", &sync()).unwrap();
+    let db = after_power_loss(&env);
+    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(db.get(b"b").unwrap(), None, "certainly not applied");
+    assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
 }

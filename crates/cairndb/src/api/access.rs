@@ -1,6 +1,7 @@
 //! How every handle reads: through the engine's view, at a sequence number.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::{Result, SeqNo};
@@ -28,7 +29,13 @@ pub(crate) fn get_into(
 ) -> Result<bool> {
     core.health.check_read()?;
     let (view, newest) = core.read_point();
-    get::get(&view, &core.context, key, at.unwrap_or(newest), out)
+    let result = get::get(&view, &core.context, key, at.unwrap_or(newest), out);
+    if result.is_err() && !Arc::ptr_eq(&view, &core.view.load()) {
+        // A pointer written since may lead to a value file that the older view does not know.
+        let (view, newest) = core.read_point();
+        return get::get(&view, &core.context, key, at.unwrap_or(newest), out);
+    }
+    result
 }
 
 pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Option<Value>> {
@@ -43,8 +50,14 @@ pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Op
 }
 
 pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
-    let view = core.view.load_full();
-    let newest = core.published.load(Ordering::Acquire);
+    // The same view before and after: a pointer visible at this number leads to a file it knows.
+    let (view, newest) = loop {
+        let view = core.view.load_full();
+        let newest = core.published.load(Ordering::Acquire);
+        if Arc::ptr_eq(&view, &core.view.load()) {
+            break (view, newest);
+        }
+    };
     ViewCursor::new(view, core.context.clone(), at.unwrap_or(newest))
 }
 

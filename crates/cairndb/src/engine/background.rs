@@ -55,6 +55,15 @@ impl Core {
         let Some(me) = self.myself.get().and_then(std::sync::Weak::upgrade) else {
             return Ok(());
         };
+        let result = self.spawn_threads(me);
+        if result.is_err() {
+            // The next write that needs them tries again.
+            self.threads_started.store(false, Ordering::Release);
+        }
+        result
+    }
+
+    fn spawn_threads(&self, me: Arc<Core>) -> Result<()> {
         let worker = Arc::clone(&me);
         let mut threads = self.threads.lock();
         threads.push(
@@ -234,6 +243,7 @@ impl Core {
         if self.settings.read_only {
             return Ok(());
         }
+        self.health.check_write()?;
         self.start_threads()?;
         let mut state = self.state.lock();
         state.hurry = true;
@@ -241,6 +251,7 @@ impl Core {
         self.work.notify_all();
         let mut state = self.wait_state(state, |state| {
             (state.quiet && state.pending.is_empty() && !state.persisting)
+                || state.closing
                 || self.health.is_poisoned()
                 || self.health.background().is_some()
         });

@@ -6,10 +6,12 @@
 use std::sync::atomic::Ordering;
 
 use cairndb_base::Result;
+use cairndb_env::sync::MutexGuard;
 use cairndb_format::manifest::{CleanClose, VersionEdit};
 use cairndb_format::name;
 
 use crate::engine::core::Core;
+use crate::write::commit::Commit;
 
 impl Core {
     /// Ends the handle. Reports the first failure; the lock is released in any case.
@@ -64,10 +66,7 @@ impl Core {
         if self.settings.read_only || !self.has_written() {
             return Ok(());
         }
-        self.persist_all()?;
-        while self.drop_dead_values()? {}
-        let mut commit = self.commit.lock();
-        self.health.check_write()?;
+        let mut commit = self.lock_when_written_out()?;
         self.ensure_manifest(&mut commit)?;
         self.sync_pass()
             .map_err(|error| self.health.poison(error))?;
@@ -102,7 +101,32 @@ impl Core {
             }
         }
         commit.leave_segment();
+        // Under the commit lock: no write may follow what the clean record says.
+        self.health.close();
         Ok(())
+    }
+
+    /// The commit lock at a moment when tables hold everything and the manifest all tables. Writes
+    /// that other handles slip in before are written out too.
+    fn lock_when_written_out(&self) -> Result<MutexGuard<'_, Commit>> {
+        loop {
+            self.persist_all()?;
+            while self.drop_dead_values()? {}
+            let commit = self.commit.lock();
+            self.health.check_write()?;
+            let state = self.state.lock();
+            let done = commit.mutable.is_empty()
+                && commit.awaiting_sync.is_empty()
+                && state.sealed.is_empty()
+                && state.pending.is_empty()
+                && !state.persisting;
+            drop(state);
+            if done {
+                return Ok(commit);
+            }
+            drop(commit);
+            self.flush_parts()?;
+        }
     }
 
     /// Lets go of versions that only this handle still holds, so that their files can go now.

@@ -148,6 +148,11 @@ pub(crate) struct Core {
     pub(crate) values: ValueLog,
     /// The manifest mentions a log or value file whose own name may not be durable yet.
     pub(crate) names_dirty: AtomicBool,
+    /// Held from claiming dirty values, names and edits until their syncs are done: whoever finds
+    /// nothing to claim must not acknowledge before the one who claimed it has finished.
+    pub(crate) sync_turn: Mutex<()>,
+    /// Large values appended to a value file whose pointers are not yet in the memtable.
+    pub(crate) values_in_flight: AtomicU64,
     /// Files found at opening that nothing needs, removed once this handle writes.
     pub(crate) leftovers: Mutex<Vec<String>>,
 

@@ -50,7 +50,20 @@ impl Core {
                 .iter()
                 .all(|run| run.overlapping(order, smallest, largest).is_empty())
         });
-        if alone && let Some(last) = version.runs.last_mut() {
+        // A merge under way may fill the gap these tables would go into; behind every key it cannot.
+        let behind = |smallest: &[u8]| {
+            version
+                .tables()
+                .all(|table| order.compare(&table.record.largest, smallest).is_lt())
+        };
+        let safe = !state.merging
+            || tables
+                .first()
+                .is_some_and(|table| behind(&table.record.smallest));
+        if alone
+            && safe
+            && let Some(last) = version.runs.last_mut()
+        {
             *last = Arc::new(self.with_tables(last.id, last.tables().to_vec(), tables));
             crate::state::stats::Stats::add(&self.stats.moves, 1);
             return;

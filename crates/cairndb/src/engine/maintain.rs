@@ -153,6 +153,10 @@ impl Core {
 
     /// Drops value files of which every byte is dead.
     pub(crate) fn drop_dead_values(&self) -> Result<bool> {
+        // In this order: a value goes to the active file, is counted in flight from before its
+        // append until its pointer is in the memtable, and the memtable is looked at last.
+        let active = self.values.active();
+        let in_flight = self.values_in_flight.load(Ordering::SeqCst) > 0;
         let mut state = self.state.lock();
         let referenced: BTreeSet<u64> = state
             .version
@@ -160,12 +164,12 @@ impl Core {
             .flat_map(|table| table.record.value_refs.iter().map(|(file, _)| *file))
             .collect();
         // Pointers in memory or in versions not yet durable may still need a file.
-        let busy = !state.sealed.is_empty()
+        let busy = in_flight
+            || !state.sealed.is_empty()
             || !state.pending.is_empty()
             || !state.mutable.is_empty()
             || state.persisting
             || state.flushing;
-        let active = self.values.active();
         let gone: Vec<u64> = state
             .version
             .values

@@ -64,8 +64,8 @@ impl MovedValues {
         encoded: &[u8],
     ) -> Result<Pointer> {
         let mut value = Vec::new();
-        let values = &recovered.version.values;
-        read_pointer(&opener.order, values, key, encoded, &mut value)?;
+        let values = Arc::clone(&recovered.version.values);
+        read_pointer(&opener.order, &values, key, encoded, &mut value)?;
         if self
             .open
             .as_ref()

@@ -263,6 +263,8 @@ fn assemble(
         manifest: Manifest::default(),
         values: ValueLog::default(),
         names_dirty: AtomicBool::new(false),
+        sync_turn: Mutex::new(()),
+        values_in_flight: AtomicU64::new(0),
         leftovers: Mutex::default(),
         state: Mutex::new(state),
         changed: Condvar::new(),

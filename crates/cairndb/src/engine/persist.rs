@@ -67,39 +67,52 @@ impl Core {
     /// A failed sync poisons the handle. A failed append leaves the versions pending and the next
     /// attempt begins a new manifest.
     pub(crate) fn persist(&self) -> Result<bool> {
-        let Some(batch) = self.take_batch()? else {
-            return Ok(false);
+        let taken = self.take_batch();
+        let result = match taken {
+            Ok(None) => return Ok(false),
+            Ok(Some(batch)) => self.persist_taken(batch),
+            Err(error) => Err(error),
         };
-        let result = match self.persist_batch(&batch) {
+        let mut state = self.state.lock();
+        self.note_background(&mut state, &result);
+        drop(state);
+        self.changed.notify_all();
+        self.work.notify_all();
+        result
+    }
+
+    fn persist_taken(&self, batch: Batch) -> Result<bool> {
+        let result = self.persist_batch(&batch);
+        let mut state = self.state.lock();
+        // Value files begun meanwhile stand in the manifest already.
+        let values = Arc::clone(&state.version.values);
+        match result {
             Ok(edit) => {
-                let mut state = self.state.lock();
-                state.durable = Arc::clone(&batch.to);
-                state.durable_seq = batch.last_seq;
+                let runs = batch.to.runs.clone();
+                state.durable = Arc::new(Version { runs, values });
+                state.durable_seq = state.durable_seq.max(batch.last_seq);
                 for (file, dead) in &edit.value_dead {
                     *state.durable_dead.entry(*file).or_insert(0) += dead;
                 }
                 drop(state);
                 // Before `persisting` falls: who waits for quiet finds the segments given back.
                 self.release(batch);
+                self.state.lock().persisting = false;
                 Ok(true)
             }
             Err(error) => {
-                let mut state = self.state.lock();
-                for pending in batch.pending.into_iter().rev() {
+                for mut pending in batch.pending.into_iter().rev() {
+                    let runs = pending.version.runs.clone();
+                    pending.version = Arc::new(Version {
+                        runs,
+                        values: Arc::clone(&values),
+                    });
                     state.pending.push_front(pending);
                 }
+                state.persisting = false;
                 Err(error)
             }
-        };
-        let mut state = self.state.lock();
-        state.persisting = false;
-        if result.is_err() {
-            self.note_background(&mut state, &result);
         }
-        drop(state);
-        self.changed.notify_all();
-        self.work.notify_all();
-        result
     }
 
     fn take_batch(&self) -> Result<Option<Batch>> {
@@ -157,6 +170,7 @@ impl Core {
                 Stats::add(&self.stats.file_syncs, 1);
             }
         }
+        let _turn = self.sync_turn.lock();
         self.values.sync().map_err(poison)?;
         // Also for the names of logs and value files that earlier edits mention: this edit's sync
         // makes those durable too.

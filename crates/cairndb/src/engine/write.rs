@@ -4,7 +4,7 @@
 //! insert and one release store; everything else in this file is for when there is none.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_base::limits::{KEY_BYTES_MAX, LARGE_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
 use cairndb_base::{Error, FileNumber, Kind, Result, SeqNo};
@@ -23,6 +23,23 @@ use crate::state::options::Durability;
 use crate::state::stats::{StallReason, Stats};
 use crate::state::version::ValueHandle;
 use crate::write::commit::{Commit, Payload};
+
+/// Counts a write between the append of its value and the insert of its pointer: while there is
+/// one, no value file may be called dead.
+struct InFlight<'a>(&'a AtomicU64);
+
+impl<'a> InFlight<'a> {
+    fn new(count: &'a AtomicU64) -> InFlight<'a> {
+        count.fetch_add(1, Ordering::SeqCst);
+        InFlight(count)
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
 
 impl Core {
     /// Writes one entry.
@@ -58,6 +75,7 @@ impl Core {
         if !batch.has_large() {
             return self.write_payload(&Payload::Many(batch.writer()), durability);
         }
+        let _in_flight = InFlight::new(&self.values_in_flight);
         let mut pointers = BatchWriter::with_capacity(batch.len().saturating_mul(64));
         let mut commit = self.commit.lock();
         for entry in batch.writer() {
@@ -85,6 +103,7 @@ impl Core {
     /// A large value goes to the value file first, then a pointer is written as any entry.
     fn write_large(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<()> {
         self.check_writable()?;
+        let _in_flight = InFlight::new(&self.values_in_flight);
         let pointer = {
             let mut commit = self.commit.lock();
             self.append_value(&mut commit, key, value)?
@@ -122,7 +141,10 @@ impl Core {
             ..VersionEdit::default()
         };
         self.names_dirty.store(true, Ordering::Release);
-        self.manifest.append(&edit, &self.stats)?;
+        let appended = self.manifest.append(&edit, &self.stats);
+        // Again: a sync pass may have taken the mark before the edit was there.
+        self.names_dirty.store(true, Ordering::Release);
+        appended?;
         let mut guard = self.state.lock();
         let state = &mut *guard;
         let handle = Arc::new(ValueHandle::new(number, &self.opener));
@@ -171,6 +193,7 @@ impl Core {
                 if self.segments.retained_bytes() + self.settings.budget.segment
                     > RETAINED_LOG_BYTES_MAX
                     && self.segments.live().len() > 1
+                    && self.log_can_shrink(&commit)
                 {
                     if !commit.awaiting_sync.is_empty() {
                         let last = commit.last_seq;
@@ -191,6 +214,16 @@ impl Core {
             let last = commit.apply(payload)?;
             return self.acknowledge(commit, last, durability);
         }
+    }
+
+    /// Whether flushing or syncing anything could free a segment.
+    fn log_can_shrink(&self, commit: &Commit) -> bool {
+        let state = self.state.lock();
+        !commit.mutable.is_empty()
+            || !state.sealed.is_empty()
+            || !state.pending.is_empty()
+            || state.flushing
+            || state.persisting
     }
 
     /// Publishes the write that ends at `last`, after its sync where it wants one.
@@ -232,6 +265,9 @@ impl Core {
             commit = self.commit.lock();
             commit.syncing = false;
             let result = result.map_err(|error| self.health.poison(error));
+            if result.is_err() {
+                self.changed.notify_all();
+            }
             if result.is_ok() {
                 commit.synced_seq = commit.synced_seq.max(target);
                 while commit
@@ -252,15 +288,19 @@ impl Core {
 
     /// Makes everything appended before the call durable: values, names, segments, in this order.
     pub(crate) fn sync_pass(&self) -> Result<()> {
-        let files = self.values.sync()?;
-        let plan = self.segments.plan_sync();
-        if self.names_dirty.swap(false, Ordering::AcqRel) || plan.name_first {
-            self.dir.sync()?;
-            self.manifest.sync(&self.stats)?;
-            plan.mark_named();
-        }
+        let plan = {
+            let _turn = self.sync_turn.lock();
+            let files = self.values.sync()?;
+            Stats::add(&self.stats.file_syncs, files);
+            let plan = self.segments.plan_sync();
+            if self.names_dirty.swap(false, Ordering::AcqRel) || plan.name_first {
+                self.dir.sync()?;
+                self.manifest.sync(&self.stats)?;
+                plan.mark_named();
+            }
+            plan
+        };
         let segments = plan.sync_segments()?;
-        Stats::add(&self.stats.file_syncs, files);
         Stats::add(&self.stats.log_syncs, segments);
         Ok(())
     }
@@ -295,10 +335,17 @@ impl Core {
             ..VersionEdit::default()
         };
         self.names_dirty.store(true, Ordering::Release);
-        if let Err(error) = self.manifest.append(&edit, &self.stats) {
+        let appended = self.manifest.append(&edit, &self.stats);
+        self.names_dirty.store(true, Ordering::Release);
+        if let Err(error) = appended {
             self.segments.abandon(&segment);
+            // Reused only behind a new manifest, which does not name it.
+            if let Some(file) = self.segments.add_spare(file, region) {
+                self.reaper.add(name::log(FileNumber(file)));
+            }
             return Err(error);
         }
+        segment.mark_appended();
         commit.enter_segment(segment);
         self.work.notify_all();
         Ok(())
@@ -315,7 +362,7 @@ impl Core {
             commit.awaiting_sync.is_empty(),
             "only published entries are sealed"
         );
-        if state.version.runs.len() > RUNS_STALL {
+        if state.version.runs.len() > RUNS_STALL && !state.closing {
             return Some(StallReason::Runs);
         }
         let budget = &self.settings.budget;

@@ -31,6 +31,11 @@ pub(crate) struct Merger {
     heap: Vec<usize>,
     current: Option<usize>,
     direction: Direction,
+    /// No other source stands on the current key.
+    ahead: bool,
+    /// Steps that are sure to stay before every other source: the rest of a page that ends before
+    /// them.
+    free: usize,
 }
 
 impl Merger {
@@ -42,6 +47,8 @@ impl Merger {
             heap,
             current: None,
             direction: Direction::Forward,
+            ahead: false,
+            free: 0,
         }
     }
 
@@ -94,7 +101,7 @@ impl Merger {
     /// Whether no other entry of any source has the current key.
     #[inline]
     pub(crate) fn alone(&self) -> bool {
-        self.heap.is_empty() && self.source().is_some_and(Source::unique)
+        self.ahead && self.source().is_some_and(Source::unique)
     }
 
     /// Whether `a` comes before `b` in the current direction.
@@ -145,12 +152,29 @@ impl Merger {
     }
 
     fn pop_current(&mut self) {
+        self.free = 0;
         if self.heap.is_empty() {
             self.current = None;
             return;
         }
         self.current = Some(self.heap.swap_remove(0));
         self.sift_down(0);
+        self.look_ahead();
+    }
+
+    /// Compares the current key with the next source's.
+    fn look_ahead(&mut self) {
+        self.free = 0;
+        let (Some(current), Some(top)) = (self.current, self.heap.first()) else {
+            self.ahead = true;
+            return;
+        };
+        let (current, top) = (&self.sources[current], &self.sources[*top]);
+        self.ahead = self.order.compare(current.key(), top.key()).is_ne();
+        if self.ahead {
+            let forward = self.direction == Direction::Forward;
+            self.free = current.steps_before(top.key(), forward);
+        }
     }
 
     pub(crate) fn first(&mut self) -> Result<()> {
@@ -198,6 +222,10 @@ impl Merger {
             Direction::Forward => source.next()?,
             Direction::Backward => source.prev()?,
         }
+        if self.free > 0 {
+            self.free -= 1;
+            return Ok(());
+        }
         if self.heap.is_empty() {
             if !self.sources[index].valid() {
                 self.current = None;
@@ -219,5 +247,6 @@ impl Merger {
             self.current = Some(top);
             self.sift_down(0);
         }
+        self.look_ahead();
     }
 }

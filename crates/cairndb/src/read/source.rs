@@ -176,6 +176,24 @@ impl Source {
         }
     }
 
+    /// How many steps are sure to stay before `bound`: those within a page that ends before it.
+    pub(crate) fn steps_before(&self, bound: &[u8], forward: bool) -> usize {
+        let Source::Run(run) = self else { return 0 };
+        let Some(table) = run.table.as_ref() else {
+            return 0;
+        };
+        match forward {
+            // Asked once a page: the answer for its first entry holds for all of them.
+            true if table.entries_before_in_page() == 0 && table.page_last_key_lt(bound) => {
+                table.entries_left_in_page().saturating_sub(1)
+            }
+            false if table.entries_left_in_page() == 1 && table.page_first_key_gt(bound) => {
+                table.entries_before_in_page()
+            }
+            _ => 0,
+        }
+    }
+
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
         match self {

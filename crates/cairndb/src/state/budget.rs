@@ -1,6 +1,6 @@
 //! Everything that is derived from the memory budget, in one place.
 //!
-//! A quarter of the budget is the write share: one mutable memtable part, small enough to
+//! Five sixteenths of the budget are the write share: one mutable memtable part, small enough to
 //! stay in the second-level cache, and a queue of sealed ones. A quarter is the page cache (used
 //! only by tables read with `pread`), the rest is for cursors, merges, flushes and what the
 //! allocator keeps.
@@ -35,7 +35,7 @@ pub(crate) const RETAINED_LOG_BYTES_MAX: u64 = 64 << 20;
 impl Budget {
     pub(crate) fn new(total: usize) -> Budget {
         let part = (total / 16).clamp(PART_BYTES_MIN, PART_BYTES_MAX);
-        let write_share = total / 4;
+        let write_share = total / 16 * 5;
         let budget = Budget {
             total,
             part,

@@ -40,6 +40,8 @@ pub(crate) struct Segment {
     synced: AtomicU64,
     /// The manifest edit and directory entry that name it are durable.
     named: AtomicBool,
+    /// That edit has been appended; before, no sync pass may take it for named.
+    appended: AtomicBool,
 }
 
 impl Segment {
@@ -56,6 +58,11 @@ impl Segment {
     /// Bytes of this segment that a crash of the machine cannot take.
     pub(crate) fn synced(&self) -> u64 {
         self.synced.load(Ordering::Acquire)
+    }
+
+    /// The edit that names this segment stands in the manifest.
+    pub(crate) fn mark_appended(&self) {
+        self.appended.store(true, Ordering::Release);
     }
 
     pub(crate) fn written(&self) -> u64 {
@@ -206,6 +213,7 @@ impl Segments {
             written: AtomicU64::new(log::HEADER_BYTES as u64),
             synced: AtomicU64::new(0),
             named: AtomicBool::new(false),
+            appended: AtomicBool::new(false),
         });
         sets.live.push_back(Arc::clone(&segment));
         Ok(segment)
@@ -268,7 +276,9 @@ impl Segments {
         let named: Vec<_> = sets
             .live
             .iter()
-            .filter(|segment| !segment.named.load(Ordering::Acquire))
+            .filter(|segment| {
+                segment.appended.load(Ordering::Acquire) && !segment.named.load(Ordering::Acquire)
+            })
             .cloned()
             .collect();
         let segments = sets

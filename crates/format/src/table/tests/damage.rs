@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Kind, Order, SEQ_MAX, hash64};
 
+use cairndb_env::{Env, RealEnv};
+
 use super::support::*;
 use crate::table::source::{file_seed, seal};
 use crate::table::{Compression, GetHints, PageAccess, Table, TableOptions};
@@ -123,21 +125,34 @@ fn pages_of_another_place_or_file_are_noticed() {
     assert_names_the_place(&other.unwrap_err());
 }
 
-/// A file whose bytes change under an open table.
 #[test]
-fn a_rechecking_cursor_notices_what_went_bad_since_the_first_touch() {
-    let (entries, bytes, checksum) = small_table(0, Compression::Short);
-    let image = Arc::new(Changing::new(bytes));
-    let access = PageAccess::Cached(Arc::new(Forgetful(image.clone())));
-    let order = Order::Bytewise;
-    let table = Arc::new(Table::open(image.clone(), FILE, &order, access, checksum).unwrap());
-    read_all(&table, &entries).unwrap();
-    let mut cursor = table.cursor().rechecking();
+#[expect(
+    clippy::disallowed_methods,
+    reason = "changes a file behind the environment's back"
+)]
+fn damage_after_the_first_touch_is_noticed_by_those_who_check_always() {
+    let (entries, mut bytes, checksum) = small_table(0, Compression::Short);
+    let temporary = tempfile::tempdir().unwrap();
+    let dir = RealEnv::new().open_dir(temporary.path(), false).unwrap();
+    dir.create("000007.tbl").unwrap().append(&bytes).unwrap();
+    let open = || {
+        let file = dir.open_read("000007.tbl").unwrap();
+        let order = Order::Bytewise;
+        Table::open(file, FILE, &order, PageAccess::Mapped, checksum).unwrap()
+    };
+    let (once, always) = (Arc::new(open()), Arc::new(open().verify_always(true)));
+    for table in [&once, &always] {
+        read_all(table, &entries).unwrap();
+    }
+    let mut cursor = once.cursor().rechecking();
     cursor.first().unwrap();
-    image.spoil(2000);
-    assert!(table.cursor().first().is_ok(), "checked once per open");
+    bytes[2000] ^= 1;
+    std::fs::write(temporary.path().join("000007.tbl"), &bytes).unwrap();
+    assert!(once.cursor().first().is_ok(), "checked once per open");
     assert_names_the_place(&cursor.first().unwrap_err());
     assert!(!cursor.valid());
+    assert_names_the_place(&read_all(&always, &entries).unwrap_err());
+    assert_names_the_place(&once.verify().unwrap_err());
 }
 
 /// Uses a table whose checksums are right but whose fields lie: any answer, but no panic and no

@@ -101,53 +101,6 @@ impl PageCache for FewPages {
     }
 }
 
-/// A file that goes bad.
-#[derive(Debug)]
-pub(super) struct Changing(Mutex<Vec<u8>>);
-
-impl Changing {
-    pub(super) fn new(bytes: Vec<u8>) -> Changing {
-        Changing(Mutex::new(bytes))
-    }
-
-    pub(super) fn spoil(&self, at: usize) {
-        self.0.lock().unwrap()[at] ^= 1;
-    }
-}
-
-impl ReadFile for Changing {
-    fn size(&self) -> u64 {
-        self.0.lock().unwrap().len() as u64
-    }
-    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
-        let at = usize::try_from(offset).unwrap();
-        out.copy_from_slice(&self.0.lock().unwrap()[at..at + out.len()]);
-        Ok(())
-    }
-    fn map(&self, _: Access) -> Result<Option<Mapping>> {
-        Ok(None)
-    }
-    fn advise(&self, _: u64, _: u64, _: bool) {}
-}
-
-/// A cache whose pages go bad with their file, as a mapping's would: it keeps nothing, but claims
-/// to have every page.
-#[derive(Debug)]
-pub(super) struct Forgetful(pub(super) Arc<Changing>);
-
-impl PageCache for Forgetful {
-    fn get(&self, _: FileNumber, page: u32) -> Option<Arc<[u8]>> {
-        let mut bytes = vec![0; 4096];
-        self.0.read_at(u64::from(page) * 4096, &mut bytes).unwrap();
-        Some(bytes.into())
-    }
-    fn insert(&self, _: FileNumber, _: u32, _: Arc<[u8]>) {}
-    fn evict_file(&self, _: FileNumber) {}
-    fn bytes(&self) -> usize {
-        0
-    }
-}
-
 /// How a test reaches pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {

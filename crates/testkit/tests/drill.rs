@@ -1,0 +1,64 @@
+//! The regime against media that lie: a state the oracle accepts although a sync was not done would
+//! mean that it could not see the engine forgetting that sync either.
+//!
+//! Each drill stands for a known failure of some store; the regime must find it within a few
+//! workloads.
+
+use cairndb_env::sim::{Effect, Fault, OpKind};
+use cairndb_testkit::campaign::{Campaign, Effort};
+
+/// Most workloads a drill may take.
+const WORKLOADS_MAX: u64 = 40;
+
+/// Runs workloads under the fault until a violation is found.
+fn finds(name: &str, fault: &Fault) {
+    let campaign = Campaign::default();
+    let mut seed = 0;
+    while campaign.violations() == 0 {
+        assert!(seed < WORKLOADS_MAX, "{name}: not found: {campaign}");
+        campaign.lying(seed, 120, fault.clone(), &Effort::LONG);
+        seed += 1;
+    }
+    println!("{name}: found in workload {seed}: {}", campaign.kept()[0]);
+}
+
+fn lies(kind: OpKind, name: &str) -> Fault {
+    Fault::on(kind, name, Effect::SyncLies).sticky()
+}
+
+#[test]
+fn a_missing_directory_sync_is_found() {
+    finds("no directory sync", &lies(OpKind::SyncDir, ""));
+}
+
+#[test]
+fn an_unsynced_manifest_is_found() {
+    finds("manifest not synced", &lies(OpKind::SyncFile, "MANIFEST"));
+}
+
+#[test]
+fn an_unsynced_log_is_found() {
+    finds("log not synced", &lies(OpKind::SyncFile, ".log"));
+}
+
+#[test]
+fn an_unsynced_current_is_found() {
+    finds("CURRENT not synced", &lies(OpKind::SyncFile, ".tmp"));
+}
+
+#[test]
+fn an_unsynced_table_is_found() {
+    finds("table not synced", &lies(OpKind::SyncFile, ".tbl"));
+}
+
+#[test]
+fn an_unsynced_value_file_is_found() {
+    finds("value file not synced", &lies(OpKind::SyncFile, ".val"));
+}
+
+#[test]
+fn an_ignored_sync_error_is_found() {
+    let late = |name| Fault::on(OpKind::SyncFile, name, Effect::SyncReportsLate);
+    finds("one log sync fails unnoticed", &late(".log").after(2));
+    finds("one table sync fails unnoticed", &late(".tbl"));
+}
