@@ -18,8 +18,9 @@ HOURS ?= 8
 FUZZ_SECONDS ?= 60
 # Where a nightly run begins; any number does.
 SEED ?= $(shell date +%s)
-# What a nightly run makes larger: crash states in percent of a push, operations of the model.
-NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000
+# What a nightly run makes larger: crash states in percent of a push, length of the short workloads,
+# operations of the model, kills.
+NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000 CAIRN_KILLS=5000
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 # Tests append a line here for everything they could not run.
 export CAIRN_SKIPS := $(TARGET)/skips.txt
@@ -79,6 +80,10 @@ soak: toolchain ## model and crash tests with new seeds until HOURS=8 are over
 	        --package cairndb --package cairndb-testkit --tests; \
 	    seed=$$((seed + 1000003)); \
 	done
+
+.PHONY: drill
+drill: toolchain ## disks that lie about syncs, one at a time: do the crash tests notice?
+	cargo test --locked --package cairndb-testkit --test drill -- --nocapture
 
 .PHONY: fuzz
 fuzz: toolchain ## every fuzz target for FUZZ_SECONDS=60 (needs nightly Rust and cargo-fuzz)

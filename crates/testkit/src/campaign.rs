@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_env::Env;
 use cairndb_env::random::Random;
-use cairndb_env::sim::{CrashPoint, Fault, OpKind, Profile, SimEnv};
+use cairndb_env::sim::{CrashChoice, CrashPoint, Fault, Op, OpKind, Profile, SimEnv};
 use cairndb_env::sync::Mutex;
 
+use crate::effects::effects;
 use crate::history::{Explained, Loss};
 use crate::oracle::{self, Depth};
 use crate::runner::{Point, Runner};
 use crate::setup::Setup;
-use crate::sweep;
 use crate::workload::{self, Step};
 use crate::{Check, Violation};
 
@@ -83,6 +83,23 @@ struct Origin {
     crash: String,
 }
 
+impl Origin {
+    fn new(workload: impl Into<String>) -> Origin {
+        Origin {
+            workload: workload.into(),
+            crash: String::new(),
+        }
+    }
+
+    /// The same workload, another crash.
+    fn and(&self, crash: fmt::Arguments<'_>) -> Origin {
+        Origin {
+            workload: self.workload.clone(),
+            crash: crash.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Campaign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |number: &AtomicU64| number.load(Ordering::Relaxed);
@@ -139,10 +156,7 @@ impl Campaign {
     /// Runs one short workload and crashes it at every operation of its last step and of closing;
     /// the earlier ones are the last ones of shorter workloads.
     pub fn short(&self, steps: &[Step], seed: u64, effort: &Effort) {
-        let origin = Origin {
-            workload: format!("short workload {steps:?}, seed {seed}"),
-            crash: String::new(),
-        };
+        let origin = Origin::new(format!("short workload {steps:?}, seed {seed}"));
         let mut runner = Runner::new(SimEnv::new(seed), Setup::plain());
         let (last, before) = steps
             .split_last()
@@ -184,10 +198,7 @@ impl Campaign {
         let mut random = Random::new(seed);
         let setup = Setup::random(&mut random);
         let steps = workload::random(&mut random, length);
-        let origin = Origin {
-            workload: format!("long workload, CAIRN_SEED={seed}, {setup:?}"),
-            crash: String::new(),
-        };
+        let origin = Origin::new(format!("long workload, CAIRN_SEED={seed}, {setup:?}"));
         let mut runner = Runner::new(SimEnv::new(seed), setup);
         let points = runner.watch();
         let mut run = || -> Check<()> {
@@ -222,15 +233,14 @@ impl Campaign {
         let steps = workload::random(&mut random, length);
         let index = random.below(3 * length as u64);
         let kind = OpKind::ALL[random.index(OpKind::ALL.len())];
-        let effects = sweep::effects(kind);
+        let effects = effects(kind);
         let effect = effects[random.index(effects.len())];
         let fault = Fault::on(kind, "", effect).after(index / 8);
         let sticky = random.below(2) == 0;
         let fault = if sticky { fault.sticky() } else { fault };
-        let origin = Origin {
-            workload: format!("faulty workload, CAIRN_SEED={seed}, {setup:?}, {fault:?}"),
-            crash: String::new(),
-        };
+        let origin = Origin::new(format!(
+            "faulty workload, CAIRN_SEED={seed}, {setup:?}, {fault:?}"
+        ));
         let mut runner = Runner::new(SimEnv::new(seed), setup);
         runner.bear(effect);
         runner.env.inject(fault);
@@ -270,10 +280,7 @@ impl Campaign {
     pub fn lying(&self, seed: u64, length: usize, fault: Fault, effort: &Effort) {
         let mut random = Random::new(seed);
         let steps = workload::random(&mut random, length);
-        let origin = Origin {
-            workload: format!("lying workload, CAIRN_SEED={seed}, {fault:?}"),
-            crash: String::new(),
-        };
+        let origin = Origin::new(format!("lying workload, CAIRN_SEED={seed}, {fault:?}"));
         let mut runner = Runner::new(SimEnv::new(seed), Setup::plain());
         runner.env.inject(fault);
         let points = runner.watch();
@@ -302,10 +309,7 @@ impl Campaign {
         effort: &Effort,
         workload: &str,
     ) -> Check<()> {
-        let origin = Origin {
-            workload: workload.to_owned(),
-            crash: String::new(),
-        };
+        let origin = Origin::new(workload.to_owned());
         let explored = self.explore(runner, point, effort, &origin);
         explored.map_err(|(violation, at)| violation.within(at.crash))
     }
@@ -323,7 +327,7 @@ impl Campaign {
         point: &Point,
         effort: &Effort,
         origin: &Origin,
-    ) -> Result<(), (Violation, Origin)> {
+    ) -> Result<(), Found> {
         self.points.fetch_add(1, Ordering::Relaxed);
         let epochs = runner.epochs();
         let history = &epochs[point.epoch];
@@ -337,95 +341,105 @@ impl Campaign {
             (Profile::Kill, effort.other),
         ];
         let log_pending = point.crash.has_pending(".log");
+        let nest = Nest {
+            setup: runner.setup,
+            explained: &power,
+            effort,
+            depth: 2,
+        };
         for (profile, max) in plans {
             let explained = match profile {
                 Profile::Kill => &process,
                 _ => &power,
             };
             for state in point.crash.states(profile, seed, max) {
-                let key = state.hash ^ explained.fingerprint().rotate_left(7);
-                if !self.checked.lock().insert(key) {
+                if self.is_checked(state.hash, explained) {
                     continue;
                 }
                 if self.distinct.lock().insert(state.hash) && log_pending {
                     self.pending.fetch_add(1, Ordering::Relaxed);
                 }
-                let op = point.crash.op();
-                let origin = Origin {
-                    workload: origin.workload.clone(),
-                    crash: format!(
-                        "crash before operation {} ({:?} {}), {profile:?} {:?}",
-                        op.index, op.kind, op.name, state.choice
-                    ),
-                };
+                let at = describe(point.crash.op(), profile, &state.choice);
+                let origin = origin.and(format_args!("{at}"));
                 if state.hash.is_multiple_of(effort.nest_one_in) {
                     let copy = state.image.with_memory(state.image.memory_bytes());
-                    self.nest(&copy, runner.setup, &power, effort, &origin, 2)?;
+                    self.nest(&copy, &nest, &origin)?;
                 }
                 let depth = if (state.hash >> 20).is_multiple_of(effort.full_one_in) {
                     Depth::Full
                 } else {
                     Depth::Usual
                 };
-                let found = oracle::check(&state.image, &runner.setup, explained, depth);
-                if let Err(violation) = found {
+                let checked = oracle::check(&state.image, &runner.setup, explained, depth);
+                checked.map_err(|violation| {
                     let known = history.describe(point.mark);
-                    return Err((violation.within(format_args!("history{known}")), origin));
-                }
+                    (violation.within(format_args!("history{known}")), origin)
+                })?;
             }
         }
         Ok(())
     }
 
     /// Crashes at every operation of the recovery of `image`.
-    fn nest(
-        &self,
-        image: &Arc<SimEnv>,
-        setup: Setup,
-        explained: &Explained,
-        effort: &Effort,
-        origin: &Origin,
-        depth: u32,
-    ) -> Result<(), (Violation, Origin)> {
+    fn nest(&self, image: &Arc<SimEnv>, nest: &Nest<'_>, origin: &Origin) -> Result<(), Found> {
         let points: Arc<Mutex<Vec<CrashPoint>>> = Arc::default();
         let collected = points.clone();
         image.watch(move |point| collected.lock().push(point));
-        let opened = oracle::open(image, &setup);
+        let opened = oracle::open(image, &nest.setup);
         image.unwatch();
         let points = std::mem::take(&mut *points.lock());
         // What it found wrong the check of the state itself reports too.
         drop(opened);
+        let Nest { effort, depth, .. } = *nest;
         for point in points {
             let seed = point.op().index ^ u64::from(depth);
             for state in point.states(Profile::Weak, seed, effort.nested) {
-                let key = state.hash ^ explained.fingerprint().rotate_left(7);
-                if !self.checked.lock().insert(key) {
+                if self.is_checked(state.hash, nest.explained) {
                     continue;
                 }
                 if self.distinct.lock().insert(state.hash) {
                     self.nested.fetch_add(1, Ordering::Relaxed);
                     self.deep.fetch_add(u64::from(depth > 2), Ordering::Relaxed);
                 }
-                let op = point.op();
-                let origin = Origin {
-                    workload: origin.workload.clone(),
-                    crash: format!(
-                        "{}, then within recovery before operation {} ({:?} {}), {:?}",
-                        origin.crash, op.index, op.kind, op.name, state.choice
-                    ),
-                };
+                let at = describe(point.op(), Profile::Weak, &state.choice);
+                let origin =
+                    origin.and(format_args!("{}, then within recovery {at}", origin.crash));
                 if depth == 2 && state.hash.is_multiple_of(effort.deep_one_in) {
                     let copy = state.image.with_memory(state.image.memory_bytes());
-                    self.nest(&copy, setup, explained, effort, &origin, 3)?;
+                    self.nest(&copy, &Nest { depth: 3, ..*nest }, &origin)?;
                 }
-                let found = oracle::check(&state.image, &setup, explained, Depth::Usual);
-                if let Err(violation) = found {
-                    return Err((violation, origin));
-                }
+                oracle::check(&state.image, &nest.setup, nest.explained, Depth::Usual)
+                    .map_err(|violation| (violation, origin))?;
             }
         }
         Ok(())
     }
+
+    /// Whether this state was held against the same expectation before; from now on it was.
+    fn is_checked(&self, hash: u64, explained: &Explained) -> bool {
+        let key = hash ^ explained.fingerprint().rotate_left(7);
+        !self.checked.lock().insert(key)
+    }
+}
+
+/// What a crash within recovery is held against.
+#[derive(Clone, Copy)]
+struct Nest<'a> {
+    setup: Setup,
+    explained: &'a Explained,
+    effort: &'a Effort,
+    /// The number of this crash.
+    depth: u32,
+}
+
+/// A violation and where it was found.
+type Found = (Violation, Origin);
+
+fn describe(op: &Op, profile: Profile, choice: &CrashChoice) -> String {
+    format!(
+        "crash before operation {} ({:?} {}), {profile:?} {choice:?}",
+        op.index, op.kind, op.name
+    )
 }
 
 fn must(result: Result<(), cairndb::Error>) -> Check<()> {

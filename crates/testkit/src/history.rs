@@ -7,6 +7,7 @@
 //! may be is what was promised: [`Mark`].
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
 
 use cairndb::Durability;
 use cairndb_base::hash64;
@@ -245,7 +246,8 @@ impl History {
                 (Durability::Os, _) => "os",
                 (Durability::Sync, _) => "sync",
             };
-            text.push_str(&format!(" {index}:{sort}({changes})"));
+            // Writing to a string cannot fail.
+            let _ = write!(text, " {index}:{sort}({changes})");
         }
         text
     }

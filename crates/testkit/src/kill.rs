@@ -275,7 +275,7 @@ impl<'a> KillLoop<'a> {
         loop {
             let left = Duration::from_nanos(end.saturating_sub(self.env.now_ns()));
             match receive.recv_timeout(left) {
-                Ok(line) => lines.push(line),
+                Ok(said) => lines.push(said),
                 Err(RecvTimeoutError::Timeout) => return true,
                 Err(RecvTimeoutError::Disconnected) => return false,
             }

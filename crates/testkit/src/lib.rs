@@ -9,6 +9,7 @@
 //! on the simulated environment of `crates/env`.
 
 pub mod campaign;
+pub mod effects;
 pub mod facts;
 pub mod history;
 pub mod kill;

@@ -15,6 +15,8 @@ use std::sync::Arc;
 use cairndb::{Db, Durability, Job, WriteOptions};
 use cairndb_env::sim::{CrashChoice, Keep, Profile, SimEnv};
 
+use cairndb_format::name::FileKind;
+
 use crate::facts::manifest_facts;
 use crate::history::{Contents, Explained};
 use crate::setup::Setup;
@@ -283,7 +285,8 @@ pub fn check_files(env: &SimEnv) -> Check<()> {
         if known || facts.files.contains_key(&name) {
             continue;
         }
-        let is_spare = name.ends_with(".log") && !facts.logs.contains(&name);
+        let is_log = matches!(FileKind::parse(&name), Some(FileKind::Log(_)));
+        let is_spare = is_log && !facts.logs.contains(&name);
         spares += usize::from(is_spare);
         if !is_spare || spares > SPARES_MAX {
             return Err(Violation::new(format!("{name} is leaked after a close")));

@@ -307,37 +307,14 @@ impl Runner {
     /// Compares what is read with the model; an error of the engine is given back.
     fn read(&self, db: &Db) -> Check<Option<Error>> {
         let expected = self.contents();
-        self.compare(db.iter(), &expected, "reading")
+        compare(db.iter(), &expected, "reading")
     }
 
     fn drop_snapshot(&mut self) -> Check<Option<Error>> {
         match self.snapshots.pop_front() {
             None => Ok(None),
-            Some((snapshot, expected)) => self.compare(snapshot.iter(), &expected, "a snapshot"),
+            Some((snapshot, expected)) => compare(snapshot.iter(), &expected, "a snapshot"),
         }
-    }
-
-    /// Whether a scan gives the expected contents, as far as it gives no error.
-    fn compare(
-        &self,
-        scan: impl Iterator<Item = Result<(cairndb::Value, cairndb::Value), Error>>,
-        expected: &Contents,
-        what: &str,
-    ) -> Check<Option<Error>> {
-        let mut found = Contents::new();
-        for entry in scan {
-            let (key, value) = match entry {
-                Ok(entry) => entry,
-                Err(error) => return Ok(Some(error)),
-            };
-            found.insert(key.to_vec(), value::ids(&key, &value)?);
-        }
-        if found == *expected {
-            return Ok(None);
-        }
-        Err(Violation::new(format!(
-            "{what} gave {found:?} instead of {expected:?}"
-        )))
     }
 
     fn checkpoint(&mut self, db: &Db) -> Check<Option<Error>> {
@@ -353,7 +330,7 @@ impl Runner {
             Ok(copy) => copy,
             Err(error) => return Ok(Some(error)),
         };
-        let failed = self.compare(copy.iter(), &expected, "a checkpoint")?;
+        let failed = compare(copy.iter(), &expected, "a checkpoint")?;
         drop(copy);
         let destroyed = cairndb::destroy(&path, &options);
         Ok(failed.or(destroyed.err()))
@@ -372,6 +349,28 @@ impl Runner {
         }
         Err(Violation::new("the contents are not the model's"))
     }
+}
+
+/// Whether a scan gives the expected contents, as far as it gives no error.
+fn compare(
+    scan: impl Iterator<Item = Result<(cairndb::Value, cairndb::Value), Error>>,
+    expected: &Contents,
+    what: &str,
+) -> Check<Option<Error>> {
+    let mut found = Contents::new();
+    for entry in scan {
+        let (key, value) = match entry {
+            Ok(entry) => entry,
+            Err(error) => return Ok(Some(error)),
+        };
+        found.insert(key.to_vec(), value::ids(&key, &value)?);
+    }
+    if found == *expected {
+        return Ok(None);
+    }
+    Err(Violation::new(format!(
+        "{what} gave {found:?} instead of {expected:?}"
+    )))
 }
 
 fn is_poisoned(result: &Result<(), Error>) -> bool {

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cairndb::{Durability, Error, ErrorKind, Job};
 use cairndb_env::random::Random;
-use cairndb_env::sim::{Cause, Effect, Fault, Op, OpKind, Short, SimEnv};
+use cairndb_env::sim::{Effect, Fault, Op, OpKind, SimEnv};
 
 use crate::campaign::{Campaign, Effort};
 use crate::history::Loss;
@@ -33,23 +33,6 @@ pub enum Lasts {
 impl Lasts {
     /// All.
     pub const ALL: [Lasts; 3] = [Lasts::Once, Lasts::Sticky, Lasts::Healed];
-}
-
-/// Every effect an operation of this kind is tried with.
-pub fn effects(kind: OpKind) -> Vec<Effect> {
-    let mut effects: Vec<Effect> = Cause::ALL.map(Effect::Fails).to_vec();
-    for short in [Short::OneByte, Short::Half, Short::AllButOne] {
-        effects.push(Effect::WritesPart(short, Cause::Full));
-        effects.push(Effect::WritesPart(short, Cause::Io));
-    }
-    effects.extend([
-        Effect::ReadsShort,
-        Effect::SyncKeepsCache,
-        Effect::SyncDropsCache,
-        Effect::SyncReportsLate,
-    ]);
-    effects.retain(|effect| effect.applies_to(kind));
-    effects
 }
 
 /// The reference workload: every kind of step, flushes, merges, a rolled manifest, a reopening.

@@ -46,7 +46,11 @@ pub const KEYS: u8 = 24;
 
 /// The bytes of a key: two groups with a common prefix each, of several lengths.
 pub fn key(number: u8) -> Vec<u8> {
-    let group = if number % 3 == 0 { "pebble" } else { "slate/" };
+    let group = if number.is_multiple_of(3) {
+        "pebble"
+    } else {
+        "slate/"
+    };
     let width = usize::from(number % 4) * 3 + 3;
     format!("{group}{number:0width$}").into_bytes()
 }

@@ -4,6 +4,8 @@
 //! `CAIRN_SEED` replays: the first long workload takes it as its seed. `CAIRN_STATES` scales, in
 //! percent of a push.
 
+#![expect(clippy::print_stdout, reason = "tests say what they covered")]
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_testkit::campaign::{Campaign, Effort};

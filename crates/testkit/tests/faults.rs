@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use cairndb_env::sync::{Condvar, Mutex};
 use cairndb_testkit::campaign::Campaign;
+use cairndb_testkit::effects::effects;
 use cairndb_testkit::setting;
 use cairndb_testkit::sweep::{self, Lasts};
 
 const THREADS: usize = 2;
 const SEED: u64 = 5;
 /// A run takes milliseconds; one that takes this long hangs.
-const HANG: Duration = Duration::from_secs(60);
+const HANG: Duration = Duration::from_mins(1);
 
 /// Ends the process, naming what ran, when nothing ends for too long.
 fn watch_for_hangs(runs: &AtomicU64, current: &Mutex<Vec<String>>, done: &(Mutex<bool>, Condvar)) {
@@ -38,7 +39,7 @@ fn every_operation_may_fail_in_every_way() {
     let percent = setting("CAIRN_STATES", 100);
     let mut plan = Vec::new();
     for op in &ops {
-        for effect in sweep::effects(op.kind) {
+        for effect in effects(op.kind) {
             for lasts in Lasts::ALL {
                 plan.push((op.clone(), effect, lasts));
             }

@@ -10,7 +10,8 @@ use cairndb_testkit::workload::{Act, Step};
 use std::sync::Arc;
 
 fn open(env: &Arc<SimEnv>) -> Db {
-    Setup::plain().options(env.clone()).open(PATH).unwrap()
+    let opened = Setup::plain().options(env.clone()).open(PATH);
+    opened.expect("the database opens")
 }
 
 /// Every state of every crash during `steps` satisfies the oracle.

@@ -150,10 +150,8 @@ impl Core {
             .inputs
             .iter()
             .map(|run| {
-                Source::Run(Box::new(RunCursor::new(
-                    Arc::new(run.clone()),
-                    order.clone(),
-                )))
+                let cursor = RunCursor::new(Arc::new(run.clone()), order.clone());
+                Source::Run(Box::new(cursor.rechecking()))
             })
             .collect();
         let rules = Rules {

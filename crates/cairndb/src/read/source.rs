@@ -15,6 +15,8 @@ pub(crate) struct RunCursor {
     order: Order,
     at: usize,
     table: Option<TableCursor>,
+    /// Every page is checked when it is entered, whatever was checked before.
+    recheck: bool,
 }
 
 impl RunCursor {
@@ -24,7 +26,15 @@ impl RunCursor {
             order,
             at: usize::MAX,
             table: None,
+            recheck: false,
         }
+    }
+
+    /// For merges: what they copy outlives this opening, so no page is trusted because it was once
+    /// found whole.
+    pub(crate) fn rechecking(mut self) -> RunCursor {
+        self.recheck = true;
+        self
     }
 
     /// Makes table `index` the current one, keeping its cursor when it already is.
@@ -35,7 +45,12 @@ impl RunCursor {
             return Ok(None);
         }
         if self.at != index || self.table.is_none() {
-            self.table = Some(self.run.tables()[index].table()?.cursor());
+            let cursor = self.run.tables()[index].table()?.cursor();
+            self.table = Some(if self.recheck {
+                cursor.rechecking()
+            } else {
+                cursor
+            });
             self.at = index;
         }
         Ok(self.table.as_mut())

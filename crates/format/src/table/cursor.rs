@@ -240,7 +240,9 @@ impl TableCursor {
         } else {
             1
         };
-        let unit = lookup.unit_at(self.number + 1, self.page + pages)?;
+        let next = self.page + pages;
+        lookup.request_page(next + 1);
+        let unit = lookup.unit_at(self.number + 1, next)?;
         self.enter(unit, 0, true);
         Ok(())
     }
@@ -251,9 +253,11 @@ impl TableCursor {
             return Ok(());
         }
         let table = Arc::clone(&self.table);
-        let unit = Lookup::new(&table)
-            .rechecking(self.rechecking)
-            .unit(self.number - 1)?;
+        let lookup = Lookup::new(&table).rechecking(self.rechecking);
+        if let Some(before) = self.page.checked_sub(2) {
+            lookup.request_page(before);
+        }
+        let unit = lookup.unit(self.number - 1)?;
         let index = unit.layout.count() - 1;
         self.enter(unit, index, true);
         Ok(())

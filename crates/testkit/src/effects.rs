@@ -1,0 +1,20 @@
+//! The ways in which an operation may fail.
+
+use cairndb_env::sim::{Cause, Effect, OpKind, Short};
+
+/// Every effect an operation of this kind is tried with.
+pub fn effects(kind: OpKind) -> Vec<Effect> {
+    let mut effects: Vec<Effect> = Cause::ALL.map(Effect::Fails).to_vec();
+    for short in [Short::OneByte, Short::Half, Short::AllButOne] {
+        effects.push(Effect::WritesPart(short, Cause::Full));
+        effects.push(Effect::WritesPart(short, Cause::Io));
+    }
+    effects.extend([
+        Effect::ReadsShort,
+        Effect::SyncKeepsCache,
+        Effect::SyncDropsCache,
+        Effect::SyncReportsLate,
+    ]);
+    effects.retain(|effect| effect.applies_to(kind));
+    effects
+}
