@@ -318,7 +318,7 @@ pub(crate) fn tiny() -> Image {
 }
 
 /// Several runs with every kind of page; a snapshot kept old versions.
-fn closed() -> Image {
+pub(crate) fn closed() -> Image {
     let mut builder = Builder::new(Options::new());
     builder.classic(0..500);
     builder.mixed();
@@ -355,7 +355,7 @@ fn plain() -> Image {
 }
 
 /// Not closed: tables, and a log with synced and unsynced records, large values among them.
-fn live() -> Image {
+pub(crate) fn live() -> Image {
     let mut builder = Builder::new(Options::new());
     builder.classic(0..200);
     builder.mixed();

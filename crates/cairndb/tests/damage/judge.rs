@@ -53,12 +53,11 @@ fn read(
 }
 
 /// Errors about damage name a file, and an offset where the damage is within one.
-fn named(error: &Error) -> Result<(), String> {
+fn named(error: &Error, damage: &Damage) -> Result<(), String> {
     let file = error
         .file_name()
         .ok_or_else(|| format!("names no file: {error}"))?;
-    let within =
-        error.kind() == ErrorKind::Corruption && (is_named(file) || file.ends_with(".log"));
+    let within = error.kind() == ErrorKind::Corruption && damage.is_within(file);
     if within && error.file_offset().is_none() {
         return Err(format!("names no offset: {error}"));
     }
@@ -94,7 +93,7 @@ pub(crate) fn judge(image: &Image, mutant: &Mutant) -> Result<Verdict, String> {
     };
     let verified = verify("/db", &options);
     if let Err(error) = &verified {
-        named(error)?;
+        named(error, &mutant.damage)?;
     }
     if unlocked(files_of(&env)) != unlocked(files.clone()) {
         return Err("verify changed something".to_owned());
@@ -102,7 +101,7 @@ pub(crate) fn judge(image: &Image, mutant: &Mutant) -> Result<Verdict, String> {
     let db = match options.open("/db") {
         Ok(db) => db,
         Err(error) => {
-            named(&error)?;
+            named(&error, &mutant.damage)?;
             if unlocked(files_of(&env)) != unlocked(files) {
                 return Err(format!("a refusal changed something: {error}"));
             }
@@ -113,7 +112,7 @@ pub(crate) fn judge(image: &Image, mutant: &Mutant) -> Result<Verdict, String> {
         }
     };
     if let Damage::Resealed { .. } = mutant.damage {
-        return survive(&db, image);
+        return survive(&db, image, &mutant.damage);
     }
     if image.clean {
         closed(image, mutant, &db, verified.err())
@@ -123,12 +122,18 @@ pub(crate) fn judge(image: &Image, mutant: &Mutant) -> Result<Verdict, String> {
 }
 
 /// A reader that was lied to stays on its feet.
-fn survive(db: &Db, image: &Image) -> Result<Verdict, String> {
+fn survive(db: &Db, image: &Image, damage: &Damage) -> Result<Verdict, String> {
     for reading in [read(db.iter()), read(db.iter().rev())] {
-        reading.error.as_ref().map_or(Ok(()), named)?;
+        reading
+            .error
+            .as_ref()
+            .map_or(Ok(()), |error| named(error, damage))?;
     }
     for key in image.entries.keys() {
-        db.get(key).err().as_ref().map_or(Ok(()), named)?;
+        db.get(key)
+            .err()
+            .as_ref()
+            .map_or(Ok(()), |error| named(error, damage))?;
     }
     let mut cursor = db.cursor();
     for key in image.entries.keys().step_by(7) {
@@ -136,7 +141,10 @@ fn survive(db: &Db, image: &Image) -> Result<Verdict, String> {
             .seek(key)
             .and_then(|()| cursor.next())
             .and_then(|()| cursor.prev());
-        turned.err().as_ref().map_or(Ok(()), named)?;
+        turned
+            .err()
+            .as_ref()
+            .map_or(Ok(()), |error| named(error, damage))?;
     }
     // A merge may refuse too.
     let _ = db.put(b"new", b"entry").and_then(|()| db.compact_range(..));
@@ -145,7 +153,12 @@ fn survive(db: &Db, image: &Image) -> Result<Verdict, String> {
 }
 
 /// Scans both ways and gets, each right as far as it goes; the first error.
-fn right(db: &Db, entries: &Entries, reversed: bool) -> Result<Option<Error>, String> {
+fn right(
+    db: &Db,
+    entries: &Entries,
+    reversed: bool,
+    damage: &Damage,
+) -> Result<Option<Error>, String> {
     let mut noticed = None;
     for backward in [false, true] {
         let reading = if backward {
@@ -194,7 +207,9 @@ fn right(db: &Db, entries: &Entries, reversed: bool) -> Result<Option<Error>, St
             }
         }
     }
-    noticed.as_ref().map_or(Ok(()), named)?;
+    noticed
+        .as_ref()
+        .map_or(Ok(()), |error| named(error, damage))?;
     Ok(noticed)
 }
 
@@ -217,7 +232,7 @@ fn closed(
     db: &Db,
     verified: Option<Error>,
 ) -> Result<Verdict, String> {
-    let noticed = right(db, &image.entries, image.reversed)?;
+    let noticed = right(db, &image.entries, image.reversed, &mutant.damage)?;
     if verified.is_none() {
         if let Some(error) = noticed {
             return Err(format!("verify let pass what a read refuses: {error}"));
@@ -234,11 +249,11 @@ fn closed(
         );
         let merged = merged.and_then(|()| db.compact_range(..));
         if let Err(error) = &merged {
-            named(error)?;
+            named(error, &mutant.damage)?;
         }
         let mut entries = image.entries.clone();
         entries.entry(Vec::new()).or_default();
-        right(db, &entries, image.reversed)?;
+        right(db, &entries, image.reversed, &mutant.damage)?;
     }
     Ok(if verified.is_some() {
         Verdict::Partly
@@ -251,7 +266,7 @@ fn live(image: &Image, mutant: &Mutant, db: Db, options: &Options) -> Result<Ver
     let (forward, backward) = (read(db.iter()), read(db.iter().rev()));
     let errors = [&forward.error, &backward.error];
     for error in errors.iter().copied().flatten() {
-        named(error)?;
+        named(error, &mutant.damage)?;
     }
     if forward.error.is_some() || backward.error.is_some() {
         return Ok(Verdict::Partly);
@@ -266,7 +281,12 @@ fn live(image: &Image, mutant: &Mutant, db: Db, options: &Options) -> Result<Ver
     let report = db.open_report().clone();
     let cut = report.log_cut.is_some() || report.manifest_cut.is_some();
     let last = image.history[&digest(&image.entries)];
-    let hidden = matches!(mutant.damage, Damage::Older { .. });
+    // What is missing as if it had never been written leaves no trace; the manifest's end, too.
+    let hidden = match &mutant.damage {
+        Damage::Older { .. } => true,
+        Damage::Truncate { file, .. } => file.starts_with("MANIFEST"),
+        _ => false,
+    };
     if *place < last && !cut && !hidden {
         return Err(format!("state {place} of {last} and no report: {report:?}"));
     }
@@ -275,7 +295,7 @@ fn live(image: &Image, mutant: &Mutant, db: Db, options: &Options) -> Result<Ver
     {
         return Err(format!("a record known to be synced was cut: {report:?}"));
     }
-    right(&db, &entries, image.reversed)?;
+    right(&db, &entries, image.reversed, &mutant.damage)?;
     db.close().map_err(|error| format!("closing: {error}"))?;
     drop(db);
     let again = options

@@ -61,6 +61,18 @@ pub(crate) enum Damage {
     },
 }
 
+impl Damage {
+    /// Whether bytes of `name` changed in place.
+    pub(crate) fn is_within(&self, name: &str) -> bool {
+        match self {
+            Damage::Byte { file, .. } | Damage::Block { file, .. } => file == name,
+            Damage::Truncate { file, .. } | Damage::Append { file, .. } => file == name,
+            Damage::Swap { one, other } => one.0 == name || other.0 == name,
+            _ => false,
+        }
+    }
+}
+
 /// A damaged image: its number decides what else is tried with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mutant {
