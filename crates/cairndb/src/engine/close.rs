@@ -1,13 +1,13 @@
 //! Closing: flush, persist, say so in the manifest, release the lock.
 //!
-//! The last record of a cleanly closed manifest names the last sequence number and leaves no live
-//! segment, so that the next opening replays nothing. A handle that wrote nothing writes nothing.
-
-use std::sync::atomic::Ordering;
+//! Closing writes a new manifest: one record, covered to its end by the header, that names every
+//! file and its length, the last sequence number and no log. So the next opening replays nothing,
+//! and a byte missing from the manifest itself is noticed, which the end of one that was appended
+//! to could not be. A handle that wrote nothing writes nothing.
 
 use cairndb_base::Result;
 use cairndb_env::sync::MutexGuard;
-use cairndb_format::manifest::{CleanClose, VersionEdit};
+use cairndb_format::manifest::CleanClose;
 use cairndb_format::name;
 
 use crate::engine::core::Core;
@@ -71,27 +71,22 @@ impl Core {
         self.sync_pass()
             .map_err(|error| self.health.poison(error))?;
         let floor = self.segments.next_number();
-        let log_ends = self
-            .segments
-            .live()
-            .iter()
-            .map(|segment| (segment.number, segment.written()))
-            .collect();
-        let clean = CleanClose {
+        let mut edit = {
+            let state = self.state.lock();
+            state
+                .version
+                .values
+                .values()
+                .for_each(|file| file.complete());
+            drop(state);
+            self.durable_edit()
+        };
+        edit.last_seq = Some(commit.last_seq);
+        edit.clean_close = Some(CleanClose {
             last_seq: commit.last_seq,
-            log_ends,
-        };
-        let edit = VersionEdit {
-            last_seq: Some(commit.last_seq),
-            next_file: Some(self.next_file.load(Ordering::Relaxed)),
-            retired_segments: self.segments.numbers_before(floor),
-            clean_close: Some(clean),
-            ..VersionEdit::default()
-        };
-        self.manifest.append(&edit, &self.stats)?;
-        self.manifest
-            .sync(&self.stats)
-            .map_err(|error| self.health.poison(error))?;
+            log_ends: Vec::new(),
+        });
+        self.begin_manifest(edit)?;
         for segment in self.segments.retire_before(floor) {
             let keep = segment.region.size() == self.settings.budget.segment;
             let region = std::sync::Arc::clone(&segment.region);

@@ -40,29 +40,31 @@ impl Core {
     /// Writes the durable state as one edit into a new manifest and points CURRENT to it. The
     /// commit lock is held, so no segment can be named meanwhile.
     fn roll_manifest(&self, _commit: &mut Commit) -> Result<()> {
-        let number = self.new_file();
-        let (durable, last_seq, old, dead) = {
-            let state = self.state.lock();
-            let dead = state
-                .durable_dead
-                .iter()
-                .map(|(file, dead)| (*file, *dead))
-                .collect();
-            (
-                Arc::clone(&state.durable),
-                state.durable_seq,
-                state.manifest,
-                dead,
-            )
-        };
-        let mut edit = self.snapshot_edit(&durable, last_seq);
-        edit.value_dead = dead;
+        let mut edit = self.durable_edit();
         edit.added_segments = self
             .segments
             .live()
             .iter()
             .map(|segment| segment.record())
             .collect();
+        self.begin_manifest(edit)
+    }
+
+    /// The edit that makes the durable version from nothing, without a log.
+    pub(crate) fn durable_edit(&self) -> VersionEdit {
+        let state = self.state.lock();
+        let dead = state.durable_dead.iter();
+        let value_dead = dead.map(|(file, dead)| (*file, *dead)).collect();
+        VersionEdit {
+            value_dead,
+            ..self.snapshot_edit(&state.durable, state.durable_seq)
+        }
+    }
+
+    /// Writes `edit`, which says everything, into a new manifest and points CURRENT to it.
+    pub(crate) fn begin_manifest(&self, edit: VersionEdit) -> Result<()> {
+        let number = self.new_file();
+        let old = self.state.lock().manifest;
         let salt = self.env.random_u64();
         let number = FileNumber(number);
         let begun = ManifestWriter::create(&*self.dir, number, salt, &[edit])
@@ -98,6 +100,8 @@ impl Core {
             .merge_operator
             .as_ref()
             .map(|operator| operator.name());
+        let whole = version.values.values();
+        let whole = whole.map(|handle| (handle.number, handle.whole.load(Ordering::Relaxed)));
         VersionEdit {
             comparator: Some(self.context.order.name().to_owned()),
             merge_operator: operator.map(str::to_owned),
@@ -106,6 +110,7 @@ impl Core {
             added_tables: version.tables().map(|table| table.record.clone()).collect(),
             runs: Some(version.runs.iter().map(|run| run.id).collect()),
             added_values: version.values.keys().copied().collect(),
+            value_sizes: whole.filter(|(_, bytes)| *bytes > 0).collect(),
             ..VersionEdit::default()
         }
     }

@@ -76,7 +76,7 @@ impl MovedValues {
             let writer = ValueWriter::create(dir, FileNumber(number))?;
             self.syncs.push(writer.syncer());
             let mut values = (*recovered.version.values).clone();
-            values.insert(number, Arc::new(ValueHandle::new(number, opener)));
+            values.insert(number, Arc::new(ValueHandle::begun(number, opener)));
             recovered.version.values = Arc::new(values);
             self.open = Some((number, writer));
         }

@@ -13,6 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, FileNumber, Result, SeqNo};
 use cairndb_env::Dir;
@@ -25,6 +26,23 @@ use crate::engine::replay::{Replay, Replayed, read_segments};
 use crate::read::fold::ReadContext;
 use crate::state::options::RecoveryMode;
 use crate::state::version::{Run, TableHandle, TableOpener, ValueHandle, Values, Version};
+
+/// No database counts files, runs or segments that far; beyond it, adding one could overflow.
+const NUMBER_MAX: u64 = 1 << 62;
+
+fn out_of_range(number: u64) -> Error {
+    Error::corruption("a number no database ever reaches")
+        .expected(format_args!("less than {NUMBER_MAX}"))
+        .found(number)
+}
+
+/// Checks that `numbers` are some that a database may have given.
+fn in_range(mut numbers: impl Iterator<Item = u64>) -> Result<()> {
+    match numbers.find(|number| *number >= NUMBER_MAX) {
+        None => Ok(()),
+        Some(number) => Err(out_of_range(number)),
+    }
+}
 
 /// The manifest's edits, folded.
 #[derive(Debug, Default)]
@@ -39,12 +57,30 @@ struct Folded {
     next_segment: u64,
     values: BTreeSet<u64>,
     value_dead: BTreeMap<u64, u64>,
+    value_sizes: BTreeMap<u64, u64>,
     clean: bool,
 }
 
 impl Folded {
     fn apply(&mut self, edit: VersionEdit) -> Result<()> {
         self.clean = edit.clean_close.is_some();
+        let tables = edit.added_tables.iter();
+        in_range(tables.flat_map(|table| [table.file, table.run, table.bytes, table.entries]))?;
+        in_range(edit.runs.iter().flatten().copied())?;
+        in_range(edit.moved_tables.iter().map(|(_, run)| *run))?;
+        let segments = edit.added_segments.iter();
+        in_range(segments.flat_map(|segment| [segment.segment, segment.file]))?;
+        in_range(
+            edit.next_file
+                .into_iter()
+                .chain(edit.added_values.iter().copied()),
+        )?;
+        in_range(
+            edit.value_dead
+                .iter()
+                .chain(&edit.value_sizes)
+                .map(|(_, bytes)| *bytes),
+        )?;
         if edit.comparator.is_some() {
             self.comparator = edit.comparator;
         }
@@ -84,12 +120,15 @@ impl Folded {
             self.segments.remove(&segment);
         }
         self.values.extend(edit.added_values);
+        self.value_sizes.extend(edit.value_sizes);
         for (file, dead) in edit.value_dead {
-            *self.value_dead.entry(file).or_insert(0) += dead;
+            let sum = self.value_dead.entry(file).or_insert(0);
+            *sum = sum.saturating_add(dead);
         }
         for file in edit.removed_values {
             self.values.remove(&file);
             self.value_dead.remove(&file);
+            self.value_sizes.remove(&file);
         }
         Ok(())
     }
@@ -145,22 +184,32 @@ impl Folded {
                 // The edit that names a value file may reach the disk before the file's own name;
                 // nothing durable leads to it then.
                 let mut tables = self.tables.values();
-                if tables.any(|table| table.value_refs.iter().any(|(file, _)| file == number)) {
-                    return Err(
-                        Error::corruption("a value file that tables need is missing")
-                            .file(named)
-                            .offset(0),
-                    );
+                let known = self.value_sizes.contains_key(number);
+                if known
+                    || tables.any(|table| table.value_refs.iter().any(|(file, _)| file == number))
+                {
+                    return Err(Error::corruption(
+                        "a value file that the database needs is missing",
+                    )
+                    .file(named)
+                    .offset(0));
                 }
                 continue;
             };
-            handle
-                .bytes
-                .store(size, std::sync::atomic::Ordering::Relaxed);
+            let whole = self.value_sizes.get(number).copied().unwrap_or(0);
+            if size < whole {
+                return Err(Error::corruption(
+                    "a value file is shorter than when the database was closed",
+                )
+                .file(named)
+                .offset(size)
+                .expected(format_args!("{whole} bytes"))
+                .found(format_args!("{size} bytes")));
+            }
+            handle.bytes.store(size, Ordering::Relaxed);
+            handle.whole.store(whole, Ordering::Relaxed);
             let dead = self.value_dead.get(number).copied().unwrap_or(0);
-            handle
-                .dead
-                .store(dead, std::sync::atomic::Ordering::Relaxed);
+            handle.dead.store(dead, Ordering::Relaxed);
             values.insert(*number, Arc::new(handle));
         }
         Ok(values)
@@ -233,6 +282,9 @@ pub(crate) fn recover(
 pub(crate) fn unused_file(dir: &dyn Dir, mut next: u64) -> Result<u64> {
     for found in dir.list()? {
         if let Some(used) = FileKind::parse(&found).and_then(FileKind::number) {
+            if used.0 >= NUMBER_MAX {
+                return Err(out_of_range(used.0).file(found));
+            }
             next = next.max(used.0 + 1);
         }
     }

@@ -35,6 +35,8 @@ pub(crate) struct OnDisk {
     /// `None` when the header is not this segment's.
     header: Option<SegmentHeader>,
     bytes: Vec<u8>,
+    /// The file is shorter than it was made.
+    short: bool,
 }
 
 /// Reads the segments that the manifest calls live, in their order.
@@ -62,6 +64,7 @@ pub(crate) fn read_segments<'a>(
         segments.push(OnDisk {
             name: named,
             header,
+            short: (bytes.len() as u64) < record.bytes,
             bytes,
         });
     }
@@ -236,12 +239,11 @@ impl Replay<'_> {
     /// The last segment's end: a torn tail unless an intact record behind it knew better.
     fn last_cut(&self, segments: &[OnDisk], cut: Cut) -> Result<Option<Cut>> {
         let segment = &segments[cut.segment];
-        let untouched = segment
-            .bytes
-            .get(usize::try_from(cut.offset).unwrap_or(usize::MAX)..)
-            .is_none_or(|rest| rest.iter().take(24).all(|byte| *byte == 0));
-        // Zeros are where writing simply stopped. Anything else looks like a record that was cut,
-        // be it only the remains of what a recycled segment held before; it is reported.
+        let start = usize::try_from(cut.offset).unwrap_or(usize::MAX);
+        let rest = segment.bytes.get(start..).unwrap_or_default();
+        // Zeros to the end are where writing simply stopped. Anything else looks like a record that
+        // was cut, be it only the remains of what a recycled segment held before; it is reported.
+        let untouched = !segment.short && rest.iter().all(|byte| *byte == 0);
         let kept = self.cut(segments, cut)?;
         Ok(if untouched { None } else { kept })
     }

@@ -147,7 +147,7 @@ impl Core {
         appended?;
         let mut guard = self.state.lock();
         let state = &mut *guard;
-        let handle = Arc::new(ValueHandle::new(number, &self.opener));
+        let handle = Arc::new(ValueHandle::begun(number, &self.opener));
         // The manifest names the file already, so both versions know it from now on.
         for version in [&mut state.version, &mut state.durable] {
             let mut next = (**version).clone();

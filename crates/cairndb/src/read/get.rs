@@ -3,7 +3,8 @@
 //! No lock and no allocation: the value is decoded into the caller's buffer. A key with merge
 //! operands on top takes the slow path, which gathers them with a cursor over everything.
 
-use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_base::{Error, FileNumber, Kind, Result, SeqNo};
+use cairndb_format::name;
 use cairndb_format::table::{Found, FoundValue, GetHints};
 
 use crate::read::fold::{Fold, ReadContext, read_pointer, resolve};
@@ -103,6 +104,21 @@ pub(crate) fn sources(view: &View, context: &ReadContext) -> Vec<Source> {
     sources
 }
 
+/// The newest version was found as an operand and not met again: some table is not what a writer
+/// makes, whatever its checksums say.
+#[cold]
+fn contradiction(view: &View, context: &ReadContext, key: &[u8]) -> Error {
+    let error = Error::corruption("a look-up and a scan of the tables disagree; run verify");
+    let mut tables = view.version.runs.iter().filter_map(|run| {
+        let index = run.find(&context.order, key);
+        run.tables().get(index)
+    });
+    match tables.next() {
+        Some(table) => error.file(name::table(FileNumber(table.record.file))),
+        None => error,
+    }
+}
+
 fn get_merged(
     view: &View,
     context: &ReadContext,
@@ -130,7 +146,9 @@ fn get_merged(
         }
         merger.step()?;
     }
-    debug_assert!(fold.has_operands(), "the newest version was an operand");
+    if !fold.has_operands() {
+        return Err(contradiction(view, context, key));
+    }
     fold.reverse();
     *out = fold.finish(context, key)?;
     Ok(true)

@@ -160,6 +160,10 @@ pub(crate) struct ValueHandle {
     pub(crate) number: u64,
     pub(crate) bytes: AtomicU64,
     pub(crate) dead: AtomicU64,
+    /// Bytes that are whole records and durable, as a clean close found them; 0 if none ever did.
+    pub(crate) whole: AtomicU64,
+    /// This handle of the database began the file, so that `bytes` ends with a record.
+    begun: bool,
     opener: Arc<TableOpener>,
     /// Opened at the first read, and again when a value lies behind the length it had then.
     open: RwLock<Option<Arc<dyn ReadFile>>>,
@@ -172,9 +176,26 @@ impl ValueHandle {
             number,
             bytes: AtomicU64::new(0),
             dead: AtomicU64::new(0),
+            whole: AtomicU64::new(0),
+            begun: false,
             opener: Arc::clone(opener),
             open: RwLock::new(None),
             doomed: AtomicBool::new(false),
+        }
+    }
+
+    /// A file that is being begun.
+    pub(crate) fn begun(number: u64, opener: &Arc<TableOpener>) -> ValueHandle {
+        let mut handle = ValueHandle::new(number, opener);
+        handle.begun = true;
+        handle
+    }
+
+    /// Notes that everything appended is durable and nothing more will be.
+    pub(crate) fn complete(&self) {
+        if self.begun {
+            let bytes = self.bytes.load(Ordering::Relaxed);
+            self.whole.store(bytes, Ordering::Relaxed);
         }
     }
 

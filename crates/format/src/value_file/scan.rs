@@ -25,6 +25,7 @@ pub struct ValueScan<'a> {
     file: &'a dyn ReadFile,
     number: FileNumber,
     at: u64,
+    end: u64,
 }
 
 impl<'a> ValueScan<'a> {
@@ -48,7 +49,15 @@ impl<'a> ValueScan<'a> {
             file,
             number,
             at: HEADER_BYTES as u64,
+            end: file.size(),
         })
+    }
+
+    /// Ends the scan at `end`, where a record must end, instead of at the end of the file.
+    #[must_use]
+    pub fn until(mut self, end: u64) -> ValueScan<'a> {
+        self.end = end.min(self.end);
+        self
     }
 
     /// The next record, its value in `out`; `None` at the end of the file.
@@ -57,7 +66,7 @@ impl<'a> ValueScan<'a> {
     /// `Corruption` naming file and offset; the scan cannot go on behind it. A file that was still
     /// being written at a crash may end in such a record.
     pub fn advance(&mut self, out: &mut Vec<u8>) -> Result<Option<Scanned>> {
-        if self.at == self.file.size() {
+        if self.at == self.end {
             return Ok(None);
         }
         let offset = self.at;
@@ -69,7 +78,7 @@ impl<'a> ValueScan<'a> {
 
     fn read_record(&mut self, out: &mut Vec<u8>) -> Result<Scanned> {
         let short = || Error::corruption("value file ends within a record");
-        let left = self.file.size().saturating_sub(self.at);
+        let left = self.end.saturating_sub(self.at);
         if left < RECORD_HEADER_BYTES as u64 {
             return Err(short().found(format_args!("{left} bytes")));
         }
@@ -79,7 +88,7 @@ impl<'a> ValueScan<'a> {
         pointer.check()?;
         let end = pointer
             .end()
-            .filter(|end| *end <= self.file.size())
+            .filter(|end| *end <= self.end)
             .ok_or_else(|| {
                 short()
                     .expected(format_args!("{} stored bytes", pointer.len))

@@ -1,0 +1,150 @@
+//! Damaged files: tens of thousands, each answered rightly, refused by name, or cut and reported.
+//!
+//! Small databases of every shape are made once (`images`). Each *mutant* is one of them with one
+//! damage (`mutants`); it is opened, read every way and verified, and judged (`judge`). Bytes whose
+//! checksum was repaired behind the damage (`reseal`) may say anything but must not bring down the
+//! reader. Nothing may panic, take five seconds, or answer with a value that was not written.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `CAIRN_DAMAGE` | mutants in all, 60,000 by default |
+//! | `CAIRN_SEED` | the first seed, 1 by default; alone, the only mutant that is run |
+
+#[path = "damage/images.rs"]
+mod images;
+#[path = "damage/judge.rs"]
+mod judge;
+#[path = "damage/mutants.rs"]
+mod mutants;
+#[path = "damage/real.rs"]
+mod real;
+#[path = "damage/reseal.rs"]
+mod reseal;
+#[path = "damage/watchdog.rs"]
+mod watchdog;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use images::Image;
+use judge::Verdict;
+use mutants::Mutant;
+use watchdog::Watchdog;
+
+/// Damaged files of a push.
+const MUTANTS: u64 = 60_000;
+const THREADS: u64 = 2;
+/// Virtual memory the whole test may reach; a length believed too early would show here.
+const MEMORY_KIB_MAX: u64 = 4 << 20;
+
+fn variable(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name} is no number: {text}")),
+    )
+}
+
+/// Judges one mutant; a panic is a failure.
+fn judged(image: &Image, mutant: &Mutant) -> Result<Verdict, String> {
+    let run = || judge::judge(image, mutant);
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(format!("panic: {}", text.unwrap_or_default()))
+    })
+}
+
+/// How many mutants ended how, and what went wrong with the first few.
+#[derive(Debug, Default)]
+struct Tally {
+    verdicts: Mutex<std::collections::BTreeMap<Verdict, u64>>,
+    failures: Mutex<Vec<String>>,
+}
+
+impl Tally {
+    fn add(&self, image: &Image, mutant: &Mutant, replay: &str) {
+        match judged(image, mutant) {
+            Ok(verdict) => *self.verdicts.lock().unwrap().entry(verdict).or_insert(0) += 1,
+            Err(why) => {
+                let mut failures = self.failures.lock().unwrap();
+                if failures.len() < 20 {
+                    failures.push(format!("{}: {mutant:?}: {why} ({replay})", image.name));
+                }
+            }
+        }
+    }
+
+    fn finish(self, what: &str) {
+        let failures = self.failures.into_inner().unwrap();
+        let verdicts = self.verdicts.into_inner().unwrap();
+        println!("{what}: {verdicts:?}");
+        assert!(
+            failures.is_empty(),
+            "{} failures\n{}",
+            failures.len(),
+            failures.join("\n")
+        );
+    }
+}
+
+/// Every byte of everything that a small closed database consists of, each changed in one way.
+#[test]
+fn after_a_clean_close_every_changed_byte_is_noticed() {
+    let image = images::tiny();
+    let mutants = mutants::every_byte(&image, variable("CAIRN_DAMAGE").unwrap_or(MUTANTS) / 60_000);
+    let (tally, next) = (Tally::default(), AtomicU64::new(0));
+    let watchdog = Watchdog::new(THREADS);
+    std::thread::scope(|scope| {
+        scope.spawn(|| watchdog.watch());
+        for thread in 0..THREADS {
+            let (tally, next, mutants, image) = (&tally, &next, &mutants, &image);
+            let watchdog = &watchdog;
+            scope.spawn(move || {
+                while let Some(mutant) =
+                    mutants.get(usize::try_from(next.fetch_add(1, Ordering::Relaxed)).unwrap())
+                {
+                    watchdog.begin(thread, || format!("{mutant:?}"));
+                    tally.add(image, mutant, "no seed needed");
+                }
+                watchdog.end(thread);
+            });
+        }
+    });
+    tally.finish(&format!("{} single bytes", mutants.len()));
+}
+
+#[test]
+fn damage_is_refused_or_reported_and_never_believed() {
+    let seed = variable("CAIRN_SEED");
+    let wanted = variable("CAIRN_DAMAGE").unwrap_or(if seed.is_some() { 1 } else { MUTANTS });
+    let first = seed.unwrap_or(1);
+    let images = images::all();
+    let (tally, next) = (Tally::default(), AtomicU64::new(first));
+    let watchdog = Watchdog::new(THREADS);
+    std::thread::scope(|scope| {
+        scope.spawn(|| watchdog.watch());
+        for thread in 0..THREADS {
+            let (tally, next, images, watchdog) = (&tally, &next, &images, &watchdog);
+            scope.spawn(move || {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= first + wanted {
+                        break;
+                    }
+                    let (image, mutant) = mutants::draw(images, seed);
+                    watchdog.begin(thread, || {
+                        format!("{}: {mutant:?} (seed {seed})", image.name)
+                    });
+                    tally.add(image, &mutant, &format!("CAIRN_SEED={seed}"));
+                }
+                watchdog.end(thread);
+            });
+        }
+    });
+    tally.finish(&format!("{wanted} mutants from seed {first}"));
+    if let Some(peak) = watchdog::peak_memory_kib() {
+        assert!(peak < MEMORY_KIB_MAX, "virtual memory reached {peak} KiB");
+    }
+}
