@@ -39,9 +39,9 @@ peers:
 	@if [ -x bench/install-peers.sh ]; then bench/install-peers.sh; fi
 
 .PHONY: build
-build: toolchain ## build db_bench and put it at the repository's root
-	cargo build --release --locked --package db_bench
-	@cp -f $(TARGET)/release/db_bench db_bench
+build: toolchain ## build db_bench and cache_bench and put them at the repository's root
+	cargo build --release --locked --package db_bench --package cache_bench
+	@cp -f $(TARGET)/release/db_bench $(TARGET)/release/cache_bench .
 
 .PHONY: bench
 bench: toolchain peers build ## the benchmark over every engine found, at a tenth of the count
@@ -106,6 +106,6 @@ docs: toolchain ## build the documentation of the interface
 	@echo "open $(TARGET)/doc/cairndb/index.html"
 
 .PHONY: install
-install: build ## copy db_bench to $(PREFIX)/bin (PREFIX=/usr/local)
+install: build ## copy db_bench and cache_bench to $(PREFIX)/bin (PREFIX=/usr/local)
 	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(TARGET)/release/db_bench $(DESTDIR)$(PREFIX)/bin/db_bench
+	install -m 755 $(TARGET)/release/db_bench $(TARGET)/release/cache_bench $(DESTDIR)$(PREFIX)/bin
