@@ -22,8 +22,12 @@ pub struct Plan {
     /// Entries of the list below this one were run by an earlier process: what changes the store is
     /// run again without being reported, the rest is left out.
     pub resume_at: usize,
-    /// Entries of the list that ended an earlier process; they are not run again.
+    /// Entries of the list that ended an earlier process; they are not run again, and what reads a
+    /// database that one of them should have made is skipped.
     pub lost: Vec<usize>,
+    /// The process ends itself by SIGKILL as soon as the calls of the last entry have returned, so
+    /// that another one can look for what was acknowledged.
+    pub kill: bool,
     /// The database.
     pub db: PathBuf,
     /// `--num`.
@@ -84,6 +88,10 @@ pub struct Plan {
     pub suite: Option<String>,
     /// `section` of the records.
     pub section: Option<String>,
+    /// `variant` of the records, where a suite gives the settings a name.
+    pub label: Option<String>,
+    /// Whether the rows may be ranked, as far as the settings go.
+    pub ranked: bool,
 }
 
 impl Plan {

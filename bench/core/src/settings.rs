@@ -9,6 +9,8 @@ pub const MEMORY_BYTES_DEFAULT: u64 = 4 << 20;
 
 const HALVES_UP_TO: u64 = 16 << 20;
 const SMALL_SIDE: u64 = 8 << 20;
+/// Allowed to every store beside twice its setting.
+const OVERHEADS_BYTES: u64 = 32 << 20;
 
 /// Memory given to a store, and the two shares for engines that divide it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +52,17 @@ impl Memory {
             write_bytes,
             cache_bytes,
         }
+    }
+
+    /// Anonymous memory that a store may have beside the harness's own before it counts as one that
+    /// ignores its setting: twice the total and 32 MiB.
+    ///
+    /// Every store has overheads: a full write buffer waits while the next one fills, tables have
+    /// indexes, allocators keep pages. LevelDB and RocksDB take two write buffers and the cache.
+    pub const fn allowed_bytes(self) -> u64 {
+        self.total_bytes
+            .saturating_mul(2)
+            .saturating_add(OVERHEADS_BYTES)
     }
 }
 
@@ -94,5 +107,13 @@ mod tests {
         assert_eq!(shares(128, false), (120, 8));
         assert_eq!(shares(128, true), (8, 120));
         assert_eq!(Memory::shares(3, 4).total_bytes, 7);
+    }
+
+    #[test]
+    fn two_write_buffers_are_allowed_and_a_default_of_64_mb_is_not() {
+        const MIB: u64 = 1 << 20;
+        let allowed = |total| Memory::split(total * MIB, false).allowed_bytes() / MIB;
+        assert!(allowed(128) > 120 + 120 + 8);
+        assert!(allowed(4) < 64);
     }
 }

@@ -314,6 +314,7 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         benchmarks: benchmarks.iter().map(|&name| name.to_owned()).collect(),
         resume_at: 0,
         lost: Vec::new(),
+        kill: false,
         db: db.to_owned(),
         num,
         reads: num,
@@ -330,7 +331,8 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         readwritepercent: 90,
         mergereadpercent: 70,
         sync: false,
-        memory: Memory::split(4 << 20, false),
+        // Far above what other tests of this process may hold meanwhile.
+        memory: Memory::split(1 << 30, false),
         compression: true,
         bloom_bits: None,
         block_size: None,
@@ -344,5 +346,7 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         round: 1,
         suite: None,
         section: None,
+        label: None,
+        ranked: true,
     }
 }

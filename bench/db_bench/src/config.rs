@@ -206,6 +206,7 @@ fn plan(given: &Given) -> Result<Plan, String> {
             .collect(),
         resume_at: 0,
         lost: Vec::new(),
+        kill: false,
         db: PathBuf::new(),
         num,
         reads: or_num("reads"),
@@ -238,6 +239,8 @@ fn plan(given: &Given) -> Result<Plan, String> {
         round: 1,
         suite: None,
         section: None,
+        label: None,
+        ranked: true,
     })
 }
 

@@ -187,11 +187,20 @@ fn repeated_swapped_undeleted_and_misplaced_entries_are_caught() {
 
 #[test]
 fn an_error_fails_its_row_and_the_list_goes_on() {
-    let rows = run_list(Lie::Fails, 1000, &["fillseq", "deleteseq", "readseq"]);
-    assert_eq!(rows[0].reason.as_deref(), Some("no space left on device"));
-    assert_eq!(rows[0].status, Status::Failed);
-    assert_eq!(rows[1].status, Status::Ok);
-    assert_eq!(rows[2].status, Status::Ok);
+    let rows = run_list(
+        Lie::Fails,
+        1000,
+        &["fillseq", "readseq", "crc32c", "fillseq"],
+    );
+    for failed in [0, 3] {
+        assert_eq!(rows[failed].status, Status::Failed);
+        let reason = rows[failed].reason.as_deref();
+        assert_eq!(reason, Some("no space left on device"));
+    }
+    let reason = rows[1].reason.as_deref().expect("skipped");
+    assert_eq!(rows[1].status, Status::Skipped);
+    assert!(reason.ends_with("fillseq before it failed"), "{reason}");
+    assert_eq!(rows[2].status, Status::Ok, "it needs no database");
 }
 
 #[test]
