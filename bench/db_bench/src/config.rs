@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench_core::plan::Plan;
-use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory};
+use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
 use crate::engines;
 use crate::flags::{Given, distance};
@@ -222,6 +222,11 @@ fn plan(given: &Given) -> Result<Plan, String> {
         readwritepercent: u32::try_from(given.count("readwritepercent")).unwrap_or(0),
         mergereadpercent: u32::try_from(given.count("mergereadpercent")).unwrap_or(0),
         sync: given.is_on("sync"),
+        variant: if given.text("variant") == Variant::Seed.word() {
+            Variant::Seed
+        } else {
+            Variant::Fair
+        },
         memory: memory(given, use_existing_db),
         compression: given.is_on("compression") && !uncompressed,
         bloom_bits: u32::try_from(given.number("bloom_bits")).ok(),
