@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::settings::Memory;
+use crate::settings::{Memory, Variant};
 
 /// One engine, one round, one list of workloads over one directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,6 +60,8 @@ pub struct Plan {
     pub mergereadpercent: u32,
     /// `--sync`: every write must survive loss of power.
     pub sync: bool,
+    /// `--variant`.
+    pub variant: Variant,
     /// Memory and its shares.
     pub memory: Memory,
     /// `--compression`.

@@ -212,6 +212,7 @@ impl<E: Engine> Runner<'_, E> {
             file_bytes: plan.max_file_size,
             open_files: plan.open_files,
             durability,
+            variant: plan.variant,
             entries: plan.num,
             key_bytes: plan.key_bytes(),
             value_bytes: plan.value_size,

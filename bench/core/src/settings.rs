@@ -66,6 +66,27 @@ impl Memory {
     }
 }
 
+/// Which set of settings an engine runs with, where it has more than one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Variant {
+    /// Comparable with everybody else's: the same durability, checksums on. Ranked.
+    #[default]
+    Fair,
+    /// As the engine's own published page ran it, whatever it gave up for that. Not ranked.
+    Seed,
+}
+
+impl Variant {
+    /// The word of the flag and of the result record.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Fair => "fair",
+            Self::Seed => "seed",
+        }
+    }
+}
+
 /// Everything an engine is told when it opens a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -83,6 +104,8 @@ pub struct Settings {
     pub open_files: Option<u32>,
     /// What the writes of the coming rows must survive.
     pub durability: Durability,
+    /// Which of the engine's sets of settings.
+    pub variant: Variant,
     /// Entries the store will hold at most.
     pub entries: u64,
     /// Bytes of a key.

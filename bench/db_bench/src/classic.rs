@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use bench_core::durability::Survival;
 use bench_core::record::{Record, Status};
 use bench_core::runner::Event;
 
@@ -107,6 +108,9 @@ impl Run<'_> {
 #[expect(clippy::cast_precision_loss, reason = "shown with two decimals")]
 fn cost(record: &Record) -> String {
     let mut parts = Vec::new();
+    if record.durability.as_deref() == Some(Survival::BELOW_OS) {
+        parts.push("below Os, not ranked".to_owned());
+    }
     if let Some(settle) = record.settle_ns {
         parts.push(format!("quiet after {:.3} s", settle as f64 * 1e-9));
     }

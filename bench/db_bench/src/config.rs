@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench_core::plan::Plan;
-use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory};
+use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
 use crate::engines;
 use crate::flags::{Given, distance};
@@ -186,13 +186,6 @@ fn plan(given: &Given) -> Result<Plan, String> {
     let or_num = |name| u64::try_from(given.number(name)).unwrap_or(num);
     let use_existing_db = given.is_on("use_existing_db");
     let small = |name| usize::try_from(given.count(name)).unwrap_or(0);
-    let key_prefix = match given.chosen("key_size") {
-        Some(_) if given.given("key_prefix").is_some() => {
-            return Err("--key_size and --key_prefix both set the length of keys: give one".into());
-        }
-        Some(_) => small("key_size") - bench_core::key::DIGITS,
-        None => small("key_prefix"),
-    };
     let uncompressed = given
         .given("compression_type")
         .is_some_and(|codec| codec.eq_ignore_ascii_case("none"));
@@ -215,7 +208,7 @@ fn plan(given: &Given) -> Result<Plan, String> {
         threads: u32::try_from(given.count("threads")).unwrap_or(1),
         value_size: small("value_size"),
         compression_ratio: given.text("compression_ratio").parse().unwrap_or(0.5),
-        key_prefix,
+        key_prefix: key_prefix(given)?,
         seed: u32::try_from(given.count("seed")).unwrap_or(0),
         shuffle: given.is_on("shuffle"),
         duration: given.count("duration"),
@@ -223,6 +216,7 @@ fn plan(given: &Given) -> Result<Plan, String> {
         readwritepercent: u32::try_from(given.count("readwritepercent")).unwrap_or(0),
         mergereadpercent: u32::try_from(given.count("mergereadpercent")).unwrap_or(0),
         sync: given.is_on("sync"),
+        variant: variant(given),
         memory: memory(given, use_existing_db),
         compression: given.is_on("compression") && !uncompressed,
         bloom_bits: u32::try_from(given.number("bloom_bits")).ok(),
@@ -242,6 +236,26 @@ fn plan(given: &Given) -> Result<Plan, String> {
         label: None,
         ranked: true,
     })
+}
+
+/// Bytes of the constant part of keys, given directly or through the whole length.
+fn key_prefix(given: &Given) -> Result<usize, String> {
+    let small = |name| usize::try_from(given.count(name)).unwrap_or(0);
+    match given.chosen("key_size") {
+        Some(_) if given.given("key_prefix").is_some() => {
+            Err("--key_size and --key_prefix both set the length of keys: give one".into())
+        }
+        Some(_) => Ok(small("key_size") - bench_core::key::DIGITS),
+        None => Ok(small("key_prefix")),
+    }
+}
+
+fn variant(given: &Given) -> Variant {
+    if given.text("variant") == Variant::Seed.word() {
+        Variant::Seed
+    } else {
+        Variant::Fair
+    }
 }
 
 /// Shares where both or one were given, else the split of the total.

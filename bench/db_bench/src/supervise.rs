@@ -139,7 +139,9 @@ impl Job<'_> {
                         return Ending::Complete;
                     }
                     // Where nothing but reading was done, the directory is as the part before left it.
-                    let touched = plan.benchmarks[..=entry].iter().any(|name| self::changes(name));
+                    let touched = plan.benchmarks[..=entry]
+                        .iter()
+                        .any(|name| self::changes(name));
                     part = if touched { 0 } else { report_from.part };
                 }
             }

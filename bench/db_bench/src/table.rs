@@ -10,6 +10,8 @@ const OURS: &str = "cairndb";
 const HARNESS: &str = "null";
 const CELL: usize = 20;
 const LABEL: usize = 24;
+/// Behind figures that are shown and not compared.
+const UNRANKED: &str = "*";
 const MIB: f64 = 1_048_576.0;
 
 /// Rows in the order they first ended, each with all its records.
@@ -97,6 +99,11 @@ impl Row {
         Spread::of(&good.filter_map(Record::rate).collect::<Vec<_>>())
     }
 
+    /// Whether an engine's figures may be compared; those of the harness itself have no mark.
+    fn is_ranked(&self, engine: &str) -> bool {
+        engine == HARNESS || self.of(engine).all(|record| record.ranked != Some(false))
+    }
+
     /// A figure's median over the rounds.
     #[expect(clippy::cast_precision_loss, reason = "shown with a few digits")]
     fn middle(&self, engine: &str, figure: impl Fn(&Record) -> Option<u64>) -> Option<f64> {
@@ -169,14 +176,20 @@ fn cell(row: &Row, engine: &str, absent: bool) -> String {
         (spread.low, spread.high)
     };
     let show = |rate| amount(&row.label, rate);
-    format!("{} ({}-{})", show(spread.middle), show(first), show(last))
+    let mark = if row.is_ranked(engine) { "" } else { UNRANKED };
+    format!(
+        "{} ({}-{}){mark}",
+        show(spread.middle),
+        show(first),
+        show(last)
+    )
 }
 
 /// Our rate over the best peer's, the peer, and whether the difference is inside the spread.
 fn ratio(row: &Row, engines: &[String]) -> String {
     let peers = engines
         .iter()
-        .filter(|name| *name != OURS && *name != HARNESS);
+        .filter(|name| *name != OURS && *name != HARNESS && row.is_ranked(name));
     let best = peers
         .filter_map(|name| Some((name, row.rates(name)?)))
         .max_by(|a, b| a.1.middle.total_cmp(&b.1.middle));
@@ -312,11 +325,15 @@ fn reasons(text: &mut String, results: &Results) {
 const RULES: &[(&str, &str)] = &[
     (
         "durability",
-        "every row but fillsync survives SIGKILL: each write is with the system when its call returns;",
+        "every row but fillsync and those marked * survives SIGKILL: each write is with the system when its call returns;",
     ),
     (
         "",
         "fillsync survives loss of power: N/100 writes, the device's flushes counted",
+    ),
+    (
+        "",
+        "* not ranked: writes below Os (a killed process loses some it had acknowledged), or seed settings",
     ),
     (
         "memory",

@@ -6,7 +6,7 @@ use super::measure::Totals;
 use super::{Event, Runner, unmade};
 use crate::cached::page_cache_bytes;
 use crate::definition::{Action, Workload};
-use crate::engine::{Capabilities, Durability, Engine, Store};
+use crate::engine::{Durability, Engine, Store, Survival, Variant};
 use crate::fault::Fault;
 use crate::line;
 use crate::place;
@@ -116,6 +116,11 @@ impl<E: Engine> Runner<'_, E> {
         if workload.fresh && self.plan.use_existing_db {
             return Some("--use_existing_db is true".into());
         }
+        let variant = self.plan.variant;
+        if !self.engine.variants().contains(&variant) && !workload.is_engineless() {
+            let name = self.engine.name();
+            return Some(format!("{name} has no {} settings", variant.word()));
+        }
         let able = self.engine.capabilities();
         let supported = match workload.action {
             _ if workload.sync && !able.sync => false,
@@ -217,11 +222,18 @@ impl<E: Engine> Runner<'_, E> {
         if workload.is_engineless() {
             return record;
         }
-        let able = self.engine.capabilities();
-        record.ranked = Some(able.stores && plan.ranked);
-        record.durability = workload
-            .changes()
-            .then(|| durability(plan.sync || workload.sync, able).to_owned());
+        let survival = workload.changes().then(|| self.survival(workload));
+        let stores = self.engine.capabilities().stores;
+        record.ranked = Some(
+            stores
+                && plan.ranked
+                && plan.variant == Variant::Fair
+                && survival != Some(Survival::BelowOs),
+        );
+        record.durability = survival.map(|survival| survival.word().to_owned());
+        if record.variant.is_none() && self.engine.variants().len() > 1 {
+            record.variant = Some(plan.variant.word().to_owned());
+        }
         record.data = Some("synthetic".into());
         record.compression = Some(plan.compression);
         record.memory_bytes = Some(plan.memory.total_bytes);
@@ -230,6 +242,19 @@ impl<E: Engine> Runner<'_, E> {
         record.seed = Some(plan.seed);
         record.options = self.store.as_ref().map(Store::options).unwrap_or_default();
         record
+    }
+
+    /// What writes of a row survive.
+    fn survival(&self, workload: &Workload) -> Survival {
+        if !self.engine.capabilities().stores {
+            return Survival::None;
+        }
+        let asked = if self.plan.sync || workload.sync {
+            Durability::Sync
+        } else {
+            Durability::Os
+        };
+        self.engine.survival(asked, self.plan.variant)
     }
 
     /// Waits for background work and notes what the row cost until then.
@@ -325,8 +350,9 @@ impl<E: Engine> Runner<'_, E> {
             return Some(format!("{} wrong answers; first: {first}", totals.wrong));
         }
         let able = self.engine.capabilities();
-        let synced =
-            record.durability.as_deref() == Some("sync") && able.stores && self.plan.verify;
+        let synced = record.durability.as_deref() == Some(Survival::Sync.word())
+            && able.stores
+            && self.plan.verify;
         if synced && self.plan.threads == 1 && workload.batch == 1 {
             let writes = if matches!(workload.action, Action::Fill(_) | Action::Delete(_)) {
                 totals.outcome.ops
@@ -340,15 +366,6 @@ impl<E: Engine> Runner<'_, E> {
             }
         }
         self.excess(workload, record)
-    }
-}
-
-/// The word for what writes of a row survive.
-const fn durability(sync: bool, able: Capabilities) -> &'static str {
-    match (able.stores, sync) {
-        (false, _) => "none",
-        (true, true) => Durability::Sync.word(),
-        (true, false) => Durability::Os.word(),
     }
 }
 

@@ -378,6 +378,13 @@ pub(crate) static FLAGS: &[Flag] = &[
         "every write must survive loss of power",
     ),
     flag(
+        STORE,
+        "variant",
+        Kind::Word(&["fair", "seed"]),
+        "fair",
+        "set of settings, for engines with two: fair is comparable and ranked, seed as the engine's own published page",
+    ),
+    flag(
         SHOW,
         "histogram",
         Kind::Bool,

@@ -119,3 +119,29 @@ fn absent_failed_and_skipped_keep_their_place_and_are_explained() {
         "{text}"
     );
 }
+
+#[test]
+fn a_row_that_is_not_ranked_is_marked_and_no_best_peer() {
+    let mut results = Results::default();
+    results.add("4 MB", "fillseq", record("cairndb", 1, 1_000, 1_000_000));
+    results.add("4 MB", "fillseq", record("leveldb", 1, 1_000, 2_000_000));
+    let below = Record {
+        ranked: Some(false),
+        ..record("kyoto_treedb", 1, 1_000, 500_000)
+    };
+    results.add("4 MB", "fillseq", below);
+    let names = engines(&["cairndb", "leveldb", "kyoto_treedb"]);
+    let shape = Shape {
+        engines: &names,
+        num: 1_000,
+        rounds: 1,
+    };
+    let text = render(&shape, &results, &BTreeMap::new(), &[]);
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("fillseq "))
+        .expect("a line");
+    assert!(line.contains(" 2.00M (2.00M-2.00M)* "), "{line}");
+    assert!(line.ends_with("2.00x leveldb"), "{line}");
+    assert!(text.contains("* not ranked"), "{text}");
+}
