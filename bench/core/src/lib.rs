@@ -17,6 +17,7 @@ pub mod key;
 pub mod line;
 pub mod meter;
 pub mod model;
+pub mod outline;
 pub mod place;
 pub mod plan;
 pub mod pool;
