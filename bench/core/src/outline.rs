@@ -2,7 +2,7 @@
 //!
 //! Records name their section; here stand the headings of the sections in the order in which they
 //! are to be shown, what a figure is divided by, and how rounds become one figure. After it come
-//! records, and now and then a [`Remark`].
+//! records, and now and then a [`Note`].
 
 use serde::{Deserialize, Serialize};
 
@@ -109,35 +109,12 @@ pub struct Named {
     pub about: String,
 }
 
-/// Something that happened to a run and that a report must tell.
+/// Something that a report must tell: that a run was resumed, that rounds were left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
-pub enum Remark {
-    /// The run was stopped and went on here.
-    Resumed {
-        /// Records of before that were kept.
-        kept: u64,
-        /// Seconds since 1970.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        at: Option<u64>,
-    },
-    /// An engine could not be run at all.
-    Absent {
-        /// The engine.
-        engine: String,
-        /// Why, and what to install.
-        reason: String,
-    },
-    /// Something was left out.
-    Note {
-        /// What.
-        text: String,
-    },
-    /// The run came to its end.
-    End {
-        /// How long this process took.
-        seconds: u64,
-    },
+#[serde(tag = "type", rename = "note")]
+pub struct Note {
+    /// What.
+    pub text: String,
 }
 
 #[cfg(test)]
@@ -154,13 +131,9 @@ mod tests {
     }
 
     #[test]
-    fn remarks_are_objects_with_a_type() {
-        let remark = Remark::Resumed { kept: 3, at: None };
-        let text = serde_json::to_string(&remark).expect("plain data");
-        assert_eq!(text, r#"{"type":"resumed","kept":3}"#);
-        assert_eq!(
-            serde_json::from_str::<Remark>(&text).expect("its form"),
-            remark
-        );
+    fn a_note_is_an_object_with_a_type() {
+        let note = Note { text: "x".into() };
+        let text = serde_json::to_string(&note).expect("plain data");
+        assert_eq!(text, r#"{"type":"note","text":"x"}"#);
     }
 }
