@@ -64,6 +64,10 @@ pub enum Event {
 }
 
 /// The state between rows.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about the store, not states of one machine"
+)]
 struct Runner<'r, E: Engine> {
     engine: &'r E,
     plan: &'r Plan,
