@@ -48,8 +48,10 @@ bench: toolchain peers build ## the benchmark over every engine found, at a tent
 	./db_bench --suite=quick
 
 .PHONY: bench-full
-bench-full: toolchain peers build ## the same at one million entries
-	./db_bench --suite=full
+bench-full: toolchain peers build ## the pages of 2011 and of WiredTiger at full size; goes on where it was stopped
+	@mkdir -p report
+	./db_bench --suite=leveldb-2011 --json=report/leveldb-2011.json --resume
+	./db_bench --suite=wiredtiger --json=report/wiredtiger.json --resume
 
 .PHONY: test
 test: toolchain peers ## every test of a push: format, lints, tidy, all tests, documents' code

@@ -4,6 +4,7 @@
 //! measured loops; [`runner`] takes one list of workloads through one engine; [`model`] knows every
 //! right answer; [`record`] is the result. This crate knows no engine by name.
 
+pub mod cached;
 pub mod catalog;
 pub mod definition;
 pub mod durability;
@@ -12,10 +13,12 @@ pub mod fault;
 pub mod flags;
 pub mod fold;
 pub mod histogram;
+pub mod intervals;
 pub mod key;
 pub mod line;
 pub mod meter;
 pub mod model;
+pub mod outline;
 pub mod output;
 pub mod place;
 pub mod plan;
