@@ -4,7 +4,11 @@
 //! same pattern in each further decade up to 9e9, then everything above. Percentiles for the result
 //! record come from a second, finer set of buckets in nanoseconds (at most 1.6 % wide).
 
+mod rocksdb;
+
 use std::fmt::Write as _;
+
+use rocksdb::{Buckets, marks};
 
 const STEPS: [u32; 16] = [
     10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90,
@@ -19,6 +23,7 @@ pub struct Histogram {
     limits: Vec<f64>,
     coarse: Vec<f64>,
     fine: Vec<u64>,
+    rocksdb: Buckets,
     min: f64,
     max: f64,
     max_ns: u64,
@@ -60,6 +65,7 @@ impl Histogram {
             squares: 0.0,
             coarse: vec![0.0; limits.len()],
             fine: vec![0; FINE_BUCKETS],
+            rocksdb: Buckets::new(),
             limits,
         }
     }
@@ -74,6 +80,7 @@ impl Histogram {
         let bucket = self.limits.partition_point(|&limit| limit <= micros);
         self.coarse[bucket.min(BUCKETS - 1)] += 1.0;
         self.fine[fine_bucket(ns)] += 1;
+        self.rocksdb.add(ns / 1000);
         self.min = self.min.min(micros);
         self.max = self.max.max(micros);
         self.max_ns = self.max_ns.max(ns);
@@ -96,6 +103,12 @@ impl Histogram {
         for (mine, theirs) in self.fine.iter_mut().zip(&other.fine) {
             *mine += theirs;
         }
+        self.rocksdb.merge(&other.rocksdb);
+    }
+
+    /// RocksDB's text, line by line.
+    pub fn to_rocksdb_text(&self) -> String {
+        self.rocksdb.to_text()
     }
 
     /// Whether nothing was added.
@@ -184,16 +197,6 @@ impl Histogram {
         }
         text
     }
-}
-
-/// One mark for every 5 %.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "between 0 and 20"
-)]
-fn marks(share: f64) -> usize {
-    (20.0 * share + 0.5) as usize
 }
 
 /// 64 buckets in each octave.

@@ -8,6 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::histogram::Histogram;
 
+mod intervals;
+
+use intervals::Intervals;
+
 /// Operations between two looks at the clock when the row has a time limit.
 const DURATION_CHECK_OPS: u64 = 1000;
 
@@ -21,6 +25,7 @@ pub struct Meter {
     wake: u64,
     limit: u64,
     next_report: u64,
+    intervals: Intervals,
     histogram: Option<Histogram>,
     progress: bool,
     duration: Duration,
@@ -29,6 +34,8 @@ pub struct Meter {
     finished: Instant,
     /// Bytes for the MB/s of the line.
     pub bytes: u64,
+    /// Bytes of keys and values read where only RocksDB's line tells them.
+    pub read_bytes: u64,
     /// Raw key and value bytes written.
     pub user_bytes: u64,
     /// Keys found.
@@ -63,6 +70,7 @@ impl Meter {
                 u64::MAX
             },
             next_report: 100,
+            intervals: Intervals::new(now),
             histogram: mode.histogram.then(Histogram::new),
             progress: mode.progress,
             duration: mode.duration,
@@ -70,6 +78,7 @@ impl Meter {
             last_op: now,
             finished: now,
             bytes: 0,
+            read_bytes: 0,
             user_bytes: 0,
             found: 0,
             wrong: 0,
@@ -83,11 +92,18 @@ impl Meter {
     pub fn start(&mut self) {
         self.started = Instant::now();
         self.last_op = self.started;
+        self.intervals = Intervals::new(self.started);
     }
 
     /// Stops the clock.
     pub fn stop(&mut self) {
         self.finished = Instant::now();
+        self.intervals.look(self.finished, self.done);
+    }
+
+    /// Operations of each whole second.
+    pub fn intervals(&self) -> &[u64] {
+        self.intervals.whole(self.finished)
     }
 
     /// Whether more operations are to be done.
@@ -158,6 +174,9 @@ impl Meter {
         {
             self.limit = self.done;
         }
+        if self.done >= self.intervals.next() {
+            self.intervals.look(Instant::now(), self.done);
+        }
         if self.done >= self.next_report {
             if self.progress {
                 tell(format_args!("... finished {} ops{:30}\r", self.done, ""));
@@ -169,13 +188,13 @@ impl Meter {
 
     /// Sets the next operation count at which something other than counting is due.
     fn plan_wake(&mut self) {
+        let next = self.next_report.min(self.intervals.next());
         self.wake = if self.histogram.is_some() {
             self.done + 1
         } else if self.duration.is_zero() {
-            self.next_report
+            next
         } else {
-            self.next_report
-                .min((self.done / DURATION_CHECK_OPS + 1) * DURATION_CHECK_OPS)
+            next.min((self.done / DURATION_CHECK_OPS + 1) * DURATION_CHECK_OPS)
         };
     }
 }

@@ -133,6 +133,9 @@ pub struct Record {
     /// The longest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<u64>,
+    /// Operations of each whole second.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<u64>,
     /// Operations of the writer beside the measured readers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writer_ops: Option<u64>,

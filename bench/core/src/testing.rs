@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use crate::engine::{Capabilities, Cursor, Engine, Quiet, Role, Session, Store};
 use crate::fault::Fault;
-use crate::plan::Plan;
+use crate::plan::{Data, Format, Keys, Plan};
 use crate::settings::{Memory, Settings};
 
 /// How the engine lies.
@@ -324,9 +324,14 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         compression_ratio: 0.5,
         key_prefix: 0,
         seed: 1000,
+        distribution: None,
+        data: Data::Synthetic,
+        keys: Keys::LevelDb,
+        format: Format::LevelDb,
         shuffle: false,
         duration: 0,
         batch_size: 0,
+        seek_nexts: 0,
         readwritepercent: 90,
         mergereadpercent: 70,
         sync: false,
@@ -338,6 +343,7 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         open_files: None,
         use_existing_db: false,
         histogram: false,
+        confidence_interval_only: false,
         statistics: false,
         verify: true,
         progress: false,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use bench_core::plan::Plan;
 use bench_core::record::{Record, Status};
 use bench_core::runner::Event;
 
@@ -9,6 +10,7 @@ use crate::config::Config;
 use crate::machine::Machine;
 use crate::output::{Json, print, tell};
 use crate::supervise::{self, Ending};
+use crate::timed::Timed;
 
 /// What outlives a child.
 struct Run<'c> {
@@ -51,9 +53,19 @@ pub(crate) fn run(config: &Config) -> Result<bool, String> {
 impl Run<'_> {
     /// The whole list over one engine.
     fn engine(&mut self, engine: &str, round: u32) -> Result<(), String> {
-        let plan = self.config.plan_for(engine, round);
+        let asked = self.config.plan_for(engine, round);
+        let mut timed = Timed::default();
+        if asked.histogram {
+            tell("every operation is timed first, in a pass of its own\n");
+            timed = Timed::measure(&asked, self.config.row_timeout)?;
+        }
+        let plan = Plan {
+            histogram: false,
+            ..asked
+        };
         let mut trouble = None;
         let ending = supervise::run(&plan, self.config.row_timeout, &mut |event| {
+            let event = timed.complete(event);
             trouble = trouble.take().or(self.event(event).err());
         });
         if let Some(trouble) = trouble {
@@ -91,8 +103,19 @@ impl Run<'_> {
             }
             Event::Text(text) => print(&text),
             Event::Note(text) => tell(&text),
-            Event::Row { text, record } => {
+            Event::Row {
+                text,
+                histogram,
+                record,
+            } => {
                 print(&text);
+                if !histogram.is_empty() {
+                    tell(&format!(
+                        "the times of {} are of a pass of their own, the rate is not\n",
+                        record.workload
+                    ));
+                    print(&histogram);
+                }
                 tell(&cost(&record));
                 self.good &= record.status != Status::Failed;
                 self.json.row(&record)?;

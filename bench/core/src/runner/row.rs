@@ -7,8 +7,10 @@ use super::{Event, Runner};
 use crate::definition::{Action, Workload};
 use crate::engine::{Capabilities, Durability, Engine, Store};
 use crate::fault::Fault;
+use crate::histogram::Histogram;
 use crate::line;
 use crate::place;
+use crate::plan::{Data, Format};
 use crate::process::{Counters, disk_bytes, resident};
 use crate::record::{Record, Status};
 use crate::step::Step;
@@ -32,11 +34,16 @@ impl<E: Engine> Runner<'_, E> {
             record.reason = Some(reason);
             self.tell(Event::Row {
                 text,
+                histogram: String::new(),
                 record: Box::new(record),
             });
             return Ok(());
         }
         self.prepare(workload)?;
+        if self.plan.format == Format::RocksDb && !workload.is_engineless() {
+            let text = format!("DB path: [{}]\n", self.plan.db.display());
+            self.tell(Event::Text(text));
+        }
         if step.warmups > 0 {
             let text = format!("Warming up benchmark by running {} times\n", step.warmups);
             self.tell(Event::Text(text));
@@ -54,24 +61,27 @@ impl<E: Engine> Runner<'_, E> {
         }
         let (mut ops, mut mbs) = (Vec::new(), Vec::new());
         for run in 1..=step.repeats {
-            let (mut text, record) = self.row(workload, instance)?;
-            if step.repeats > 1
-                && let Some(rate) = record.rate()
-            {
-                ops.push(rate);
-                mbs.extend(megabytes(&record));
-                let last = run == step.repeats;
-                text.push_str(&line::combined(workload.name, &ops, &mbs, false));
-                text.push('\n');
-                if last {
-                    text.push_str(&line::combined(workload.name, &ops, &mbs, true));
-                    text.push('\n');
+            let event = self.row(workload, instance)?;
+            let rate = match &event {
+                Event::Row { record, .. } if step.repeats > 1 => {
+                    record.rate().map(|rate| (rate, megabytes(record)))
                 }
+                _ => None,
+            };
+            self.tell(event);
+            if let Some((rate, megabytes)) = rate {
+                ops.push(rate);
+                mbs.extend(megabytes);
+                self.tell(Event::Text(if self.plan.confidence_interval_only {
+                    line::interval(workload.name, &ops, &mbs)
+                } else {
+                    line::combined(workload.name, &ops, &mbs)
+                }));
             }
-            self.tell(Event::Row {
-                text,
-                record: Box::new(record),
-            });
+            if run == step.repeats && run > 1 {
+                let text = line::combined_at_the_end(workload.name, &ops, &mbs);
+                self.tell(Event::Text(text));
+            }
         }
         Ok(())
     }
@@ -84,13 +94,16 @@ impl<E: Engine> Runner<'_, E> {
         let able = self.engine.capabilities();
         let supported = match workload.action {
             _ if workload.sync && !able.sync => false,
-            _ if workload.batch > 1 && !able.batch => false,
+            _ if Task::batch(self.plan, workload) > 1 && !able.batch => false,
             Action::Scan { backward: true } => able.reverse,
             Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => able.seek,
             Action::Compact => able.compact,
-            Action::Codec { codec, .. } => return Some(format!("{codec} is not built in")),
+            Action::Ycsb(mix) if mix.scan > 0 => able.seek,
             _ => true,
         };
+        if workload.inserts() && matches!(self.plan.data, Data::File { .. }) {
+            return Some("a data file has no keys to add".into());
+        }
         if !supported {
             return Some(format!("not supported by {}", self.engine.name()));
         }
@@ -117,12 +130,8 @@ impl<E: Engine> Runner<'_, E> {
         Ok(())
     }
 
-    /// Measures once and gives the text and the record.
-    fn row(
-        &mut self,
-        workload: &'static Workload,
-        instance: u32,
-    ) -> Result<(String, Record), Fault> {
+    /// Measures once and gives what there is to tell.
+    fn row(&mut self, workload: &'static Workload, instance: u32) -> Result<Event, Fault> {
         self.sampler.restart();
         let before = self.before();
         let mut record = self.blank(workload, instance);
@@ -138,7 +147,16 @@ impl<E: Engine> Runner<'_, E> {
                 if workload.changes() {
                     self.check_contents(&mut totals)?;
                 }
-                Ok((self.verdict(workload, &totals, &mut record), record))
+                let text = self.verdict(workload, &totals, &mut record);
+                let kept = totals.histogram.filter(|_| record.status == Status::Ok);
+                let histogram = kept.map_or_else(String::new, |histogram| {
+                    histogram_text(self.plan.format, workload, &histogram)
+                });
+                Ok(Event::Row {
+                    text,
+                    histogram,
+                    record: Box::new(record),
+                })
             }
             Err(fault) => {
                 record.status = Status::Failed;
@@ -148,7 +166,11 @@ impl<E: Engine> Runner<'_, E> {
                     // Closed and not opened again, as the row `open` may leave it.
                     self.open(self.opened_for)?;
                 }
-                Ok((text, record))
+                Ok(Event::Row {
+                    text,
+                    histogram: String::new(),
+                    record: Box::new(record),
+                })
             }
         }
     }
@@ -185,7 +207,7 @@ impl<E: Engine> Runner<'_, E> {
         record.durability = workload
             .changes()
             .then(|| durability(plan.sync || workload.sync, able).to_owned());
-        record.data = Some("synthetic".into());
+        record.data = Some(plan.data.word());
         record.compression = Some(plan.compression);
         record.memory_bytes = Some(plan.memory.total_bytes);
         record.key_bytes = Some(plan.key_bytes() as u64);
@@ -239,6 +261,7 @@ impl<E: Engine> Runner<'_, E> {
         record.user_bytes = workload.changes().then_some(totals.user_bytes);
         record.found = totals.found;
         record.writer_ops = totals.writer_ops;
+        record.intervals.clone_from(&totals.intervals);
         if let Some(histogram) = &totals.histogram {
             record.p50_ns = Some(histogram.percentile_ns(500_000));
             record.p90_ns = Some(histogram.percentile_ns(900_000));
@@ -264,13 +287,8 @@ impl<E: Engine> Runner<'_, E> {
             let message = format!("{} unverified", outcome.message);
             message.trim_start().clone_into(&mut outcome.message);
         }
-        let mut text = format!("{}\n", line::result(workload.name, &outcome));
-        if let Some(histogram) = &totals.histogram {
-            text.push_str("Microseconds per op:\n");
-            text.push_str(&histogram.to_text());
-            text.push('\n');
-        }
-        text
+        let format = self.plan.format;
+        format!("{}\n", line::result(format, workload.name, &outcome))
     }
 
     /// Why a row cannot be believed, if it cannot.
@@ -282,7 +300,7 @@ impl<E: Engine> Runner<'_, E> {
         let able = self.engine.capabilities();
         let synced =
             record.durability.as_deref() == Some("sync") && able.stores && self.plan.verify;
-        if synced && self.plan.threads == 1 && workload.batch == 1 {
+        if synced && self.plan.threads == 1 && Task::batch(self.plan, workload) == 1 {
             let writes = if matches!(workload.action, Action::Fill(_) | Action::Delete(_)) {
                 totals.outcome.ops
             } else {
@@ -295,6 +313,18 @@ impl<E: Engine> Runner<'_, E> {
             }
         }
         None
+    }
+}
+
+/// The histogram below a line, as each program prints it.
+fn histogram_text(format: Format, workload: &Workload, histogram: &Histogram) -> String {
+    match format {
+        Format::LevelDb => format!("Microseconds per op:\n{}\n", histogram.to_text()),
+        Format::RocksDb => format!(
+            "Microseconds per {}:\n{}\n",
+            workload.operation(),
+            histogram.to_rocksdb_text()
+        ),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+mod choices;
+
 use super::*;
 use crate::record::Status;
 use crate::testing::{Liar, Lie, plan};
@@ -10,7 +12,9 @@ use crate::testing::{Liar, Lie, plan};
 fn rows_of(engine: &Liar, plan: &Plan) -> (Vec<Record>, String) {
     let (mut rows, mut text) = (Vec::new(), String::new());
     run(&engine, plan, &mut |event| match event {
-        Event::Row { text: line, record } => {
+        Event::Row {
+            text: line, record, ..
+        } => {
             text.push_str(&line);
             rows.push(*record);
         }
@@ -48,6 +52,13 @@ const EVERYTHING: &[&str] = &[
     "readrandomwriterandom",
     "readwhilewriting",
     "readwhilemerging",
+    "readseq",
+    "ycsba",
+    "ycsbb",
+    "ycsbc",
+    "ycsbd",
+    "ycsbe",
+    "ycsbf",
     "readseq",
     "compact",
     "open",
@@ -96,6 +107,10 @@ fn several_threads_are_judged_without_false_alarms() {
         "readwhilemerging",
         "mergerandom",
         "readrandomwriterandom",
+        "readseq",
+        "ycsba",
+        "ycsbd",
+        "ycsbf",
         "readseq",
         "fillrandbatch",
         "readreverse",
@@ -237,7 +252,7 @@ fn unknown_names_and_texts_are_levels() {
     assert_eq!(rows.len(), 1);
     assert!(
         text.ends_with(
-            "unknown benchmark 'nosuch'\n\nall is well\n\n(failed)\nheap profiling not supported\n"
+            "unknown benchmark 'nosuch'\n\nall is well\nsstables     : skipped (not supported by liar)\nheap profiling not supported\n"
         ),
         "{text}"
     );
