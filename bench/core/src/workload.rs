@@ -32,6 +32,10 @@ use crate::random::Random;
 /// Operations a second of one thread that room for new keys is made for in rows of `--duration`.
 const TIMED_OPS_PER_SECOND: u64 = 500_000;
 
+/// Answers of a row that only reads are judged so many at a time: the model is larger than the near
+/// caches, and loads that stand next to each other wait together instead of one after the other.
+const JUDGED_AT_ONCE: usize = 256;
+
 /// What the threads of one row share.
 #[derive(Debug)]
 pub struct Task<'a> {
@@ -181,6 +185,8 @@ pub struct Worker<'t, S> {
     key: KeyBuffer,
     draws: Draws,
     meter: Meter,
+    /// Key indexes and folds of answers that are still to be judged.
+    unjudged: Vec<(u64, u64)>,
 }
 
 /// What a thread brings home.
@@ -227,19 +233,46 @@ impl<S: Session> Worker<'_, S> {
     /// Reads one key, judges the answer and says whether it was found.
     #[inline]
     fn read(&mut self, index: u64) -> Result<bool, Fault> {
-        let at = position(index);
-        let before = self.task.model.load(at);
+        let before = self.task.model.load(position(index));
+        let answer = self.answer(index)?;
+        self.judge(index, before, answer);
+        Ok(answer.is_some())
+    }
+
+    /// Reads one key; gives the fold of its value.
+    #[inline]
+    fn answer(&mut self, index: u64) -> Result<Option<u64>, Fault> {
         self.key.set(index);
         let mut bytes = 0;
         let answer = self.session.get(self.key.bytes(), |value| {
             bytes = value.len();
             fold(value)
         })?;
-        self.judge(index, before, answer);
         if answer.is_some() {
             self.meter.read_bytes += (self.key.len() + bytes) as u64;
         }
-        Ok(answer.is_some())
+        Ok(answer)
+    }
+
+    /// Notes an answer of a row in which nothing is written; [`Worker::judge_noted`] must follow.
+    #[inline]
+    fn note(&mut self, index: u64, answer: Option<u64>) {
+        if self.unjudged.len() == JUDGED_AT_ONCE {
+            self.judge_noted();
+        }
+        self.unjudged
+            .push((index, answer.unwrap_or(crate::model::ABSENT)));
+    }
+
+    /// Judges what was noted.
+    fn judge_noted(&mut self) {
+        let mut noted = std::mem::take(&mut self.unjudged);
+        for &(index, folded) in &noted {
+            let word = self.task.model.load(position(index));
+            self.judge(index, word, Some(folded));
+        }
+        noted.clear();
+        self.unjudged = noted;
     }
 
     /// Compares the fold of an answer with what the model had before the read.
@@ -299,6 +332,7 @@ pub fn run<St: Store>(
                 key,
                 draws,
                 meter,
+                unjudged: Vec::with_capacity(JUDGED_AT_ONCE),
             }
         }
         Err(fault) => {

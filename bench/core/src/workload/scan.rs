@@ -20,15 +20,16 @@ trait Sequence {
     fn follows(&mut self, key: &[u8], backward: bool) -> bool;
 }
 
-/// Keys whose last bytes alone sort them. No key has rank 0 but RocksDB's first, which comes first.
-struct ByRank(Option<u128>);
+/// Keys whose last bytes alone sort them. No key has rank 0: neither digits nor what fills up
+/// RocksDB's keys are zero bytes.
+struct ByRank(u128);
 
 impl Sequence for ByRank {
     #[inline]
     fn follows(&mut self, key: &[u8], backward: bool) -> bool {
         let rank = rank(key);
-        let bound = self.0.replace(rank);
-        bound.is_none_or(|bound| if backward { rank < bound } else { rank > bound })
+        let bound = std::mem::replace(&mut self.0, rank);
+        if backward { rank < bound } else { rank > bound }
     }
 }
 
@@ -56,7 +57,7 @@ impl<S: Session> Worker<'_, S> {
     /// Reads from one end towards the other, at most the row's count.
     pub(super) fn scan(&mut self, backward: bool) -> Result<ScanSum, Fault> {
         if self.task.pool.layout().has_rank() {
-            self.scan_in(ByRank(None), backward)
+            self.scan_in(ByRank(if backward { u128::MAX } else { 0 }), backward)
         } else {
             self.scan_in(ByBytes(None), backward)
         }
