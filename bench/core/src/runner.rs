@@ -27,6 +27,9 @@ use crate::settings::Settings;
 use crate::step::Step;
 use crate::workload::Task;
 
+/// RocksDB's name for the text about its levels.
+const LEVELS: &str = "rocksdb.levelstats";
+
 /// What happened, in the order it happened.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -233,6 +236,10 @@ impl<E: Engine> Runner<'_, E> {
     /// A meta operation that prints.
     fn text(&mut self, workload: &Workload) {
         let text = match (workload.action, &self.store) {
+            // LevelDB's text has the levels in it.
+            (Action::Property(LEVELS), Some(store)) => store
+                .property(LEVELS)
+                .or_else(|| store.property("leveldb.stats")),
             (Action::Property(name), Some(store)) => store.property(name),
             _ => None,
         };

@@ -244,7 +244,16 @@ fn what_an_engine_cannot_do_is_skipped_by_name() {
 #[test]
 fn unknown_names_and_texts_are_levels() {
     let home = tempfile::tempdir().expect("a directory");
-    let list = ["fillseq", "", "nosuch", "stats", "sstables", "heapprofile"];
+    let list = [
+        "fillseq",
+        "",
+        "nosuch",
+        "stats",
+        "levelstats",
+        "sstables",
+        "heapprofile",
+        "resetstats",
+    ];
     let (rows, text) = rows_of(
         &Liar::new(Lie::None),
         &plan(&home.path().join("db"), 100, &list),
@@ -252,7 +261,7 @@ fn unknown_names_and_texts_are_levels() {
     assert_eq!(rows.len(), 1);
     assert!(
         text.ends_with(
-            "unknown benchmark 'nosuch'\n\nall is well\nsstables     : skipped (not supported by liar)\nheap profiling not supported\n"
+            "unknown benchmark 'nosuch'\n\nall is well\n\nall is well\nsstables     : skipped (not supported by liar)\nheap profiling not supported\nresetstats   : skipped (not supported by liar)\n"
         ),
         "{text}"
     );
