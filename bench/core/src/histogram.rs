@@ -4,11 +4,9 @@
 //! same pattern in each further decade up to 9e9, then everything above. Percentiles for the result
 //! record come from a second, finer set of buckets in nanoseconds (at most 1.6 % wide).
 
-mod rocksdb;
-
 use std::fmt::Write as _;
 
-use rocksdb::{Buckets, marks};
+use crate::rocksdb_histogram::RocksdbHistogram;
 
 const STEPS: [u32; 16] = [
     10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90,
@@ -23,7 +21,7 @@ pub struct Histogram {
     limits: Vec<f64>,
     coarse: Vec<f64>,
     fine: Vec<u64>,
-    rocksdb: Buckets,
+    rocksdb: RocksdbHistogram,
     min: f64,
     max: f64,
     max_ns: u64,
@@ -65,7 +63,7 @@ impl Histogram {
             squares: 0.0,
             coarse: vec![0.0; limits.len()],
             fine: vec![0; FINE_BUCKETS],
-            rocksdb: Buckets::new(),
+            rocksdb: RocksdbHistogram::new(),
             limits,
         }
     }
@@ -197,6 +195,16 @@ impl Histogram {
         }
         text
     }
+}
+
+/// One mark for every 5 %.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "between 0 and 20"
+)]
+fn marks(share: f64) -> usize {
+    (20.0 * share + 0.5) as usize
 }
 
 /// 64 buckets in each octave.

@@ -1,16 +1,14 @@
 //! One thread's counters, clock and progress.
 //!
 //! The measured loops call [`Meter::wants`] and [`Meter::op`]: two compares. Everything rarer (the
-//! progress line, the clock of a histogram, the end of a duration) hides behind one threshold.
+//! progress line, the clock of a histogram, the end of a duration, the operations of each second)
+//! hides behind one threshold.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::histogram::Histogram;
-
-mod intervals;
-
-use intervals::Intervals;
+use crate::intervals::Intervals;
 
 /// Operations between two looks at the clock when the row has a time limit.
 const DURATION_CHECK_OPS: u64 = 1000;
@@ -25,8 +23,8 @@ pub struct Meter {
     wake: u64,
     limit: u64,
     next_report: u64,
-    intervals: Intervals,
     histogram: Option<Histogram>,
+    intervals: Intervals,
     progress: bool,
     duration: Duration,
     started: Instant,
@@ -70,8 +68,8 @@ impl Meter {
                 u64::MAX
             },
             next_report: 100,
-            intervals: Intervals::new(now),
             histogram: mode.histogram.then(Histogram::new),
+            intervals: Intervals::default(),
             progress: mode.progress,
             duration: mode.duration,
             started: now,
@@ -92,18 +90,12 @@ impl Meter {
     pub fn start(&mut self) {
         self.started = Instant::now();
         self.last_op = self.started;
-        self.intervals = Intervals::new(self.started);
     }
 
     /// Stops the clock.
     pub fn stop(&mut self) {
         self.finished = Instant::now();
-        self.intervals.look(self.finished, self.done);
-    }
-
-    /// Operations of each whole second.
-    pub fn intervals(&self) -> &[u64] {
-        self.intervals.whole(self.finished)
+        self.intervals.look(self.done, self.finished - self.started);
     }
 
     /// Whether more operations are to be done.
@@ -151,6 +143,11 @@ impl Meter {
         self.histogram.as_ref()
     }
 
+    /// Operations of each second so far.
+    pub fn intervals(&self) -> &[u64] {
+        self.intervals.counts()
+    }
+
     /// When the clock ran.
     pub const fn span(&self) -> (Instant, Instant) {
         (self.started, self.finished)
@@ -168,14 +165,14 @@ impl Meter {
                 tell(format_args!("long op: {micros:.1} micros{:30}\r", ""));
             }
         }
+        if self.done >= self.intervals.next_look() {
+            self.intervals.look(self.done, self.started.elapsed());
+        }
         if !self.duration.is_zero()
             && self.done.is_multiple_of(DURATION_CHECK_OPS)
             && self.started.elapsed() >= self.duration
         {
             self.limit = self.done;
-        }
-        if self.done >= self.intervals.next() {
-            self.intervals.look(Instant::now(), self.done);
         }
         if self.done >= self.next_report {
             if self.progress {
@@ -188,13 +185,13 @@ impl Meter {
 
     /// Sets the next operation count at which something other than counting is due.
     fn plan_wake(&mut self) {
-        let next = self.next_report.min(self.intervals.next());
+        let rare = self.next_report.min(self.intervals.next_look());
         self.wake = if self.histogram.is_some() {
             self.done + 1
         } else if self.duration.is_zero() {
-            next
+            rare
         } else {
-            next.min((self.done / DURATION_CHECK_OPS + 1) * DURATION_CHECK_OPS)
+            rare.min((self.done / DURATION_CHECK_OPS + 1) * DURATION_CHECK_OPS)
         };
     }
 }

@@ -17,7 +17,7 @@ use bench_core::record::Record;
 use bench_core::runner::Event;
 use bench_core::step::Step;
 
-use crate::supervise;
+use crate::supervise::{self, Start};
 
 /// What the pass found: for each entry of the list the histogram and the record of each of its runs.
 #[derive(Debug, Default)]
@@ -57,15 +57,20 @@ impl Timed {
             ..plan.clone()
         };
         let mut timed = Self::default();
-        supervise::run(&plan, row_timeout, &mut |event| match event {
-            Event::Begin(entry) => timed.place.begin(entry),
-            Event::Row {
-                histogram, record, ..
-            } => {
-                timed.rows.insert(timed.place.row(), (histogram, *record));
-            }
-            _ => {}
-        });
+        supervise::run(
+            &[plan],
+            &Start::default(),
+            row_timeout,
+            &mut |_, event| match event {
+                Event::Begin(entry) => timed.place.begin(entry),
+                Event::Row {
+                    histogram, record, ..
+                } => {
+                    timed.rows.insert(timed.place.row(), (histogram, *record));
+                }
+                _ => {}
+            },
+        );
         timed.place = Place::default();
         if let Some(copy) = copy {
             place::remove(&copy).map_err(|error| format!("{}: {error}", copy.display()))?;

@@ -10,6 +10,7 @@ use crate::engine::{Cursor, Durability, Engine, Quiet, Role, Session, Store};
 use crate::fault::Fault;
 use crate::fold::{ScanSum, bind, fold};
 use crate::histogram::Histogram;
+use crate::intervals;
 use crate::key;
 use crate::line::Outcome;
 use crate::model::{ABSENT, Expected};
@@ -25,7 +26,6 @@ pub(super) struct Totals {
     pub(super) found: Option<u64>,
     pub(super) writer_ops: Option<u64>,
     pub(super) histogram: Option<Histogram>,
-    /// Operations of each whole second, of all threads.
     pub(super) intervals: Vec<u64>,
     pub(super) wrong: u64,
     pub(super) first_wrong: Option<String>,
@@ -53,9 +53,9 @@ impl Totals {
         self.outcome.thread_seconds += (end - start).as_secs_f64();
         self.outcome.bytes += report.meter.bytes;
         self.outcome.read_bytes += report.meter.read_bytes;
-        self.add_intervals(report.meter.intervals());
         *self.found.get_or_insert(0) += report.meter.found;
         self.scans.extend(report.scan);
+        intervals::merge(&mut self.intervals, report.meter.intervals());
         if let Some(histogram) = report.meter.histogram() {
             self.histogram
                 .get_or_insert_with(Histogram::new)
@@ -67,15 +67,6 @@ impl Totals {
         }
         if let Some((start, end)) = self.span {
             self.outcome.elapsed_seconds = (end - start).as_secs_f64();
-        }
-    }
-
-    fn add_intervals(&mut self, counts: &[u64]) {
-        if self.intervals.len() < counts.len() {
-            self.intervals.resize(counts.len(), 0);
-        }
-        for (sum, count) in self.intervals.iter_mut().zip(counts) {
-            *sum += count;
         }
     }
 
