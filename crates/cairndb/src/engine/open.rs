@@ -167,7 +167,6 @@ fn settings(options: &Options, budget: Budget) -> Settings {
 
 /// Says what the directory holds, or why it cannot be opened; changes nothing.
 fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
-    let names = dir.list()?;
     if let Some(number) = read_current(dir)? {
         if options.error_if_exists {
             return Err(Error::invalid(
@@ -176,6 +175,7 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
         }
         return Ok(Found::Database(number));
     }
+    let names = dir.list()?;
     let ours = names.iter().find(|found| {
         !matches!(
             FileKind::parse(found),
