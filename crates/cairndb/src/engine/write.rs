@@ -290,9 +290,11 @@ impl Core {
     pub(crate) fn sync_pass(&self) -> Result<()> {
         let plan = {
             let _turn = self.sync_turn.lock();
+            // Planned first: a record in the plan has its value in a file synced next. Planned
+            // later, one that came in between would be durable without it.
+            let plan = self.segments.plan_sync();
             let files = self.values.sync()?;
             Stats::add(&self.stats.file_syncs, files);
-            let plan = self.segments.plan_sync();
             if self.names_dirty.swap(false, Ordering::AcqRel) || plan.name_first {
                 self.dir.sync()?;
                 self.manifest.sync(&self.stats)?;
