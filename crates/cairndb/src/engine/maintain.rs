@@ -158,6 +158,11 @@ impl Core {
 
     /// Drops value files of which every byte is dead.
     pub(crate) fn drop_dead_values(&self) -> Result<bool> {
+        // Held, so that no value file and no manifest is begun meanwhile.
+        let commit = self.commit.lock();
+        if self.health.check_write().is_err() {
+            return Ok(false);
+        }
         // In this order: a value goes to the active file, is counted in flight from before its
         // append until its pointer is in the memtable, and the memtable is looked at last.
         let active = self.values.active();
@@ -198,6 +203,9 @@ impl Core {
         state.durable = Arc::clone(&state.version);
         self.publish_view(&state);
         drop(state);
+        drop(commit);
+        // In turn: nobody may find this edit claimed and take it for durable before it is.
+        let _turn = self.sync_turn.lock();
         self.manifest
             .sync(&self.stats)
             .map_err(|error| self.health.poison(error))?;
