@@ -149,7 +149,9 @@ impl Core {
 
     /// Unlinks obsolete files; whether there were any. A poisoned handle deletes nothing.
     pub(crate) fn reap(&self) -> bool {
-        if self.health.is_poisoned() {
+        // Held meanwhile: once it is given up, the names may be another handle's.
+        let lock = self.lock.lock();
+        if lock.is_none() || self.health.is_poisoned() {
             return false;
         }
         // A file that will not go now is swept at the next opening.

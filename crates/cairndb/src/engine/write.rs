@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_base::limits::{KEY_BYTES_MAX, LARGE_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
-use cairndb_base::{Error, FileNumber, Kind, Result, SeqNo};
+use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Result, SeqNo};
 use cairndb_env::sync::MutexGuard;
 use cairndb_format::batch::{BatchWriter, Entry};
 use cairndb_format::manifest::VersionEdit;
@@ -39,6 +39,11 @@ impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+#[cold]
+fn closing() -> Error {
+    Error::new(ErrorKind::Closed, "the database handle is being closed")
 }
 
 impl Core {
@@ -120,6 +125,9 @@ impl Core {
 
     fn append_value(&self, commit: &mut Commit, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
         self.health.check_write()?;
+        if commit.closing {
+            return Err(closing());
+        }
         if self.values.needs_file() {
             self.begin_value_file(commit)?;
         }
@@ -173,6 +181,9 @@ impl Core {
         loop {
             let mut commit = self.commit.lock();
             self.check_writable()?;
+            if commit.closing {
+                return Err(closing());
+            }
             if !commit.part_has_room(payload) {
                 if !commit.awaiting_sync.is_empty() {
                     // Only published entries are sealed: a flush may then drop what no snapshot,

@@ -1,8 +1,10 @@
 //! Background work, properties, checkpoints, verification, closing.
 
+use std::sync::Barrier;
+
 use cairndb::{Db, ErrorKind, Job, Options, destroy, verify};
 
-use crate::{all, mem_db, real_dir};
+use crate::{all, mem_db, real_dir, threaded};
 
 fn fill(db: &Db, keys: std::ops::Range<u32>, value: &[u8]) {
     for n in keys {
@@ -214,6 +216,26 @@ fn a_closed_handle_says_so() {
         options.open("/db").unwrap().get(b"k").unwrap().unwrap(),
         b"v"
     );
+}
+
+#[test]
+fn whoever_closes_second_finds_the_directory_free() {
+    for round in 0..300u32 {
+        let options = threaded();
+        let db = options.open("/db").unwrap();
+        fill(&db, 0..round % 8, b"value");
+        let both = Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                both.wait();
+                db.close().unwrap();
+            });
+            both.wait();
+            db.close().unwrap();
+            let again = options.open("/db").unwrap();
+            assert!(again.open_report().clean, "round {round}");
+        });
+    }
 }
 
 #[test]
