@@ -291,7 +291,9 @@ impl Db {
     }
 
     /// Closes the database for every clone of this handle: flushes, makes everything durable, so
-    /// that the next opening has nothing to do. Later calls give `Closed`.
+    /// that the next opening has nothing to do. Other calls, from other threads too, then give
+    /// `Closed`, writes already while this one runs. When it returns, by whichever clone it was
+    /// called, the directory is free.
     ///
     /// # Errors
     /// The first failure; what was acknowledged as durable stays so.
