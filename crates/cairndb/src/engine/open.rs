@@ -247,6 +247,7 @@ fn assemble(
         env,
         dir,
         lock: Mutex::new(lock),
+        close_turn: Mutex::new(()),
         settings,
         cache,
         pool,
