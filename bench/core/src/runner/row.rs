@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::measure::Totals;
 use super::{Event, Runner};
-use crate::definition::{Action, Workload};
+use crate::definition::{Action, Values, Workload};
 use crate::engine::{Capabilities, Durability, Engine, Store};
 use crate::fault::Fault;
 use crate::line;
@@ -109,6 +109,13 @@ impl<E: Engine> Runner<'_, E> {
             place::make_fresh(&self.plan.db)?;
             self.model.clear();
             self.empty = true;
+            self.made_for = match workload.values {
+                Values::Flag => (self.plan.num, self.plan.value_size),
+                Values::Large => (
+                    self.plan.num / workload.divisor,
+                    Task::value_bytes(self.plan, workload),
+                ),
+            };
             return self.open(durability);
         }
         if self.store.is_none() || durability != self.opened_for && workload.changes() {

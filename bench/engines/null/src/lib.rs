@@ -211,6 +211,7 @@ mod tests {
             block_bytes: None,
             file_bytes: None,
             open_files: None,
+            statistics: false,
             durability: Durability::Os,
             entries: 7,
             key_bytes: 16,
