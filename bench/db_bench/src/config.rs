@@ -49,8 +49,9 @@ impl Config {
         if quick && given.given("num").is_none() {
             plan = counted(plan, QUICK_NUM);
         }
-        let libraries = [("leveldb", "leveldb_lib"), ("lmdb", "lmdb_lib")]
-            .into_iter()
+        let libraries = LIBRARIES
+            .iter()
+            .copied()
             .filter_map(|(engine, flag)| Some((engine, PathBuf::from(given.given(flag)?))))
             .collect();
         let rounds = if suite.is_some() {
@@ -97,6 +98,14 @@ impl Config {
         order
     }
 }
+
+/// The flag that names another build of an engine's library.
+const LIBRARIES: &[(&str, &str)] = &[
+    ("leveldb", "leveldb_lib"),
+    ("rocksdb", "rocksdb_lib"),
+    ("sqlite3", "sqlite3_lib"),
+    ("lmdb", "lmdb_lib"),
+];
 
 /// Entries of the suite `quick`.
 const QUICK_NUM: u64 = 100_000;

@@ -1,0 +1,130 @@
+//! An open RocksDB.
+
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
+use std::ffi::CStr;
+use std::path::Path;
+use std::ptr::{null, null_mut};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use bench_core::engine::{Quiet, Role, Store};
+use bench_core::fault::Fault;
+use bench_core::settings::Settings;
+
+use crate::database::Database;
+use crate::session::RocksSession;
+use crate::sys::Api;
+use crate::{counters, effective};
+
+/// Numbers that are all zero when no background work is left.
+const WORK: [&CStr; 5] = [
+    c"rocksdb.num-immutable-mem-table",
+    c"rocksdb.mem-table-flush-pending",
+    c"rocksdb.num-running-flushes",
+    c"rocksdb.compaction-pending",
+    c"rocksdb.num-running-compactions",
+];
+const FAILURES: &CStr = c"rocksdb.background-errors";
+/// Between two looks at them.
+const LOOK: Duration = Duration::from_millis(1);
+/// After this the harness watches the threads instead.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// An open RocksDB.
+#[derive(Debug)]
+pub struct RocksStore<'e> {
+    database: Database<'e>,
+    options: Vec<(String, String)>,
+}
+
+impl<'e> RocksStore<'e> {
+    pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
+        let database = Database::open(api, dir, settings)?;
+        let mut options = effective::options(dir);
+        if let Some(bytes) = database.number(c"rocksdb.block-cache-capacity") {
+            options.insert(0, ("block_cache".to_owned(), bytes.to_string()));
+        }
+        Ok(Self { database, options })
+    }
+
+    /// How much the library says is left to do; `None` when it does not know the question.
+    fn work(&self) -> Option<u64> {
+        WORK.iter().map(|name| self.database.number(name)).sum()
+    }
+}
+
+impl Store for RocksStore<'_> {
+    type Session<'s>
+        = RocksSession<'s>
+    where
+        Self: 's;
+
+    fn session(&self, role: Role) -> Result<RocksSession<'_>, Fault> {
+        Ok(RocksSession::new(&self.database, role))
+    }
+
+    fn compact(&mut self) -> Result<(), Fault> {
+        // SAFETY: null ends mean the whole range.
+        unsafe { (self.database.api.compact_range)(self.database.db, null(), 0, null(), 0) };
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Fault> {
+        // SAFETY: takes nothing, gives an owned object: wait until it is done.
+        let options = unsafe { (self.database.api.flushoptions_create)() };
+        let mut error = null_mut();
+        // SAFETY: database and options are live; the error pointer starts as null.
+        unsafe { (self.database.api.flush)(self.database.db, options, &raw mut error) };
+        // SAFETY: not used again.
+        unsafe { (self.database.api.flushoptions_destroy)(options) };
+        self.database.api.outcome(error)
+    }
+
+    fn quiesce(&self) -> Result<Quiet, Fault> {
+        let since = Instant::now();
+        // A receiver whose sender stays alive: a wait with a limit, without sleeping.
+        let (alive, never) = mpsc::channel::<()>();
+        // Twice, since the numbers are not read at one moment.
+        let mut rests = 0;
+        while rests < 2 {
+            match self.work() {
+                Some(0) => rests += 1,
+                Some(_) if since.elapsed() < PATIENCE => {
+                    rests = 0;
+                    let _ = never.recv_timeout(LOOK);
+                }
+                _ => return Ok(Quiet::Watch),
+            }
+        }
+        drop(alive);
+        match self.database.number(FAILURES) {
+            Some(0) | None => Ok(Quiet::Known),
+            Some(count) => Err(Fault::new(format!("{count} background errors"))),
+        }
+    }
+
+    fn property(&self, name: &str) -> Option<String> {
+        if name == "statistics" {
+            return self.database.statistics();
+        }
+        self.database.text(&counters::property_name(name))
+    }
+
+    fn bytes_written(&self) -> Option<u64> {
+        counters::bytes_written(&self.database.statistics()?)
+    }
+
+    fn options(&self) -> Vec<(String, String)> {
+        self.options.clone()
+    }
+
+    fn close(self) -> Result<(), Fault> {
+        // The library's C interface reports nothing when it closes.
+        drop(self);
+        Ok(())
+    }
+}
