@@ -4,7 +4,9 @@
 //! has ended, look at what it cost, compare what is stored with the model, tell the result. Results
 //! leave as [`Event`]s the moment they exist, so that a crash costs only the row it happens in.
 
+mod kill;
 mod measure;
+mod memory;
 mod row;
 
 use std::collections::BTreeMap;
@@ -21,7 +23,7 @@ use crate::model::Model;
 use crate::place;
 use crate::plan::Plan;
 use crate::pool::Pool;
-use crate::process::{Sampler, device_stat};
+use crate::process::{Sampler, device_stat, resident};
 use crate::record::Record;
 use crate::settings::Settings;
 use crate::step::Step;
@@ -62,6 +64,10 @@ pub enum Event {
 }
 
 /// The state between rows.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about the store, not states of one machine"
+)]
 struct Runner<'r, E: Engine> {
     engine: &'r E,
     plan: &'r Plan,
@@ -77,6 +83,14 @@ struct Runner<'r, E: Engine> {
     threads_so_far: u32,
     instances: BTreeMap<&'static str, u32>,
     silent: bool,
+    /// Whether the note beside the database tells what it holds.
+    noted: bool,
+    /// Why there is no database for rows that need one.
+    missing: Option<String>,
+    /// Whether a row has failed by an error since the store was opened.
+    hurt: bool,
+    /// Anonymous memory before the store was opened for the first time.
+    base_rss: Option<u64>,
     emit: &'r mut dyn FnMut(Event),
 }
 
@@ -109,6 +123,10 @@ pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> R
         threads_so_far: 0,
         instances: BTreeMap::new(),
         silent: false,
+        noted: false,
+        missing: None,
+        hurt: false,
+        base_rss: None,
         emit,
     };
     runner.open_first()?;
@@ -137,11 +155,10 @@ impl<E: Engine> Runner<'_, E> {
                     plan.db.display()
                 )));
             }
-            if !place::recall(&plan.db, plan, &mut self.model) {
+            self.noted = place::recall(&plan.db, plan, &mut self.model);
+            if !self.noted {
                 self.model.set_unknown();
             }
-            place::forget(&plan.db)
-                .map_err(|error| Fault::io("the note beside the database", &error))?;
         } else {
             place::make_fresh(&plan.db)?;
             self.empty = true;
@@ -152,6 +169,7 @@ impl<E: Engine> Runner<'_, E> {
         } else {
             Durability::Os
         };
+        self.base_rss = resident().0;
         self.open(durability)?;
         let event = Event::Engine {
             title: self.engine.title().to_owned(),
@@ -172,8 +190,23 @@ impl<E: Engine> Runner<'_, E> {
         Ok(())
     }
 
+    /// Closes the store. After a row that failed by an error, another one is no news.
     fn close(&mut self) -> Result<(), Fault> {
-        self.store.take().map_or(Ok(()), Store::close)
+        let closed = self.store.take().map_or(Ok(()), Store::close);
+        if std::mem::take(&mut self.hurt) {
+            Ok(())
+        } else {
+            closed
+        }
+    }
+
+    /// Forgets what the note beside the database knew, before the first row that changes it.
+    fn forget_note(&mut self) -> Result<(), Fault> {
+        if !std::mem::take(&mut self.noted) {
+            return Ok(());
+        }
+        place::forget(&self.plan.db)
+            .map_err(|error| Fault::io("the note beside the database", &error))
     }
 
     fn settings(&self, durability: Durability) -> Settings {
@@ -188,6 +221,7 @@ impl<E: Engine> Runner<'_, E> {
             open_files: plan.open_files,
             statistics: plan.statistics,
             durability,
+            variant: plan.variant,
             entries,
             key_bytes: plan.key_bytes(),
             value_bytes,
@@ -216,6 +250,9 @@ impl<E: Engine> Runner<'_, E> {
         if self.plan.lost.contains(&index) {
             self.count_instance(workload);
             self.threads_so_far += Task::threads(self.plan, workload);
+            if workload.fresh {
+                self.missing = Some(unmade(workload));
+            }
             return Ok(());
         }
         if self.silent && !workload.changes() && !workload.fresh {
@@ -228,7 +265,14 @@ impl<E: Engine> Runner<'_, E> {
             self.text(workload);
             return Ok(());
         }
-        self.step(workload, &step)
+        let last = self.plan.benchmarks[index + 1..]
+            .iter()
+            .all(String::is_empty);
+        if self.plan.kill && last && !self.silent {
+            return self.die_after(workload);
+        }
+        self.step(workload, &step);
+        Ok(())
     }
 
     fn count_instance(&mut self, workload: &Workload) -> u32 {
@@ -273,9 +317,19 @@ impl<E: Engine> Runner<'_, E> {
                 "the note beside the database: {error}\n"
             )));
         }
+        // Told even when everything in the list was.
+        self.silent = false;
         self.tell(Event::End);
         Ok(())
     }
+}
+
+/// Why rows that need the database of `workload` cannot run.
+fn unmade(workload: &Workload) -> String {
+    format!(
+        "the database it needs is not there: {} before it failed",
+        workload.name
+    )
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use bench_core::engine::{Cursor as _, Durability, Engine, Role, Session as _, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::{Memory, Settings};
+use bench_core::settings::{Memory, Settings, Variant};
 
 use crate::common::skip;
 
@@ -29,6 +29,7 @@ fn settings(value_bytes: usize) -> Settings {
         open_files: None,
         statistics: false,
         durability: Durability::Os,
+        variant: Variant::Fair,
         entries: 1000,
         key_bytes: 16,
         value_bytes,

@@ -70,7 +70,7 @@ impl Chosen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_core::engine::Durability;
+    use bench_core::engine::{Durability, Variant};
     use bench_core::settings::Memory;
 
     #[test]
@@ -84,6 +84,7 @@ mod tests {
             open_files: None,
             statistics: false,
             durability: Durability::Os,
+            variant: Variant::Fair,
             entries: 1,
             key_bytes: 16,
             value_bytes: 100,

@@ -199,7 +199,7 @@ impl Cursor for NullCursor<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_core::engine::Durability;
+    use bench_core::engine::{Durability, Variant};
     use bench_core::settings::Memory;
 
     #[test]
@@ -213,6 +213,7 @@ mod tests {
             open_files: None,
             statistics: false,
             durability: Durability::Os,
+            variant: Variant::Fair,
             entries: 7,
             key_bytes: 16,
             value_bytes: 10,
