@@ -10,7 +10,8 @@
 //! keys and values, which SQLite did not have then. The old one keeps two trees, a table and an index
 //! of its keys. One tree scans five times as fast and fills in order with a tenth less work; random
 //! fills cost it a fifth more, since they write to all of it and not to an index alone. Values of
-//! 100,000 bytes go into the old table, which takes them in two thirds of the time.
+//! 100,000 bytes go into the old table, which takes them in two thirds of the time. The variant `seed`
+//! has the old table for everything.
 //!
 //! A merge is an upsert with `max()`, one statement. Nothing is ever compressed. A compaction is
 //! `VACUUM` and a checkpoint. Exclusive locking allows one connection, which all threads share in
@@ -26,7 +27,7 @@ mod table;
 
 use std::path::Path;
 
-use bench_core::engine::{Capabilities, Engine};
+use bench_core::engine::{Capabilities, Engine, Variant};
 use bench_core::fault::Fault;
 use bench_core::settings::Settings;
 
@@ -79,6 +80,10 @@ impl<'e> Engine for &'e Sqlite {
             sync: true,
             stores: true,
         }
+    }
+
+    fn variants(&self) -> &'static [Variant] {
+        &[Variant::Fair, Variant::Seed]
     }
 
     fn open(&self, dir: &Path, settings: &Settings) -> Result<SqliteStore<'e>, Fault> {

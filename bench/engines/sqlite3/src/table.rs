@@ -4,9 +4,9 @@
 //! It suits entries that fit the part of a page which SQLite allows an entry of such a tree: of a longer
 //! one the rest lies elsewhere and has to be fetched for every comparison of keys. Those are
 //! better off in the table of 2011, whose values lie in a tree of their own, under row numbers, and
-//! whose index holds nothing but keys.
+//! whose index holds nothing but keys; the variant `seed` takes it for every entry.
 
-use bench_core::settings::Settings;
+use bench_core::settings::{Settings, Variant};
 
 const WITHOUT_ROWID: &str =
     "CREATE TABLE IF NOT EXISTS test (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID";
@@ -27,7 +27,8 @@ const fn local_max(page: u64) -> u64 {
 /// The statement that makes the table, if there is none.
 pub(crate) const fn create(settings: &Settings, page: u64) -> &'static str {
     let entry = (settings.key_bytes + settings.value_bytes) as u64 + RECORD_BYTES;
-    if entry <= local_max(page) {
+    let is_old = matches!(settings.variant, Variant::Seed);
+    if !is_old && entry <= local_max(page) {
         WITHOUT_ROWID
     } else {
         WITH_ROWID
@@ -51,6 +52,7 @@ mod tests {
             open_files: None,
             statistics: false,
             durability: Durability::Os,
+            variant: Variant::Fair,
             entries: 1,
             key_bytes: 16,
             value_bytes,
@@ -61,5 +63,10 @@ mod tests {
         assert_eq!(create(&settings(207), 1024), WITH_ROWID);
         assert_eq!(create(&settings(400), 4096), WITHOUT_ROWID);
         assert_eq!(create(&settings(100_000), 65_536), WITH_ROWID);
+        let seed = Settings {
+            variant: Variant::Seed,
+            ..settings(100)
+        };
+        assert_eq!(create(&seed, 1024), WITH_ROWID);
     }
 }
