@@ -103,7 +103,10 @@ functions! {
     writebatch_put: fn(*mut c_void, *const u8, usize, *const u8, usize);
     property_value: fn(*mut c_void, *const c_char) -> *mut c_char;
     property_int: fn(*mut c_void, *const c_char, *mut u64) -> c_int;
-    compact_range: fn(*mut c_void, *const u8, usize, *const u8, usize);
+    compact_range_opt: fn(*mut c_void, *mut c_void, *const u8, usize, *const u8, usize);
+    compactoptions_create: fn() -> *mut c_void;
+    compactoptions_destroy: fn(*mut c_void);
+    compactoptions_set_bottommost_level_compaction: fn(*mut c_void, c_uchar);
     flush: fn(*mut c_void, *const c_void, ErrorPointer);
     flushoptions_create: fn() -> *mut c_void;
     flushoptions_destroy: fn(*mut c_void);
