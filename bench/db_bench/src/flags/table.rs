@@ -257,6 +257,20 @@ pub(crate) static FLAGS: &[Flag] = &[
     ),
     flag(
         WHAT,
+        "rocksdb_lib",
+        Kind::Text,
+        "",
+        "another build of the RocksDB library",
+    ),
+    flag(
+        WHAT,
+        "sqlite3_lib",
+        Kind::Text,
+        "",
+        "another build of the SQLite library",
+    ),
+    flag(
+        WHAT,
         "lmdb_lib",
         Kind::Text,
         "",
