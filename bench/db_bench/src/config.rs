@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bench_core::flags::Given;
 use bench_core::outline::Aggregate;
 use bench_core::plan::{Data, Distribution, Format, Keys, Plan};
 use bench_core::pool;
 use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
-use crate::flags::{Given, nearest};
+use crate::flags::nearest;
 use crate::{child, engines};
 
 /// Everything the command line said.

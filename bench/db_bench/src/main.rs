@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 
 /// Does what the words say; false when something asked for was absent or wrong.
 fn run(words: &[String]) -> Result<bool, String> {
-    let given = flags::Given::parse(words)?;
+    let given = flags::parse(words)?;
     for warning in &given.warnings {
         tell(&format!("warning: {warning}\n"));
     }

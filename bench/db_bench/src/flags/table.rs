@@ -1,23 +1,6 @@
 //! The table of flags: name, kind, default, meaning. The parser knows nothing else.
 
-use super::kind::Kind;
-
-/// One flag.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Flag {
-    /// Its name.
-    pub(crate) name: &'static str,
-    /// Other names for it.
-    pub(crate) aliases: &'static [&'static str],
-    /// What it may be.
-    pub(crate) kind: Kind,
-    /// What it is when not given; empty for "not given".
-    pub(crate) default: &'static str,
-    /// What it means.
-    pub(crate) help: &'static str,
-    /// Where the help lists it.
-    pub(crate) topic: &'static str,
-}
+use bench_core::flags::{Flag, Kind};
 
 /// LevelDB's own list.
 const BENCHMARKS: &str = "fillseq,fillsync,fillrandom,overwrite,readrandom,readrandom,readseq,readreverse,compact,\
