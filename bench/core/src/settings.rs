@@ -13,7 +13,7 @@ const SMALL_SIDE: u64 = 8 << 20;
 const OVERHEADS_BYTES: u64 = 32 << 20;
 
 /// Memory given to a store, and the two shares for engines that divide it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// Everything together.
     pub total_bytes: u64,
@@ -102,6 +102,8 @@ pub struct Settings {
     pub file_bytes: Option<u64>,
     /// Most files held open, where the engine has such a setting.
     pub open_files: Option<u32>,
+    /// Whether the engine shall keep statistics that cost time with every operation.
+    pub statistics: bool,
     /// What the writes of the coming rows must survive.
     pub durability: Durability,
     /// Which of the engine's sets of settings.

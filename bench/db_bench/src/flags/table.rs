@@ -1,77 +1,6 @@
 //! The table of flags: name, kind, default, meaning. The parser knows nothing else.
 
-/// What a flag's value may be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
-    /// A switch.
-    Bool,
-    /// Any text.
-    Text,
-    /// A whole number in this range; a suffix K, M or G multiplies by powers of 1024.
-    Number(i64, i64),
-    /// A number in this range, ends included.
-    Ratio(f64, f64),
-    /// One of these words.
-    Word(&'static [&'static str]),
-}
-
-impl Kind {
-    /// The value in its plain form, or `None` when it is not allowed.
-    pub(crate) fn check(self, value: &str) -> Option<String> {
-        match self {
-            Self::Text => Some(value.to_owned()),
-            Self::Bool => switch(value).map(str::to_owned),
-            Self::Number(low, high) => number(value)
-                .filter(|number| (low..=high).contains(number))
-                .map(|number| number.to_string()),
-            Self::Ratio(low, high) => {
-                let ratio: f64 = value.parse().ok()?;
-                (low..=high).contains(&ratio).then(|| ratio.to_string())
-            }
-            Self::Word(words) => words.contains(&value).then(|| value.to_owned()),
-        }
-    }
-
-    /// What is allowed, for an error.
-    pub(crate) fn allowed(self) -> String {
-        match self {
-            Self::Bool => "1, 0, true, false, yes or no".into(),
-            Self::Text => "any text".into(),
-            Self::Number(low, i64::MAX) => format!("a whole number of at least {low}"),
-            Self::Number(low, high) => format!("a whole number from {low} to {high}"),
-            Self::Ratio(low, high) => format!("a number from {low} to {high}"),
-            Self::Word(words) => format!("one of {}", words.join(", ")),
-        }
-    }
-
-    /// The name of the type, for the help.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Bool => "bool",
-            Self::Text | Self::Word(_) => "string",
-            Self::Number(..) => "int64",
-            Self::Ratio(..) => "double",
-        }
-    }
-}
-
-fn switch(value: &str) -> Option<&'static str> {
-    match value.to_ascii_lowercase().as_str() {
-        "1" | "true" | "t" | "yes" | "y" => Some("1"),
-        "0" | "false" | "f" | "no" | "n" => Some("0"),
-        _ => None,
-    }
-}
-
-fn number(value: &str) -> Option<i64> {
-    let (digits, factor) = match value.chars().last()? {
-        'k' | 'K' => (&value[..value.len() - 1], 1 << 10),
-        'm' | 'M' => (&value[..value.len() - 1], 1 << 20),
-        'g' | 'G' => (&value[..value.len() - 1], 1 << 30),
-        _ => (value, 1),
-    };
-    digits.parse::<i64>().ok()?.checked_mul(factor)
-}
+use super::kind::Kind;
 
 /// One flag.
 #[derive(Debug, PartialEq)]
@@ -257,6 +186,20 @@ pub(crate) static FLAGS: &[Flag] = &[
     ),
     flag(
         WHAT,
+        "rocksdb_lib",
+        Kind::Text,
+        "",
+        "another build of the RocksDB library",
+    ),
+    flag(
+        WHAT,
+        "sqlite3_lib",
+        Kind::Text,
+        "",
+        "another build of the SQLite library",
+    ),
+    flag(
+        WHAT,
         "lmdb_lib",
         Kind::Text,
         "",
@@ -299,6 +242,27 @@ pub(crate) static FLAGS: &[Flag] = &[
     ),
     flag(
         DATA,
+        "distribution",
+        Kind::Word(&["uniform", "zipfian", "latest"]),
+        "",
+        "how random keys are drawn; default uniform, for ycsb as the workload says",
+    ),
+    flag(
+        DATA,
+        "data",
+        Kind::Text,
+        "synthetic",
+        "synthetic (LevelDB's pool), json (records that share structure across values), or a file of lines key<TAB>value",
+    ),
+    flag(
+        DATA,
+        "keys",
+        Kind::Word(&["leveldb", "rocksdb"]),
+        "leveldb",
+        "whose keys and draws: 16 digits, or the index in eight bytes and zeros",
+    ),
+    flag(
+        DATA,
         "shuffle",
         Kind::Bool,
         "0",
@@ -309,7 +273,14 @@ pub(crate) static FLAGS: &[Flag] = &[
         "batch_size",
         Kind::Number(1, 1_000_000),
         "",
-        "keys of one multi-get",
+        "entries of one write or multi-get; default 1, for multireadrandom 100",
+    ),
+    flag(
+        DATA,
+        "seek_nexts",
+        Kind::Number(0, 1 << 32),
+        "0",
+        "entries that seekrandom reads behind each seek",
     ),
     flag(
         DATA,
@@ -410,7 +381,21 @@ pub(crate) static FLAGS: &[Flag] = &[
         "histogram",
         Kind::Bool,
         "0",
-        "time every operation and print the distribution; lowers the rate",
+        "time every operation in a pass of its own and print the distribution",
+    ),
+    flag(
+        SHOW,
+        "format",
+        Kind::Word(&["leveldb", "rocksdb"]),
+        "leveldb",
+        "whose header, result lines and histograms are printed",
+    ),
+    flag(
+        SHOW,
+        "confidence_interval_only",
+        Kind::Bool,
+        "0",
+        "after each run of a repeated workload print the interval alone",
     ),
     flag(
         SHOW,

@@ -1,5 +1,7 @@
 //! The program as a user runs it: lines, statuses, files, child processes that die.
 
+mod adapters;
+mod choices;
 mod common;
 mod crash;
 mod lines;
