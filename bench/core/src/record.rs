@@ -41,6 +41,13 @@ pub struct Record {
     /// Variant of the engine's settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
+    /// `as left` or `compacted`: what had happened to the store that a row of a suite reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// `latency` for rows that time each operation. They have percentiles and no `wall_ns`, since
+    /// looking at the clock costs; rows without this field give rates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pass: Option<String>,
     /// How it ended.
     pub status: Status,
     /// Why, when not ok.
@@ -112,9 +119,15 @@ pub struct Record {
     /// Highest anonymous resident memory seen, the harness's own included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anon_rss_peak: Option<u64>,
+    /// What of it the harness held before the store was opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anon_rss_base: Option<u64>,
     /// Resident memory that maps files, at the end of the row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mapped_rss: Option<u64>,
+    /// Bytes of the directory's files in the page cache at the end of the row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_cache_bytes: Option<u64>,
     /// Half of the operations took at most this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<u64>,
@@ -133,6 +146,9 @@ pub struct Record {
     /// The longest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<u64>,
+    /// Operations in each second of the row, the last second not whole.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<u64>,
     /// Operations of the writer beside the measured readers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writer_ops: Option<u64>,
@@ -142,6 +158,9 @@ pub struct Record {
     /// The engine's settings in effect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<(String, String)>,
+    /// File system of the database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
     /// Seconds since 1970 when the row began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<u64>,
