@@ -144,6 +144,14 @@ impl Workload {
         )
     }
 
+    /// Whether it is one event, told by how long it takes, and not many operations.
+    pub const fn is_event(&self) -> bool {
+        matches!(
+            self.action,
+            Action::Open | Action::Compact | Action::Flush | Action::Wait | Action::Verify
+        )
+    }
+
     /// Whether it prints something instead of measuring.
     pub const fn is_text(&self) -> bool {
         matches!(

@@ -9,9 +9,10 @@
 
 use std::path::Path;
 
-pub use crate::durability::Durability;
+pub use crate::durability::{Durability, Survival};
 use crate::fault::Fault;
 use crate::settings::Settings;
+pub use crate::settings::Variant;
 
 /// What an engine can do beyond put, get, delete and a forward scan. What is false here makes the rows
 /// that need it print `skipped (not supported by ENGINE)`.
@@ -73,6 +74,17 @@ pub trait Engine: Sync {
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
+
+    /// The variants of its settings. Rows of another one are skipped.
+    fn variants(&self) -> &'static [Variant] {
+        &[Variant::Fair]
+    }
+
+    /// What a write survives when `asked` was asked for under `variant`. An engine that cannot give
+    /// it says so here; its rows are shown and not ranked.
+    fn survival(&self, asked: Durability, _variant: Variant) -> Survival {
+        asked.into()
+    }
 
     /// Opens `dir`, which exists, creating a store in it if it is empty.
     ///

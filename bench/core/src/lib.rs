@@ -4,6 +4,7 @@
 //! measured loops; [`runner`] takes one list of workloads through one engine; [`model`] knows every
 //! right answer; [`record`] is the result. This crate knows no engine by name.
 
+pub mod cached;
 pub mod catalog;
 pub mod definition;
 pub mod durability;
@@ -11,10 +12,12 @@ pub mod engine;
 pub mod fault;
 pub mod fold;
 pub mod histogram;
+pub mod intervals;
 pub mod key;
 pub mod line;
 pub mod meter;
 pub mod model;
+pub mod outline;
 pub mod place;
 pub mod plan;
 pub mod pool;

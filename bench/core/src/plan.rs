@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::settings::Memory;
+use crate::settings::{Memory, Variant};
 
 /// One engine, one round, one list of workloads over one directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,8 +22,12 @@ pub struct Plan {
     /// Entries of the list below this one were run by an earlier process: what changes the store is
     /// run again without being reported, the rest is left out.
     pub resume_at: usize,
-    /// Entries of the list that ended an earlier process; they are not run again.
+    /// Entries of the list that ended an earlier process; they are not run again, and what reads a
+    /// database that one of them should have made is skipped.
     pub lost: Vec<usize>,
+    /// The process ends itself by SIGKILL as soon as the calls of the last entry have returned, so
+    /// that another one can look for what was acknowledged.
+    pub kill: bool,
     /// The database.
     pub db: PathBuf,
     /// `--num`.
@@ -56,6 +60,8 @@ pub struct Plan {
     pub mergereadpercent: u32,
     /// `--sync`: every write must survive loss of power.
     pub sync: bool,
+    /// `--variant`.
+    pub variant: Variant,
     /// Memory and its shares.
     pub memory: Memory,
     /// `--compression`.
@@ -84,6 +90,10 @@ pub struct Plan {
     pub suite: Option<String>,
     /// `section` of the records.
     pub section: Option<String>,
+    /// `variant` of the records, where a suite gives the settings a name.
+    pub label: Option<String>,
+    /// Whether the rows may be ranked, as far as the settings go.
+    pub ranked: bool,
 }
 
 impl Plan {

@@ -3,6 +3,7 @@
 //! Numbers are bytes and nanoseconds. A field that is `None` is left out of the line.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// How a row ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -167,6 +168,68 @@ pub struct Record {
 }
 
 impl Record {
+    /// Every field, in the order of the columns of `--csv`.
+    pub const FIELDS: &[&str] = &[
+        "engine",
+        "engine_version",
+        "suite",
+        "section",
+        "workload",
+        "instance",
+        "round",
+        "variant",
+        "state",
+        "pass",
+        "status",
+        "reason",
+        "durability",
+        "ranked",
+        "verified",
+        "data",
+        "compression",
+        "memory_bytes",
+        "key_bytes",
+        "value_bytes",
+        "threads",
+        "ops",
+        "bytes",
+        "user_bytes",
+        "found",
+        "wall_ns",
+        "cpu_user_ns",
+        "cpu_sys_ns",
+        "settle_ns",
+        "disk_bytes",
+        "io_write_bytes",
+        "engine_write_bytes",
+        "fsyncs",
+        "anon_rss_peak",
+        "anon_rss_base",
+        "mapped_rss",
+        "page_cache_bytes",
+        "p50_ns",
+        "p90_ns",
+        "p99_ns",
+        "p999_ns",
+        "p9999_ns",
+        "max_ns",
+        "intervals",
+        "writer_ops",
+        "seed",
+        "options",
+        "file_system",
+        "started_at",
+    ];
+
+    /// One line of `--csv`, without its end: numbers as they are, texts in quotes where they need
+    /// them, options as `name=value` and intervals as numbers with blanks between, nothing for what
+    /// was not measured.
+    pub fn to_csv(&self) -> String {
+        let object = serde_json::to_value(self).unwrap_or_default();
+        let cells = Self::FIELDS.iter().map(|name| csv_cell(&object[name]));
+        cells.collect::<Vec<_>>().join(",")
+    }
+
     /// Operations a second, where it was measured.
     #[expect(
         clippy::cast_precision_loss,
@@ -177,3 +240,31 @@ impl Record {
         (wall_ns > 0).then(|| ops as f64 * 1e9 / wall_ns as f64)
     }
 }
+
+/// A value as a cell.
+fn csv_cell(value: &Value) -> String {
+    let text = match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let part = |part: &Value| match part {
+                Value::Array(pair) => pair
+                    .iter()
+                    .map(|word| word.as_str().unwrap_or_default())
+                    .collect::<Vec<_>>()
+                    .join("="),
+                other => other.to_string(),
+            };
+            parts.iter().map(part).collect::<Vec<_>>().join(" ")
+        }
+        other => other.to_string(),
+    };
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests;

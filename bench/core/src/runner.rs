@@ -4,7 +4,9 @@
 //! has ended, look at what it cost, compare what is stored with the model, tell the result. Results
 //! leave as [`Event`]s the moment they exist, so that a crash costs only the row it happens in.
 
+mod kill;
 mod measure;
+mod memory;
 mod row;
 
 use std::collections::BTreeMap;
@@ -21,7 +23,7 @@ use crate::model::Model;
 use crate::place;
 use crate::plan::Plan;
 use crate::pool::Pool;
-use crate::process::{Sampler, device_stat};
+use crate::process::{Sampler, device_stat, resident};
 use crate::record::Record;
 use crate::settings::Settings;
 use crate::step::Step;
@@ -62,6 +64,10 @@ pub enum Event {
 }
 
 /// The state between rows.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about the store, not states of one machine"
+)]
 struct Runner<'r, E: Engine> {
     engine: &'r E,
     plan: &'r Plan,
@@ -75,6 +81,14 @@ struct Runner<'r, E: Engine> {
     threads_so_far: u32,
     instances: BTreeMap<&'static str, u32>,
     silent: bool,
+    /// Whether the note beside the database tells what it holds.
+    noted: bool,
+    /// Why there is no database for rows that need one.
+    missing: Option<String>,
+    /// Whether a row has failed by an error since the store was opened.
+    hurt: bool,
+    /// Anonymous memory before the store was opened for the first time.
+    base_rss: Option<u64>,
     emit: &'r mut dyn FnMut(Event),
 }
 
@@ -106,6 +120,10 @@ pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> R
         threads_so_far: 0,
         instances: BTreeMap::new(),
         silent: false,
+        noted: false,
+        missing: None,
+        hurt: false,
+        base_rss: None,
         emit,
     };
     runner.open_first()?;
@@ -134,11 +152,10 @@ impl<E: Engine> Runner<'_, E> {
                     plan.db.display()
                 )));
             }
-            if !place::recall(&plan.db, plan, &mut self.model) {
+            self.noted = place::recall(&plan.db, plan, &mut self.model);
+            if !self.noted {
                 self.model.set_unknown();
             }
-            place::forget(&plan.db)
-                .map_err(|error| Fault::io("the note beside the database", &error))?;
         } else {
             place::make_fresh(&plan.db)?;
             self.empty = true;
@@ -149,6 +166,7 @@ impl<E: Engine> Runner<'_, E> {
         } else {
             Durability::Os
         };
+        self.base_rss = resident().0;
         self.open(durability)?;
         let event = Event::Engine {
             title: self.engine.title().to_owned(),
@@ -169,8 +187,23 @@ impl<E: Engine> Runner<'_, E> {
         Ok(())
     }
 
+    /// Closes the store. After a row that failed by an error, another one is no news.
     fn close(&mut self) -> Result<(), Fault> {
-        self.store.take().map_or(Ok(()), Store::close)
+        let closed = self.store.take().map_or(Ok(()), Store::close);
+        if std::mem::take(&mut self.hurt) {
+            Ok(())
+        } else {
+            closed
+        }
+    }
+
+    /// Forgets what the note beside the database knew, before the first row that changes it.
+    fn forget_note(&mut self) -> Result<(), Fault> {
+        if !std::mem::take(&mut self.noted) {
+            return Ok(());
+        }
+        place::forget(&self.plan.db)
+            .map_err(|error| Fault::io("the note beside the database", &error))
     }
 
     fn settings(&self, durability: Durability) -> Settings {
@@ -183,6 +216,7 @@ impl<E: Engine> Runner<'_, E> {
             file_bytes: plan.max_file_size,
             open_files: plan.open_files,
             durability,
+            variant: plan.variant,
             entries: plan.num,
             key_bytes: plan.key_bytes(),
             value_bytes: plan.value_size,
@@ -211,6 +245,9 @@ impl<E: Engine> Runner<'_, E> {
         if self.plan.lost.contains(&index) {
             self.count_instance(workload);
             self.threads_so_far += Task::threads(self.plan, workload);
+            if workload.fresh {
+                self.missing = Some(unmade(workload));
+            }
             return Ok(());
         }
         if self.silent && !workload.changes() && !workload.fresh {
@@ -223,7 +260,14 @@ impl<E: Engine> Runner<'_, E> {
             self.text(workload);
             return Ok(());
         }
-        self.step(workload, &step)
+        let last = self.plan.benchmarks[index + 1..]
+            .iter()
+            .all(String::is_empty);
+        if self.plan.kill && last && !self.silent {
+            return self.die_after(workload);
+        }
+        self.step(workload, &step);
+        Ok(())
     }
 
     fn count_instance(&mut self, workload: &Workload) -> u32 {
@@ -271,6 +315,14 @@ impl<E: Engine> Runner<'_, E> {
         self.tell(Event::End);
         Ok(())
     }
+}
+
+/// Why rows that need the database of `workload` cannot run.
+fn unmade(workload: &Workload) -> String {
+    format!(
+        "the database it needs is not there: {} before it failed",
+        workload.name
+    )
 }
 
 #[cfg(test)]

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::engine::{Capabilities, Cursor, Engine, Quiet, Role, Session, Store};
+use crate::engine::{
+    Capabilities, Cursor, Durability, Engine, Quiet, Role, Session, Store, Survival,
+};
 use crate::fault::Fault;
 use crate::plan::Plan;
-use crate::settings::{Memory, Settings};
+use crate::settings::{Memory, Settings, Variant};
 
 /// How the engine lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,9 @@ type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 pub(crate) struct Liar {
     pub(crate) lie: Lie,
     pub(crate) able: Capabilities,
+    /// What writes survive that were asked to survive the process.
+    pub(crate) survival: Survival,
+    pub(crate) variants: &'static [Variant],
     map: Mutex<(PathBuf, Map)>,
 }
 
@@ -59,6 +64,8 @@ impl Liar {
         Self {
             lie,
             able,
+            survival: Survival::Os,
+            variants: &[Variant::Fair],
             map: Mutex::new((PathBuf::new(), Map::new())),
         }
     }
@@ -81,6 +88,17 @@ impl<'e> Engine for &'e Liar {
 
     fn capabilities(&self) -> Capabilities {
         self.able
+    }
+
+    fn variants(&self) -> &'static [Variant] {
+        self.variants
+    }
+
+    fn survival(&self, asked: Durability, _variant: Variant) -> Survival {
+        match asked {
+            Durability::Os => self.survival,
+            Durability::Sync => Survival::Sync,
+        }
     }
 
     fn open(&self, dir: &Path, _settings: &Settings) -> Result<LiarStore<'e>, Fault> {
@@ -314,6 +332,7 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         benchmarks: benchmarks.iter().map(|&name| name.to_owned()).collect(),
         resume_at: 0,
         lost: Vec::new(),
+        kill: false,
         db: db.to_owned(),
         num,
         reads: num,
@@ -330,7 +349,9 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         readwritepercent: 90,
         mergereadpercent: 70,
         sync: false,
-        memory: Memory::split(4 << 20, false),
+        variant: Variant::Fair,
+        // Far above what other tests of this process may hold meanwhile.
+        memory: Memory::split(1 << 30, false),
         compression: true,
         bloom_bits: None,
         block_size: None,
@@ -344,5 +365,7 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         round: 1,
         suite: None,
         section: None,
+        label: None,
+        ranked: true,
     }
 }

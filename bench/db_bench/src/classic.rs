@@ -2,31 +2,33 @@
 
 use std::collections::BTreeSet;
 
+use bench_core::durability::Survival;
 use bench_core::record::{Record, Status};
 use bench_core::runner::Event;
 
 use crate::config::Config;
 use crate::machine::Machine;
-use crate::output::{Json, print, tell};
-use crate::supervise::{self, Ending};
+use crate::output::{Output, print, tell};
+use crate::supervise::{self, Ending, Start};
 
 /// What outlives a child.
 struct Run<'c> {
     config: &'c Config,
     machine: Machine,
-    json: Json,
+    output: Output,
     absent: BTreeSet<String>,
     good: bool,
 }
 
 /// Runs the list; gives whether everything asked for was there and right.
 pub(crate) fn run(config: &Config) -> Result<bool, String> {
-    let machine = Machine::here(&config.base);
-    let json = Json::create(config.json.as_deref(), &machine)?;
+    let machine = Machine::here(&config.bases[0], config.allocator.as_deref());
+    let mut output = Output::create(config.json.as_deref(), config.csv.as_deref())?;
+    output.object(&machine)?;
     let mut run = Run {
         config,
         machine,
-        json,
+        output,
         absent: BTreeSet::new(),
         good: true,
     };
@@ -53,7 +55,8 @@ impl Run<'_> {
     fn engine(&mut self, engine: &str, round: u32) -> Result<(), String> {
         let plan = self.config.plan_for(engine, round);
         let mut trouble = None;
-        let ending = supervise::run(&plan, self.config.row_timeout, &mut |event| {
+        let limit = self.config.row_timeout;
+        let ending = supervise::run(&[plan], &Start::default(), limit, &mut |_, event| {
             trouble = trouble.take().or(self.event(event).err());
         });
         if let Some(trouble) = trouble {
@@ -66,7 +69,7 @@ impl Run<'_> {
                 self.good &= !self.config.named;
                 self.absent.insert(engine.to_owned());
             }
-            Ending::Broken(reason) => {
+            Ending::Broken { reason, .. } => {
                 tell(&format!("open error: {reason}\n"));
                 self.good = false;
             }
@@ -95,7 +98,7 @@ impl Run<'_> {
                 print(&text);
                 tell(&cost(&record));
                 self.good &= record.status != Status::Failed;
-                self.json.row(&record)?;
+                self.output.row(&record)?;
             }
             Event::Begin(_) | Event::Unavailable(_) | Event::Broken(_) | Event::End => {}
         }
@@ -107,6 +110,9 @@ impl Run<'_> {
 #[expect(clippy::cast_precision_loss, reason = "shown with two decimals")]
 fn cost(record: &Record) -> String {
     let mut parts = Vec::new();
+    if record.durability.as_deref() == Some(Survival::BELOW_OS) {
+        parts.push("below Os, not ranked".to_owned());
+    }
     if let Some(settle) = record.settle_ns {
         parts.push(format!("quiet after {:.3} s", settle as f64 * 1e-9));
     }

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bench_core::outline::Aggregate;
 use bench_core::plan::Plan;
-use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory};
+use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
-use crate::engines;
-use crate::flags::{Given, distance};
+use crate::flags::{Given, nearest};
+use crate::{child, engines, suite};
 
 /// Everything the command line said.
 #[derive(Clone, Debug)]
@@ -16,16 +17,28 @@ pub(crate) struct Config {
     pub(crate) engines: Vec<String>,
     /// Whether they were asked for by name: an absent one is then an error.
     pub(crate) named: bool,
-    /// Rounds.
+    /// Rounds of a list.
     pub(crate) rounds: u32,
+    /// Rounds of a suite, when given.
+    pub(crate) suite_rounds: Option<u32>,
+    /// How the rounds of a suite become one figure, when given.
+    pub(crate) aggregate: Option<Aggregate>,
+    /// Entries of a suite, when given.
+    pub(crate) num: Option<u64>,
     /// Time limit of a row.
     pub(crate) row_timeout: Duration,
     /// Where the JSON lines go.
     pub(crate) json: Option<PathBuf>,
+    /// Where the same goes as a table of cells.
+    pub(crate) csv: Option<PathBuf>,
+    /// Whether to go on with what is in the JSON file.
+    pub(crate) resume: bool,
     /// The suite to run instead of the list.
     pub(crate) suite: Option<String>,
-    /// The directory of `--db`, or the usual one.
-    pub(crate) base: PathBuf,
+    /// The directories of `--db`, or the usual one.
+    pub(crate) bases: Vec<PathBuf>,
+    /// A library with an allocator, for every child.
+    pub(crate) allocator: Option<PathBuf>,
     /// What every child is told; the engine, its library, directory and round are filled in.
     pub(crate) plan: Plan,
     libraries: Vec<(&'static str, PathBuf)>,
@@ -36,36 +49,45 @@ impl Config {
     pub(crate) fn new(given: &Given) -> Result<Self, String> {
         let suite = given.given("suite").map(str::to_owned);
         let (engines, named) = engine_list(given, suite.is_some())?;
-        let quick = suite.as_deref() == Some("quick");
-        let row_timeout = match given.chosen("row_timeout") {
-            Some(seconds) => seconds,
-            None if quick => 60,
-            None => given.count("row_timeout"),
-        };
-        let base = given
-            .given("db")
-            .map_or_else(|| default_db(suite.is_some()), PathBuf::from);
-        let mut plan = plan(given)?;
-        if quick && given.given("num").is_none() {
-            plan = counted(plan, QUICK_NUM);
+        if suite.is_some() {
+            refuse_what_suites_say(given)?;
+        } else if given.is_on("resume") {
+            return Err("--resume: only a suite can be resumed: give --suite".into());
         }
+        let row_timeout = match (given.chosen("row_timeout"), &suite) {
+            (Some(seconds), _) => seconds,
+            (None, Some(name)) => suite::row_timeout(name)?,
+            (None, None) => given.count("row_timeout"),
+        };
+        let bases = bases(given, suite.is_some())?;
+        let plan = plan(given)?;
         let libraries = [("leveldb", "leveldb_lib"), ("lmdb", "lmdb_lib")]
             .into_iter()
             .filter_map(|(engine, flag)| Some((engine, PathBuf::from(given.given(flag)?))))
             .collect();
-        let rounds = if suite.is_some() {
-            given.chosen("rounds").unwrap_or(3)
-        } else {
-            given.count("rounds")
-        };
+        let json = given.given("json").map(PathBuf::from);
+        if given.is_on("resume") && json.is_none() {
+            return Err("--resume: --json=FILE says what there is to go on with".into());
+        }
+        let rounds = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        let aggregate = given.given("aggregate").map(|word| match word {
+            "trimmed" => Aggregate::Trimmed,
+            _ => Aggregate::Median,
+        });
         Ok(Self {
             engines,
             named,
-            rounds: u32::try_from(rounds).unwrap_or(1),
+            rounds: rounds(given.count("rounds")),
+            suite_rounds: given.chosen("rounds").map(rounds),
+            aggregate,
+            num: given.chosen("num"),
             row_timeout: Duration::from_secs(row_timeout),
-            json: given.given("json").map(PathBuf::from),
+            json,
+            csv: given.given("csv").map(PathBuf::from),
+            resume: given.is_on("resume"),
             suite,
-            base,
+            bases,
+            allocator: allocator(given)?,
             plan,
             libraries,
         })
@@ -73,17 +95,23 @@ impl Config {
 
     /// The plan of one engine and round.
     pub(crate) fn plan_for(&self, engine: &str, round: u32) -> Plan {
-        let several = self.engines.len() > 1 || self.suite.is_some();
-        let db = if several {
-            self.base.join(engine)
-        } else {
-            self.base.clone()
-        };
+        let plan = self.plan_in(0, engine, round);
+        if self.engines.len() > 1 {
+            return plan;
+        }
+        Plan {
+            db: self.bases[0].clone(),
+            ..plan
+        }
+    }
+
+    /// The plan of one engine and round in a folder of its own below one of the directories.
+    pub(crate) fn plan_in(&self, directory: usize, engine: &str, round: u32) -> Plan {
         let library = self.libraries.iter().find(|(name, _)| *name == engine);
         Plan {
             engine: engine.to_owned(),
             library: library.map(|(_, path)| path.clone()),
-            db,
+            db: self.bases[directory].join(engine),
             round,
             ..self.plan.clone()
         }
@@ -98,24 +126,67 @@ impl Config {
     }
 }
 
-/// Entries of the suite `quick`.
-const QUICK_NUM: u64 = 100_000;
-
-/// The plan with another number of keys, for counts that follow it.
-fn counted(plan: Plan, num: u64) -> Plan {
-    let follow = |count: u64| if count == plan.num { num } else { count };
-    let (reads, writes, deletes) = (
-        follow(plan.reads),
-        follow(plan.writes),
-        follow(plan.deletes),
-    );
-    Plan {
-        num,
-        reads,
-        writes,
-        deletes,
-        ..plan
+/// Refuses flags whose meaning a suite has in its own file.
+fn refuse_what_suites_say(given: &Given) -> Result<(), String> {
+    const SAID: &[&str] = &[
+        "benchmarks",
+        "memory",
+        "write_buffer_size",
+        "cache_size",
+        "value_size",
+        "compression",
+        "compression_type",
+        "sync",
+        "variant",
+        "bloom_bits",
+        "threads",
+        "use_existing_db",
+        "histogram",
+        "reads",
+        "writes",
+        "deletes",
+    ];
+    match SAID.iter().find(|name| given.given(name).is_some()) {
+        Some(name) => Err(format!(
+            "--{name}: a suite says this for each of its sections: write a file of your own for --suite=FILE"
+        )),
+        None => Ok(()),
     }
+}
+
+/// The directories of `--db`. Several are for suites, which compare them.
+fn bases(given: &Given, suite: bool) -> Result<Vec<PathBuf>, String> {
+    let Some(text) = given.given("db") else {
+        return Ok(vec![default_db(suite)]);
+    };
+    if !suite {
+        return Ok(vec![PathBuf::from(text)]);
+    }
+    let list: Vec<PathBuf> = text
+        .split(',')
+        .filter(|part| !part.is_empty())
+        .map(PathBuf::from)
+        .collect();
+    if list.is_empty() {
+        return Err("--db=: name a directory".into());
+    }
+    Ok(list)
+}
+
+/// The library of `--allocator`, once a child has really loaded it.
+fn allocator(given: &Given) -> Result<Option<PathBuf>, String> {
+    let Some(path) = given.given("allocator").map(PathBuf::from) else {
+        return Ok(None);
+    };
+    // A name alone is looked for by the loader; a path must mean the same in every child.
+    let path = if path.components().count() > 1 {
+        path.canonicalize()
+            .map_err(|error| format!("--allocator={}: {error}", path.display()))?
+    } else {
+        path
+    };
+    child::set_allocator(&path)?;
+    Ok(Some(path))
 }
 
 /// LevelDB's choice: `$TEST_TMPDIR`, or a directory of the user's below the temporary one. A suite
@@ -136,12 +207,7 @@ fn default_db(suite: bool) -> PathBuf {
 
 /// The engines, and whether they were named.
 fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String> {
-    let all = || {
-        engines::NAMES
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect()
-    };
+    let all = || engines::names().map(str::to_owned).collect();
     let Some(text) = given.given("engine") else {
         return Ok(if table {
             (all(), false)
@@ -158,15 +224,12 @@ fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String
         .map(str::trim)
         .filter(|name| !name.is_empty())
     {
-        if !engines::NAMES.contains(&name) {
-            let near = engines::NAMES
-                .iter()
-                .min_by_key(|known| distance(name, known))
-                .filter(|known| distance(name, known) <= 3);
-            let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+        if !engines::names().any(|known| known == name) {
+            let hint = nearest(name, engines::names());
+            let names: Vec<&str> = engines::names().collect();
             return Err(format!(
                 "--engine={name}: {} or all is allowed{hint}",
-                engines::NAMES.join(", ")
+                names.join(", ")
             ));
         }
         if !list.iter().any(|known| known == name) {
@@ -186,13 +249,6 @@ fn plan(given: &Given) -> Result<Plan, String> {
     let or_num = |name| u64::try_from(given.number(name)).unwrap_or(num);
     let use_existing_db = given.is_on("use_existing_db");
     let small = |name| usize::try_from(given.count(name)).unwrap_or(0);
-    let key_prefix = match given.chosen("key_size") {
-        Some(_) if given.given("key_prefix").is_some() => {
-            return Err("--key_size and --key_prefix both set the length of keys: give one".into());
-        }
-        Some(_) => small("key_size") - bench_core::key::DIGITS,
-        None => small("key_prefix"),
-    };
     let uncompressed = given
         .given("compression_type")
         .is_some_and(|codec| codec.eq_ignore_ascii_case("none"));
@@ -206,6 +262,7 @@ fn plan(given: &Given) -> Result<Plan, String> {
             .collect(),
         resume_at: 0,
         lost: Vec::new(),
+        kill: false,
         db: PathBuf::new(),
         num,
         reads: or_num("reads"),
@@ -214,7 +271,7 @@ fn plan(given: &Given) -> Result<Plan, String> {
         threads: u32::try_from(given.count("threads")).unwrap_or(1),
         value_size: small("value_size"),
         compression_ratio: given.text("compression_ratio").parse().unwrap_or(0.5),
-        key_prefix,
+        key_prefix: key_prefix(given)?,
         seed: u32::try_from(given.count("seed")).unwrap_or(0),
         shuffle: given.is_on("shuffle"),
         duration: given.count("duration"),
@@ -222,6 +279,7 @@ fn plan(given: &Given) -> Result<Plan, String> {
         readwritepercent: u32::try_from(given.count("readwritepercent")).unwrap_or(0),
         mergereadpercent: u32::try_from(given.count("mergereadpercent")).unwrap_or(0),
         sync: given.is_on("sync"),
+        variant: variant(given),
         memory: memory(given, use_existing_db),
         compression: given.is_on("compression") && !uncompressed,
         bloom_bits: u32::try_from(given.number("bloom_bits")).ok(),
@@ -238,7 +296,29 @@ fn plan(given: &Given) -> Result<Plan, String> {
         round: 1,
         suite: None,
         section: None,
+        label: None,
+        ranked: true,
     })
+}
+
+/// Bytes of the constant part of keys, given directly or through the whole length.
+fn key_prefix(given: &Given) -> Result<usize, String> {
+    let small = |name| usize::try_from(given.count(name)).unwrap_or(0);
+    match given.chosen("key_size") {
+        Some(_) if given.given("key_prefix").is_some() => {
+            Err("--key_size and --key_prefix both set the length of keys: give one".into())
+        }
+        Some(_) => Ok(small("key_size") - bench_core::key::DIGITS),
+        None => Ok(small("key_prefix")),
+    }
+}
+
+fn variant(given: &Given) -> Variant {
+    if given.text("variant") == Variant::Seed.word() {
+        Variant::Seed
+    } else {
+        Variant::Fair
+    }
 }
 
 /// Shares where both or one were given, else the split of the total.

@@ -11,6 +11,11 @@ use engine_null::Null;
 /// Every engine, in the order of a table's first round.
 pub(crate) const NAMES: &[&str] = &["cairndb", "leveldb", "lmdb", "null"];
 
+/// Every engine by name.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
+    NAMES.iter().copied()
+}
+
 /// Why an engine cannot be used, in two cases that are told differently.
 pub(crate) enum Trouble {
     /// Its library is not there or not the one it should be.

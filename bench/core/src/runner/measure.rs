@@ -10,6 +10,7 @@ use crate::engine::{Cursor, Durability, Engine, Quiet, Role, Session, Store};
 use crate::fault::Fault;
 use crate::fold::{ScanSum, bind, fold};
 use crate::histogram::Histogram;
+use crate::intervals;
 use crate::key;
 use crate::line::Outcome;
 use crate::model::{ABSENT, Expected};
@@ -25,6 +26,7 @@ pub(super) struct Totals {
     pub(super) found: Option<u64>,
     pub(super) writer_ops: Option<u64>,
     pub(super) histogram: Option<Histogram>,
+    pub(super) intervals: Vec<u64>,
     pub(super) wrong: u64,
     pub(super) first_wrong: Option<String>,
     /// What the writer beside the readers has to say.
@@ -52,6 +54,7 @@ impl Totals {
         self.outcome.bytes += report.meter.bytes;
         *self.found.get_or_insert(0) += report.meter.found;
         self.scans.extend(report.scan);
+        intervals::merge(&mut self.intervals, report.meter.intervals());
         if let Some(histogram) = report.meter.histogram() {
             self.histogram
                 .get_or_insert_with(Histogram::new)

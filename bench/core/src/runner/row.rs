@@ -3,9 +3,10 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::measure::Totals;
-use super::{Event, Runner};
+use super::{Event, Runner, unmade};
+use crate::cached::page_cache_bytes;
 use crate::definition::{Action, Workload};
-use crate::engine::{Capabilities, Durability, Engine, Store};
+use crate::engine::{Durability, Engine, Store, Survival, Variant};
 use crate::fault::Fault;
 use crate::line;
 use crate::place;
@@ -22,21 +23,19 @@ struct Before {
 }
 
 impl<E: Engine> Runner<'_, E> {
-    /// A workload with its repetitions.
-    pub(super) fn step(&mut self, workload: &'static Workload, step: &Step) -> Result<(), Fault> {
+    /// A workload with its repetitions. Whatever goes wrong costs this row alone.
+    pub(super) fn step(&mut self, workload: &'static Workload, step: &Step) {
         let instance = self.count_instance(workload);
         if let Some(reason) = self.reason_to_skip(workload) {
-            let mut record = self.blank(workload, instance);
-            record.status = Status::Skipped;
-            let text = format!("{}\n", line::skipped(workload.name, &reason));
-            record.reason = Some(reason);
-            self.tell(Event::Row {
-                text,
-                record: Box::new(record),
-            });
-            return Ok(());
+            self.skip(workload, instance, reason);
+            return;
         }
-        self.prepare(workload)?;
+        if let Err(fault) = self.prepare(workload) {
+            let record = self.blank(workload, instance);
+            self.fail(workload, record, &fault);
+            self.missing = Some(unmade(workload));
+            return;
+        }
         if step.warmups > 0 {
             let text = format!("Warming up benchmark by running {} times\n", step.warmups);
             self.tell(Event::Text(text));
@@ -54,7 +53,9 @@ impl<E: Engine> Runner<'_, E> {
         }
         let (mut ops, mut mbs) = (Vec::new(), Vec::new());
         for run in 1..=step.repeats {
-            let (mut text, record) = self.row(workload, instance)?;
+            let Some((mut text, record)) = self.row(workload, instance) else {
+                return;
+            };
             if step.repeats > 1
                 && let Some(rate) = record.rate()
             {
@@ -73,13 +74,52 @@ impl<E: Engine> Runner<'_, E> {
                 record: Box::new(record),
             });
         }
-        Ok(())
+    }
+
+    /// Tells that a row is not run.
+    pub(super) fn skip(&mut self, workload: &'static Workload, instance: u32, reason: String) {
+        let mut record = self.blank(workload, instance);
+        record.status = Status::Skipped;
+        let text = format!("{}\n", line::skipped(workload.name, &reason));
+        record.reason = Some(reason);
+        self.tell(Event::Row {
+            text,
+            record: Box::new(record),
+        });
+    }
+
+    /// Tells that a row ended by an error, and remembers what that means for those after it.
+    fn fail(&mut self, workload: &'static Workload, mut record: Record, fault: &Fault) {
+        record.status = Status::Failed;
+        record.reason = Some(fault.to_string());
+        let text = format!("{}\n", line::failed(workload.name, &fault.to_string()));
+        self.tell(Event::Row {
+            text,
+            record: Box::new(record),
+        });
+        self.hurt = true;
+        if workload.changes() {
+            // The call that failed may or may not have been done.
+            self.model.set_unknown();
+        }
+        if workload.fresh {
+            self.missing = Some(unmade(workload));
+        }
+        // The row `open` may leave it closed.
+        if self.store.is_none() && self.open(self.opened_for).is_err() {
+            self.missing = Some(unmade(workload));
+        }
     }
 
     /// Why a row cannot be run, if it cannot.
-    fn reason_to_skip(&self, workload: &Workload) -> Option<String> {
+    pub(super) fn reason_to_skip(&self, workload: &Workload) -> Option<String> {
         if workload.fresh && self.plan.use_existing_db {
             return Some("--use_existing_db is true".into());
+        }
+        let variant = self.plan.variant;
+        if !self.engine.variants().contains(&variant) && !workload.is_engineless() {
+            let name = self.engine.name();
+            return Some(format!("{name} has no {} settings", variant.word()));
         }
         let able = self.engine.capabilities();
         let supported = match workload.action {
@@ -94,11 +134,14 @@ impl<E: Engine> Runner<'_, E> {
         if !supported {
             return Some(format!("not supported by {}", self.engine.name()));
         }
+        if !workload.fresh && !workload.is_engineless() && self.missing.is_some() {
+            return self.missing.clone();
+        }
         (Task::ops(self.plan, workload) == 0).then(|| "no operations at this --num".into())
     }
 
     /// Brings the store into the state a row begins with.
-    fn prepare(&mut self, workload: &Workload) -> Result<(), Fault> {
+    pub(super) fn prepare(&mut self, workload: &Workload) -> Result<(), Fault> {
         let durability = if workload.sync || self.plan.sync {
             Durability::Sync
         } else {
@@ -107,9 +150,14 @@ impl<E: Engine> Runner<'_, E> {
         if workload.fresh {
             self.close()?;
             place::make_fresh(&self.plan.db)?;
+            self.noted = false;
+            self.missing = None;
             self.model.clear();
             self.empty = true;
             return self.open(durability);
+        }
+        if workload.changes() {
+            self.forget_note()?;
         }
         if self.store.is_none() || durability != self.opened_for && workload.changes() {
             return self.open(durability);
@@ -117,12 +165,9 @@ impl<E: Engine> Runner<'_, E> {
         Ok(())
     }
 
-    /// Measures once and gives the text and the record.
-    fn row(
-        &mut self,
-        workload: &'static Workload,
-        instance: u32,
-    ) -> Result<(String, Record), Fault> {
+    /// Measures once and gives the text and the record; `None` when it ended by an error, which has
+    /// then been told.
+    fn row(&mut self, workload: &'static Workload, instance: u32) -> Option<(String, Record)> {
         self.sampler.restart();
         let before = self.before();
         let mut record = self.blank(workload, instance);
@@ -132,23 +177,18 @@ impl<E: Engine> Runner<'_, E> {
         if workload.changes() {
             self.empty = false;
         }
-        match measured {
-            Ok(mut totals) => {
-                self.settle(workload, &mut record, &before)?;
-                if workload.changes() {
-                    self.check_contents(&mut totals)?;
-                }
-                Ok((self.verdict(workload, &totals, &mut record), record))
+        let judged = measured.and_then(|mut totals| {
+            self.settle(workload, &mut record, &before)?;
+            if workload.changes() {
+                self.check_contents(&mut totals)?;
             }
+            Ok(totals)
+        });
+        match judged {
+            Ok(totals) => Some((self.verdict(workload, &totals, &mut record), record)),
             Err(fault) => {
-                record.status = Status::Failed;
-                let text = format!("{}\n", line::failed(workload.name, &fault.to_string()));
-                record.reason = Some(fault.to_string());
-                if self.store.is_none() {
-                    // Closed and not opened again, as the row `open` may leave it.
-                    self.open(self.opened_for)?;
-                }
-                Ok((text, record))
+                self.fail(workload, record, &fault);
+                None
             }
         }
     }
@@ -165,7 +205,7 @@ impl<E: Engine> Runner<'_, E> {
     }
 
     /// The fields that do not depend on the measurement.
-    fn blank(&self, workload: &Workload, instance: u32) -> Record {
+    pub(super) fn blank(&self, workload: &Workload, instance: u32) -> Record {
         let plan = self.plan;
         let mut record = Record {
             engine: self.engine.name().to_owned(),
@@ -175,16 +215,25 @@ impl<E: Engine> Runner<'_, E> {
             workload: workload.name.to_owned(),
             instance,
             round: plan.round,
+            variant: plan.label.clone(),
+            pass: plan.histogram.then(|| "latency".to_owned()),
             ..Record::default()
         };
         if workload.is_engineless() {
             return record;
         }
-        let able = self.engine.capabilities();
-        record.ranked = Some(able.stores);
-        record.durability = workload
-            .changes()
-            .then(|| durability(plan.sync || workload.sync, able).to_owned());
+        let survival = workload.changes().then(|| self.survival(workload));
+        let stores = self.engine.capabilities().stores;
+        record.ranked = Some(
+            stores
+                && plan.ranked
+                && plan.variant == Variant::Fair
+                && survival != Some(Survival::BelowOs),
+        );
+        record.durability = survival.map(|survival| survival.word().to_owned());
+        if record.variant.is_none() && self.engine.variants().len() > 1 {
+            record.variant = Some(plan.variant.word().to_owned());
+        }
         record.data = Some("synthetic".into());
         record.compression = Some(plan.compression);
         record.memory_bytes = Some(plan.memory.total_bytes);
@@ -193,6 +242,19 @@ impl<E: Engine> Runner<'_, E> {
         record.seed = Some(plan.seed);
         record.options = self.store.as_ref().map(Store::options).unwrap_or_default();
         record
+    }
+
+    /// What writes of a row survive.
+    fn survival(&self, workload: &Workload) -> Survival {
+        if !self.engine.capabilities().stores {
+            return Survival::None;
+        }
+        let asked = if self.plan.sync || workload.sync {
+            Durability::Sync
+        } else {
+            Durability::Os
+        };
+        self.engine.survival(asked, self.plan.variant)
     }
 
     /// Waits for background work and notes what the row cost until then.
@@ -223,12 +285,19 @@ impl<E: Engine> Runner<'_, E> {
             record.fsyncs = difference(after.flushes, before.counters.flushes);
         }
         record.anon_rss_peak = self.sampler.peak();
+        record.anon_rss_base = self.base_rss;
         record.mapped_rss = resident().1;
+        record.page_cache_bytes = page_cache_bytes(&self.plan.db).ok();
         Ok(())
     }
 
     /// Turns the totals into the text and the rest of the record.
-    fn verdict(&mut self, workload: &Workload, totals: &Totals, record: &mut Record) -> String {
+    pub(super) fn verdict(
+        &mut self,
+        workload: &Workload,
+        totals: &Totals,
+        record: &mut Record,
+    ) -> String {
         let outcome = &totals.outcome;
         let nanoseconds = |seconds: f64| std::time::Duration::try_from_secs_f64(seconds).ok();
         record.threads = Some(self.plan.threads);
@@ -239,6 +308,7 @@ impl<E: Engine> Runner<'_, E> {
         record.user_bytes = workload.changes().then_some(totals.user_bytes);
         record.found = totals.found;
         record.writer_ops = totals.writer_ops;
+        record.intervals.clone_from(&totals.intervals);
         if let Some(histogram) = &totals.histogram {
             record.p50_ns = Some(histogram.percentile_ns(500_000));
             record.p90_ns = Some(histogram.percentile_ns(900_000));
@@ -280,8 +350,9 @@ impl<E: Engine> Runner<'_, E> {
             return Some(format!("{} wrong answers; first: {first}", totals.wrong));
         }
         let able = self.engine.capabilities();
-        let synced =
-            record.durability.as_deref() == Some("sync") && able.stores && self.plan.verify;
+        let synced = record.durability.as_deref() == Some(Survival::Sync.word())
+            && able.stores
+            && self.plan.verify;
         if synced && self.plan.threads == 1 && workload.batch == 1 {
             let writes = if matches!(workload.action, Action::Fill(_) | Action::Delete(_)) {
                 totals.outcome.ops
@@ -294,16 +365,7 @@ impl<E: Engine> Runner<'_, E> {
                 ));
             }
         }
-        None
-    }
-}
-
-/// The word for what writes of a row survive.
-const fn durability(sync: bool, able: Capabilities) -> &'static str {
-    match (able.stores, sync) {
-        (false, _) => "none",
-        (true, true) => Durability::Sync.word(),
-        (true, false) => Durability::Os.word(),
+        self.excess(workload, record)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::engine::{Survival, Variant};
 use crate::record::Status;
 use crate::testing::{Liar, Lie, plan};
 
@@ -187,11 +188,20 @@ fn repeated_swapped_undeleted_and_misplaced_entries_are_caught() {
 
 #[test]
 fn an_error_fails_its_row_and_the_list_goes_on() {
-    let rows = run_list(Lie::Fails, 1000, &["fillseq", "deleteseq", "readseq"]);
-    assert_eq!(rows[0].reason.as_deref(), Some("no space left on device"));
-    assert_eq!(rows[0].status, Status::Failed);
-    assert_eq!(rows[1].status, Status::Ok);
-    assert_eq!(rows[2].status, Status::Ok);
+    let rows = run_list(
+        Lie::Fails,
+        1000,
+        &["fillseq", "readseq", "crc32c", "fillseq"],
+    );
+    for failed in [0, 3] {
+        assert_eq!(rows[failed].status, Status::Failed);
+        let reason = rows[failed].reason.as_deref();
+        assert_eq!(reason, Some("no space left on device"));
+    }
+    let reason = rows[1].reason.as_deref().expect("skipped");
+    assert_eq!(rows[1].status, Status::Skipped);
+    assert!(reason.ends_with("fillseq before it failed"), "{reason}");
+    assert_eq!(rows[2].status, Status::Ok, "it needs no database");
 }
 
 #[test]
@@ -365,4 +375,56 @@ fn records_hold_only_what_was_measured() {
     assert!(json[2].get("memory_bytes").is_none() && json[2].get("verified").is_none());
     let back: Record = serde_json::from_value(json[0].clone()).expect("its own form");
     assert_eq!(back, rows[0]);
+}
+
+#[test]
+fn writes_below_os_are_shown_and_not_ranked() {
+    let home = tempfile::tempdir().expect("a directory");
+    let list = ["fillseq", "readseq", "fillseqsync"];
+    let mut engine = Liar::new(Lie::None);
+    engine.survival = Survival::BelowOs;
+    let plan = Plan {
+        verify: false,
+        ..plan(&home.path().join("db"), 300, &list)
+    };
+    let told = |rows: Vec<Record>| -> Vec<_> {
+        rows.into_iter()
+            .map(|row| (row.durability, row.ranked, row.variant))
+            .collect()
+    };
+    let word = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        told(rows_of(&engine, &plan).0),
+        [
+            (word("below_os"), Some(false), None),
+            (None, Some(true), None),
+            (word("sync"), Some(true), None),
+        ]
+    );
+    engine.variants = &[Variant::Fair, Variant::Seed];
+    let plan = Plan {
+        variant: Variant::Seed,
+        benchmarks: vec!["readseq".into()],
+        ..plan
+    };
+    assert_eq!(
+        told(rows_of(&engine, &plan).0),
+        [(None, Some(false), word("seed"))],
+        "nothing of the seed variant is ranked"
+    );
+}
+
+#[test]
+fn a_variant_the_engine_has_not_skips_its_rows() {
+    let home = tempfile::tempdir().expect("a directory");
+    let plan = Plan {
+        variant: Variant::Seed,
+        ..plan(&home.path().join("db"), 300, &["fillseq", "readseq"])
+    };
+    let (rows, text) = rows_of(&Liar::new(Lie::None), &plan);
+    assert!(rows.iter().all(|row| row.status == Status::Skipped));
+    assert!(
+        text.contains("fillseq      : skipped (liar has no seed settings)\n"),
+        "{text}"
+    );
 }

@@ -202,16 +202,37 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(
         WHAT,
         "suite",
-        Kind::Word(&["quick", "full"]),
+        Kind::Text,
         "",
-        "run the rows of make bench over every engine and print a table: quick at 100,000 entries, full at 1,000,000",
+        "run a suite over every engine and print a table: quick, leveldb-2011, wiredtiger, rocksdb, scale, or a file of your own",
+    ),
+    flag(
+        WHAT,
+        "aggregate",
+        Kind::Word(&["median", "trimmed"]),
+        "",
+        "how the rounds of a suite become one figure: the middle one, or the mean without the lowest and the highest",
+    ),
+    flag(
+        WHAT,
+        "resume",
+        Kind::Bool,
+        "0",
+        "go on with the suite whose results are in the file of --json",
+    ),
+    flag(
+        WHAT,
+        "allocator",
+        Kind::Text,
+        "",
+        "library that replaces malloc for every engine, such as libtcmalloc.so.4",
     ),
     flag(
         WHAT,
         "db",
         Kind::Text,
         "",
-        "directory of the database; with several engines one folder below it for each",
+        "directory of the database; with several engines one folder below it for each; a suite takes several, with commas, and compares them",
     ),
     flag(
         WHAT,
@@ -378,6 +399,13 @@ pub(crate) static FLAGS: &[Flag] = &[
         "every write must survive loss of power",
     ),
     flag(
+        STORE,
+        "variant",
+        Kind::Word(&["fair", "seed"]),
+        "fair",
+        "set of settings, for engines with two: fair is comparable and ranked, seed as the engine's own published page",
+    ),
+    flag(
         SHOW,
         "histogram",
         Kind::Bool,
@@ -397,6 +425,13 @@ pub(crate) static FLAGS: &[Flag] = &[
         Kind::Text,
         "",
         "write one JSON object a line to this file as each workload ends",
+    ),
+    flag(
+        SHOW,
+        "csv",
+        Kind::Text,
+        "",
+        "write the same as a table of cells to this file as each workload ends",
     ),
     flag(SHOW, "help", Kind::Bool, "0", "print this"),
     flag(

@@ -70,7 +70,7 @@ impl Chosen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_core::engine::Durability;
+    use bench_core::engine::{Durability, Variant};
     use bench_core::settings::Memory;
 
     #[test]
@@ -83,6 +83,7 @@ mod tests {
             file_bytes: None,
             open_files: None,
             durability: Durability::Os,
+            variant: Variant::Fair,
             entries: 1,
             key_bytes: 16,
             value_bytes: 100,

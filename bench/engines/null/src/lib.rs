@@ -199,7 +199,7 @@ impl Cursor for NullCursor<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_core::engine::Durability;
+    use bench_core::engine::{Durability, Variant};
     use bench_core::settings::Memory;
 
     #[test]
@@ -212,6 +212,7 @@ mod tests {
             file_bytes: None,
             open_files: None,
             durability: Durability::Os,
+            variant: Variant::Fair,
             entries: 7,
             key_bytes: 16,
             value_bytes: 10,
