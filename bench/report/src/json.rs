@@ -3,6 +3,7 @@
 //! `results` is for whoever reads the file; when it is read back, everything is computed from
 //! `records` again.
 
+use bench_core::outline::{Aggregate, Outline};
 use bench_core::record::Record;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ use crate::error::Error;
 use crate::outline;
 use crate::report::Report;
 use crate::source::{Machine, Source};
-use crate::spread::{Aggregate, Spread};
+use crate::spread::Spread;
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
 
@@ -24,6 +25,8 @@ struct Read {
     aggregate: Option<Aggregate>,
     #[serde(default)]
     machines: Vec<Machine>,
+    #[serde(default)]
+    suites: Vec<Outline>,
     #[serde(default)]
     notes: Vec<String>,
     records: Vec<Record>,
@@ -93,7 +96,7 @@ fn of(report: &Report, table: &Table, row: &Row) -> Statistics {
         ranked: row.is_ranked(),
         aggregate: report.aggregate(table),
         ops_per_sec: rate.copied(),
-        times_baseline: standing::times_baseline(&report.tables, table, row),
+        times_baseline: standing::times_baseline(report, table, row),
         times_leveldb: against(standing::reference(table)),
         best_peer: peer.map(|(peer, _)| peer.title()),
         times_best_peer: against(peer),
@@ -110,6 +113,7 @@ pub(crate) fn write(report: &Report) -> Result<String, Error> {
     }
     let lists = [
         ("machines", lines(&source.machines)?),
+        ("suites", lines(&source.suites)?),
         ("notes", lines(&source.notes)?),
         ("results", lines(&statistics(report))?),
         ("records", lines(&source.records)?),
@@ -146,6 +150,7 @@ pub(crate) fn read(text: &str) -> Result<Source, Error> {
     }
     Ok(Source {
         machines: read.machines,
+        suites: read.suites,
         notes: read.notes,
         records: read.records,
         aggregate: read.aggregate,

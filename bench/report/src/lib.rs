@@ -9,6 +9,7 @@
 //! a number. The page is markup checked at compile time (maud) that escapes every value; there is no other
 //! way for a text to reach it.
 
+mod arrangement;
 mod chapter;
 mod document;
 mod error;
@@ -30,4 +31,3 @@ mod terminal;
 
 pub use error::Error;
 pub use report::Report;
-pub use spread::Aggregate;

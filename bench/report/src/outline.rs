@@ -116,15 +116,25 @@ pub(crate) fn place(key: &Key) -> Option<&'static str> {
         .find(|place| place.eq_ignore_ascii_case(of_one))
 }
 
-/// What is behind the place in the name of a section: ` (json)` in `1A (json)`.
-fn rest(section: &str) -> &str {
-    let end = section.find([' ', ':', '.', ',']).unwrap_or(section.len());
-    section[end..].trim_start_matches([' ', ':', '.', ','])
+/// What this report says about a place.
+pub(crate) fn text(place: &str) -> &'static str {
+    let mut all = CHAPTERS.iter().flat_map(|chapter| chapter.sections);
+    all.find(|section| section.place == place)
+        .map_or("", |section| section.text)
 }
 
-/// The heading of one table, inside the section it stands in.
-pub(crate) fn heading(table: &Table, siblings: &[&Table]) -> String {
-    let mut text = subject(&table.key.workload);
+/// The heading of one table, inside the section it stands in; `caption` is the section's own.
+pub(crate) fn heading(table: &Table, siblings: &[&Table], caption: &str) -> String {
+    let named = |other: &&Table| other.key.section == table.key.section;
+    let own = siblings.iter().copied().filter(|other| named(other));
+    let one = own
+        .clone()
+        .all(|other| other.key.workload == table.key.workload);
+    let mut text = if one && !caption.is_empty() {
+        caption.to_owned()
+    } else {
+        subject(&table.key.workload)
+    };
     match table.state {
         State::AsLeft => text.push_str(", as left"),
         State::Compacted => text.push_str(", after compact"),
@@ -164,19 +174,47 @@ pub(crate) fn heading(table: &Table, siblings: &[&Table]) -> String {
     text
 }
 
-/// The words of 2011 for its workloads; the name of any other.
+/// The words of 2011 for its workloads, and words like them for those it did not have; each with the
+/// name it goes by.
 fn subject(workload: &str) -> String {
-    match workload {
-        "readseq" | "readseq100K" => "Sequential Reads".into(),
-        "readrandom" | "readrand100K" => "Random Reads".into(),
-        "readreverse" => "Reverse Reads".into(),
+    let words = match workload {
+        "readseq" | "readseq100K" => "Sequential Reads",
+        "readrandom" | "readrand100K" => "Random Reads",
+        "readreverse" => "Reverse Reads",
+        "readmissing" => "Reads of Missing Keys",
+        "readhot" => "Reads of Hot Keys",
+        "multireadrandom" => "Random Reads of Many Keys at Once",
+        "seekrandom" => "Random Seeks",
+        "seekordered" => "Ordered Seeks",
         "fillseq" | "fillseq100K" | "fillseqbatch" | "fillbatch" | "fillseqsync" => {
-            "Sequential Writes".into()
+            "Sequential Writes"
         }
         "fillrandom" | "fillrand100K" | "fill100K" | "fillrandbatch" | "fillrandsync"
-        | "fillsync" => "Random Writes".into(),
-        other => other.to_owned(),
-    }
+        | "fillsync" => "Random Writes",
+        "overwrite" => "Random Overwrites",
+        "deleteseq" => "Sequential Deletes",
+        "deleterandom" => "Random Deletes",
+        "compact" => "Compaction",
+        "open" => "Opening",
+        other => return other.to_owned(),
+    };
+    format!("{words} ({workload})")
+}
+
+/// Whether two names stand for the same workload, as `fillsync` and `fillrandsync` do.
+pub(crate) fn same_workload(one: &str, other: &str) -> bool {
+    let known = |name| {
+        bench_core::catalog::named(name).map(|workload| {
+            (
+                workload.action,
+                workload.batch,
+                workload.sync,
+                workload.values,
+                workload.divisor,
+            )
+        })
+    };
+    one == other || known(one).is_some_and(|found| known(other) == Some(found))
 }
 
 /// The word for a state of the store.
@@ -192,14 +230,7 @@ pub(crate) const fn state(state: State) -> Option<&'static str> {
 pub(crate) fn label(table: &Table) -> String {
     let key = &table.key;
     let mut text = match (place(key), &key.section) {
-        (Some(place), Some(section)) => {
-            let rest = rest(section);
-            if rest.len() > 24 || rest.is_empty() {
-                format!("{place} {}", key.workload)
-            } else {
-                format!("{place} {}, {rest}", key.workload)
-            }
-        }
+        (Some(place), _) => format!("{place} {}", key.workload),
         (None, Some(section)) => format!("{section}: {}", key.workload),
         (_, None) => key.workload.clone(),
     };

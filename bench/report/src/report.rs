@@ -3,17 +3,14 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use bench_core::record::{Record, Status};
+use bench_core::outline::{Aggregate, Outline};
+use bench_core::record::Status;
 
 use crate::document::Block;
 use crate::error::Error;
 use crate::source::Source;
-use crate::spread::Aggregate;
 use crate::table::{self, Table};
 use crate::{chapter, html, json, markdown, sheet, terminal};
-
-/// The suite whose document drops the lowest and the highest of five runs.
-const TRIMMED_SUITE: &str = "wiredtiger";
 
 /// Everything one run of the benchmark has to say.
 #[derive(Clone, Debug)]
@@ -40,8 +37,9 @@ impl Report {
     }
 
     pub(crate) fn of(source: Source) -> Self {
-        let chosen = source.aggregate.or_else(|| told(&source));
-        let tables = table::tables(&source.records, |record| chosen.unwrap_or(usual(record)));
+        let tables = table::tables(&source.records, |record| {
+            aggregate(&source, record.suite.as_deref())
+        });
         Self { source, tables }
     }
 
@@ -61,9 +59,12 @@ impl Report {
 
     /// How the rounds of a table become one figure.
     pub(crate) fn aggregate(&self, table: &Table) -> Aggregate {
-        let chosen = self.source.aggregate.or_else(|| told(&self.source));
-        let first = table.rows.first().and_then(|row| row.records.first());
-        chosen.unwrap_or_else(|| first.map_or(Aggregate::Median, usual))
+        aggregate(&self.source, table.key.suite.as_deref())
+    }
+
+    /// The outline of a suite, where the records came with it.
+    pub(crate) fn outline(&self, suite: Option<&str>) -> Option<&Outline> {
+        self.source.outline(suite)
     }
 
     /// Whether any row failed.
@@ -125,23 +126,8 @@ impl Report {
     }
 }
 
-/// The aggregate the command line chose, where the machine's line tells it.
-fn told(source: &Source) -> Option<Aggregate> {
-    let text = source
-        .machines
-        .iter()
-        .find_map(|machine| machine.text("aggregate"))?;
-    match text.as_str() {
-        "median" => Some(Aggregate::Median),
-        "trimmed" => Some(Aggregate::Trimmed),
-        _ => None,
-    }
-}
-
-fn usual(record: &Record) -> Aggregate {
-    if record.suite.as_deref() == Some(TRIMMED_SUITE) {
-        Aggregate::Trimmed
-    } else {
-        Aggregate::Median
-    }
+/// How rounds become one figure: as was chosen, else as the suite says.
+fn aggregate(source: &Source, suite: Option<&str>) -> Aggregate {
+    let said = || source.outline(suite).map(|outline| outline.aggregate);
+    source.aggregate.or_else(said).unwrap_or_default()
 }

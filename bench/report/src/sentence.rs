@@ -1,6 +1,6 @@
 //! What stands under a table, computed from it.
 
-use bench_core::definition::Action;
+use bench_core::definition::{Action, Target};
 
 use crate::face;
 use crate::number;
@@ -24,6 +24,7 @@ pub(crate) fn verdict(table: &Table) -> String {
     sentences.extend(last(&ranking));
     sentences.extend(unranked(table, &ranking));
     sentences.extend(missing(table));
+    sentences.extend(remarks(table));
     sentences.extend(found(table));
     sentences.join(" ")
 }
@@ -118,11 +119,25 @@ fn missing(table: &Table) -> Option<String> {
     (!names.is_empty()).then(|| format!("{} failed.", list(&names)))
 }
 
+/// What rows with a figure have to say: that a store marked below Os did lose writes, for one.
+fn remarks(table: &Table) -> Vec<String> {
+    let measured = table.engines().filter(|row| row.rate().is_some());
+    let remark = |row: &Row| {
+        let reason = row.first(|record| record.reason.clone())?;
+        Some(format!(
+            "{}: {}.",
+            row.title(),
+            reason.trim_end_matches('.')
+        ))
+    };
+    measured.filter_map(remark).collect()
+}
+
 /// How many of the keys asked for were there.
 fn found(table: &Table) -> Option<String> {
     if !matches!(
         table.workload()?.action,
-        Action::Get(_) | Action::MultiGet | Action::Seek
+        Action::Get(Target::All | Target::Hot) | Action::MultiGet | Action::Seek
     ) {
         return None;
     }

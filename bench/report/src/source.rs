@@ -1,17 +1,17 @@
 //! What a report is made from: the lines of `--json`, read and checked.
 //!
 //! A line is a result, or an object with a `type`: `machine` (one at the start of each run; a second
-//! one means that the run was stopped and resumed) or `note` (a `text` the reader must know, such as
-//! rounds that were left out).
+//! one means that the run was stopped and resumed), `suite` (its sections, and how its rounds become
+//! one figure) or `note` (a `text` the reader must know, such as rounds that were left out).
 
 use std::io::BufRead;
 
+use bench_core::outline::{Aggregate, Outline};
 use bench_core::record::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::spread::Aggregate;
 
 /// The longest line that is believed: a record with a day of intervals has less than a megabyte.
 const LINE_BYTES_MAX: u64 = 64 << 20;
@@ -56,6 +56,8 @@ pub(crate) fn words(value: &Value) -> Option<String> {
 pub(crate) struct Source {
     /// One for each time the run was started.
     pub(crate) machines: Vec<Machine>,
+    /// Suites that were run, each once.
+    pub(crate) suites: Vec<Outline>,
     /// What the reader must know.
     pub(crate) notes: Vec<String>,
     /// The results, in the order they ended.
@@ -88,6 +90,12 @@ impl Source {
         Ok(source)
     }
 
+    /// The outline of a suite.
+    pub(crate) fn outline(&self, suite: Option<&str>) -> Option<&Outline> {
+        let name = suite?;
+        self.suites.iter().find(|outline| outline.name == name)
+    }
+
     fn line(&mut self, line: &[u8]) -> Result<(), String> {
         let text = std::str::from_utf8(line).map_err(|_| "not UTF-8".to_owned())?;
         if text.trim().is_empty() {
@@ -102,9 +110,10 @@ impl Source {
                     self.machine(object);
                     Ok(())
                 }
+                Outline::KIND => self.suite(object),
                 "note" => self.note(&object),
                 other => Err(format!(
-                    "type {other:?} is neither \"machine\" nor \"note\""
+                    "type {other:?} is none of \"machine\", \"suite\" and \"note\""
                 )),
             },
             Some(other) => Err(format!("type {other} is not a text")),
@@ -126,6 +135,15 @@ impl Source {
     fn machine(&mut self, mut facts: Map<String, Value>) {
         facts.remove("type");
         self.machines.push(Machine { facts });
+    }
+
+    fn suite(&mut self, object: Map<String, Value>) -> Result<(), String> {
+        let outline = Outline::deserialize(Value::Object(object))
+            .map_err(|error| format!("not a suite: {error}"))?;
+        // A resumed run may tell its suite again.
+        self.suites.retain(|known| known.name != outline.name);
+        self.suites.push(outline);
+        Ok(())
     }
 
     fn note(&mut self, object: &Map<String, Value>) -> Result<(), String> {
@@ -174,7 +192,7 @@ mod tests {
         assert!(refusal("[]").starts_with("line 1: "));
         assert_eq!(
             refusal("{\"type\":\"other\"}"),
-            "line 1: type \"other\" is neither \"machine\" nor \"note\""
+            "line 1: type \"other\" is none of \"machine\", \"suite\" and \"note\""
         );
         assert_eq!(refusal("{\"type\":3}"), "line 1: type 3 is not a text");
         assert_eq!(

@@ -1,39 +1,13 @@
 //! Several measurements of one thing, as one figure and how far they lie apart.
 
-use serde::{Deserialize, Serialize};
+use bench_core::outline::Aggregate;
+use serde::Serialize;
 
-/// How rounds become one figure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Aggregate {
-    /// The middle one.
-    #[default]
-    Median,
-    /// Lowest and highest dropped, the mean of the rest; the median where there are fewer than three.
-    Trimmed,
-}
-
-impl Aggregate {
-    /// What the report calls it.
-    pub(crate) const fn words(self) -> &'static str {
-        match self {
-            Self::Median => "median",
-            Self::Trimmed => "mean without lowest and highest",
-        }
-    }
-
-    fn of(self, sorted: &[f64]) -> f64 {
-        let count = sorted.len();
-        if self == Self::Trimmed && count > 2 {
-            let kept = &sorted[1..count - 1];
-            return kept.iter().sum::<f64>() / crate::number::float(kept.len() as u64);
-        }
-        let high = sorted[count / 2];
-        if count.is_multiple_of(2) {
-            f64::midpoint(sorted[count / 2 - 1], high)
-        } else {
-            high
-        }
+/// What the report calls a way to make one figure of several rounds.
+pub(crate) const fn words(aggregate: Aggregate) -> &'static str {
+    match aggregate {
+        Aggregate::Median => "median",
+        Aggregate::Trimmed => "mean without lowest and highest",
     }
 }
 
@@ -60,7 +34,7 @@ impl Spread {
         sorted.sort_by(f64::total_cmp);
         Some(Self {
             low: *sorted.first()?,
-            middle: aggregate.of(&sorted),
+            middle: aggregate.of(&sorted)?,
             high: *sorted.last()?,
             rounds: sorted.len(),
         })

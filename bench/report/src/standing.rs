@@ -4,6 +4,7 @@ use bench_core::definition::{Action, Order, Target};
 
 use crate::face;
 use crate::outline;
+use crate::report::Report;
 use crate::spread::Spread;
 use crate::table::{Row, Table};
 
@@ -45,10 +46,12 @@ pub(crate) fn over(rate: &Spread, other: &Spread) -> Option<f64> {
     (other.middle > 0.0).then(|| rate.middle / other.middle)
 }
 
-/// The section-1 workload that a row of the other sections is divided by.
-fn base_of(table: &Table) -> Option<(&'static str, &'static str)> {
-    let workload = table.workload()?;
-    match workload.action {
+/// The section and workload that a row is divided by, where no outline says: section 1 of 2011.
+fn usual_base(table: &Table) -> Option<(&'static str, &'static str)> {
+    if outline::place(&table.key)?.starts_with('1') {
+        return None;
+    }
+    match table.workload()?.action {
         Action::Fill(Order::Sequential) => Some(("1C", "fillseq")),
         Action::Fill(Order::Random) => Some(("1D", "fillrandom")),
         Action::Scan { backward: false } => Some(("1A", "readseq")),
@@ -57,21 +60,31 @@ fn base_of(table: &Table) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// The row's rate over its own engine's figure of section 1, where there is one that compares: the
-/// same data, key and value sizes, and for reads the same state of the store.
-pub(crate) fn times_baseline(tables: &[Table], table: &Table, row: &Row) -> Option<f64> {
-    let place = outline::place(&table.key)?;
-    if place.starts_with('1') {
-        return None;
-    }
-    let (base_place, base_workload) = base_of(table)?;
-    let base = tables.iter().find(|other| {
-        outline::place(&other.key) == Some(base_place)
-            && other.key.workload == base_workload
-            && other.key.suite == table.key.suite
-            && other.key.data == table.key.data
-            && other.state == table.state
-    })?;
+/// Whether a table is the one that another is divided by.
+fn is_base(report: &Report, table: &Table, base: &Table) -> bool {
+    let alike = base.key.suite == table.key.suite
+        && base.key.data == table.key.data
+        && base.state == table.state;
+    let named = match report.outline(table.key.suite.as_deref()) {
+        Some(suite) => {
+            let name = table.key.section.as_deref();
+            let mut sections = suite.sections.iter();
+            let section = sections.find(|section| Some(section.name.as_str()) == name);
+            let wanted = section.and_then(|section| section.baseline.as_deref());
+            wanted.is_some() && wanted == base.key.section.as_deref()
+        }
+        None => usual_base(table).is_some_and(|(place, workload)| {
+            outline::place(&base.key) == Some(place) && base.key.workload == workload
+        }),
+    };
+    alike && named
+}
+
+/// The row's rate over its own engine's figure in the section it is compared with, where there is
+/// one: the first table there with the same data, key and value sizes and state of the store.
+pub(crate) fn times_baseline(report: &Report, table: &Table, row: &Row) -> Option<f64> {
+    let mut tables = report.tables.iter();
+    let base = tables.find(|base| is_base(report, table, base))?;
     let same = |other: &&Row| other.engine == row.engine && other.variant == row.variant;
     let base = base.rows.iter().find(same)?;
     let sizes = |row: &Row| row.first(|record| Some((record.key_bytes?, record.value_bytes?)));

@@ -1,5 +1,6 @@
 //! What rows cost beside time: CPU, memory, disk, writes.
 
+use bench_core::outline::Aggregate;
 use bench_core::record::Record;
 
 use crate::chapter::suite_words;
@@ -7,7 +8,6 @@ use crate::document::{Block, Cell, Grid, Line, Tone};
 use crate::number::{self, float};
 use crate::outline;
 use crate::report::Report;
-use crate::spread::Aggregate;
 use crate::table::{Row, Table};
 
 /// A cost: lower is better.

@@ -108,7 +108,7 @@ pub(crate) fn builds(report: &Report) -> Vec<Block> {
         .first()
         .and_then(|machine| machine.text("allocator"));
     let allocator = allocator.unwrap_or_else(|| "the system's".into());
-    vec![
+    let mut blocks = vec![
         Block::heading(2, "Custom Build Specifications"),
         Block::text(format!(
             "The libraries are loaded at run time and report their own versions. The allocator is {allocator}, for every \
@@ -118,6 +118,35 @@ pub(crate) fn builds(report: &Report) -> Vec<Block> {
             head: head.map(str::to_owned).to_vec(),
             lines,
         }),
+    ];
+    blocks.extend(variants(report));
+    blocks
+}
+
+/// Settings that ran beside the plain ones.
+fn variants(report: &Report) -> Vec<Block> {
+    let mut items: Vec<(&str, &str)> = Vec::new();
+    for variant in report
+        .source
+        .suites
+        .iter()
+        .flat_map(|suite| &suite.variants)
+    {
+        let item = (variant.name.as_str(), variant.about.as_str());
+        if !items.contains(&item) {
+            items.push(item);
+        }
+    }
+    if items.is_empty() {
+        return Vec::new();
+    }
+    let items = items
+        .iter()
+        .map(|(name, about)| Item::new(*name, *about))
+        .collect();
+    vec![
+        Block::text("Rows with a word beside the store\u{2019}s name have other settings:"),
+        Block::List(items),
     ]
 }
 

@@ -1,7 +1,9 @@
 //! Title, what was compared on what, warnings, and all figures at one glance.
 
+use bench_core::outline::Aggregate;
 use bench_core::record::Status;
 
+use crate::arrangement::arrange;
 use crate::chapter::{engines, suites};
 use crate::document::{Block, Cell, Grid, Line, Name, Tone};
 use crate::face;
@@ -9,7 +11,7 @@ use crate::number;
 use crate::outline;
 use crate::report::Report;
 use crate::sentence;
-use crate::spread::Aggregate;
+use crate::spread;
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
 
@@ -58,7 +60,8 @@ fn subtitle(report: &Report) -> String {
 fn warnings(report: &Report) -> Vec<String> {
     let source = &report.source;
     let mut notes = source.notes.clone();
-    if source.machines.len() > 1 {
+    let told = notes.iter().any(|note| note.contains("resumed"));
+    if source.machines.len() > 1 && !told {
         notes.push(format!(
             "This run was stopped and resumed: it was started {} times. Rows that had ended were kept.",
             source.machines.len()
@@ -204,7 +207,7 @@ fn machine(report: &Report) -> String {
         .max();
     let aggregate = aggregates.first().copied().unwrap_or_default();
     let how = if aggregates.iter().all(|&other| other == aggregate) {
-        aggregate.words().to_owned()
+        spread::words(aggregate).to_owned()
     } else {
         "median, or where the suite says so the mean without lowest and highest,".to_owned()
     };
@@ -231,19 +234,20 @@ pub(crate) fn glance(report: &Report) -> Vec<Block> {
     if compare {
         head.push("CairnDB to best peer".into());
     }
+    let several = suites(report).len() > 1;
     let mut lines = Vec::new();
     for suite in suites(report) {
-        if suites(report).len() > 1 {
-            lines.push(Line::Group(
-                suite.clone().unwrap_or_else(|| "No suite".into()),
-            ));
-        }
-        for table in report
+        let tables: Vec<&Table> = report
             .tables
             .iter()
-            .filter(|table| table.key.suite == suite)
-        {
-            lines.push(Line::Cells(line(table, &engines, compare)));
+            .filter(|table| table.key.suite == suite && table.engines().next().is_some())
+            .collect();
+        for chapter in arrange(report, suite.as_deref(), &tables) {
+            let words = suite.as_deref().filter(|_| several);
+            let words = words.map(|suite| format!("{suite}: ")).unwrap_or_default();
+            lines.push(Line::Group(format!("{words}{}", chapter.title)));
+            let tables = chapter.groups.iter().flat_map(|group| &group.tables);
+            lines.extend(tables.map(|(_, table)| Line::Cells(line(table, &engines, compare))));
         }
     }
     blocks.push(Block::Grid(Grid { head, lines }));

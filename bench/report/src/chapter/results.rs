@@ -1,10 +1,11 @@
 //! The tables with bars: chapters and sections of the page of 2011 in its order, then everybody else's.
 
-use crate::chapter::{overview, suite_words, suites};
+use crate::arrangement::{Chapter, Group, arrange};
+use crate::chapter::{overview, suites};
 use crate::document::{Bar, Bars, Block, Item, Measured, Value};
 use crate::face;
 use crate::number;
-use crate::outline::{self, CHAPTERS};
+use crate::outline;
 use crate::report::Report;
 use crate::sentence;
 use crate::spread::Spread;
@@ -14,30 +15,34 @@ use crate::table::{Outcome, Row, Table};
 /// Every chapter with results.
 pub(crate) fn results(report: &Report) -> Vec<Block> {
     let mut blocks = Vec::new();
+    let several = suites(report).len() > 1;
     for suite in suites(report) {
-        let words = suite_words(report, suite.as_deref());
-        let alone = with_places(report) == 1;
         let tables: Vec<&Table> = report
             .tables
             .iter()
             .filter(|table| table.key.suite == suite && shown(table))
             .collect();
-        blocks.extend(chapters(report, if alone { "" } else { &words }, &tables));
-        blocks.extend(others(report, suite.as_deref(), &tables));
+        if tables.is_empty() {
+            continue;
+        }
+        let legend = overview::legend(report);
+        if several {
+            let title = suite.as_deref().unwrap_or("No suite");
+            blocks.push(Block::heading(2, format!("Suite {title}")));
+            blocks.extend(about(report, suite.as_deref()));
+        }
+        blocks.push(legend);
+        for chapter in arrange(report, suite.as_deref(), &tables) {
+            blocks.extend(results_of(report, &chapter, &tables));
+        }
     }
     blocks
 }
 
-/// How many suites have sections of 2011.
-fn with_places(report: &Report) -> usize {
-    let has = |suite: &Option<String>| {
-        let mut tables = report
-            .tables
-            .iter()
-            .filter(|table| table.key.suite == *suite);
-        tables.any(|table| outline::place(&table.key).is_some())
-    };
-    suites(report).iter().filter(|suite| has(suite)).count()
+/// What the suite says of itself.
+fn about(report: &Report, suite: Option<&str>) -> Option<Block> {
+    let outline = report.outline(suite)?;
+    (!outline.about.is_empty()).then(|| Block::text(outline.about.clone()))
 }
 
 /// A table whose only row is the harness's own is told under the harness's cost.
@@ -45,50 +50,34 @@ fn shown(table: &Table) -> bool {
     table.engines().next().is_some()
 }
 
-/// The chapters of 2011.
-fn chapters(report: &Report, words: &str, tables: &[&Table]) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    for (index, chapter) in CHAPTERS.iter().enumerate() {
-        let mut inner = Vec::new();
-        for section in chapter.sections {
-            let of: Vec<&Table> = tables
-                .iter()
-                .copied()
-                .filter(|table| outline::place(&table.key) == Some(section.place))
-                .collect();
-            if of.is_empty() {
-                continue;
-            }
-            if !section.title.is_empty() {
-                inner.push(Block::heading(3, section.title));
-            }
-            if !section.text.is_empty() {
-                inner.push(Block::text(section.text));
-            }
-            inner.extend(group(report, &of));
-        }
-        if inner.is_empty() {
-            continue;
-        }
-        blocks.push(Block::heading(2, format!("{words}{}", chapter.title)));
-        if index == 0 {
-            blocks.extend(baseline(tables));
-        }
-        blocks.extend(inner);
+fn results_of(report: &Report, chapter: &Chapter<'_>, tables: &[&Table]) -> Vec<Block> {
+    let mut blocks = vec![Block::heading(2, chapter.title.clone())];
+    let first = chapter
+        .groups
+        .first()
+        .and_then(|group| group.tables.first());
+    if first.is_some_and(|(_, table)| is_of_section_1(table)) {
+        blocks.extend(baseline(tables));
     }
-    if !blocks.is_empty() {
-        blocks.insert(0, overview::legend(report));
+    for group in &chapter.groups {
+        if !group.heading.is_empty() {
+            blocks.push(Block::heading(3, group.heading.clone()));
+        }
+        blocks.extend(group.about.iter().map(|text| Block::text(text.clone())));
+        blocks.extend(group_of(report, group));
     }
     blocks
 }
 
+fn is_of_section_1(table: &Table) -> bool {
+    outline::place(&table.key).is_some_and(|place| place.starts_with('1'))
+}
+
 /// What holds for section 1, from its own records.
 fn baseline(tables: &[&Table]) -> Vec<Block> {
-    let of_one =
-        |table: &&&Table| outline::place(&table.key).is_some_and(|place| place.starts_with('1'));
     let mut records = tables
         .iter()
-        .filter(of_one)
+        .filter(|table| is_of_section_1(table))
         .flat_map(|table| table.engines())
         .flat_map(|row| &row.records);
     let known = records.find(|record| record.key_bytes.is_some() && record.memory_bytes.is_some());
@@ -117,48 +106,14 @@ fn baseline(tables: &[&Table]) -> Vec<Block> {
     ]
 }
 
-/// Sections that are not of 2011, each under its own name.
-fn others(report: &Report, suite: Option<&str>, tables: &[&Table]) -> Vec<Block> {
-    let rest: Vec<&Table> = tables
-        .iter()
-        .copied()
-        .filter(|table| outline::place(&table.key).is_none())
-        .collect();
-    if rest.is_empty() {
-        return Vec::new();
-    }
-    let title = suite.map_or_else(|| "Results".to_owned(), |suite| format!("Suite {suite}"));
-    let mut blocks = vec![Block::heading(2, title)];
-    if rest.len() == tables.len() {
-        blocks.push(overview::legend(report));
-    }
-    let mut sections: Vec<Option<&str>> = Vec::new();
-    for table in &rest {
-        let section = table.key.section.as_deref();
-        if !sections.contains(&section) {
-            sections.push(section);
-        }
-    }
-    for section in sections {
-        let of: Vec<&Table> = rest
-            .iter()
-            .copied()
-            .filter(|table| table.key.section.as_deref() == section)
-            .collect();
-        blocks.extend(section.map(|section| Block::heading(3, section)));
-        blocks.extend(group(report, &of));
-    }
-    blocks
-}
-
-/// The tables of one section.
-fn group(report: &Report, tables: &[&Table]) -> Vec<Block> {
+/// The tables under one heading.
+fn group_of(report: &Report, group: &Group<'_>) -> Vec<Block> {
     let mut blocks = Vec::new();
-    for table in tables {
-        let alone = tables.len() == 1
-            && outline::place(&table.key).is_some_and(|place| place.starts_with('1'));
-        if !alone {
-            blocks.push(Block::heading(4, outline::heading(table, tables)));
+    let tables: Vec<&Table> = group.tables.iter().map(|(_, table)| *table).collect();
+    for (caption, table) in &group.tables {
+        if tables.len() > 1 || !is_of_section_1(table) {
+            let heading = outline::heading(table, &tables, caption);
+            blocks.push(Block::heading(4, heading));
         }
         blocks.push(Block::Bars(bars(report, table)));
         blocks.push(Block::Verdict(sentence::verdict(table)));
@@ -242,7 +197,7 @@ fn measured(report: &Report, table: &Table, row: &Row, scale: Scale) -> Measured
         hint: hint(table, &rate),
         leads: scale.leads,
         times_reference: times,
-        times_baseline: standing::times_baseline(&report.tables, table, row)
+        times_baseline: standing::times_baseline(report, table, row)
             .map(|times| format!("({}x baseline)", number::ratio(times))),
         text,
     }

@@ -70,7 +70,7 @@ fn today<'r>(report: &'r Report, row: &Row2011) -> Option<&'r Table> {
     let workload = row.workload.as_deref()?;
     report.tables.iter().find(|table| {
         outline::place(&table.key) == Some(row.place.as_str())
-            && table.key.workload == workload
+            && outline::same_workload(&table.key.workload, workload)
             && table.state != State::Compacted
             && table
                 .key

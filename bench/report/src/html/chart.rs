@@ -8,7 +8,7 @@ use crate::document::{Bar, Bars, Latency, Measured, Name, PERCENTILES, Percentil
 use crate::number;
 
 /// Further than this part beyond the fastest bar a spread is cut off and left open.
-const OVERHANG: f64 = 1.08;
+const OVERHANG: f64 = 1.06;
 
 /// A small square in an engine's colour and pattern.
 pub(super) fn swatch(face: usize) -> Markup {
