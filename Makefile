@@ -39,17 +39,19 @@ peers:
 	@if [ -x bench/install-peers.sh ]; then bench/install-peers.sh; fi
 
 .PHONY: build
-build: toolchain ## build db_bench and put it at the repository's root
-	cargo build --release --locked --package db_bench
-	@cp -f $(TARGET)/release/db_bench db_bench
+build: toolchain ## build db_bench and cache_bench and put them at the repository's root
+	cargo build --release --locked --package db_bench --package cache_bench
+	@cp -f $(TARGET)/release/db_bench $(TARGET)/release/cache_bench .
 
 .PHONY: bench
 bench: toolchain peers build ## the benchmark over every engine found, at a tenth of the count
 	./db_bench --suite=quick
 
 .PHONY: bench-full
-bench-full: toolchain peers build ## the same at one million entries
-	./db_bench --suite=full
+bench-full: toolchain peers build ## the pages of 2011 and of WiredTiger at full size; goes on where it was stopped
+	@mkdir -p report
+	./db_bench --suite=leveldb-2011 --json=report/leveldb-2011.json --resume
+	./db_bench --suite=wiredtiger --json=report/wiredtiger.json --resume
 
 .PHONY: test
 test: toolchain peers ## every test of a push: format, lints, tidy, all tests, documents' code
@@ -106,6 +108,6 @@ docs: toolchain ## build the documentation of the interface
 	@echo "open $(TARGET)/doc/cairndb/index.html"
 
 .PHONY: install
-install: build ## copy db_bench to $(PREFIX)/bin (PREFIX=/usr/local)
+install: build ## copy db_bench and cache_bench to $(PREFIX)/bin (PREFIX=/usr/local)
 	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(TARGET)/release/db_bench $(DESTDIR)$(PREFIX)/bin/db_bench
+	install -m 755 $(TARGET)/release/db_bench $(TARGET)/release/cache_bench $(DESTDIR)$(PREFIX)/bin

@@ -312,6 +312,8 @@ impl<E: Engine> Runner<'_, E> {
                 "the note beside the database: {error}\n"
             )));
         }
+        // Told even when everything in the list was.
+        self.silent = false;
         self.tell(Event::End);
         Ok(())
     }

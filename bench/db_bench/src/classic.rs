@@ -6,7 +6,7 @@ use bench_core::durability::Survival;
 use bench_core::record::{Record, Status};
 use bench_core::runner::Event;
 
-use crate::config::Config;
+use crate::config::{Config, ROW_TIMEOUT_DEFAULT};
 use crate::machine::Machine;
 use crate::output::{Output, print, tell};
 use crate::supervise::{self, Ending, Start};
@@ -55,7 +55,7 @@ impl Run<'_> {
     fn engine(&mut self, engine: &str, round: u32) -> Result<(), String> {
         let plan = self.config.plan_for(engine, round);
         let mut trouble = None;
-        let limit = self.config.row_timeout;
+        let limit = self.config.row_timeout.unwrap_or(ROW_TIMEOUT_DEFAULT);
         let ending = supervise::run(&[plan], &Start::default(), limit, &mut |_, event| {
             trouble = trouble.take().or(self.event(event).err());
         });

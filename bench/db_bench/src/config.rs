@@ -8,7 +8,7 @@ use bench_core::plan::Plan;
 use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
 use crate::flags::{Given, nearest};
-use crate::{child, engines, suite};
+use crate::{child, engines};
 
 /// Everything the command line said.
 #[derive(Clone, Debug)]
@@ -25,8 +25,8 @@ pub(crate) struct Config {
     pub(crate) aggregate: Option<Aggregate>,
     /// Entries of a suite, when given.
     pub(crate) num: Option<u64>,
-    /// Time limit of a row.
-    pub(crate) row_timeout: Duration,
+    /// Time limit of a row, when given.
+    pub(crate) row_timeout: Option<Duration>,
     /// Where the JSON lines go.
     pub(crate) json: Option<PathBuf>,
     /// Where the same goes as a table of cells.
@@ -54,11 +54,6 @@ impl Config {
         } else if given.is_on("resume") {
             return Err("--resume: only a suite can be resumed: give --suite".into());
         }
-        let row_timeout = match (given.chosen("row_timeout"), &suite) {
-            (Some(seconds), _) => seconds,
-            (None, Some(name)) => suite::row_timeout(name)?,
-            (None, None) => given.count("row_timeout"),
-        };
         let bases = bases(given, suite.is_some())?;
         let plan = plan(given)?;
         let libraries = [("leveldb", "leveldb_lib"), ("lmdb", "lmdb_lib")]
@@ -81,7 +76,7 @@ impl Config {
             suite_rounds: given.chosen("rounds").map(rounds),
             aggregate,
             num: given.chosen("num"),
-            row_timeout: Duration::from_secs(row_timeout),
+            row_timeout: given.chosen("row_timeout").map(Duration::from_secs),
             json,
             csv: given.given("csv").map(PathBuf::from),
             resume: given.is_on("resume"),
@@ -188,6 +183,9 @@ fn allocator(given: &Given) -> Result<Option<PathBuf>, String> {
     child::set_allocator(&path)?;
     Ok(Some(path))
 }
+
+/// Time limit of a row that neither a flag nor a suite says.
+pub(crate) const ROW_TIMEOUT_DEFAULT: Duration = Duration::from_mins(10);
 
 /// LevelDB's choice: `$TEST_TMPDIR`, or a directory of the user's below the temporary one. A suite
 /// started in a source tree stays on its disk: the temporary directory may be no disk at all.

@@ -27,11 +27,6 @@ struct Plan {
     left_out: Vec<String>,
 }
 
-/// Seconds a row of a suite may take unless the flag says otherwise.
-pub(crate) fn row_timeout(name: &str) -> Result<u64, String> {
-    Ok(file::read(name)?.row_timeout)
-}
-
 /// Runs the suite and prints its table; gives whether everything asked for was there and right.
 pub(crate) fn run(config: &Config, name: &str) -> Result<bool, String> {
     let plan = plan(config, name)?;

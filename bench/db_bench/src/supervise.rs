@@ -240,25 +240,16 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
     let replays = u32::try_from(plan.resume_at).unwrap_or(u32::MAX - 1) + 1;
     let mut deadline = Instant::now() + limit.saturating_mul(replays);
     let (mut entry, mut told) = (None, None);
-    loop {
+    let last_word = loop {
         match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(Event::Begin(index)) => {
                 entry = Some(index);
                 deadline = Instant::now() + limit;
                 sink(Event::Begin(index));
             }
-            Ok(Event::End) => {
-                let _ = child.wait();
-                return ChildEnding::Told(Told::End);
-            }
-            Ok(Event::Unavailable(reason)) => {
-                let _ = child.wait();
-                return ChildEnding::Told(Told::Unavailable(reason));
-            }
-            Ok(Event::Broken(reason)) => {
-                let _ = child.wait();
-                return ChildEnding::Told(Told::Broken(reason));
-            }
+            Ok(Event::End) => break Told::End,
+            Ok(Event::Unavailable(reason)) => break Told::Unavailable(reason),
+            Ok(Event::Broken(reason)) => break Told::Broken(reason),
             Ok(event) => {
                 if matches!(event, Event::Row { .. }) {
                     deadline = Instant::now() + limit;
@@ -269,12 +260,10 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
             Err(RecvTimeoutError::Timeout) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                let reason = format!("time limit of {} s", limit.as_secs());
-                let slow = true;
                 return ChildEnding::Lost {
                     entry,
-                    reason,
-                    slow,
+                    reason: format!("time limit of {} s", limit.as_secs()),
+                    slow: true,
                 };
             }
             Err(RecvTimeoutError::Disconnected) => {
@@ -283,16 +272,16 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
                 if plan.kill && killed && entry.is_some() && told == entry {
                     return ChildEnding::Told(Told::End);
                 }
-                let reason = status.map_or_else(|error| error.to_string(), describe);
-                let slow = false;
                 return ChildEnding::Lost {
                     entry,
-                    reason,
-                    slow,
+                    reason: status.map_or_else(|error| error.to_string(), describe),
+                    slow: false,
                 };
             }
         }
-    }
+    };
+    let _ = child.wait();
+    ChildEnding::Told(last_word)
 }
 
 fn describe(status: ExitStatus) -> String {

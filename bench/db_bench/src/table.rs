@@ -8,11 +8,10 @@ use std::fmt::Write as _;
 use bench_core::outline::{Aggregate, Outline, Section};
 use bench_core::record::Status;
 
-use row::{Row, is_event};
+use row::{HARNESS, Row, is_event};
 pub(crate) use row::{Rows, label};
 
 const OURS: &str = "cairndb";
-const HARNESS: &str = "null";
 const CELL: usize = 13;
 const LABEL: usize = 26;
 /// Behind figures that are shown and not compared.

@@ -326,13 +326,9 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// A data set: one of ours, or the path of a file.
+    /// A data set.
     fn data_set(&self, data: &Spanned<String>) -> Result<(), String> {
-        let path = data.get_ref();
-        if path.contains('/') || Path::new(path).is_file() {
-            return Ok(());
-        }
-        self.among("data set", data, ["synthetic", "json"].into_iter())
+        self.among("data set", data, ["synthetic"].into_iter())
     }
 
     /// An entry of a list: a workload, or a section and a workload.

@@ -172,77 +172,63 @@ struct Maker<'f> {
 impl Maker<'_> {
     fn job(&self, chain: &[&Section], directory: usize) -> Job {
         let root = chain[0];
-        let mut parts: Vec<Part> = Vec::new();
-        for section in chain {
-            let settings = self.settings(chain, section);
-            let before: Vec<Entry> = section
-                .before
-                .iter()
-                .map(|name| hidden(name.get_ref()))
-                .collect();
-            if !before.is_empty() {
-                let settings = Settings {
-                    memory: self.memory(chain, section, Split::Writes),
-                    threads: 1,
-                    ..settings.clone()
-                };
-                parts.push(Part {
-                    settings,
-                    entries: before,
-                    kill: false,
-                });
-            }
-            let entries: Vec<Entry> = section
-                .workloads
-                .iter()
-                .map(|entry| {
-                    let (under, workload) = file::split(entry.get_ref());
-                    Entry {
-                        workload: workload.to_owned(),
-                        shown: Some(Shown {
-                            section: under.unwrap_or(section.name.get_ref()).to_owned(),
-                            instance: 0,
-                            state: None,
-                        }),
-                    }
-                })
-                .collect();
-            if !entries.is_empty() {
-                parts.push(Part {
-                    settings: settings.clone(),
-                    entries,
-                    kill: section.kill,
-                });
-            }
-            if section.kill {
-                parts.push(Part {
-                    settings,
-                    entries: vec![hidden("verify")],
-                    kill: false,
-                });
-            }
-        }
+        let mut parts: Vec<Part> = chain
+            .iter()
+            .flat_map(|section| self.parts(chain, section))
+            .collect();
         label(&mut parts);
-        let engines = match (&self.variant, &root.engines) {
-            (Some(variant), None) => Some(names(&variant.engines)),
-            (None, Some(engines)) => Some(names(engines)),
-            (Some(variant), Some(engines)) => {
-                let engines = names(engines);
-                let both = names(&variant.engines).into_iter();
-                Some(both.filter(|name| engines.contains(name)).collect())
-            }
-            (None, None) => None,
-        };
         let rounds = self.asked.rounds.unwrap_or(self.file.rounds);
+        let killed = chain.iter().any(|section| section.kill);
         Job {
-            engines,
+            engines: self.engines(root),
             label: self.variant.map(|variant| variant.name.get_ref().clone()),
             rounds: root.rounds.map_or(rounds, |own| own.min(rounds)),
-            latency: root.latency.unwrap_or(self.file.latency)
-                && !chain.iter().any(|section| section.kill),
+            latency: root.latency.unwrap_or(self.file.latency) && !killed,
             directory,
             parts,
         }
+    }
+
+    /// Engines of a section that have the variant; `None` for all.
+    fn engines(&self, root: &Section) -> Option<Vec<String>> {
+        let of_variant = self.variant.map(|variant| names(&variant.engines));
+        let of_section = root.engines.as_deref().map(names);
+        match (of_variant, of_section) {
+            (Some(mut engines), Some(wanted)) => {
+                engines.retain(|name| wanted.contains(name));
+                Some(engines)
+            }
+            (engines, None) | (None, engines) => engines,
+        }
+    }
+
+    /// The lists of one section: what makes its state, what it runs, what looks at the rest of it.
+    fn parts(&self, chain: &[&Section], section: &Section) -> Vec<Part> {
+        let settings = self.settings(chain, section);
+        let part = |settings: &Settings, entries: Vec<Entry>, kill: bool| Part {
+            settings: settings.clone(),
+            entries,
+            kill,
+        };
+        let before = Settings {
+            memory: self.memory(chain, section, Split::Writes),
+            threads: 1,
+            ..settings.clone()
+        };
+        let made = section.before.iter().map(|name| hidden(name.get_ref()));
+        let own = section
+            .workloads
+            .iter()
+            .map(|entry| shown(section, entry.get_ref()));
+        let mut parts = vec![
+            part(&before, made.collect(), false),
+            part(&settings, own.collect(), section.kill),
+        ];
+        if section.kill {
+            parts.push(part(&settings, vec![hidden("verify")], false));
+        }
+        parts.retain(|part| !part.entries.is_empty());
+        parts
     }
 
     /// The settings of a section: its own, else those of the one it goes on from.
@@ -291,6 +277,20 @@ impl Maker<'_> {
     }
 }
 
+/// An entry of a section's list, shown under it or under the section it names.
+fn shown(section: &Section, entry: &str) -> Entry {
+    let (under, workload) = file::split(entry);
+    Entry {
+        workload: workload.to_owned(),
+        shown: Some(Shown {
+            section: under.unwrap_or(section.name.get_ref()).to_owned(),
+            instance: 0,
+            state: None,
+        }),
+    }
+}
+
+/// An entry that only makes a state.
 fn hidden(workload: &str) -> Entry {
     Entry {
         workload: workload.to_owned(),

@@ -197,7 +197,8 @@ impl<'c> Run<'c> {
         }
         let parts = self.plans(turn);
         let mut trouble = None;
-        let limit = self.config.row_timeout;
+        let own = Duration::from_secs(self.file.row_timeout);
+        let limit = self.config.row_timeout.unwrap_or(own);
         let ending = supervise::run(&parts, &start, limit, &mut |part, event| match event {
             Event::Begin(entry) => turn.at = Position { part, entry },
             Event::Row { record, .. } => {

@@ -7,7 +7,8 @@ use bench_core::outline::Aggregate;
 use bench_core::record::{Record, Status};
 use bench_core::settings::Variant;
 
-use super::HARNESS;
+/// The engine that shows what the harness costs.
+pub(super) const HARNESS: &str = "null";
 
 /// Rows in the order they first ended, each with all its records.
 #[derive(Debug, Default)]

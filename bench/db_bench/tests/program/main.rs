@@ -6,3 +6,5 @@ mod lines;
 mod peers;
 mod refusals;
 mod results;
+mod resume;
+mod suites;
