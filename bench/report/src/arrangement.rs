@@ -2,7 +2,7 @@
 //! 2011 has it.
 
 use crate::outline::{self, CHAPTERS};
-use crate::report::Report;
+use crate::run::Run;
 use crate::table::Table;
 
 /// A chapter with results.
@@ -79,36 +79,33 @@ impl<'r> Builder<'r> {
 
 /// The chapters of one suite, `tables` being its own.
 pub(crate) fn arrange<'r>(
-    report: &Report,
+    run: &Run,
     suite: Option<&str>,
     tables: &[&'r Table],
 ) -> Vec<Chapter<'r>> {
     let mut builder = Builder::default();
     let mut rest: Vec<&'r Table> = tables.to_vec();
-    let rest_title = match report.outline(suite) {
-        Some(suite) => {
-            for section in &suite.sections {
-                let name = Some(section.name.as_str());
-                let of = take(&mut rest, |table| table.key.section.as_deref() == name);
-                let chapter = first_of(&section.chapter, &suite.title);
-                let heading = first_of(&section.heading, &section.name);
-                let known = of.first().and_then(|table| outline::place(&table.key));
-                let about = known.map_or("", |place| outline::text(place));
-                let about = first_of(about, &section.about);
-                builder.add(chapter, heading, about, &section.table, &of);
-            }
-            "Other Rows".to_owned()
+    let rest_title = if let Some(suite) = run.outline(suite) {
+        for section in &suite.sections {
+            let name = Some(section.name.as_str());
+            let of = take(&mut rest, |table| table.key.section.as_deref() == name);
+            let chapter = first_of(&section.chapter, &suite.title);
+            let heading = first_of(&section.heading, &section.name);
+            let known = of.first().and_then(|table| outline::place(&table.key));
+            let about = known.map_or("", |place| outline::text(place));
+            let about = first_of(about, &section.about);
+            builder.add(chapter, heading, about, &section.table, &of);
         }
-        None => {
-            for chapter in &CHAPTERS {
-                for section in chapter.sections {
-                    let place = Some(section.place);
-                    let of = take(&mut rest, |table| outline::place(&table.key) == place);
-                    builder.add(chapter.title, section.title, section.text, "", &of);
-                }
+        "Other Rows".to_owned()
+    } else {
+        for chapter in &CHAPTERS {
+            for section in chapter.sections {
+                let place = Some(section.place);
+                let of = take(&mut rest, |table| outline::place(&table.key) == place);
+                builder.add(chapter.title, section.title, section.text, "", &of);
             }
-            suite.map_or_else(|| "Results".to_owned(), |suite| format!("Suite {suite}"))
         }
+        suite.map_or_else(|| "Results".to_owned(), |suite| format!("Suite {suite}"))
     };
     while let Some(first) = rest.first() {
         let section = first.key.section.clone();

@@ -9,13 +9,11 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::document::{Block, Cell, Grid, Item, Line, Name, Tone};
 use crate::face::{FACES, Pattern};
-use crate::report::Report;
 
 const STYLE: &str = include_str!("html/style.css");
 
 /// The whole page.
-pub(crate) fn page(report: &Report) -> String {
-    let blocks = report.document();
+pub(crate) fn page(blocks: &[Block]) -> String {
     let title = blocks.iter().find_map(|block| match block {
         Block::Heading(1, text) => Some(text.as_str()),
         _ => None,
@@ -32,7 +30,7 @@ pub(crate) fn page(report: &Report) -> String {
             }
             body {
                 (patterns())
-                main { (body(&blocks)) }
+                main { (body(blocks)) }
             }
         }
     };

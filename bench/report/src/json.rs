@@ -3,13 +3,15 @@
 //! `results` is for whoever reads the file; when it is read back, everything is computed from
 //! `records` again.
 
+use std::fmt::Write as _;
+
 use bench_core::outline::{Aggregate, Outline};
 use bench_core::record::Record;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::outline;
-use crate::report::Report;
+use crate::run::Run;
 use crate::source::{Machine, Source};
 use crate::spread::Spread;
 use crate::standing;
@@ -60,15 +62,15 @@ pub(crate) struct Statistics {
 }
 
 /// Statistics of every row.
-pub(crate) fn statistics(report: &Report) -> Vec<Statistics> {
-    let rows = report
+pub(crate) fn statistics(run: &Run) -> Vec<Statistics> {
+    let rows = run
         .tables
         .iter()
         .flat_map(|table| table.rows.iter().map(move |row| (table, row)));
-    rows.map(|(table, row)| of(report, table, row)).collect()
+    rows.map(|(table, row)| of(run, table, row)).collect()
 }
 
-fn of(report: &Report, table: &Table, row: &Row) -> Statistics {
+fn of(run: &Run, table: &Table, row: &Row) -> Statistics {
     let key = &table.key;
     let rate = row.rate();
     let against = |other: Option<standing::Ranked<'_>>| standing::over(rate?, other?.1);
@@ -94,9 +96,9 @@ fn of(report: &Report, table: &Table, row: &Row) -> Statistics {
         status,
         reason,
         ranked: row.is_ranked(),
-        aggregate: report.aggregate(table),
+        aggregate: run.aggregate(table),
         ops_per_sec: rate.copied(),
-        times_baseline: standing::times_baseline(report, table, row),
+        times_baseline: standing::times_baseline(run, table, row),
         times_leveldb: against(standing::reference(table)),
         best_peer: peer.map(|(peer, _)| peer.title()),
         times_best_peer: against(peer),
@@ -105,17 +107,18 @@ fn of(report: &Report, table: &Table, row: &Row) -> Statistics {
 }
 
 /// The whole file: an object of lists, each element on a line of its own.
-pub(crate) fn write(report: &Report) -> Result<String, Error> {
-    let source = &report.source;
+pub(crate) fn write(run: &Run) -> Result<String, Error> {
+    let source = &run.source;
     let mut text = format!("{{\n\"report\": {VERSION},\n");
     if let Some(aggregate) = source.aggregate {
-        text.push_str(&format!("\"aggregate\": {},\n", one(&aggregate)?));
+        // Writing to a String cannot fail, here and below.
+        let _ = writeln!(text, "\"aggregate\": {},", one(&aggregate)?);
     }
     let lists = [
         ("machines", lines(&source.machines)?),
         ("suites", lines(&source.suites)?),
         ("notes", lines(&source.notes)?),
-        ("results", lines(&statistics(report))?),
+        ("results", lines(&statistics(run))?),
         ("records", lines(&source.records)?),
     ];
     let lists = lists.map(|(name, lines)| format!("\"{name}\": [{lines}]"));

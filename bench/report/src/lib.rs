@@ -21,6 +21,7 @@ mod number;
 mod outline;
 mod published;
 mod report;
+mod run;
 mod sentence;
 mod sheet;
 mod source;

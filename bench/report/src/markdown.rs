@@ -1,5 +1,7 @@
 //! `report.md`: the blocks as Markdown, bars as text.
 
+use std::fmt::Write as _;
+
 use crate::document::{
     Bar, Bars, Block, Cell, Grid, Latency, Line, PERCENTILES, Strip, Tone, Value,
 };
@@ -9,6 +11,11 @@ use crate::number;
 const BAR: usize = 24;
 const STEPS: [char; 8] = [
     '\u{2581}', '\u{2582}', '\u{2583}', '\u{2584}', '\u{2585}', '\u{2586}', '\u{2587}', '\u{2588}',
+];
+
+/// What ends a bar, by eighths.
+const ENDS: [&str; 8] = [
+    "", "\u{258f}", "\u{258e}", "\u{258d}", "\u{258c}", "\u{258b}", "\u{258a}", "\u{2589}",
 ];
 
 /// The whole file.
@@ -107,7 +114,8 @@ fn table(grid: &Grid) -> String {
             })
             .collect();
         words.resize(columns, String::new());
-        text.push_str(&format!("\n| {} |", words.join(" | ")));
+        // Writing to a String cannot fail, here and below.
+        let _ = write!(text, "\n| {} |", words.join(" | "));
     }
     text
 }
@@ -171,9 +179,6 @@ pub(crate) fn line(share: f64, width: usize) -> String {
     };
     let eighths = (share * number::float(width as u64) * 8.0).round().max(1.0) as usize;
     let mut text = "\u{2588}".repeat(eighths / 8);
-    const ENDS: [&str; 8] = [
-        "", "\u{258f}", "\u{258e}", "\u{258d}", "\u{258c}", "\u{258b}", "\u{258a}", "\u{2589}",
-    ];
     text.push_str(ENDS[eighths % 8]);
     text
 }

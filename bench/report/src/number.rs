@@ -32,7 +32,7 @@ pub(crate) fn thousands(count: u64) -> String {
     reason = "rounded, not negative, and below the limit checked first"
 )]
 pub(crate) fn rate(value: f64) -> String {
-    if !value.is_finite() || value < 0.0 || value >= 1e18 {
+    if !(0.0..1e18).contains(&value) {
         return "-".into();
     }
     if value < 100.0 {
@@ -137,9 +137,10 @@ fn digits(value: f64) -> String {
 /// The same without the zeros of whole numbers.
 fn trimmed(value: f64) -> String {
     let text = digits(value);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 

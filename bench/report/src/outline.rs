@@ -1,5 +1,7 @@
 //! The order of the page of 2011: its chapters and sections, and which rows stand in which.
 
+use std::fmt::Write as _;
+
 use crate::table::{Key, State, Table};
 
 /// A chapter of the page.
@@ -145,11 +147,12 @@ pub(crate) fn heading(table: &Table, siblings: &[&Table], caption: &str) -> Stri
     if differ(|table| table.key.threads.map(|threads| threads.to_string())) {
         let threads = table.key.threads.unwrap_or(1);
         let plural = if threads == 1 { "" } else { "s" };
-        text.push_str(&format!(", {threads} thread{plural}"));
+        // Writing to a String cannot fail, here and below.
+        let _ = write!(text, ", {threads} thread{plural}");
     }
     let data = table.key.data.as_deref().unwrap_or("synthetic");
     if data != "synthetic" || differ(|table| table.key.data.clone()) {
-        text.push_str(&format!(", {data} data"));
+        let _ = write!(text, ", {data} data");
     }
     if differ(|table| table.key.file_system.clone()) {
         text.push_str(", on ");
@@ -169,7 +172,7 @@ pub(crate) fn heading(table: &Table, siblings: &[&Table], caption: &str) -> Stri
             && other.key.file_system == table.key.file_system
     });
     if again.count() > 1 {
-        text.push_str(&format!(", occurrence {}", table.key.instance));
+        let _ = write!(text, ", occurrence {}", table.key.instance);
     }
     text
 }
@@ -238,10 +241,10 @@ pub(crate) fn label(table: &Table) -> String {
         text.push_str(", compacted");
     }
     if let Some(data) = key.data.as_deref().filter(|data| *data != "synthetic") {
-        text.push_str(&format!(", {data}"));
+        let _ = write!(text, ", {data}");
     }
     if let Some(threads) = key.threads.filter(|&threads| threads > 1) {
-        text.push_str(&format!(", {threads} threads"));
+        let _ = write!(text, ", {threads} threads");
     }
     text
 }

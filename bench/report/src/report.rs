@@ -3,24 +3,22 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use bench_core::outline::{Aggregate, Outline};
+use bench_core::outline::Aggregate;
 use bench_core::record::Status;
 
-use crate::document::Block;
 use crate::error::Error;
+use crate::run::Run;
 use crate::source::Source;
-use crate::table::{self, Table};
 use crate::{chapter, html, json, markdown, sheet, terminal};
 
 /// Everything one run of the benchmark has to say.
 #[derive(Clone, Debug)]
 pub struct Report {
-    pub(crate) source: Source,
-    pub(crate) tables: Vec<Table>,
+    run: Run,
 }
 
 impl Report {
-    /// Reads the lines of `--json`: records, machines, notes.
+    /// Reads the lines of `--json`: records, machines, suites, notes.
     ///
     /// # Errors
     /// When a line cannot be read or is none of these; the error names its number.
@@ -36,56 +34,46 @@ impl Report {
         Ok(Self::of(json::read(text)?))
     }
 
-    pub(crate) fn of(source: Source) -> Self {
-        let tables = table::tables(&source.records, |record| {
-            aggregate(&source, record.suite.as_deref())
-        });
-        Self { source, tables }
+    fn of(source: Source) -> Self {
+        Self {
+            run: Run::new(source),
+        }
     }
 
     /// The same with another way to make one figure of several rounds.
     #[must_use]
-    pub fn aggregated(mut self, aggregate: Aggregate) -> Self {
-        self.source.aggregate = Some(aggregate);
-        Self::of(self.source)
+    pub fn aggregated(self, aggregate: Aggregate) -> Self {
+        let mut source = self.run.source;
+        source.aggregate = Some(aggregate);
+        Self::of(source)
     }
 
     /// The same with something more that the reader must know.
     #[must_use]
     pub fn noted(mut self, text: impl Into<String>) -> Self {
-        self.source.notes.push(text.into());
+        self.run.source.notes.push(text.into());
         self
-    }
-
-    /// How the rounds of a table become one figure.
-    pub(crate) fn aggregate(&self, table: &Table) -> Aggregate {
-        aggregate(&self.source, table.key.suite.as_deref())
-    }
-
-    /// The outline of a suite, where the records came with it.
-    pub(crate) fn outline(&self, suite: Option<&str>) -> Option<&Outline> {
-        self.source.outline(suite)
     }
 
     /// Whether any row failed.
     pub fn any_failed(&self) -> bool {
-        let mut records = self.source.records.iter();
+        let mut records = self.run.source.records.iter();
         records.any(|record| record.status == Status::Failed)
     }
 
     /// The page, one file without script or outside resource.
     pub fn html(&self) -> String {
-        html::page(self)
+        html::page(&chapter::all(&self.run))
     }
 
     /// The same in Markdown.
     pub fn markdown(&self) -> String {
-        markdown::page(&self.document())
+        markdown::page(&chapter::all(&self.run))
     }
 
     /// Statistics, one line for each engine, variant and workload.
     pub fn csv(&self) -> String {
-        sheet::sheet(self)
+        sheet::sheet(&self.run)
     }
 
     /// Everything: records, notes, machines, and the statistics made from them.
@@ -93,12 +81,12 @@ impl Report {
     /// # Errors
     /// When a number cannot be written as JSON.
     pub fn json(&self) -> Result<String, Error> {
-        json::write(self)
+        json::write(&self.run)
     }
 
     /// Bars and verdicts for a terminal of this many columns.
     pub fn summary(&self, width: usize) -> String {
-        terminal::summary(self, width)
+        terminal::summary(&self.run, width)
     }
 
     /// Writes the four forms into a directory, which is made when it is not there.
@@ -119,15 +107,4 @@ impl Report {
         }
         Ok(())
     }
-
-    /// The report as blocks.
-    pub(crate) fn document(&self) -> Vec<Block> {
-        chapter::all(self)
-    }
-}
-
-/// How rounds become one figure: as was chosen, else as the suite says.
-fn aggregate(source: &Source, suite: Option<&str>) -> Aggregate {
-    let said = || source.outline(suite).map(|outline| outline.aggregate);
-    source.aggregate.or_else(said).unwrap_or_default()
 }

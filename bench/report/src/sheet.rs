@@ -1,16 +1,16 @@
 //! `report.csv`: one line for each row's statistics, as RFC 4180 writes them.
 
 use crate::json::{self, Statistics};
-use crate::report::Report;
+use crate::run::Run;
 
 const HEAD: &str = "suite,section,workload,instance,state,data,threads,file_system,engine,engine_version,variant,\
 durability,status,reason,ranked,aggregate,rounds,ops_per_sec_min,ops_per_sec,ops_per_sec_max,times_baseline,\
 times_leveldb,best_peer,times_best_peer,ties_best_peer";
 
 /// The whole file.
-pub(crate) fn sheet(report: &Report) -> String {
+pub(crate) fn sheet(run: &Run) -> String {
     let mut text = format!("{HEAD}\r\n");
-    for row in json::statistics(report) {
+    for row in json::statistics(run) {
         text.push_str(&line(&row).join(","));
         text.push_str("\r\n");
     }
@@ -73,6 +73,7 @@ fn field(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Source;
 
     #[test]
     fn fields_are_quoted_where_they_must_be() {
@@ -86,9 +87,9 @@ mod tests {
     #[test]
     fn lines_have_as_many_fields_as_the_head() {
         let text = r#"{"engine":"lmdb","workload":"fillseq","status":"failed","reason":"a, b"}"#;
-        let report = Report::from_records(text.as_bytes()).expect("a record");
-        let row = &json::statistics(&report)[0];
+        let run = Run::new(Source::read(text.as_bytes()).expect("a record"));
+        let row = &json::statistics(&run)[0];
         assert_eq!(line(row).len(), HEAD.split(',').count());
-        assert!(sheet(&report).contains("failed,\"a, b\",false"));
+        assert!(sheet(&run).contains("failed,\"a, b\",false"));
     }
 }

@@ -4,7 +4,7 @@ use bench_core::definition::{Action, Order, Target};
 
 use crate::face;
 use crate::outline;
-use crate::report::Report;
+use crate::run::Run;
 use crate::spread::Spread;
 use crate::table::{Row, Table};
 
@@ -61,11 +61,11 @@ fn usual_base(table: &Table) -> Option<(&'static str, &'static str)> {
 }
 
 /// Whether a table is the one that another is divided by.
-fn is_base(report: &Report, table: &Table, base: &Table) -> bool {
+fn is_base(run: &Run, table: &Table, base: &Table) -> bool {
     let alike = base.key.suite == table.key.suite
         && base.key.data == table.key.data
         && base.state == table.state;
-    let named = match report.outline(table.key.suite.as_deref()) {
+    let named = match run.outline(table.key.suite.as_deref()) {
         Some(suite) => {
             let name = table.key.section.as_deref();
             let mut sections = suite.sections.iter();
@@ -82,9 +82,9 @@ fn is_base(report: &Report, table: &Table, base: &Table) -> bool {
 
 /// The row's rate over its own engine's figure in the section it is compared with, where there is
 /// one: the first table there with the same data, key and value sizes and state of the store.
-pub(crate) fn times_baseline(report: &Report, table: &Table, row: &Row) -> Option<f64> {
-    let mut tables = report.tables.iter();
-    let base = tables.find(|base| is_base(report, table, base))?;
+pub(crate) fn times_baseline(run: &Run, table: &Table, row: &Row) -> Option<f64> {
+    let mut tables = run.tables.iter();
+    let base = tables.find(|base| is_base(run, table, base))?;
     let same = |other: &&Row| other.engine == row.engine && other.variant == row.variant;
     let base = base.rows.iter().find(same)?;
     let sizes = |row: &Row| row.first(|record| Some((record.key_bytes?, record.value_bytes?)));

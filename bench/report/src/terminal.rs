@@ -1,10 +1,12 @@
 //! The summary at the end of a run: bars and verdicts in the columns of a terminal.
 
+use std::fmt::Write as _;
+
 use crate::chapter;
 use crate::document::{Bar, Block, Value};
 use crate::markdown;
 use crate::outline;
-use crate::report::Report;
+use crate::run::Run;
 use crate::sentence;
 
 const NAME: usize = 24;
@@ -14,16 +16,16 @@ const BAR_MAX: usize = 40;
 const WIDTH_MIN: usize = 40;
 
 /// The whole text.
-pub(crate) fn summary(report: &Report, width: usize) -> String {
+pub(crate) fn summary(run: &Run, width: usize) -> String {
     let width = width.max(WIDTH_MIN);
     let mut text = String::new();
-    for block in chapter::summary_head(report) {
+    for block in chapter::summary_head(run) {
         if let Block::Note(note) = block {
             text.push_str(&wrapped(&format!("note: {}", plain(&note)), width));
         }
     }
-    for table in &report.tables {
-        let bars = chapter::bars(report, table);
+    for table in &run.tables {
+        let bars = chapter::bars(run, table);
         if bars.rows.is_empty() {
             continue;
         }
@@ -33,10 +35,12 @@ pub(crate) fn summary(report: &Report, width: usize) -> String {
             .as_deref()
             .map(|suite| format!("{suite} "))
             .unwrap_or_default();
-        text.push_str(&format!(
+        // Writing to a String cannot fail, here and below.
+        let _ = write!(
+            text,
             "\n{}\n",
             plain(&format!("{suite}{}", outline::label(table)))
-        ));
+        );
         for bar in &bars.rows {
             text.push_str(&row(bar, width));
         }
@@ -65,7 +69,7 @@ fn row(bar: &Bar, width: usize) -> String {
                 after.push_str(part);
             }
             if let Some(reason) = &bar.unranked {
-                after.push_str(&format!("  not ranked: {reason}"));
+                let _ = write!(after, "  not ranked: {reason}");
             }
             let rest = width.saturating_sub(2 + NAME + 1 + FIGURE + 2 + 40);
             let room = rest.clamp(BAR_MIN, BAR_MAX);

@@ -1,13 +1,15 @@
 //! The chapter written against ourselves: where CairnDB loses, which defaults favour whom, what the
 //! classic data flatters. Losses come from the records; the rest is what we know of our own choices.
 
+use std::fmt::Write as _;
+
 use crate::chapter::cost::{self, COMPARED, COSTS};
-use crate::chapter::{latency, overview, suite_words};
+use crate::chapter::{latency, overview};
 use crate::document::{Block, Cell, Grid, Item, Line, PERCENTILES, Tone};
 use crate::face;
 use crate::number;
 use crate::outline;
-use crate::report::Report;
+use crate::run::Run;
 use crate::sentence;
 use crate::standing;
 use crate::table::{Row, Table};
@@ -110,8 +112,8 @@ const DATA: [(&str, &str); 6] = [
 ];
 
 /// The chapter.
-pub(crate) fn biases(report: &Report) -> Vec<Block> {
-    if report.tables.is_empty() {
+pub(crate) fn biases(run: &Run) -> Vec<Block> {
+    if run.tables.is_empty() {
         return Vec::new();
     }
     let items = |texts: &[(&str, &str)]| {
@@ -128,12 +130,12 @@ pub(crate) fn biases(report: &Report) -> Vec<Block> {
         Block::text("This chapter is written against ourselves."),
         Block::heading(3, "Where CairnDB Loses"),
     ];
-    blocks.extend(losses(report));
+    blocks.extend(losses(run));
     blocks.push(Block::heading(3, "Which Defaults Favour Whom"));
     blocks.push(items(&DEFAULTS));
     blocks.push(Block::heading(3, "What the Classic Data Flatters"));
     blocks.push(items(&DATA));
-    blocks.extend(data_sets(report));
+    blocks.extend(data_sets(run));
     blocks
 }
 
@@ -145,15 +147,15 @@ struct Loss<'r> {
     tie: bool,
 }
 
-fn losses(report: &Report) -> Vec<Block> {
-    let measured = report
+fn losses(run: &Run) -> Vec<Block> {
+    let measured = run
         .tables
         .iter()
         .any(|table| standing::ours(table).is_some());
     if !measured {
         return vec![Block::text("CairnDB has no figure in this run.")];
     }
-    let mut lost: Vec<Loss<'_>> = report.tables.iter().filter_map(loss).collect();
+    let mut lost: Vec<Loss<'_>> = run.tables.iter().filter_map(loss).collect();
     lost.sort_by(|a, b| b.times.total_cmp(&a.times));
     let (ties, losses): (Vec<_>, Vec<_>) = lost.into_iter().partition(|loss| loss.tie);
     let mut blocks = Vec::new();
@@ -166,7 +168,7 @@ fn losses(report: &Report) -> Vec<Block> {
             "Rows in which another store is ahead by more than the spread, the worst first. Stores that are not ranked count here.",
         ));
         let head = ["Row", "Ahead", "its figure", "CairnDB", "times as much"];
-        let lines = losses.iter().map(|loss| loss_line(report, loss)).collect();
+        let lines = losses.iter().map(|loss| loss_line(run, loss)).collect();
         blocks.push(Block::Grid(Grid {
             head: head.map(str::to_owned).to_vec(),
             lines,
@@ -182,7 +184,7 @@ fn losses(report: &Report) -> Vec<Block> {
             sentence::list(&names)
         )));
     }
-    blocks.extend(dearer(report));
+    blocks.extend(dearer(run));
     blocks
 }
 
@@ -202,15 +204,16 @@ fn loss(table: &Table) -> Option<Loss<'_>> {
     })
 }
 
-fn loss_line(report: &Report, loss: &Loss<'_>) -> Line {
-    let words = suite_words(report, loss.table.key.suite.as_deref());
+fn loss_line(run: &Run, loss: &Loss<'_>) -> Line {
+    let words = run.suite_words(loss.table.key.suite.as_deref());
     let amount = |row: Option<&Row>| {
         let rate = row.and_then(Row::rate)?;
         Some(overview::amount(loss.table, rate.middle))
     };
     let mut peer = Cell::name(loss.peer.name());
     if let Some(reason) = loss.peer.unranked() {
-        peer.text.push_str(&format!(", not ranked: {reason}"));
+        // Writing to a String cannot fail, here and below.
+        let _ = write!(peer.text, ", not ranked: {reason}");
     }
     Line::Cells(vec![
         Cell::plain(format!("{words}{}", outline::label(loss.table))),
@@ -230,16 +233,16 @@ struct Compared<'r> {
 }
 
 /// Where CairnDB costs more than a peer: CPU, memory, disk, writes, latency.
-fn dearer(report: &Report) -> Vec<Block> {
+fn dearer(run: &Run) -> Vec<Block> {
     let mut all: Vec<Compared<'_>> = Vec::new();
     for cost in COMPARED.map(|index| &COSTS[index]) {
-        all.push(compared(report, cost.title.to_owned(), |row| {
+        all.push(compared(run, cost.title.to_owned(), |row| {
             cost::value(row, cost)
         }));
     }
     for (index, percentile) in PERCENTILES.iter().enumerate() {
         let value = |row: &Row| latency::percentiles(row)?.points[index].map(number::float);
-        all.push(compared(report, format!("latency, {percentile}"), value));
+        all.push(compared(run, format!("latency, {percentile}"), value));
     }
     all.retain(|compared| compared.rows > 0);
     if all.is_empty() {
@@ -279,18 +282,14 @@ fn dearer(report: &Report) -> Vec<Block> {
     ]
 }
 
-fn compared<'r>(
-    report: &'r Report,
-    title: String,
-    value: impl Fn(&Row) -> Option<f64>,
-) -> Compared<'r> {
+fn compared(run: &Run, title: String, value: impl Fn(&Row) -> Option<f64>) -> Compared<'_> {
     let mut result = Compared {
         title,
         rows: 0,
         lost: 0,
         worst: None,
     };
-    for table in &report.tables {
+    for table in &run.tables {
         let Some(ours) = table
             .row(face::OURS)
             .filter(|row| row.rate().is_some())
@@ -322,13 +321,13 @@ fn compared<'r>(
 }
 
 /// Rows that ran with both data sets, and what changes between them.
-fn data_sets(report: &Report) -> Vec<Block> {
+fn data_sets(run: &Run) -> Vec<Block> {
     let mut lines = Vec::new();
-    for table in &report.tables {
+    for table in &run.tables {
         if table.key.data.as_deref() != Some("synthetic") {
             continue;
         }
-        let twin = report.tables.iter().find(|other| {
+        let twin = run.tables.iter().find(|other| {
             other.key.data.as_deref() == Some("json")
                 && other.key.suite == table.key.suite
                 && outline::place(&other.key) == outline::place(&table.key)

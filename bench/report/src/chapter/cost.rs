@@ -3,11 +3,10 @@
 use bench_core::outline::Aggregate;
 use bench_core::record::Record;
 
-use crate::chapter::suite_words;
 use crate::document::{Block, Cell, Grid, Line, Tone};
 use crate::number::{self, float};
 use crate::outline;
-use crate::report::Report;
+use crate::run::Run;
 use crate::table::{Row, Table};
 
 /// A cost: lower is better.
@@ -110,9 +109,9 @@ pub(crate) fn value(row: &Row, cost: &Cost) -> Option<f64> {
 }
 
 /// The chapter.
-pub(crate) fn costs(report: &Report) -> Vec<Block> {
+pub(crate) fn costs(run: &Run) -> Vec<Block> {
     let told = |record: &Record| COSTS.iter().any(|cost| (cost.of)(record).is_some());
-    if !report.source.records.iter().any(told) {
+    if !run.source.records.iter().any(told) {
         return Vec::new();
     }
     let mut blocks = vec![
@@ -129,8 +128,8 @@ pub(crate) fn costs(report: &Report) -> Vec<Block> {
     ];
     let mut sections: Vec<(String, Vec<&Table>)> = Vec::new();
     let measured = |table: &&Table| table.engines().any(|row| row.rate().is_some());
-    for table in report.tables.iter().filter(measured) {
-        let words = suite_words(report, table.key.suite.as_deref());
+    for table in run.tables.iter().filter(measured) {
+        let words = run.suite_words(table.key.suite.as_deref());
         let section = format!(
             "{words}{}",
             table.key.section.as_deref().unwrap_or_default()

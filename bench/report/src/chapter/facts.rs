@@ -1,13 +1,15 @@
 //! Where the figures come from: sources, builds, machine, options, and what could not be measured.
 
+use std::fmt::Write as _;
+
 use bench_core::record::Record;
 
-use crate::chapter::{engines, overview};
+use crate::chapter::overview;
 use crate::document::{Block, Cell, Grid, Item, Line, Tone};
 use crate::face;
 use crate::number;
 use crate::outline;
-use crate::report::Report;
+use crate::run::Run;
 use crate::source::words;
 use crate::table::Outcome;
 
@@ -38,8 +40,9 @@ const FACTS: [(&str, &str); 22] = [
 ];
 
 /// Where the code of the benchmark stands.
-pub(crate) fn source_code(report: &Report) -> Vec<Block> {
-    let items: Vec<Item> = engines(report)
+pub(crate) fn source_code(run: &Run) -> Vec<Block> {
+    let items: Vec<Item> = run
+        .engines()
         .iter()
         .map(|engine| {
             let text = match face::source(engine) {
@@ -64,15 +67,15 @@ pub(crate) fn source_code(report: &Report) -> Vec<Block> {
 }
 
 /// Versions and what they were built and opened with.
-pub(crate) fn builds(report: &Report) -> Vec<Block> {
-    let engines = engines(report);
+pub(crate) fn builds(run: &Run) -> Vec<Block> {
+    let engines = run.engines();
     if engines.is_empty() {
         return Vec::new();
     }
     let mut lines = Vec::new();
     for engine in &engines {
-        let version = overview::version(report, engine);
-        let first = settings(report, engine).into_iter().next();
+        let version = overview::version(run, engine);
+        let first = settings(run, engine).into_iter().next();
         let option = |names: &[&str]| {
             let (_, options) = first.as_ref()?;
             let found = options
@@ -92,7 +95,7 @@ pub(crate) fn builds(report: &Report) -> Vec<Block> {
                 "compressor",
             ])),
             cell(option(&["library", "path", "soname"]).or_else(|| built_in(engine))),
-            cell(assertions(report, engine).or_else(|| option(&["assertions", "checks"]))),
+            cell(assertions(run, engine).or_else(|| option(&["assertions", "checks"]))),
         ]));
     }
     let head = [
@@ -102,7 +105,7 @@ pub(crate) fn builds(report: &Report) -> Vec<Block> {
         "Library",
         "Assertions",
     ];
-    let allocator = report
+    let allocator = run
         .source
         .machines
         .first()
@@ -119,19 +122,14 @@ pub(crate) fn builds(report: &Report) -> Vec<Block> {
             lines,
         }),
     ];
-    blocks.extend(variants(report));
+    blocks.extend(variants(run));
     blocks
 }
 
 /// Settings that ran beside the plain ones.
-fn variants(report: &Report) -> Vec<Block> {
+fn variants(run: &Run) -> Vec<Block> {
     let mut items: Vec<(&str, &str)> = Vec::new();
-    for variant in report
-        .source
-        .suites
-        .iter()
-        .flat_map(|suite| &suite.variants)
-    {
+    for variant in run.source.suites.iter().flat_map(|suite| &suite.variants) {
         let item = (variant.name.as_str(), variant.about.as_str());
         if !items.contains(&item) {
             items.push(item);
@@ -156,21 +154,21 @@ fn built_in(engine: &str) -> Option<String> {
 }
 
 /// Whether the store's own code checks itself, where the program knows.
-fn assertions(report: &Report, engine: &str) -> Option<String> {
+fn assertions(run: &Run, engine: &str) -> Option<String> {
     if engine != face::OURS {
         return None;
     }
-    let on = report.source.machines.first()?.flag("assertions")?;
+    let on = run.source.machines.first()?.flag("assertions")?;
     Some(if on { "on".into() } else { "off".into() })
 }
 
 type Settings = Vec<(String, String)>;
 
 /// The distinct settings an engine ran with, each with the places where it did.
-fn settings(report: &Report, engine: &str) -> Vec<(Vec<String>, Settings)> {
+fn settings(run: &Run, engine: &str) -> Vec<(Vec<String>, Settings)> {
     let mut found: Vec<(Vec<String>, Settings)> = Vec::new();
     let of = |record: &&Record| record.engine == engine && !record.options.is_empty();
-    for record in report.source.records.iter().filter(of) {
+    for record in run.source.records.iter().filter(of) {
         let mut place = match (&record.suite, &record.section) {
             (Some(suite), Some(section)) => format!("{suite} {section}"),
             (None, Some(section)) => section.clone(),
@@ -178,7 +176,8 @@ fn settings(report: &Report, engine: &str) -> Vec<(Vec<String>, Settings)> {
             (None, None) => "all rows".to_owned(),
         };
         if let Some(variant) = &record.variant {
-            place.push_str(&format!(" ({variant})"));
+            // Writing to a String cannot fail, here and below.
+            let _ = write!(place, " ({variant})");
         }
         match found
             .iter_mut()
@@ -193,10 +192,10 @@ fn settings(report: &Report, engine: &str) -> Vec<(Vec<String>, Settings)> {
 }
 
 /// Machine, program, command line and every engine's options.
-pub(crate) fn provenance(report: &Report) -> Vec<Block> {
+pub(crate) fn provenance(run: &Run) -> Vec<Block> {
     let mut blocks = vec![Block::PageBreak, Block::heading(2, "Provenance")];
-    let several = report.source.machines.len() > 1;
-    for (index, machine) in report.source.machines.iter().enumerate() {
+    let several = run.source.machines.len() > 1;
+    for (index, machine) in run.source.machines.iter().enumerate() {
         if several {
             blocks.push(Block::heading(3, format!("Start {}", index + 1)));
         }
@@ -224,12 +223,12 @@ pub(crate) fn provenance(report: &Report) -> Vec<Block> {
             lines,
         }));
     }
-    if report.source.machines.is_empty() {
+    if run.source.machines.is_empty() {
         blocks.push(Block::text(
             "The records came without a line about the machine.",
         ));
     }
-    blocks.extend(options(report));
+    blocks.extend(options(run));
     blocks
 }
 
@@ -245,10 +244,10 @@ fn fact(key: &str, value: Option<&serde_json::Value>) -> Option<String> {
     }
 }
 
-fn options(report: &Report) -> Vec<Block> {
+fn options(run: &Run) -> Vec<Block> {
     let mut lines = Vec::new();
-    for engine in engines(report) {
-        for (places, options) in settings(report, &engine) {
+    for engine in run.engines() {
+        for (places, options) in settings(run, &engine) {
             let text: Vec<String> = options
                 .iter()
                 .map(|(name, value)| format!("{name}={value}"))
@@ -277,9 +276,9 @@ fn options(report: &Report) -> Vec<Block> {
 }
 
 /// Rows that were skipped or failed, each reason once.
-pub(crate) fn missing(report: &Report) -> Vec<Block> {
+pub(crate) fn missing(run: &Run) -> Vec<Block> {
     let mut groups: Vec<(String, String, Vec<String>, usize)> = Vec::new();
-    for table in &report.tables {
+    for table in &run.tables {
         for row in table.engines() {
             let (word, reason) = match &row.outcome {
                 Outcome::Measured(_) => continue,

@@ -1,7 +1,7 @@
 //! The rules of fairness, in every report.
 
 use crate::document::{Block, Item};
-use crate::report::Report;
+use crate::run::Run;
 
 const RULES: [(&str, &str); 7] = [
     (
@@ -44,8 +44,8 @@ const RULES: [(&str, &str); 7] = [
 ];
 
 /// The chapter.
-pub(crate) fn rules(report: &Report) -> Vec<Block> {
-    if report.tables.is_empty() {
+pub(crate) fn rules(run: &Run) -> Vec<Block> {
+    if run.tables.is_empty() {
         return Vec::new();
     }
     vec![

@@ -2,12 +2,11 @@
 
 use bench_core::definition::Action;
 
-use crate::chapter::suite_words;
 use crate::document::{Block, Cell, Grid, Line, Tone};
 use crate::face;
 use crate::number;
 use crate::outline;
-use crate::report::Report;
+use crate::run::Run;
 use crate::standing;
 use crate::table::Table;
 
@@ -17,15 +16,15 @@ const POINT_NS: f64 = 25.0;
 const SCAN_NS: f64 = 5.0;
 
 /// The chapter.
-pub(crate) fn harness(report: &Report) -> Vec<Block> {
-    if report.tables.is_empty() {
+pub(crate) fn harness(run: &Run) -> Vec<Block> {
+    if run.tables.is_empty() {
         return Vec::new();
     }
     let mut blocks = vec![Block::heading(2, "Harness Cost")];
-    let lines: Vec<Line> = report
+    let lines: Vec<Line> = run
         .tables
         .iter()
-        .filter_map(|table| line(report, table))
+        .filter_map(|table| line(run, table))
         .collect();
     if lines.is_empty() {
         blocks.push(Block::text(
@@ -67,13 +66,13 @@ fn allowed(table: &Table) -> Option<f64> {
     }
 }
 
-fn line(report: &Report, table: &Table) -> Option<Line> {
+fn line(run: &Run, table: &Table) -> Option<Line> {
     let own = table.nanoseconds(table.row(face::HARNESS)?)?;
     let allowed = allowed(table);
     let ranking = standing::ranking(table);
     let fastest = ranking.first().and_then(|(row, _)| table.nanoseconds(row));
     let over = allowed.is_some_and(|allowed| own > allowed);
-    let words = suite_words(report, table.key.suite.as_deref());
+    let words = run.suite_words(table.key.suite.as_deref());
     let tone = if over { Tone::Bad } else { Tone::Number };
     let note = if over { " (over)" } else { "" };
     Some(Line::Cells(vec![

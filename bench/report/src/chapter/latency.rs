@@ -2,18 +2,17 @@
 
 use bench_core::record::Record;
 
-use crate::chapter::suite_words;
 use crate::document::{Block, Latency, Percentiles};
 use crate::outline;
-use crate::report::Report;
+use crate::run::Run;
 use crate::table::{Row, Table};
 
 /// The chapter, where any row has percentiles.
-pub(crate) fn latency(report: &Report) -> Vec<Block> {
+pub(crate) fn latency(run: &Run) -> Vec<Block> {
     let mut blocks = Vec::new();
-    for table in &report.tables {
+    for table in &run.tables {
         let Some(chart) = chart(table) else { continue };
-        let words = suite_words(report, table.key.suite.as_deref());
+        let words = run.suite_words(table.key.suite.as_deref());
         blocks.push(Block::heading(
             4,
             format!("{words}{}", outline::label(table)),

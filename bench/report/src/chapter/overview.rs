@@ -1,15 +1,16 @@
 //! Title, what was compared on what, warnings, and all figures at one glance.
 
+use std::fmt::Write as _;
+
 use bench_core::outline::Aggregate;
 use bench_core::record::Status;
 
 use crate::arrangement::arrange;
-use crate::chapter::{engines, suites};
 use crate::document::{Block, Cell, Grid, Line, Name, Tone};
 use crate::face;
 use crate::number;
 use crate::outline;
-use crate::report::Report;
+use crate::run::Run;
 use crate::sentence;
 use crate::spread;
 use crate::standing;
@@ -19,33 +20,33 @@ use crate::table::{Outcome, Row, Table};
 const ROUNDS_FEW: usize = 3;
 
 /// The head of the page.
-pub(crate) fn title(report: &Report) -> Vec<Block> {
+pub(crate) fn title(run: &Run) -> Vec<Block> {
     let mut blocks = vec![
         Block::heading(1, "CairnDB Benchmarks"),
-        Block::text(subtitle(report)),
+        Block::text(subtitle(run)),
     ];
-    blocks.extend(warnings(report).into_iter().map(Block::Note));
-    if report.tables.is_empty() {
+    blocks.extend(warnings(run).into_iter().map(Block::Note));
+    if run.tables.is_empty() {
         blocks.push(Block::text("There are no results in this report."));
         return blocks;
     }
-    blocks.push(Block::text(compared(report)));
-    blocks.push(Block::text(machine(report)));
+    blocks.push(Block::text(compared(run)));
+    blocks.push(Block::text(machine(run)));
     blocks
 }
 
-fn subtitle(report: &Report) -> String {
-    let suites: Vec<String> = suites(report).into_iter().flatten().collect();
+fn subtitle(run: &Run) -> String {
+    let suites: Vec<String> = run.suites().into_iter().flatten().collect();
     let mut parts = Vec::new();
     if !suites.is_empty() {
         let plural = if suites.len() == 1 { "Suite" } else { "Suites" };
         parts.push(format!("{plural} {}", sentence::list(&suites)));
     }
-    let mut machines = report.source.machines.iter();
+    let mut machines = run.source.machines.iter();
     if let Some(seconds) = machines.find_map(|machine| machine.number("started_at")) {
         parts.push(number::day(seconds));
     }
-    if let Some(version) = report
+    if let Some(version) = run
         .source
         .machines
         .first()
@@ -57,8 +58,8 @@ fn subtitle(report: &Report) -> String {
 }
 
 /// What must be known before a figure is believed.
-fn warnings(report: &Report) -> Vec<String> {
-    let source = &report.source;
+fn warnings(run: &Run) -> Vec<String> {
+    let source = &run.source;
     let mut notes = source.notes.clone();
     let told = notes.iter().any(|note| note.contains("resumed"));
     if source.machines.len() > 1 && !told {
@@ -74,7 +75,7 @@ fn warnings(report: &Report) -> Vec<String> {
                 .into(),
         );
     }
-    notes.extend(rounds(report));
+    notes.extend(rounds(run));
     let failed = source
         .records
         .iter()
@@ -97,13 +98,13 @@ fn warnings(report: &Report) -> Vec<String> {
 }
 
 /// Rounds: too few to show a spread, or fewer in some rows than in others of the same suite.
-fn rounds(report: &Report) -> Vec<String> {
+fn rounds(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     let mut short = 0;
     let mut most_of_all = 0;
-    for suite in suites(report) {
+    for suite in run.suites() {
         let of = |table: &&Table| table.key.suite == suite;
-        let counts: Vec<usize> = report
+        let counts: Vec<usize> = run
             .tables
             .iter()
             .filter(of)
@@ -137,11 +138,11 @@ fn rounds(report: &Report) -> Vec<String> {
     notes
 }
 
-fn compared(report: &Report) -> String {
-    let engines = engines(report);
+fn compared(run: &Run) -> String {
+    let engines = run.engines();
     let named: Vec<String> = engines
         .iter()
-        .map(|engine| match version(report, engine) {
+        .map(|engine| match version(run, engine) {
             Some(version) => format!("{} (version {version})", face::title(engine)),
             None => face::title(engine).to_owned(),
         })
@@ -159,8 +160,8 @@ fn compared(report: &Report) -> String {
 }
 
 /// What the library of an engine reports.
-pub(super) fn version(report: &Report, engine: &str) -> Option<String> {
-    let mut records = report
+pub(super) fn version(run: &Run, engine: &str) -> Option<String> {
+    let mut records = run
         .source
         .records
         .iter()
@@ -168,38 +169,41 @@ pub(super) fn version(report: &Report, engine: &str) -> Option<String> {
     records.find_map(|record| record.engine_version.clone())
 }
 
-fn machine(report: &Report) -> String {
+fn machine(run: &Run) -> String {
     let mut text = String::new();
-    if let Some(machine) = report.source.machines.first() {
+    if let Some(machine) = run.source.machines.first() {
         let cpus = machine.number("cpus");
         let cpu = machine
             .text("cpu")
             .unwrap_or_else(|| "an unknown processor".into());
-        text.push_str(&match cpus {
-            Some(1) => format!("The machine has one core of {cpu}"),
-            Some(cpus) => format!("The machine has {cpus} cores of {cpu}"),
-            None => format!("The machine has {cpu}"),
-        });
+        let cores = match cpus {
+            Some(1) => "one core of ".to_owned(),
+            Some(cpus) => format!("{cpus} cores of "),
+            None => String::new(),
+        };
+        let _ = write!(text, "The machine has {cores}{cpu}");
         if let Some(bytes) = machine.number("memory_bytes") {
-            text.push_str(&format!(
+            // Writing to a String cannot fail, here and below.
+            let _ = write!(
+                text,
                 " and {} MB of memory",
                 number::megabytes(number::float(bytes))
-            ));
+            );
         }
         if let Some(kernel) = machine.text("kernel") {
-            text.push_str(&format!(", under {kernel}"));
+            let _ = write!(text, ", under {kernel}");
         }
         if let Some(kind) = machine.text("file_system") {
-            text.push_str(&format!(", with the databases on {kind}"));
+            let _ = write!(text, ", with the databases on {kind}");
         }
         text.push_str(". ");
     }
-    let aggregates: Vec<Aggregate> = report
+    let aggregates: Vec<Aggregate> = run
         .tables
         .iter()
-        .map(|table| report.aggregate(table))
+        .map(|table| run.aggregate(table))
         .collect();
-    let rounds = report
+    let rounds = run
         .tables
         .iter()
         .flat_map(Table::engines)
@@ -213,18 +217,18 @@ fn machine(report: &Report) -> String {
     };
     let rounds = rounds.unwrap_or(0);
     let plural = if rounds == 1 { "round" } else { "rounds" };
-    text.push_str(&format!("Figures are the {how} of {rounds} {plural}."));
+    let _ = write!(text, "Figures are the {how} of {rounds} {plural}.");
     text
 }
 
 /// Every figure in one table.
-pub(crate) fn glance(report: &Report) -> Vec<Block> {
-    let engines = engines(report);
+pub(crate) fn glance(run: &Run) -> Vec<Block> {
+    let engines = run.engines();
     if engines.is_empty() {
         return Vec::new();
     }
     let mut blocks = vec![Block::heading(2, "At a Glance")];
-    if let Some(text) = wins(report) {
+    if let Some(text) = wins(run) {
         blocks.push(Block::text(text));
     }
     let ours = engines.iter().any(|engine| engine == face::OURS);
@@ -234,15 +238,15 @@ pub(crate) fn glance(report: &Report) -> Vec<Block> {
     if compare {
         head.push("CairnDB to best peer".into());
     }
-    let several = suites(report).len() > 1;
+    let several = run.suites().len() > 1;
     let mut lines = Vec::new();
-    for suite in suites(report) {
-        let tables: Vec<&Table> = report
+    for suite in run.suites() {
+        let tables: Vec<&Table> = run
             .tables
             .iter()
             .filter(|table| table.key.suite == suite && table.engines().next().is_some())
             .collect();
-        for chapter in arrange(report, suite.as_deref(), &tables) {
+        for chapter in arrange(run, suite.as_deref(), &tables) {
             let words = suite.as_deref().filter(|_| several);
             let words = words.map(|suite| format!("{suite}: ")).unwrap_or_default();
             lines.push(Line::Group(format!("{words}{}", chapter.title)));
@@ -307,9 +311,9 @@ pub(super) fn amount(table: &Table, rate: f64) -> String {
 }
 
 /// In how many rows CairnDB is ahead, level and behind.
-fn wins(report: &Report) -> Option<String> {
+fn wins(run: &Run) -> Option<String> {
     let (mut ahead, mut level, mut behind) = (0, 0, 0);
-    for table in &report.tables {
+    for table in &run.tables {
         if let (Some((row, ours)), Some((_, theirs))) =
             (standing::ours(table), standing::best_peer(table))
             && row.is_ranked()
@@ -331,8 +335,9 @@ fn wins(report: &Report) -> Option<String> {
 }
 
 /// The engines' colours.
-pub(super) fn legend(report: &Report) -> Block {
-    let names = engines(report)
+pub(super) fn legend(run: &Run) -> Block {
+    let names = run
+        .engines()
         .iter()
         .map(|engine| Name::plain(engine))
         .collect();

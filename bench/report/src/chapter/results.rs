@@ -1,23 +1,23 @@
 //! The tables with bars: chapters and sections of the page of 2011 in its order, then everybody else's.
 
 use crate::arrangement::{Chapter, Group, arrange};
-use crate::chapter::{overview, suites};
+use crate::chapter::overview;
 use crate::document::{Bar, Bars, Block, Item, Measured, Value};
 use crate::face;
 use crate::number;
 use crate::outline;
-use crate::report::Report;
+use crate::run::Run;
 use crate::sentence;
 use crate::spread::Spread;
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
 
 /// Every chapter with results.
-pub(crate) fn results(report: &Report) -> Vec<Block> {
+pub(crate) fn results(run: &Run) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let several = suites(report).len() > 1;
-    for suite in suites(report) {
-        let tables: Vec<&Table> = report
+    let several = run.suites().len() > 1;
+    for suite in run.suites() {
+        let tables: Vec<&Table> = run
             .tables
             .iter()
             .filter(|table| table.key.suite == suite && shown(table))
@@ -25,23 +25,23 @@ pub(crate) fn results(report: &Report) -> Vec<Block> {
         if tables.is_empty() {
             continue;
         }
-        let legend = overview::legend(report);
+        let legend = overview::legend(run);
         if several {
             let title = suite.as_deref().unwrap_or("No suite");
             blocks.push(Block::heading(2, format!("Suite {title}")));
-            blocks.extend(about(report, suite.as_deref()));
+            blocks.extend(about(run, suite.as_deref()));
         }
         blocks.push(legend);
-        for chapter in arrange(report, suite.as_deref(), &tables) {
-            blocks.extend(results_of(report, &chapter, &tables));
+        for chapter in arrange(run, suite.as_deref(), &tables) {
+            blocks.extend(results_of(run, &chapter, &tables));
         }
     }
     blocks
 }
 
 /// What the suite says of itself.
-fn about(report: &Report, suite: Option<&str>) -> Option<Block> {
-    let outline = report.outline(suite)?;
+fn about(run: &Run, suite: Option<&str>) -> Option<Block> {
+    let outline = run.outline(suite)?;
     (!outline.about.is_empty()).then(|| Block::text(outline.about.clone()))
 }
 
@@ -50,7 +50,7 @@ fn shown(table: &Table) -> bool {
     table.engines().next().is_some()
 }
 
-fn results_of(report: &Report, chapter: &Chapter<'_>, tables: &[&Table]) -> Vec<Block> {
+fn results_of(run: &Run, chapter: &Chapter<'_>, tables: &[&Table]) -> Vec<Block> {
     let mut blocks = vec![Block::heading(2, chapter.title.clone())];
     let first = chapter
         .groups
@@ -64,7 +64,7 @@ fn results_of(report: &Report, chapter: &Chapter<'_>, tables: &[&Table]) -> Vec<
             blocks.push(Block::heading(3, group.heading.clone()));
         }
         blocks.extend(group.about.iter().map(|text| Block::text(text.clone())));
-        blocks.extend(group_of(report, group));
+        blocks.extend(group_of(run, group));
     }
     blocks
 }
@@ -83,7 +83,7 @@ fn baseline(tables: &[&Table]) -> Vec<Block> {
     let known = records.find(|record| record.key_bytes.is_some() && record.memory_bytes.is_some());
     let mut items = Vec::new();
     if let Some(record) = known {
-        let size = |bytes: Option<u64>| bytes.map(number::size).unwrap_or_else(|| "-".into());
+        let size = |bytes: Option<u64>| bytes.map_or_else(|| "-".into(), number::size);
         items.push(format!(
             "Each store is told to use {} of memory.",
             size(record.memory_bytes)
@@ -107,7 +107,7 @@ fn baseline(tables: &[&Table]) -> Vec<Block> {
 }
 
 /// The tables under one heading.
-fn group_of(report: &Report, group: &Group<'_>) -> Vec<Block> {
+fn group_of(run: &Run, group: &Group<'_>) -> Vec<Block> {
     let mut blocks = Vec::new();
     let tables: Vec<&Table> = group.tables.iter().map(|(_, table)| *table).collect();
     for (caption, table) in &group.tables {
@@ -115,14 +115,14 @@ fn group_of(report: &Report, group: &Group<'_>) -> Vec<Block> {
             let heading = outline::heading(table, &tables, caption);
             blocks.push(Block::heading(4, heading));
         }
-        blocks.push(Block::Bars(bars(report, table)));
+        blocks.push(Block::Bars(bars(run, table)));
         blocks.push(Block::Verdict(sentence::verdict(table)));
     }
     blocks
 }
 
 /// The bars of one table, scaled to the fastest row.
-pub(crate) fn bars(report: &Report, table: &Table) -> Bars {
+pub(crate) fn bars(run: &Run, table: &Table) -> Bars {
     let fastest = table
         .engines()
         .filter_map(|row| row.rate())
@@ -136,7 +136,7 @@ pub(crate) fn bars(report: &Report, table: &Table) -> Bars {
             Outcome::Measured(rate) => {
                 let leads = row.is_ranked()
                     && best.is_some_and(|best| best.ties(rate) || best.middle <= rate.middle);
-                Value::Measured(measured(report, table, row, Scale { fastest, leads }))
+                Value::Measured(measured(run, table, row, Scale { fastest, leads }))
             }
             Outcome::Skipped(reason) => Value::Missing("skipped", reason.clone()),
             Outcome::Failed(reason) => Value::Missing("failed", reason.clone()),
@@ -154,7 +154,7 @@ struct Scale {
     leads: bool,
 }
 
-fn measured(report: &Report, table: &Table, row: &Row, scale: Scale) -> Measured {
+fn measured(run: &Run, table: &Table, row: &Row, scale: Scale) -> Measured {
     let none = Spread {
         low: 0.0,
         middle: 0.0,
@@ -197,7 +197,7 @@ fn measured(report: &Report, table: &Table, row: &Row, scale: Scale) -> Measured
         hint: hint(table, &rate),
         leads: scale.leads,
         times_reference: times,
-        times_baseline: standing::times_baseline(report, table, row)
+        times_baseline: standing::times_baseline(run, table, row)
             .map(|times| format!("({}x baseline)", number::ratio(times))),
         text,
     }

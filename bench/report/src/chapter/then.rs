@@ -5,7 +5,7 @@ use crate::face;
 use crate::number;
 use crate::outline;
 use crate::published::{self, Check, Page2011, Row2011, WiredTigerRow};
-use crate::report::Report;
+use crate::run::Run;
 use crate::sentence;
 use crate::standing;
 use crate::table::{Row, State, Table};
@@ -13,17 +13,20 @@ use crate::table::{Row, State, Table};
 /// The suite that runs the operations of the WiredTiger page.
 const WIREDTIGER_SUITE: &str = "wiredtiger";
 
+/// The variant of LevelDB with its default write buffer beside the cache, as that page ran it.
+const BESIDE: &str = "default-buffer";
+
 /// Both chapters.
-pub(crate) fn pages(report: &Report) -> Vec<Block> {
-    if report.tables.is_empty() {
+pub(crate) fn pages(run: &Run) -> Vec<Block> {
+    if run.tables.is_empty() {
         return Vec::new();
     }
-    let mut blocks = page_2011(report);
-    blocks.extend(page_wiredtiger(report));
+    let mut blocks = page_2011(run);
+    blocks.extend(page_wiredtiger(run));
     blocks
 }
 
-fn page_2011(report: &Report) -> Vec<Block> {
+fn page_2011(run: &Run) -> Vec<Block> {
     let page = published::page_2011();
     let mut blocks = vec![
         Block::PageBreak,
@@ -37,7 +40,7 @@ fn page_2011(report: &Report) -> Vec<Block> {
             sentence::list(&page.engines.values().cloned().collect::<Vec<_>>())
         )),
     ];
-    let any = page.row.iter().any(|row| today(report, row).is_some());
+    let any = page.row.iter().any(|row| today(run, row).is_some());
     if !any {
         blocks.push(Block::text(
             "The sections of 2011 were not part of this run; today's columns are empty.",
@@ -52,11 +55,7 @@ fn page_2011(report: &Report) -> Vec<Block> {
         "to LevelDB, today",
         "CairnDB to it, today",
     ];
-    let lines = page
-        .row
-        .iter()
-        .flat_map(|row| beside(report, row))
-        .collect();
+    let lines = page.row.iter().flat_map(|row| beside(run, row)).collect();
     blocks.push(Block::Grid(Grid {
         head: head.map(str::to_owned).to_vec(),
         lines,
@@ -66,9 +65,9 @@ fn page_2011(report: &Report) -> Vec<Block> {
 }
 
 /// Today's table for a table of 2011.
-fn today<'r>(report: &'r Report, row: &Row2011) -> Option<&'r Table> {
+fn today<'r>(run: &'r Run, row: &Row2011) -> Option<&'r Table> {
     let workload = row.workload.as_deref()?;
-    report.tables.iter().find(|table| {
+    run.tables.iter().find(|table| {
         outline::place(&table.key) == Some(row.place.as_str())
             && outline::same_workload(&table.key.workload, workload)
             && table.state != State::Compacted
@@ -80,8 +79,8 @@ fn today<'r>(report: &'r Report, row: &Row2011) -> Option<&'r Table> {
     })
 }
 
-fn beside(report: &Report, row: &Row2011) -> Vec<Line> {
-    let table = today(report, row);
+fn beside(run: &Run, row: &Row2011) -> Vec<Line> {
+    let table = today(run, row);
     let fastest_then = row.fastest();
     let rate_now = |engine: &str| table.and_then(|table| Some(table.row(engine)?.rate()?.middle));
     let mut engines: Vec<&str> = row.ops.keys().map(String::as_str).collect();
@@ -185,18 +184,20 @@ fn checked(check: Option<Check>, show: fn(f64) -> String) -> [Cell; 2] {
     [Cell::number(Some(show(check.printed))), computed]
 }
 
-fn page_wiredtiger(report: &Report) -> Vec<Block> {
+fn page_wiredtiger(run: &Run) -> Vec<Block> {
     let page = published::page_wiredtiger();
     let mut blocks = vec![
         Block::heading(2, "The WiredTiger Page beside Today's"),
         Block::text(
             "LevelDB VS WiredTiger Benchmark (WiredTiger 1.4.2, LevelDB 1.5, 128 MB of cache, an instance with two SSDs) \
              prints no rates, only how many times LevelDB's throughput WiredTiger reaches. Today's columns are the last \
-             instance of each operation in the suite of that name. \u{201c}Seed\u{201d} are WiredTiger's settings of then: no log, no \
-             checksums, and a bulk cursor for the sequential fill; they are not ranked.",
+             instance of each operation in the suite of that name: with equal memory and settings that survive the \
+             same; then against LevelDB as that page ran it, its default write buffer beside the cache; then with \
+             WiredTiger as that page ran it too, without log and checksums and with a bulk cursor for the sequential \
+             fill. Rows run as there are not ranked.",
         ),
     ];
-    if !report
+    if !run
         .tables
         .iter()
         .any(|table| table.key.suite.as_deref() == Some(WIREDTIGER_SUITE))
@@ -209,12 +210,13 @@ fn page_wiredtiger(report: &Report) -> Vec<Block> {
         "",
         "published, to LevelDB",
         "today, to LevelDB",
-        "today with the seed's settings",
+        "to LevelDB as run there",
+        "run as there, to LevelDB as run there",
     ];
     let lines = page
         .row
         .iter()
-        .flat_map(|row| wiredtiger_lines(report, row))
+        .flat_map(|row| wiredtiger_lines(run, row))
         .collect();
     blocks.push(Block::Grid(Grid {
         head: head.map(str::to_owned).to_vec(),
@@ -239,7 +241,7 @@ fn page_wiredtiger(report: &Report) -> Vec<Block> {
 }
 
 /// The last instance of an operation in the suite, with classic data.
-fn last_instance<'r>(report: &'r Report, workload: &str) -> Option<&'r Table> {
+fn last_instance<'r>(run: &'r Run, workload: &str) -> Option<&'r Table> {
     let of = |table: &&Table| {
         table.key.suite.as_deref() == Some(WIREDTIGER_SUITE)
             && table.key.workload == workload
@@ -249,78 +251,74 @@ fn last_instance<'r>(report: &'r Report, workload: &str) -> Option<&'r Table> {
                 .as_deref()
                 .is_none_or(|data| data == "synthetic")
     };
-    report
-        .tables
+    run.tables
         .iter()
         .filter(of)
         .max_by_key(|table| table.key.instance)
 }
 
-fn wiredtiger_lines(report: &Report, row: &WiredTigerRow) -> Vec<Line> {
-    let table = last_instance(report, &row.workload);
-    let times = |row: Option<&Row>| {
-        let (_, base) = standing::reference(table?)?;
-        Some(format!(
-            "{}x",
-            number::ratio(standing::over(row?.rate()?, base)?)
-        ))
-    };
+fn wiredtiger_lines(run: &Run, row: &WiredTigerRow) -> Vec<Line> {
+    let table = last_instance(run, &row.workload);
     let mut lines = vec![Line::Group(match &row.note {
         Some(note) => format!("{} ({note})", row.section),
         None => row.section.clone(),
     })];
-    for engine in ["wiredtiger_btree", "wiredtiger_lsm"] {
+    for engine in ["wiredtiger_btree", "wiredtiger_lsm", face::OURS] {
         let published = row.times_leveldb.get(engine).map(|&times| {
-            let qualifier = row
-                .qualifier
-                .get(engine)
-                .map(|word| format!("{word} "))
-                .unwrap_or_default();
-            format!("{qualifier}{}x", number::ratio(times))
+            let qualifier = row.qualifier.get(engine);
+            let qualifier = qualifier.map(|word| format!("{word} ")).unwrap_or_default();
+            format!("{qualifier}{}", times_text(times))
         });
-        let seed = table.and_then(|table| {
-            let seed = |row: &&Row| row.engine == engine && row.variant.as_deref() == Some("seed");
-            table.rows.iter().find(seed)
-        });
-        let plain = table
-            .and_then(|table| table.row(engine))
-            .filter(|row| row.is_plain());
+        let of = |variant| table.and_then(|table| variant_of(table, engine, variant));
+        let to = |row: Option<&Row>, variant| {
+            let base = variant_of(table?, face::REFERENCE, variant)?;
+            Some(times_text(standing::over(row?.rate()?, base.rate()?)?))
+        };
         lines.push(Line::Cells(vec![
             Cell::name(Name::plain(engine)),
             Cell::number(published),
-            Cell::number(times(plain)),
-            Cell::number(times(seed)),
+            Cell::number(to(of(None), None)),
+            Cell::number(to(of(None), Some(BESIDE))),
+            Cell::number(to(of(Some("seed")), Some(BESIDE))),
         ]));
     }
-    if let Some(ours) = table.and_then(|table| table.row(face::OURS)) {
-        lines.push(Line::Cells(vec![
-            Cell::name(ours.name()),
-            Cell::number(None),
-            Cell::number(times(Some(ours))),
-            Cell::number(None),
-        ]));
-    }
-    if let Some(share) = row.leveldb_reverse_over_forward {
-        let middle = |workload| {
-            Some(
-                last_instance(report, workload)?
-                    .row(face::REFERENCE)?
-                    .rate()?
-                    .middle,
-            )
-        };
-        let now = middle("readreverse").zip(middle("readseq").filter(|&rate| rate > 0.0));
-        lines.push(Line::Cells(vec![
-            Cell::name(Name {
-                title: "LevelDB, reverse to forward".into(),
-                ..Name::plain(face::REFERENCE)
-            }),
-            Cell::number(Some(format!("{}x", number::ratio(share)))),
-            Cell::number(
-                now.map(|(reverse, forward)| format!("{}x", number::ratio(reverse / forward))),
-            ),
-            Cell::number(None),
-        ]));
-    }
+    lines.extend(reverse_to_forward(run, row));
     lines
+}
+
+/// The row of an engine with its plain settings, or with those of a name.
+fn variant_of<'t>(table: &'t Table, engine: &str, variant: Option<&str>) -> Option<&'t Row> {
+    table.rows.iter().find(|row| {
+        row.engine == engine
+            && match variant {
+                Some(_) => row.variant.as_deref() == variant,
+                None => row.is_plain(),
+            }
+    })
+}
+
+fn times_text(times: f64) -> String {
+    format!("{}x", number::ratio(times))
+}
+
+/// LevelDB read backwards over LevelDB read forwards.
+fn reverse_to_forward(run: &Run, row: &WiredTigerRow) -> Option<Line> {
+    let published = row.leveldb_reverse_over_forward?;
+    let middle = |workload| {
+        let row = last_instance(run, workload)?.row(face::REFERENCE)?;
+        Some(row.rate()?.middle)
+    };
+    let forward = middle("readseq").filter(|&rate| rate > 0.0);
+    let today = middle("readreverse").zip(forward);
+    let title = Name {
+        title: "LevelDB, reverse to forward".into(),
+        ..Name::plain(face::REFERENCE)
+    };
+    Some(Line::Cells(vec![
+        Cell::name(title),
+        Cell::number(Some(times_text(published))),
+        Cell::number(today.map(|(reverse, forward)| times_text(reverse / forward))),
+        Cell::number(None),
+        Cell::number(None),
+    ]))
 }

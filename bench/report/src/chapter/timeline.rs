@@ -1,23 +1,22 @@
 //! Throughput second by second, where stalls show.
 
-use crate::chapter::suite_words;
 use crate::document::{Block, Strip};
 use crate::number;
 use crate::outline;
-use crate::report::Report;
+use crate::run::Run;
 use crate::table::{Row, Table};
 
 /// Shorter rows say nothing second by second.
 const SECONDS_MIN: usize = 4;
 
 /// The chapter.
-pub(crate) fn timeline(report: &Report) -> Vec<Block> {
-    let any = report
+pub(crate) fn timeline(run: &Run) -> Vec<Block> {
+    let any = run
         .source
         .records
         .iter()
         .any(|record| !record.intervals.is_empty());
-    if report.tables.is_empty() || !any {
+    if run.tables.is_empty() || !any {
         return Vec::new();
     }
     let mut blocks = vec![
@@ -30,7 +29,7 @@ pub(crate) fn timeline(report: &Report) -> Vec<Block> {
         )),
     ];
     let mut shown = false;
-    for table in &report.tables {
+    for table in &run.tables {
         let strips: Vec<Strip> = table
             .engines()
             .filter_map(|row| strip(table, row))
@@ -39,7 +38,7 @@ pub(crate) fn timeline(report: &Report) -> Vec<Block> {
             continue;
         }
         shown = true;
-        let words = suite_words(report, table.key.suite.as_deref());
+        let words = run.suite_words(table.key.suite.as_deref());
         blocks.push(Block::heading(
             4,
             format!("{words}{}", outline::label(table)),

@@ -2,6 +2,8 @@
 //!
 //! Lengths are percentages of whatever width the page gives, so the same drawing fits a desk and a phone.
 
+use std::fmt::Write as _;
+
 use maud::{Markup, html};
 
 use crate::document::{Bar, Bars, Latency, Measured, Name, PERCENTILES, Percentiles, Strip, Value};
@@ -251,9 +253,10 @@ fn area(strip: &Strip) -> Markup {
     let mut path = format!("M0 {STRIP_HEIGHT}");
     for (index, value) in values.iter().enumerate() {
         let y = STRIP_HEIGHT - (STRIP_HEIGHT - 2.0) * number::float(*value) / most;
-        path.push_str(&format!("L{index} {y:.1}L{} {y:.1}", index + 1));
+        // Writing to a String cannot fail, here and below.
+        let _ = write!(path, "L{index} {y:.1}L{} {y:.1}", index + 1);
     }
-    path.push_str(&format!("L{} {STRIP_HEIGHT}Z", values.len()));
+    let _ = write!(path, "L{} {STRIP_HEIGHT}Z", values.len());
     let view = format!("0 0 {} {STRIP_HEIGHT}", values.len().max(1));
     html! {
         svg.drawn height="36" viewBox=(view) preserveAspectRatio="none" role="img" aria-label=(strip.text) {

@@ -109,7 +109,7 @@ fn the_summary_is_as_wide_as_it_may_be() {
     let golden = "
 leveldb-2011 1C fillseq
   CairnDB                       5,000,000 ops/sec  \u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}  4.95M to 5.10M
-  LevelDB                         700,000 ops/sec  \u{2588}\u{2588}\u{2589}                    693k to 714k
+  LevelDB                         700,000 ops/sec  \u{2588}\u{2588}\u{2588}                    693k to 714k
   CairnDB is fastest, 7.14 times LevelDB, the next.
 
 leveldb-2011 2D fillseq
