@@ -13,11 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("two arguments: a file of records and a directory".into());
     };
     let text = fs::read_to_string(input)?;
-    let report = if input.ends_with(".jsonl") {
-        Report::from_records(text.as_bytes())?
-    } else {
-        Report::from_json(&text)?
-    };
+    let report = Report::from_text(&text)?;
     report.write(Path::new(dir))?;
     Ok(())
 }

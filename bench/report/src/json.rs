@@ -141,6 +141,12 @@ fn one(element: &impl Serialize) -> Result<String, Error> {
         .map_err(|error| Error::new(format!("the report as JSON: {error}")))
 }
 
+/// Whether a text is the file and not lines of records, judging by its first member.
+pub(crate) fn is_report(text: &str) -> bool {
+    let inner = text.trim_start().strip_prefix('{').unwrap_or_default();
+    inner.trim_start().starts_with("\"report\"")
+}
+
 /// Reads the file back.
 pub(crate) fn read(text: &str) -> Result<Source, Error> {
     let read: Read =

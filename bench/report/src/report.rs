@@ -34,6 +34,18 @@ impl Report {
         Ok(Self::of(json::read(text)?))
     }
 
+    /// Reads either of the two.
+    ///
+    /// # Errors
+    /// As those of [`Report::from_records`] and [`Report::from_json`].
+    pub fn from_text(text: &str) -> Result<Self, Error> {
+        if json::is_report(text) {
+            Self::from_json(text)
+        } else {
+            Self::from_records(text.as_bytes())
+        }
+    }
+
     fn of(source: Source) -> Self {
         Self {
             run: Run::new(source),

@@ -324,7 +324,9 @@ impl Row {
     /// Decides what the records say together. A row that ran several times in a round has as many
     /// records of it, and all count.
     fn conclude(&mut self, aggregate: Aggregate) {
-        let timed = |record: &Record| record.pass.is_some() || record.wall_ns.is_none() && record.p50_ns.is_some();
+        let timed = |record: &Record| {
+            record.pass.is_some() || record.wall_ns.is_none() && record.p50_ns.is_some()
+        };
         if self
             .records
             .iter()

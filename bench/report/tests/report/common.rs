@@ -38,7 +38,8 @@ pub(crate) fn machine() -> Value {
 
 /// The report of some lines.
 pub(crate) fn report(lines: &[Value]) -> Report {
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let text = lines.join("\n");
     Report::from_records(text.as_bytes()).expect("well formed")
 }
 

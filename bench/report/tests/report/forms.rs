@@ -41,8 +41,20 @@ fn the_json_holds_statistics_for_other_programs() {
 }
 
 #[test]
+fn a_text_may_be_either_of_the_two() {
+    let json = sample().json().expect("plain data");
+    let again = Report::from_text(&json).expect("a report");
+    assert_eq!(again.csv(), sample().csv());
+    let line = row("lmdb", "1A", "readseq", 1, 1e6).to_string();
+    let report = Report::from_text(&line).expect("records");
+    assert!(report.csv().contains("lmdb"));
+    let error = Report::from_text("{\"report\": ").expect_err("refused");
+    assert!(error.to_string().starts_with("not a report: "), "{error}");
+}
+
+#[test]
 fn a_file_of_another_version_is_refused() {
-    let json = sample().json().expect("plain data").replacen("1", "2", 1);
+    let json = sample().json().expect("plain data").replacen('1', "2", 1);
     let error = Report::from_json(&json).expect_err("refused").to_string();
     assert_eq!(error, "a report of version 2; this program reads version 1");
     let error = Report::from_json("{}").expect_err("refused").to_string();
