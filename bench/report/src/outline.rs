@@ -234,6 +234,7 @@ pub(crate) fn label(table: &Table) -> String {
     let key = &table.key;
     let mut text = match (place(key), &key.section) {
         (Some(place), _) => format!("{place} {}", key.workload),
+        (None, Some(section)) if *section == key.workload => section.clone(),
         (None, Some(section)) => format!("{section}: {}", key.workload),
         (_, None) => key.workload.clone(),
     };

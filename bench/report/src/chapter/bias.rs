@@ -237,7 +237,7 @@ fn dearer(run: &Run) -> Vec<Block> {
     let mut all: Vec<Compared<'_>> = Vec::new();
     for cost in COMPARED.map(|index| &COSTS[index]) {
         all.push(compared(run, cost.title.to_owned(), |row| {
-            cost::value(row, cost)
+            cost::value(row, cost).map(|value| value.max(cost.floor))
         }));
     }
     for (index, percentile) in PERCENTILES.iter().enumerate() {

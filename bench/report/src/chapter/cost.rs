@@ -9,6 +9,9 @@ use crate::outline;
 use crate::run::Run;
 use crate::table::{Row, Table};
 
+/// A store that needs less to come to rest has nothing left to do.
+const QUIET_NS: f64 = 1e6;
+
 /// A cost: lower is better.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
@@ -18,6 +21,8 @@ pub(crate) struct Cost {
     pub(crate) of: fn(&Record) -> Option<f64>,
     /// In words.
     pub(crate) show: fn(f64) -> String,
+    /// Less than this is as good as nothing when stores are compared.
+    pub(crate) floor: f64,
 }
 
 fn per_op(record: &Record, total: Option<u64>) -> Option<f64> {
@@ -51,51 +56,61 @@ pub(crate) const COSTS: [Cost; 10] = [
             )
         },
         show: number::time,
+        floor: 0.0,
     },
     Cost {
         title: "of it in the kernel",
         of: |record| per_op(record, record.cpu_sys_ns),
         show: number::time,
+        floor: 0.0,
     },
     Cost {
         title: "anonymous MB, peak",
         of: |record| record.anon_rss_peak.map(float),
         show: number::megabytes,
+        floor: 0.0,
     },
     Cost {
         title: "mapped MB",
         of: |record| record.mapped_rss.map(float),
         show: number::megabytes,
+        floor: 0.0,
     },
     Cost {
         title: "page cache MB",
         of: |record| record.page_cache_bytes.map(float),
         show: number::megabytes,
+        floor: 0.0,
     },
     Cost {
         title: "until quiet",
         of: |record| record.settle_ns.map(float),
         show: number::time,
+        floor: QUIET_NS,
     },
     Cost {
         title: "MB on disk",
         of: |record| record.disk_bytes.map(float),
         show: number::megabytes,
+        floor: 0.0,
     },
     Cost {
         title: "space amplification",
         of: |record| per_byte(record, record.disk_bytes.filter(|_| fills(record))),
         show: show_count,
+        floor: 0.0,
     },
     Cost {
         title: "write amplification, engine",
         of: |record| per_byte(record, record.engine_write_bytes),
         show: show_count,
+        floor: 0.0,
     },
     Cost {
         title: "write amplification, kernel",
         of: |record| per_byte(record, record.io_write_bytes),
         show: show_count,
+        floor: 0.0,
     },
 ];
 
