@@ -10,12 +10,14 @@ mod engines;
 mod flags;
 mod machine;
 mod output;
+mod report;
 mod suite;
 mod supervise;
 mod table;
 mod timed;
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::output::{print, tell};
@@ -53,11 +55,19 @@ fn run(words: &[String]) -> Result<bool, String> {
         print(&list());
         return Ok(true);
     }
+    if let Some(file) = given.given("render") {
+        report::render(Path::new(file), given.given("report").map(Path::new))?;
+        return Ok(true);
+    }
     let config = config::Config::new(&given)?;
-    match &config.suite {
+    let good = match &config.suite {
         Some(name) => suite::run(&config, name),
         None => classic::run(&config),
+    }?;
+    if let Some(dir) = &config.report {
+        report::write(&config, dir)?;
     }
+    Ok(good)
 }
 
 /// The engines with what is known of each, and the workloads.

@@ -396,6 +396,20 @@ pub(crate) static FLAGS: &[Flag] = &[
     ),
     flag(
         SHOW,
+        "report",
+        Kind::Text,
+        "",
+        "write index.html, report.md, report.csv and report.json into this directory",
+    ),
+    flag(
+        SHOW,
+        "render",
+        Kind::Text,
+        "",
+        "run nothing: make the report of this report.json or file of --json again, beside it or in --report=DIR",
+    ),
+    flag(
+        SHOW,
         "csv",
         Kind::Text,
         "",

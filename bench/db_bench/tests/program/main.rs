@@ -7,6 +7,7 @@ mod crash;
 mod lines;
 mod peers;
 mod refusals;
+mod report;
 mod results;
 mod resume;
 mod suites;
