@@ -2,6 +2,7 @@
 
 mod common;
 mod crash;
+mod full;
 mod lines;
 mod peers;
 mod refusals;
