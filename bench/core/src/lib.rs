@@ -7,6 +7,7 @@
 pub mod cached;
 pub mod catalog;
 pub mod definition;
+pub mod draw;
 pub mod durability;
 pub mod engine;
 pub mod fault;

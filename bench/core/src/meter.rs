@@ -32,6 +32,8 @@ pub struct Meter {
     finished: Instant,
     /// Bytes for the MB/s of the line.
     pub bytes: u64,
+    /// Bytes of keys and values read where only RocksDB's line tells them.
+    pub read_bytes: u64,
     /// Raw key and value bytes written.
     pub user_bytes: u64,
     /// Keys found.
@@ -74,6 +76,7 @@ impl Meter {
             last_op: now,
             finished: now,
             bytes: 0,
+            read_bytes: 0,
             user_bytes: 0,
             found: 0,
             wrong: 0,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fault::Fault;
 use crate::model::Model;
-use crate::plan::Plan;
+use crate::plan::{Data, Keys, Plan};
 
 /// The line that begins every note.
 const MAGIC: &str = "directory made by db_bench; it may be removed together with this file\n";
@@ -26,6 +26,8 @@ struct Origin {
     value_size: usize,
     compression_ratio: f64,
     key_prefix: usize,
+    data: Data,
+    keys: Keys,
     model_bytes: usize,
 }
 
@@ -37,6 +39,8 @@ impl Origin {
             value_size: plan.value_size,
             compression_ratio: plan.compression_ratio,
             key_prefix: plan.key_prefix,
+            data: plan.data.clone(),
+            keys: plan.keys,
             model_bytes,
         }
     }

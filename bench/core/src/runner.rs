@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog;
-use crate::definition::{Action, LARGE_VALUE_BYTES, Workload};
+use crate::definition::{Action, Workload};
 use crate::engine::{Durability, Engine, Store};
 use crate::fault::Fault;
 use crate::line;
@@ -28,6 +28,9 @@ use crate::record::Record;
 use crate::settings::Settings;
 use crate::step::Step;
 use crate::workload::Task;
+
+/// RocksDB's name for the text about its levels.
+const LEVELS: &str = "rocksdb.levelstats";
 
 /// What happened, in the order it happened.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -52,6 +55,9 @@ pub enum Event {
     Row {
         /// What to print on stdout.
         text: String,
+        /// The histogram to print below it, empty where none was kept.
+        #[serde(default)]
+        histogram: String,
         /// The result.
         record: Box<Record>,
     },
@@ -98,15 +104,10 @@ struct Runner<'r, E: Engine> {
 /// When the store cannot be opened or closed, or the directory must not be used. Faults of single
 /// rows are results, not errors.
 pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Fault> {
-    let pool = Pool::new(plan.compression_ratio);
+    let pool = Pool::load(plan)?;
     let keys =
         usize::try_from(plan.num).map_err(|_| Fault::new("--num does not fit this machine"))?;
-    let model = Model::new(
-        &pool,
-        keys,
-        plan.key_prefix,
-        &[plan.value_size, LARGE_VALUE_BYTES],
-    );
+    let model = Model::new(&pool, keys);
     let mut runner = Runner {
         engine,
         plan,
@@ -280,17 +281,21 @@ impl<E: Engine> Runner<'_, E> {
 
     /// A meta operation that prints.
     fn text(&mut self, workload: &Workload) {
-        let event = match workload.action {
-            Action::Property(name) => {
-                let text = self.store.as_ref().and_then(|store| store.property(name));
-                Event::Text(format!("\n{}\n", text.as_deref().unwrap_or("(failed)")))
+        let text = match (workload.action, &self.store) {
+            // LevelDB's text has the levels in it.
+            (Action::Property(LEVELS), Some(store)) => store
+                .property(LEVELS)
+                .or_else(|| store.property("leveldb.stats")),
+            (Action::Property(name), Some(store)) => store.property(name),
+            _ => None,
+        };
+        let event = match (text, workload.action) {
+            (Some(text), _) => Event::Text(format!("\n{text}\n")),
+            (None, Action::HeapProfile) => Event::Note("heap profiling not supported\n".into()),
+            (None, _) => {
+                let reason = format!("not supported by {}", self.engine.name());
+                Event::Text(format!("{}\n", line::skipped(workload.name, &reason)))
             }
-            Action::HeapProfile => Event::Note("heap profiling not supported\n".into()),
-            _ => Event::Note(format!(
-                "{}: {} keeps no counters that can be reset\n",
-                workload.name,
-                self.engine.name()
-            )),
         };
         self.tell(event);
     }

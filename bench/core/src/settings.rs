@@ -13,7 +13,7 @@ const SMALL_SIDE: u64 = 8 << 20;
 const OVERHEADS_BYTES: u64 = 32 << 20;
 
 /// Memory given to a store, and the two shares for engines that divide it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// Everything together.
     pub total_bytes: u64,

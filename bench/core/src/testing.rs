@@ -8,7 +8,7 @@ use crate::engine::{
     Capabilities, Cursor, Durability, Engine, Quiet, Role, Session, Store, Survival,
 };
 use crate::fault::Fault;
-use crate::plan::Plan;
+use crate::plan::{Data, Format, Keys, Plan};
 use crate::settings::{Memory, Settings, Variant};
 
 /// How the engine lies.
@@ -343,9 +343,14 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         compression_ratio: 0.5,
         key_prefix: 0,
         seed: 1000,
+        distribution: None,
+        data: Data::Synthetic,
+        keys: Keys::LevelDb,
+        format: Format::LevelDb,
         shuffle: false,
         duration: 0,
         batch_size: 0,
+        seek_nexts: 0,
         readwritepercent: 90,
         mergereadpercent: 70,
         sync: false,
@@ -359,6 +364,7 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         open_files: None,
         use_existing_db: false,
         histogram: false,
+        confidence_interval_only: false,
         statistics: false,
         verify: true,
         progress: false,

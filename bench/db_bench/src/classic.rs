@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bench_core::durability::Survival;
+use bench_core::plan::Plan;
 use bench_core::record::{Record, Status};
 use bench_core::runner::Event;
 
@@ -10,6 +11,7 @@ use crate::config::{Config, ROW_TIMEOUT_DEFAULT};
 use crate::machine::Machine;
 use crate::output::{Output, print, tell};
 use crate::supervise::{self, Ending, Start};
+use crate::timed::Timed;
 
 /// What outlives a child.
 struct Run<'c> {
@@ -53,10 +55,20 @@ pub(crate) fn run(config: &Config) -> Result<bool, String> {
 impl Run<'_> {
     /// The whole list over one engine.
     fn engine(&mut self, engine: &str, round: u32) -> Result<(), String> {
-        let plan = self.config.plan_for(engine, round);
-        let mut trouble = None;
+        let asked = self.config.plan_for(engine, round);
         let limit = self.config.row_timeout.unwrap_or(ROW_TIMEOUT_DEFAULT);
+        let mut timed = Timed::default();
+        if asked.histogram {
+            tell("every operation is timed first, in a pass of its own\n");
+            timed = Timed::measure(&asked, limit)?;
+        }
+        let plan = Plan {
+            histogram: false,
+            ..asked
+        };
+        let mut trouble = None;
         let ending = supervise::run(&[plan], &Start::default(), limit, &mut |_, event| {
+            let event = timed.complete(event);
             trouble = trouble.take().or(self.event(event).err());
         });
         if let Some(trouble) = trouble {
@@ -94,8 +106,19 @@ impl Run<'_> {
             }
             Event::Text(text) => print(&text),
             Event::Note(text) => tell(&text),
-            Event::Row { text, record } => {
+            Event::Row {
+                text,
+                histogram,
+                record,
+            } => {
                 print(&text);
+                if !histogram.is_empty() {
+                    tell(&format!(
+                        "the times of {} are of a pass of their own, the rate is not\n",
+                        record.workload
+                    ));
+                    print(&histogram);
+                }
                 tell(&cost(&record));
                 self.good &= record.status != Status::Failed;
                 self.output.row(&record)?;

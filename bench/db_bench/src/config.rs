@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench_core::outline::Aggregate;
-use bench_core::plan::Plan;
+use bench_core::plan::{Data, Distribution, Format, Keys, Plan};
+use bench_core::pool;
 use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
 use crate::flags::{Given, nearest};
@@ -241,44 +242,137 @@ fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String
     }
 }
 
+/// The data set; of a file also how many records there are, and their mean size.
+fn data(given: &Given) -> Result<(Data, Option<pool::FileShape>), String> {
+    match given.text("data") {
+        "synthetic" => Ok((Data::Synthetic, None)),
+        "json" => Ok((Data::Json, None)),
+        path => {
+            let path = PathBuf::from(path);
+            let shape = pool::examine(&path).map_err(|fault| fault.to_string())?;
+            for sized in ["value_size", "key_size", "key_prefix", "keys"] {
+                if given.given(sized).is_some() {
+                    return Err(format!(
+                        "--{sized}: keys and values come from --data={}",
+                        path.display()
+                    ));
+                }
+            }
+            let key_bytes = shape.key_bytes;
+            Ok((Data::File { path, key_bytes }, Some(shape)))
+        }
+    }
+}
+
+/// The number of keys: a file has no more than its lines.
+fn key_count(given: &Given, shape: Option<pool::FileShape>) -> Result<u64, String> {
+    let records = shape.map(|shape| shape.records);
+    match (given.chosen("num"), records) {
+        (None, Some(records)) => Ok(records),
+        (Some(num), Some(records)) if num > records => Err(format!(
+            "--num={num}: a whole number from 1 to {records} is allowed, the lines of --data={}",
+            given.text("data")
+        )),
+        _ => Ok(given.count("num")),
+    }
+}
+
+/// `--distribution`, which says more than `--shuffle` can do.
+fn distribution(given: &Given) -> Result<Option<Distribution>, String> {
+    let Some(word) = given.given("distribution") else {
+        return Ok(None);
+    };
+    let distribution = match word {
+        "zipfian" => Distribution::Zipfian,
+        "latest" => Distribution::Latest,
+        _ => Distribution::Uniform,
+    };
+    if given.is_on("shuffle") && distribution != Distribution::Uniform {
+        return Err(format!(
+            "--shuffle takes every key once and --distribution={word} some more often: give one"
+        ));
+    }
+    Ok(Some(distribution))
+}
+
 /// The part of a plan that comes from the flags alone.
 fn plan(given: &Given) -> Result<Plan, String> {
-    let num = given.count("num");
-    let or_num = |name| u64::try_from(given.number(name)).unwrap_or(num);
-    let use_existing_db = given.is_on("use_existing_db");
-    let small = |name| usize::try_from(given.count(name)).unwrap_or(0);
-    let uncompressed = given
-        .given("compression_type")
-        .is_some_and(|codec| codec.eq_ignore_ascii_case("none"));
-    Ok(Plan {
-        engine: String::new(),
-        library: None,
+    let plan = Plan {
         benchmarks: given
             .text("benchmarks")
             .split(',')
             .map(|name| name.trim().to_owned())
             .collect(),
-        resume_at: 0,
-        lost: Vec::new(),
-        kill: false,
-        db: PathBuf::new(),
+        use_existing_db: given.is_on("use_existing_db"),
+        histogram: given.is_on("histogram"),
+        confidence_interval_only: given.is_on("confidence_interval_only"),
+        statistics: given.is_on("statistics"),
+        verify: given.is_on("verify"),
+        format: match given.text("format") {
+            "rocksdb" => Format::RocksDb,
+            _ => Format::LevelDb,
+        },
+        progress: true,
+        round: 1,
+        ranked: true,
+        ..Plan::default()
+    };
+    Ok(stored(given, drawn(given, counted_as(given, plan)?)?))
+}
+
+/// A whole number that the table of flags keeps small.
+fn small(given: &Given, name: &str) -> u32 {
+    u32::try_from(given.count(name)).unwrap_or(0)
+}
+
+/// The plan with its data and the numbers that follow from it.
+fn counted_as(given: &Given, plan: Plan) -> Result<Plan, String> {
+    let (data, shape) = data(given)?;
+    let num = key_count(given, shape)?;
+    let or_num = |name| u64::try_from(given.number(name)).unwrap_or(num);
+    let size = |name| usize::try_from(given.count(name)).unwrap_or(0);
+    Ok(Plan {
         num,
         reads: or_num("reads"),
         writes: or_num("writes"),
         deletes: or_num("deletes"),
-        threads: u32::try_from(given.count("threads")).unwrap_or(1),
-        value_size: small("value_size"),
+        value_size: shape.map_or_else(|| size("value_size"), |shape| shape.value_bytes),
         compression_ratio: given.text("compression_ratio").parse().unwrap_or(0.5),
         key_prefix: key_prefix(given)?,
-        seed: u32::try_from(given.count("seed")).unwrap_or(0),
+        data,
+        ..plan
+    })
+}
+
+/// The plan with who draws what and how often.
+fn drawn(given: &Given, plan: Plan) -> Result<Plan, String> {
+    Ok(Plan {
+        threads: small(given, "threads"),
+        seed: small(given, "seed"),
+        distribution: distribution(given)?,
+        keys: match given.text("keys") {
+            "rocksdb" => Keys::RocksDb,
+            _ => Keys::LevelDb,
+        },
         shuffle: given.is_on("shuffle"),
         duration: given.count("duration"),
         batch_size: given.chosen("batch_size").unwrap_or(0),
-        readwritepercent: u32::try_from(given.count("readwritepercent")).unwrap_or(0),
-        mergereadpercent: u32::try_from(given.count("mergereadpercent")).unwrap_or(0),
+        seek_nexts: given.count("seek_nexts"),
+        readwritepercent: small(given, "readwritepercent"),
+        mergereadpercent: small(given, "mergereadpercent"),
+        ..plan
+    })
+}
+
+/// The plan with what the stores are told.
+fn stored(given: &Given, plan: Plan) -> Plan {
+    let uncompressed = given
+        .given("compression_type")
+        .is_some_and(|codec| codec.eq_ignore_ascii_case("none"));
+    Plan {
         sync: given.is_on("sync"),
         variant: variant(given),
-        memory: memory(given, use_existing_db),
+        memory: memory(given, plan.use_existing_db),
         compression: given.is_on("compression") && !uncompressed,
         bloom_bits: u32::try_from(given.number("bloom_bits")).ok(),
         block_size: given.chosen("block_size"),
@@ -286,17 +380,8 @@ fn plan(given: &Given) -> Result<Plan, String> {
         open_files: u32::try_from(given.number("open_files"))
             .ok()
             .filter(|&files| files > 0),
-        use_existing_db,
-        histogram: given.is_on("histogram"),
-        statistics: given.is_on("statistics"),
-        verify: given.is_on("verify"),
-        progress: true,
-        round: 1,
-        suite: None,
-        section: None,
-        label: None,
-        ranked: true,
-    })
+        ..plan
+    }
 }
 
 /// Bytes of the constant part of keys, given directly or through the whole length.

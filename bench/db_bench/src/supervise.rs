@@ -208,6 +208,7 @@ fn lost_row(plan: &Plan, entry: usize, reason: &str) -> Event {
     };
     Event::Row {
         text: format!("{}\n", line::failed(name, reason)),
+        histogram: String::new(),
         record: Box::new(record),
     }
 }

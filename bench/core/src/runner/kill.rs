@@ -28,6 +28,7 @@ impl<E: Engine> Runner<'_, E> {
         let text = self.verdict(workload, &totals, &mut record);
         self.tell(Event::Row {
             text,
+            histogram: String::new(),
             record: Box::new(record),
         });
         kill_process(getpid(), Signal::KILL)

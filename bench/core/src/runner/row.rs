@@ -8,8 +8,10 @@ use crate::cached::page_cache_bytes;
 use crate::definition::{Action, Workload};
 use crate::engine::{Durability, Engine, Store, Survival, Variant};
 use crate::fault::Fault;
+use crate::histogram::Histogram;
 use crate::line;
 use crate::place;
+use crate::plan::{Data, Format};
 use crate::process::{Counters, disk_bytes, resident};
 use crate::record::{Record, Status};
 use crate::step::Step;
@@ -20,6 +22,13 @@ struct Before {
     counters: Counters,
     engine_bytes: Option<u64>,
     started_at: Option<u64>,
+}
+
+/// What there is to tell of a row that came to its end.
+struct Ended {
+    text: String,
+    histogram: String,
+    record: Record,
 }
 
 impl<E: Engine> Runner<'_, E> {
@@ -35,6 +44,10 @@ impl<E: Engine> Runner<'_, E> {
             self.fail(workload, record, &fault);
             self.missing = Some(unmade(workload));
             return;
+        }
+        if self.plan.format == Format::RocksDb && !workload.is_engineless() {
+            let text = format!("DB path: [{}]\n", self.plan.db.display());
+            self.tell(Event::Text(text));
         }
         if step.warmups > 0 {
             let text = format!("Warming up benchmark by running {} times\n", step.warmups);
@@ -53,26 +66,28 @@ impl<E: Engine> Runner<'_, E> {
         }
         let (mut ops, mut mbs) = (Vec::new(), Vec::new());
         for run in 1..=step.repeats {
-            let Some((mut text, record)) = self.row(workload, instance) else {
+            let Some(ended) = self.row(workload, instance) else {
                 return;
             };
-            if step.repeats > 1
-                && let Some(rate) = record.rate()
-            {
-                ops.push(rate);
-                mbs.extend(megabytes(&record));
-                let last = run == step.repeats;
-                text.push_str(&line::combined(workload.name, &ops, &mbs, false));
-                text.push('\n');
-                if last {
-                    text.push_str(&line::combined(workload.name, &ops, &mbs, true));
-                    text.push('\n');
-                }
-            }
+            let rate = ended.record.rate().filter(|_| step.repeats > 1);
+            mbs.extend(rate.and_then(|_| megabytes(&ended.record)));
             self.tell(Event::Row {
-                text,
-                record: Box::new(record),
+                text: ended.text,
+                histogram: ended.histogram,
+                record: Box::new(ended.record),
             });
+            if let Some(rate) = rate {
+                ops.push(rate);
+                self.tell(Event::Text(if self.plan.confidence_interval_only {
+                    line::interval(workload.name, &ops, &mbs)
+                } else {
+                    line::combined(workload.name, &ops, &mbs)
+                }));
+            }
+            if run == step.repeats && run > 1 {
+                let text = line::combined_at_the_end(workload.name, &ops, &mbs);
+                self.tell(Event::Text(text));
+            }
         }
     }
 
@@ -84,6 +99,7 @@ impl<E: Engine> Runner<'_, E> {
         record.reason = Some(reason);
         self.tell(Event::Row {
             text,
+            histogram: String::new(),
             record: Box::new(record),
         });
     }
@@ -95,6 +111,7 @@ impl<E: Engine> Runner<'_, E> {
         let text = format!("{}\n", line::failed(workload.name, &fault.to_string()));
         self.tell(Event::Row {
             text,
+            histogram: String::new(),
             record: Box::new(record),
         });
         self.hurt = true;
@@ -124,13 +141,16 @@ impl<E: Engine> Runner<'_, E> {
         let able = self.engine.capabilities();
         let supported = match workload.action {
             _ if workload.sync && !able.sync => false,
-            _ if workload.batch > 1 && !able.batch => false,
+            _ if Task::batch(self.plan, workload) > 1 && !able.batch => false,
             Action::Scan { backward: true } => able.reverse,
             Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => able.seek,
             Action::Compact => able.compact,
-            Action::Codec { codec, .. } => return Some(format!("{codec} is not built in")),
+            Action::Ycsb(mix) if mix.scan > 0 => able.seek,
             _ => true,
         };
+        if workload.inserts() && matches!(self.plan.data, Data::File { .. }) {
+            return Some("a data file has no keys to add".into());
+        }
         if !supported {
             return Some(format!("not supported by {}", self.engine.name()));
         }
@@ -165,9 +185,8 @@ impl<E: Engine> Runner<'_, E> {
         Ok(())
     }
 
-    /// Measures once and gives the text and the record; `None` when it ended by an error, which has
-    /// then been told.
-    fn row(&mut self, workload: &'static Workload, instance: u32) -> Option<(String, Record)> {
+    /// Measures once; `None` when it ended by an error, which has then been told.
+    fn row(&mut self, workload: &'static Workload, instance: u32) -> Option<Ended> {
         self.sampler.restart();
         let before = self.before();
         let mut record = self.blank(workload, instance);
@@ -185,7 +204,18 @@ impl<E: Engine> Runner<'_, E> {
             Ok(totals)
         });
         match judged {
-            Ok(totals) => Some((self.verdict(workload, &totals, &mut record), record)),
+            Ok(totals) => {
+                let text = self.verdict(workload, &totals, &mut record);
+                let kept = totals.histogram.filter(|_| record.status == Status::Ok);
+                let histogram = kept.map_or_else(String::new, |histogram| {
+                    histogram_text(self.plan.format, workload, &histogram)
+                });
+                Some(Ended {
+                    text,
+                    histogram,
+                    record,
+                })
+            }
             Err(fault) => {
                 self.fail(workload, record, &fault);
                 None
@@ -234,7 +264,7 @@ impl<E: Engine> Runner<'_, E> {
         if record.variant.is_none() && self.engine.variants().len() > 1 {
             record.variant = Some(plan.variant.word().to_owned());
         }
-        record.data = Some("synthetic".into());
+        record.data = Some(plan.data.word());
         record.compression = Some(plan.compression);
         record.memory_bytes = Some(plan.memory.total_bytes);
         record.key_bytes = Some(plan.key_bytes() as u64);
@@ -334,13 +364,8 @@ impl<E: Engine> Runner<'_, E> {
             let message = format!("{} unverified", outcome.message);
             message.trim_start().clone_into(&mut outcome.message);
         }
-        let mut text = format!("{}\n", line::result(workload.name, &outcome));
-        if let Some(histogram) = &totals.histogram {
-            text.push_str("Microseconds per op:\n");
-            text.push_str(&histogram.to_text());
-            text.push('\n');
-        }
-        text
+        let format = self.plan.format;
+        format!("{}\n", line::result(format, workload.name, &outcome))
     }
 
     /// Why a row cannot be believed, if it cannot.
@@ -353,7 +378,7 @@ impl<E: Engine> Runner<'_, E> {
         let synced = record.durability.as_deref() == Some(Survival::Sync.word())
             && able.stores
             && self.plan.verify;
-        if synced && self.plan.threads == 1 && workload.batch == 1 {
+        if synced && self.plan.threads == 1 && Task::batch(self.plan, workload) == 1 {
             let writes = if matches!(workload.action, Action::Fill(_) | Action::Delete(_)) {
                 totals.outcome.ops
             } else {
@@ -366,6 +391,18 @@ impl<E: Engine> Runner<'_, E> {
             }
         }
         self.excess(workload, record)
+    }
+}
+
+/// The histogram below a line, as each program prints it.
+fn histogram_text(format: Format, workload: &Workload, histogram: &Histogram) -> String {
+    match format {
+        Format::LevelDb => format!("Microseconds per op:\n{}\n", histogram.to_text()),
+        Format::RocksDb => format!(
+            "Microseconds per {}:\n{}\n",
+            workload.operation(),
+            histogram.to_rocksdb_text()
+        ),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+mod choices;
+
 use super::*;
 use crate::engine::{Survival, Variant};
 use crate::record::Status;
@@ -11,7 +13,9 @@ use crate::testing::{Liar, Lie, plan};
 fn rows_of(engine: &Liar, plan: &Plan) -> (Vec<Record>, String) {
     let (mut rows, mut text) = (Vec::new(), String::new());
     run(&engine, plan, &mut |event| match event {
-        Event::Row { text: line, record } => {
+        Event::Row {
+            text: line, record, ..
+        } => {
             text.push_str(&line);
             rows.push(*record);
         }
@@ -49,6 +53,13 @@ const EVERYTHING: &[&str] = &[
     "readrandomwriterandom",
     "readwhilewriting",
     "readwhilemerging",
+    "readseq",
+    "ycsba",
+    "ycsbb",
+    "ycsbc",
+    "ycsbd",
+    "ycsbe",
+    "ycsbf",
     "readseq",
     "compact",
     "open",
@@ -97,6 +108,10 @@ fn several_threads_are_judged_without_false_alarms() {
         "readwhilemerging",
         "mergerandom",
         "readrandomwriterandom",
+        "readseq",
+        "ycsba",
+        "ycsbd",
+        "ycsbf",
         "readseq",
         "fillrandbatch",
         "readreverse",
@@ -239,7 +254,16 @@ fn what_an_engine_cannot_do_is_skipped_by_name() {
 #[test]
 fn unknown_names_and_texts_are_levels() {
     let home = tempfile::tempdir().expect("a directory");
-    let list = ["fillseq", "", "nosuch", "stats", "sstables", "heapprofile"];
+    let list = [
+        "fillseq",
+        "",
+        "nosuch",
+        "stats",
+        "levelstats",
+        "sstables",
+        "heapprofile",
+        "resetstats",
+    ];
     let (rows, text) = rows_of(
         &Liar::new(Lie::None),
         &plan(&home.path().join("db"), 100, &list),
@@ -247,7 +271,7 @@ fn unknown_names_and_texts_are_levels() {
     assert_eq!(rows.len(), 1);
     assert!(
         text.ends_with(
-            "unknown benchmark 'nosuch'\n\nall is well\n\n(failed)\nheap profiling not supported\n"
+            "unknown benchmark 'nosuch'\n\nall is well\n\nall is well\nsstables     : skipped (not supported by liar)\nheap profiling not supported\nresetstats   : skipped (not supported by liar)\n"
         ),
         "{text}"
     );

@@ -328,7 +328,7 @@ impl Source<'_> {
 
     /// A data set.
     fn data_set(&self, data: &Spanned<String>) -> Result<(), String> {
-        self.among("data set", data, ["synthetic"].into_iter())
+        self.among("data set", data, ["synthetic", "json"].into_iter())
     }
 
     /// An entry of a list: a workload, or a section and a workload.

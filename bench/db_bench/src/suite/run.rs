@@ -7,7 +7,7 @@ use bench_core::catalog;
 use bench_core::definition::Workload;
 use bench_core::outline::{Note, Outline};
 use bench_core::place;
-use bench_core::plan::Plan;
+use bench_core::plan::{Data, Plan};
 use bench_core::record::{Record, Status};
 use bench_core::runner::Event;
 
@@ -293,6 +293,10 @@ impl<'c> Run<'c> {
                 writes: settings.num,
                 deletes: settings.num,
                 memory: settings.memory,
+                data: match settings.data.as_str() {
+                    "json" => Data::Json,
+                    _ => Data::Synthetic,
+                },
                 value_size: settings.value_size,
                 compression: settings.compression,
                 sync: settings.sync,

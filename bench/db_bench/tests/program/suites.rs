@@ -261,3 +261,28 @@ fn a_library_that_is_no_allocator_of_anybodys_is_refused() {
     ]);
     assert!(output.status.success(), "{}", stderr(&output));
 }
+
+#[test]
+fn a_section_runs_once_for_each_data_set() {
+    let home = tempfile::tempdir().expect("a directory");
+    let json = home.path().join("own.json");
+    let suite = r#"
+num = 300
+rounds = 1
+data = ["synthetic", "json"]
+[[section]]
+name = "both"
+heading = "Both"
+workloads = ["fillrandom", "readrandom"]
+"#;
+    let words = ["--engine=cairndb", &format!("--json={}", json.display())];
+    let output = own(home.path(), suite, &words);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for data in ["synthetic", "json"] {
+        let rows = results(&json);
+        let verified = rows
+            .iter()
+            .filter(|row| row["data"] == data && row["verified"] == true);
+        assert!(verified.count() >= 2, "{data}: {rows:?}");
+    }
+}

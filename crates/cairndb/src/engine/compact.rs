@@ -191,7 +191,7 @@ impl Core {
 
     pub(crate) fn flush_due(&self) -> bool {
         let state = self.state.lock();
-        !state.flushing && state.sealed_bytes() >= self.settings.budget.flush
+        state.can_flush() && state.waiting_bytes() >= self.settings.budget.flush
     }
 
     /// Merges everything that shares keys with `range` into the last run, and makes it durable.

@@ -72,12 +72,15 @@ impl Core {
         let writer = match begun {
             Ok(writer) => writer,
             Err(error) => {
-                // CURRENT is as it was, and nothing will ever need these two.
-                self.reaper.add(name::manifest(number));
+                // CURRENT is as it was, and nothing will ever need these two. But no durable record
+                // says that the number is taken: its file stays as a sign for the next opening,
+                // until a later attempt leaves another or succeeds.
                 self.reaper.add(name::temp(number));
+                self.forget_failed_manifest(number.0);
                 return Err(error);
             }
         };
+        self.forget_failed_manifest(0);
         let poison = |error| self.health.poison(error);
         self.dir.sync().map_err(poison)?;
         // A failed rename may have been done on some file systems: both manifests stay.
@@ -91,6 +94,15 @@ impl Core {
             self.reaper.add(name::manifest(FileNumber(old)));
         }
         Ok(())
+    }
+
+    /// Lets go of the manifest that could not be begun before; `next` is one that could not be
+    /// begun now, or 0.
+    fn forget_failed_manifest(&self, next: u64) {
+        let earlier = std::mem::replace(&mut self.state.lock().failed_manifest, next);
+        if earlier != 0 {
+            self.reaper.add(name::manifest(FileNumber(earlier)));
+        }
     }
 
     /// The edit that makes `version` from nothing.
@@ -174,7 +186,7 @@ impl Core {
             || !state.pending.is_empty()
             || !state.mutable.is_empty()
             || state.persisting
-            || state.flushing;
+            || !state.flushes.is_empty();
         let gone: Vec<u64> = state
             .version
             .values

@@ -232,7 +232,8 @@ fn assemble(
     let order = options.order.clone();
     let pool = ChunkPool::new(settings.budget.write_share);
     let (part, prefix) = (settings.budget.part, recovered.key_prefix());
-    let (mutable, writer) = Memtable::pooled(&pool, order.clone(), prefix, part);
+    // Not from the pool: a database that is given a few entries takes little memory for them.
+    let (mutable, writer) = Memtable::new(order.clone(), prefix, part);
     opener
         .mapping
         .bytes
@@ -306,7 +307,9 @@ fn first_state(
         pending: VecDeque::new(),
         next_run: recovered.next_run,
         manifest: recovered.manifest,
-        flushing: false,
+        failed_manifest: 0,
+        flushes: Vec::new(),
+        next_flush: 1,
         merging: false,
         persisting: false,
         quiet: false,

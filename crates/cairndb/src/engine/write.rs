@@ -24,6 +24,9 @@ use crate::state::stats::{StallReason, Stats};
 use crate::state::version::ValueHandle;
 use crate::write::commit::{Commit, Payload};
 
+/// Records below this are stored through the log's mapping.
+const SMALL_RECORD_BYTES: u64 = 32 << 10;
+
 /// Counts a write between the append of its value and the insert of its pointer: while there is
 /// one, no value file may be called dead.
 struct InFlight<'a>(&'a AtomicU64);
@@ -222,7 +225,7 @@ impl Core {
         !commit.mutable.is_empty()
             || !state.sealed.is_empty()
             || !state.pending.is_empty()
-            || state.flushing
+            || state.flushing()
             || state.persisting
     }
 
@@ -319,10 +322,12 @@ impl Core {
             spare
         } else {
             let file = self.new_file();
-            (
-                file,
-                self.dir.create_log(&name::log(FileNumber(file)), size)?,
-            )
+            let region = self.dir.create_log(&name::log(FileNumber(file)), size)?;
+            if bytes < SMALL_RECORD_BYTES {
+                // One call for all its pages is cheaper than a fault for each.
+                region.warm();
+            }
+            (file, region)
         };
         let salt = self.env.random_u64();
         let start_seq = commit.last_seq + 1;
@@ -375,10 +380,14 @@ impl Core {
         let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, budget.part);
         let (mem, first_segment) = commit.replace_part(Arc::clone(&mutable), writer);
         state.mutable = mutable;
-        state.sealed.push_back(Part { mem, first_segment });
+        state.sealed.push_back(Part {
+            mem,
+            first_segment,
+            flush: None,
+        });
         state.quiet = false;
         self.publish_view(&state);
-        if state.sealed_bytes() >= budget.flush {
+        if state.waiting_bytes() >= budget.flush {
             self.work.notify_all();
         }
         None
@@ -401,13 +410,13 @@ impl Core {
     /// Flushes here unless somebody already does: with two cores the worker may be in the middle
     /// of a merge, and a writer with a full queue has nothing better to do.
     fn help_flush(&self) -> Result<()> {
-        if self.flush_once()? {
+        if self.flush_up_to(self.settings.budget.help)? {
             return Ok(());
         }
         let state = self.state.lock();
         let before = state.sealed.len();
         drop(self.wait_state(state, |state| {
-            !state.flushing || state.sealed.len() < before
+            !state.flushing() || state.sealed.len() < before
         }));
         self.health.check_write()
     }
@@ -419,7 +428,7 @@ impl Core {
             return Ok(());
         }
         let state = self.state.lock();
-        drop(self.wait_state(state, |state| !state.flushing && !state.persisting));
+        drop(self.wait_state(state, |state| !state.flushing() && !state.persisting));
         self.health.check_write()
     }
 
