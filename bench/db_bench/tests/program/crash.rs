@@ -57,7 +57,7 @@ fn a_killed_child_costs_its_row_alone() {
 fn a_row_past_its_time_limit_is_ended() {
     let words = [
         "--engine=null",
-        "--num=100000000",
+        "--num=10000000",
         "--reads=1000",
         "--benchmarks=readrandom,acquireload,readseq",
     ];
