@@ -19,8 +19,9 @@ FUZZ_SECONDS ?= 60
 # Where a nightly run begins; any number does.
 SEED ?= $(shell date +%s)
 # What a nightly run makes larger: crash states in percent of a push, length of the short workloads,
-# operations of the model, kills.
-NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000 CAIRN_KILLS=5000
+# operations of the model, kills, rounds of threads.
+NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000 CAIRN_KILLS=5000 \
+	CAIRN_ROUNDS=500
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 # Tests append a line here for everything they could not run.
 export CAIRN_SKIPS := $(TARGET)/skips.txt
@@ -64,12 +65,13 @@ test: toolchain peers ## every test of a push: format, lints, tidy, all tests, d
 	@xtask/skips.sh
 
 .PHONY: nightly
-nightly: toolchain peers ## the tests at twenty times the size with new seeds, Miri, licences and advisories
+nightly: toolchain peers ## the tests at twenty times the size, new seeds, Miri, ThreadSanitizer, advisories
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@echo "seed $(SEED): CAIRN_SEED=$(SEED) replays"
 	CAIRN_SEED=$(SEED) $(NIGHTLY) cargo test --workspace --locked
 	@xtask/check.sh loom
 	@xtask/check.sh miri
+	@CAIRN_SEED=$(SEED) xtask/check.sh tsan
 	@xtask/check.sh advisories
 	@xtask/skips.sh
 

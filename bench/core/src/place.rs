@@ -53,6 +53,19 @@ fn note(db: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Where the note is written before it takes its place.
+fn new_note(db: &Path) -> PathBuf {
+    let mut name = note(db).into_os_string();
+    name.push(".new");
+    PathBuf::from(name)
+}
+
+/// Writes the note as a whole: a process that is killed meanwhile leaves the one before.
+fn write(db: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    fs::write(new_note(db), bytes)?;
+    fs::rename(new_note(db), note(db))
+}
+
 fn is_ours(db: &Path) -> bool {
     fs::read(note(db)).is_ok_and(|bytes| bytes.starts_with(MAGIC.as_bytes()))
 }
@@ -79,8 +92,7 @@ pub fn make_fresh(db: &Path) -> Result<(), Fault> {
         Err(error) => return Err(Fault::io(format!("reading {shown}"), &error)),
     }
     fs::create_dir_all(db).map_err(|error| Fault::io(format!("creating {shown}"), &error))?;
-    fs::write(note(db), MAGIC)
-        .map_err(|error| Fault::io(format!("writing a note beside {shown}"), &error))
+    write(db, MAGIC).map_err(|error| Fault::io(format!("writing a note beside {shown}"), &error))
 }
 
 /// Removes a directory of ours and its note; anything else is left alone.
@@ -93,6 +105,9 @@ pub fn remove(db: &Path) -> io::Result<()> {
             fs::remove_dir_all(db)?;
         }
         fs::remove_file(note(db))?;
+        if new_note(db).exists() {
+            fs::remove_file(new_note(db))?;
+        }
     }
     Ok(())
 }
@@ -113,7 +128,7 @@ pub fn keep(db: &Path, plan: &Plan, model: &Model) -> io::Result<()> {
     let origin = serde_json::to_string(&Origin::of(plan, words.len()))?;
     let mut bytes = format!("{MAGIC}{origin}\n").into_bytes();
     bytes.extend_from_slice(&words);
-    fs::write(note(db), bytes)
+    write(db, bytes)
 }
 
 /// Gives the model what the note of an existing database says; false when there is none that fits.
@@ -140,7 +155,7 @@ pub fn recall(db: &Path, plan: &Plan, model: &mut Model) -> bool {
 /// As the system reports it.
 pub fn forget(db: &Path) -> io::Result<()> {
     if is_ours(db) {
-        fs::write(note(db), MAGIC)
+        write(db, MAGIC)
     } else {
         Ok(())
     }
@@ -176,7 +191,9 @@ mod tests {
         fs::write(db.join("000001.log"), "x").expect("written");
         make_fresh(&db).expect("ours");
         assert_eq!(fs::read_dir(&db).expect("there").count(), 0);
+        fs::write(new_note(&db), "half a no").expect("written");
         remove(&db).expect("ours");
-        assert!(!db.exists() && !note(&db).exists());
+        let left = fs::read_dir(home.path().join("deep")).expect("there");
+        assert_eq!(left.count(), 0);
     }
 }

@@ -81,6 +81,8 @@ struct Runner<'r, E: Engine> {
     model: Model,
     store: Option<E::Store>,
     opened_for: Durability,
+    /// Entries and value size the present directory was made for.
+    made_for: (u64, usize),
     empty: bool,
     device: Option<PathBuf>,
     sampler: Sampler,
@@ -115,6 +117,7 @@ pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> R
         model,
         store: None,
         opened_for: Durability::Os,
+        made_for: (plan.num, plan.value_size),
         empty: false,
         device: None,
         sampler: Sampler::start(),
@@ -211,6 +214,7 @@ impl<E: Engine> Runner<'_, E> {
 
     fn settings(&self, durability: Durability) -> Settings {
         let plan = self.plan;
+        let (entries, value_bytes) = self.made_for;
         Settings {
             memory: plan.memory,
             compression: plan.compression,
@@ -218,11 +222,12 @@ impl<E: Engine> Runner<'_, E> {
             block_bytes: plan.block_size,
             file_bytes: plan.max_file_size,
             open_files: plan.open_files,
+            statistics: plan.statistics,
             durability,
             variant: plan.variant,
-            entries: plan.num,
+            entries,
             key_bytes: plan.key_bytes(),
-            value_bytes: plan.value_size,
+            value_bytes,
         }
     }
 

@@ -102,6 +102,8 @@ pub struct Settings {
     pub file_bytes: Option<u64>,
     /// Most files held open, where the engine has such a setting.
     pub open_files: Option<u32>,
+    /// Whether the engine shall keep statistics that cost time with every operation.
+    pub statistics: bool,
     /// What the writes of the coming rows must survive.
     pub durability: Durability,
     /// Which of the engine's sets of settings.

@@ -57,8 +57,9 @@ impl Config {
         }
         let bases = bases(given, suite.is_some())?;
         let plan = plan(given)?;
-        let libraries = [("leveldb", "leveldb_lib"), ("lmdb", "lmdb_lib")]
-            .into_iter()
+        let libraries = LIBRARIES
+            .iter()
+            .copied()
             .filter_map(|(engine, flag)| Some((engine, PathBuf::from(given.given(flag)?))))
             .collect();
         let json = given.given("json").map(PathBuf::from);
@@ -121,6 +122,14 @@ impl Config {
         order
     }
 }
+
+/// The flag that names another build of an engine's library.
+const LIBRARIES: &[(&str, &str)] = &[
+    ("leveldb", "leveldb_lib"),
+    ("rocksdb", "rocksdb_lib"),
+    ("sqlite3", "sqlite3_lib"),
+    ("lmdb", "lmdb_lib"),
+];
 
 /// Refuses flags whose meaning a suite has in its own file.
 fn refuse_what_suites_say(given: &Given) -> Result<(), String> {

@@ -7,11 +7,13 @@ use engine_cairndb::Cairn;
 use engine_leveldb::LevelDb;
 use engine_lmdb::Lmdb;
 use engine_null::Null;
+use engine_rocksdb::RocksDb;
+use engine_sqlite3::Sqlite;
 
 use crate::extra;
 
 /// The engines of this program, in the order of a table's first round.
-pub(crate) const NAMES: &[&str] = &["cairndb", "leveldb", "lmdb", "null"];
+pub(crate) const NAMES: &[&str] = &["cairndb", "leveldb", "rocksdb", "sqlite3", "lmdb", "null"];
 
 /// Every engine by name.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
@@ -38,6 +40,14 @@ pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Troubl
             let loaded = LevelDb::load(library).map_err(Trouble::Absent)?;
             runner::run(&&loaded, plan, emit)
         }
+        "rocksdb" => {
+            let loaded = RocksDb::load(library).map_err(Trouble::Absent)?;
+            runner::run(&&loaded, plan, emit)
+        }
+        "sqlite3" => {
+            let loaded = Sqlite::load(library).map_err(Trouble::Absent)?;
+            runner::run(&&loaded, plan, emit)
+        }
         "lmdb" => {
             let loaded = Lmdb::load(library).map_err(Trouble::Absent)?;
             runner::run(&&loaded, plan, emit)
@@ -54,6 +64,8 @@ pub(crate) fn probe(name: &str) -> Result<String, Fault> {
     use bench_core::engine::Engine as _;
     match name {
         "leveldb" => LevelDb::load(None).map(|loaded| (&&loaded).version()),
+        "rocksdb" => RocksDb::load(None).map(|loaded| (&&loaded).version()),
+        "sqlite3" => Sqlite::load(None).map(|loaded| (&&loaded).version()),
         "lmdb" => Lmdb::load(None).map(|loaded| (&&loaded).version()),
         _ => Ok(env!("CARGO_PKG_VERSION").to_owned()),
     }

@@ -5,13 +5,15 @@
 //! is told once and ignored; an unknown one is refused with the nearest name; a bad value is refused
 //! with what is allowed.
 
+mod kind;
 mod rocksdb;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-pub(crate) use table::{FLAGS, Flag, Kind, TOPICS};
+pub(crate) use kind::Kind;
+pub(crate) use table::{FLAGS, Flag, TOPICS};
 
 /// The flags given, by name, checked against their kinds.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::measure::Totals;
 use super::{Event, Runner, unmade};
 use crate::cached::page_cache_bytes;
-use crate::definition::{Action, Workload};
+use crate::definition::{Action, Values, Workload};
 use crate::engine::{Durability, Engine, Store, Survival, Variant};
 use crate::fault::Fault;
 use crate::histogram::Histogram;
@@ -174,6 +174,13 @@ impl<E: Engine> Runner<'_, E> {
             self.missing = None;
             self.model.clear();
             self.empty = true;
+            self.made_for = match workload.values {
+                Values::Flag => (self.plan.num, self.plan.value_size),
+                Values::Large => (
+                    self.plan.num / workload.divisor,
+                    Task::value_bytes(self.plan, workload),
+                ),
+            };
             return self.open(durability);
         }
         if workload.changes() {

@@ -1,5 +1,6 @@
 //! The program as a user runs it: lines, statuses, files, child processes that die.
 
+mod adapters;
 mod choices;
 mod common;
 mod crash;

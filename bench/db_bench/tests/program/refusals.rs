@@ -11,7 +11,7 @@ fn flags_and_engines_that_do_not_exist_end_the_program_with_a_hint() {
         ),
         (
             ["--engine=leveldv"],
-            "--engine=leveldv: cairndb, leveldb, lmdb, null or all is allowed; did you mean leveldb?",
+            "--engine=leveldv: cairndb, leveldb, rocksdb, sqlite3, lmdb, null or all is allowed; did you mean leveldb?",
         ),
         (
             ["--num=0"],
@@ -81,6 +81,8 @@ fn an_absent_library_is_an_error_only_when_its_engine_was_named() {
         "--benchmarks=fillseq",
         "--num=100",
         "--leveldb_lib=/nowhere/libleveldb.so",
+        "--rocksdb_lib=/nowhere/x.so",
+        "--sqlite3_lib=/nowhere/x.so",
         "--lmdb_lib=/nowhere/x.so",
     ];
     let named = run(&[&["--engine=leveldb"], &words[..]].concat());

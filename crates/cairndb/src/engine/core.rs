@@ -5,6 +5,7 @@
 //!
 //! | lock | guards | held across I/O |
 //! |---|---|---|
+//! | `close_turn` | closing, from beginning to end | everything |
 //! | `commit` | mutable part, log position, sequence numbers | log and manifest appends, never a sync (but for the roll of a manifest) |
 //! | `state` | sealed parts, versions, pending edits, job flags | never |
 //! | inside `segments`, `manifest`, `values`, `snapshots`, `reaper` | their own fields | appends only |
@@ -109,6 +110,11 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Some thread writes files for a flush, a merge or the manifest.
+    pub(crate) fn at_work(&self) -> bool {
+        self.flushing() || self.merging || self.persisting
+    }
+
     pub(crate) fn sealed_bytes(&self) -> usize {
         self.sealed
             .iter()
@@ -171,7 +177,10 @@ pub(crate) struct Settings {
 pub(crate) struct Core {
     pub(crate) env: Arc<dyn Env>,
     pub(crate) dir: Arc<dyn Dir>,
+    /// The directory's lock, given up by closing; held while obsolete files are unlinked.
     pub(crate) lock: Mutex<Option<Box<dyn DirLock>>>,
+    /// Held by whoever closes, from beginning to end.
+    pub(crate) close_turn: Mutex<()>,
     pub(crate) settings: Settings,
     pub(crate) context: ReadContext,
     pub(crate) cache: Arc<dyn PageCache>,

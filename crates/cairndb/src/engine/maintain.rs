@@ -161,7 +161,9 @@ impl Core {
 
     /// Unlinks obsolete files; whether there were any. A poisoned handle deletes nothing.
     pub(crate) fn reap(&self) -> bool {
-        if self.health.is_poisoned() {
+        // Held meanwhile: once it is given up, the names may be another handle's.
+        let lock = self.lock.lock();
+        if lock.is_none() || self.health.is_poisoned() {
             return false;
         }
         // A file that will not go now is swept at the next opening.
@@ -170,6 +172,11 @@ impl Core {
 
     /// Drops value files of which every byte is dead.
     pub(crate) fn drop_dead_values(&self) -> Result<bool> {
+        // Held, so that no value file and no manifest is begun meanwhile.
+        let commit = self.commit.lock();
+        if self.health.check_write().is_err() {
+            return Ok(false);
+        }
         // In this order: a value goes to the active file, is counted in flight from before its
         // append until its pointer is in the memtable, and the memtable is looked at last.
         let active = self.values.active();
@@ -210,6 +217,9 @@ impl Core {
         state.durable = Arc::clone(&state.version);
         self.publish_view(&state);
         drop(state);
+        drop(commit);
+        // In turn: nobody may find this edit claimed and take it for durable before it is.
+        let _turn = self.sync_turn.lock();
         self.manifest
             .sync(&self.stats)
             .map_err(|error| self.health.poison(error))?;

@@ -167,7 +167,6 @@ fn settings(options: &Options, budget: Budget) -> Settings {
 
 /// Says what the directory holds, or why it cannot be opened; changes nothing.
 fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
-    let names = dir.list()?;
     if let Some(number) = read_current(dir)? {
         if options.error_if_exists {
             return Err(Error::invalid(
@@ -176,6 +175,7 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
         }
         return Ok(Found::Database(number));
     }
+    let names = dir.list()?;
     let ours = names.iter().find(|found| {
         !matches!(
             FileKind::parse(found),
@@ -229,9 +229,8 @@ fn assemble(
     reaper: Arc<Reaper>,
     mut recovered: Recovered,
 ) -> Arc<Core> {
-    let order = options.order.clone();
-    let pool = ChunkPool::new(settings.budget.write_share);
-    let (part, prefix) = (settings.budget.part, recovered.key_prefix());
+    let (order, budget) = (options.order.clone(), settings.budget);
+    let (part, prefix) = (budget.part, recovered.key_prefix());
     // Not from the pool: a database that is given a few entries takes little memory for them.
     let (mutable, writer) = Memtable::new(order.clone(), prefix, part);
     opener
@@ -247,9 +246,10 @@ fn assemble(
         env,
         dir,
         lock: Mutex::new(lock),
+        close_turn: Mutex::new(()),
         settings,
         cache,
-        pool,
+        pool: ChunkPool::new(budget.write_share),
         health: Health::default(),
         stats: Stats::default(),
         snapshots: Snapshots::default(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_base::limits::{KEY_BYTES_MAX, LARGE_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
-use cairndb_base::{Error, FileNumber, Kind, Result, SeqNo};
+use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Result, SeqNo};
 use cairndb_env::sync::MutexGuard;
 use cairndb_format::batch::{BatchWriter, Entry};
 use cairndb_format::manifest::VersionEdit;
@@ -42,6 +42,11 @@ impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+#[cold]
+fn closing() -> Error {
+    Error::new(ErrorKind::Closed, "the database handle is being closed")
 }
 
 impl Core {
@@ -123,6 +128,9 @@ impl Core {
 
     fn append_value(&self, commit: &mut Commit, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
         self.health.check_write()?;
+        if commit.closing {
+            return Err(closing());
+        }
         if self.values.needs_file() {
             self.begin_value_file(commit)?;
         }
@@ -176,6 +184,9 @@ impl Core {
         loop {
             let mut commit = self.commit.lock();
             self.check_writable()?;
+            if commit.closing {
+                return Err(closing());
+            }
             if !commit.part_has_room(payload) {
                 if !commit.awaiting_sync.is_empty() {
                     // Only published entries are sealed: a flush may then drop what no snapshot,
@@ -293,9 +304,11 @@ impl Core {
     pub(crate) fn sync_pass(&self) -> Result<()> {
         let plan = {
             let _turn = self.sync_turn.lock();
+            // Planned first: a record in the plan has its value in a file synced next. Planned
+            // later, one that came in between would be durable without it.
+            let plan = self.segments.plan_sync();
             let files = self.values.sync()?;
             Stats::add(&self.stats.file_syncs, files);
-            let plan = self.segments.plan_sync();
             if self.names_dirty.swap(false, Ordering::AcqRel) || plan.name_first {
                 self.dir.sync()?;
                 self.manifest.sync(&self.stats)?;
