@@ -172,6 +172,8 @@ impl<E: Engine> Runner<'_, E> {
         };
         self.base_rss = resident().0;
         self.open(durability)?;
+        // A list that goes on has had its head.
+        self.silent = plan.resume_at > 0;
         let event = Event::Engine {
             title: self.engine.title().to_owned(),
             version: self.engine.version(),

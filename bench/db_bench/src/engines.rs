@@ -10,12 +10,15 @@ use engine_null::Null;
 use engine_rocksdb::RocksDb;
 use engine_sqlite3::Sqlite;
 
-/// Every engine, in the order of a table's first round.
+use crate::extra;
+
+/// The engines of this program, in the order of a table's first round.
 pub(crate) const NAMES: &[&str] = &["cairndb", "leveldb", "rocksdb", "sqlite3", "lmdb", "null"];
 
 /// Every engine by name.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
-    NAMES.iter().copied()
+    let brought = extra::all().iter().map(|extra| extra.name);
+    NAMES.iter().copied().chain(brought)
 }
 
 /// Why an engine cannot be used, in two cases that are told differently.
@@ -28,6 +31,9 @@ pub(crate) enum Trouble {
 
 /// Runs a plan in this process.
 pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
+    if let Some(extra) = extra::named(&plan.engine) {
+        return (extra.run)(plan, emit).map_err(Trouble::Broken);
+    }
     let library = plan.library.as_deref();
     match plan.engine.as_str() {
         "leveldb" => {

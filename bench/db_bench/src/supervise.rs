@@ -293,8 +293,26 @@ fn describe(status: ExitStatus) -> String {
                 status.code().unwrap_or(-1)
             )
         },
-        |signal| format!("the process was ended by signal {signal}"),
+        |signal| {
+            let name = signal_name(signal);
+            format!("the process was ended by signal {signal}{name}")
+        },
     )
+}
+
+/// The names of signals that crashes end with. A full disk below a mapped file is a `SIGBUS`.
+const fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        4 => " (SIGILL)",
+        6 => " (SIGABRT)",
+        7 => " (SIGBUS)",
+        8 => " (SIGFPE)",
+        SIGKILL => " (SIGKILL)",
+        11 => " (SIGSEGV)",
+        15 => " (SIGTERM)",
+        25 => " (SIGXFSZ)",
+        _ => "",
+    }
 }
 
 /// Starts a child, hands it the plan and turns its lines into events.

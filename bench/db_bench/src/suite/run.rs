@@ -229,7 +229,13 @@ impl<'c> Run<'c> {
                     self.judge_killed(turn, held, Some(text))?;
                 }
                 turn.reached = turn.reached.max(Position { part, entry: 0 });
-                self.lose(turn, Status::Failed, &reason)?;
+                // What had no database before needs no other reason.
+                match turn.ruined.clone() {
+                    Some((ruined, why)) if ruined < part => {
+                        self.lose(turn, Status::Skipped, &why)?;
+                    }
+                    _ => self.lose(turn, Status::Failed, &reason)?,
+                }
             }
         }
         // What cannot be removed is in nobody's way: the next run asks again.

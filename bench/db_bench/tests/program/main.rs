@@ -4,6 +4,7 @@ mod adapters;
 mod choices;
 mod common;
 mod crash;
+mod full;
 mod lines;
 mod peers;
 mod refusals;

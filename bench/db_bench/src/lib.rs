@@ -2,11 +2,14 @@
 //!
 //! The parent process reads the flags and prints; each engine and round runs in a child process of its
 //! own over a directory of its own, so that engines share no memory, no threads and no fate.
+//!
+//! A library, so that a program with other engines than the usual ones is one line: `main` with them.
 
 mod child;
 mod classic;
 mod config;
 mod engines;
+mod extra;
 mod flags;
 mod machine;
 mod output;
@@ -22,7 +25,11 @@ use std::process::ExitCode;
 
 use crate::output::{print, tell};
 
-fn main() -> ExitCode {
+pub use extra::{Extra, Run};
+
+/// The whole program, as parent or as child, with these engines beside its own.
+pub fn main(extra: &'static [Extra]) -> ExitCode {
+    extra::register(extra);
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.first().is_some_and(|word| word == child::WORD) {
         return child::main(&words[1..]);
@@ -73,7 +80,7 @@ fn run(words: &[String]) -> Result<bool, String> {
 /// The engines with what is known of each, and the workloads.
 fn list() -> String {
     let mut text = String::from("engines:\n");
-    for name in engines::NAMES {
+    for name in engines::names() {
         let found = child::probe(name);
         // Writing to a String cannot fail, here and below.
         let _ = writeln!(text, "  {name:<12} {found}");
