@@ -75,6 +75,11 @@ pub trait Engine: Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
+    /// Why it has no batches, in a word or two, where they are not simply missing.
+    fn without_batch(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The variants of its settings. Rows of another one are skipped.
     fn variants(&self) -> &'static [Variant] {
         &[Variant::Fair]

@@ -49,9 +49,9 @@ impl Config {
         if quick && given.given("num").is_none() {
             plan = counted(plan, QUICK_NUM);
         }
-        let libraries = [("leveldb", "leveldb_lib"), ("lmdb", "lmdb_lib")]
-            .into_iter()
-            .filter_map(|(engine, flag)| Some((engine, PathBuf::from(given.given(flag)?))))
+        let libraries = engines::LIBRARY_FLAGS
+            .iter()
+            .filter_map(|&(engine, flag)| Some((engine, PathBuf::from(given.given(flag)?))))
             .collect();
         let rounds = if suite.is_some() {
             given.chosen("rounds").unwrap_or(3)

@@ -1,15 +1,26 @@
 //! The engines this program knows, by name.
 
+use std::path::Path;
+
+use bench_core::engine::Engine;
 use bench_core::fault::Fault;
 use bench_core::plan::Plan;
 use bench_core::runner::{self, Event};
 use engine_cairndb::Cairn;
+use engine_kyoto::TreeDb;
 use engine_leveldb::LevelDb;
 use engine_lmdb::Lmdb;
 use engine_null::Null;
 
 /// Every engine, in the order of a table's first round.
-pub(crate) const NAMES: &[&str] = &["cairndb", "leveldb", "lmdb", "null"];
+pub(crate) const NAMES: &[&str] = &["cairndb", "leveldb", "kyoto_treedb", "lmdb", "null"];
+
+/// The flag that names another build of an engine's library.
+pub(crate) const LIBRARY_FLAGS: &[(&str, &str)] = &[
+    ("leveldb", "leveldb_lib"),
+    ("kyoto_treedb", "kyotocabinet_lib"),
+    ("lmdb", "lmdb_lib"),
+];
 
 /// Why an engine cannot be used, in two cases that are told differently.
 pub(crate) enum Trouble {
@@ -19,31 +30,69 @@ pub(crate) enum Trouble {
     Broken(Fault),
 }
 
+/// What is done with an engine once it is there.
+trait Use {
+    type Output;
+
+    fn with<E: Engine>(self, engine: &E) -> Result<Self::Output, Fault>;
+}
+
+/// Runs a plan over it.
+struct Run<'r> {
+    plan: &'r Plan,
+    emit: &'r mut dyn FnMut(Event),
+}
+
+impl Use for Run<'_> {
+    type Output = ();
+
+    fn with<E: Engine>(self, engine: &E) -> Result<(), Fault> {
+        runner::run(engine, self.plan, self.emit)
+    }
+}
+
+/// Asks its version.
+struct Version;
+
+impl Use for Version {
+    type Output = String;
+
+    fn with<E: Engine>(self, engine: &E) -> Result<String, Fault> {
+        Ok(engine.version())
+    }
+}
+
+/// Uses an engine whose library has been looked for.
+fn loaded<L, U: Use>(library: Result<L, Fault>, task: U) -> Result<U::Output, Trouble>
+where
+    for<'e> &'e L: Engine,
+{
+    let engine = library.map_err(Trouble::Absent)?;
+    task.with(&&engine).map_err(Trouble::Broken)
+}
+
+/// Uses the engine of this name.
+fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Output, Trouble> {
+    match name {
+        "cairndb" => task.with(&Cairn).map_err(Trouble::Broken),
+        "null" => task.with(&Null).map_err(Trouble::Broken),
+        "leveldb" => loaded(LevelDb::load(library), task),
+        "kyoto_treedb" => loaded(TreeDb::load(library), task),
+        "lmdb" => loaded(Lmdb::load(library), task),
+        other => Err(Trouble::Broken(Fault::new(format!(
+            "no engine is called {other}"
+        )))),
+    }
+}
+
 /// Runs a plan in this process.
 pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
-    let library = plan.library.as_deref();
-    match plan.engine.as_str() {
-        "leveldb" => {
-            let loaded = LevelDb::load(library).map_err(Trouble::Absent)?;
-            runner::run(&&loaded, plan, emit)
-        }
-        "lmdb" => {
-            let loaded = Lmdb::load(library).map_err(Trouble::Absent)?;
-            runner::run(&&loaded, plan, emit)
-        }
-        "cairndb" => runner::run(&Cairn, plan, emit),
-        "null" => runner::run(&Null, plan, emit),
-        other => Err(Fault::new(format!("no engine is called {other}"))),
-    }
-    .map_err(Trouble::Broken)
+    using(&plan.engine, plan.library.as_deref(), Run { plan, emit })
 }
 
 /// Whether an engine's library can be loaded: its version, or why not.
 pub(crate) fn probe(name: &str) -> Result<String, Fault> {
-    use bench_core::engine::Engine as _;
-    match name {
-        "leveldb" => LevelDb::load(None).map(|loaded| (&&loaded).version()),
-        "lmdb" => Lmdb::load(None).map(|loaded| (&&loaded).version()),
-        _ => Ok(env!("CARGO_PKG_VERSION").to_owned()),
-    }
+    using(name, None, Version).map_err(|trouble| match trouble {
+        Trouble::Absent(fault) | Trouble::Broken(fault) => fault,
+    })
 }

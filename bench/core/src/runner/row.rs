@@ -97,7 +97,12 @@ impl<E: Engine> Runner<'_, E> {
             _ => true,
         };
         if !supported {
-            return Some(format!("not supported by {}", self.engine.name()));
+            let why = self
+                .engine
+                .without_batch()
+                .filter(|_| workload.batch > 1)
+                .map_or(String::new(), |why| format!(": {why}"));
+            return Some(format!("not supported by {}{why}", self.engine.name()));
         }
         (Task::ops(self.plan, workload) == 0).then(|| "no operations at this --num".into())
     }

@@ -236,6 +236,13 @@ pub(crate) static FLAGS: &[Flag] = &[
     ),
     flag(
         WHAT,
+        "kyotocabinet_lib",
+        Kind::Text,
+        "",
+        "another build of the Kyoto Cabinet library",
+    ),
+    flag(
+        WHAT,
         "lmdb_lib",
         Kind::Text,
         "",
