@@ -54,6 +54,9 @@ pub struct Role {
 pub enum Quiet {
     /// The engine itself says that nothing is left to do.
     Known,
+    /// How far background work has come, by the engine's own counters: the harness asks again until
+    /// they rest. For engines whose threads stir even when there is nothing to do.
+    Progress(u64),
     /// The engine cannot tell: the harness watches its threads until they rest.
     Watch,
 }

@@ -11,14 +11,25 @@ use engine_kyoto::TreeDb;
 use engine_leveldb::LevelDb;
 use engine_lmdb::Lmdb;
 use engine_null::Null;
+use engine_wiredtiger::{Kind, WiredTiger};
 
 /// Every engine, in the order of a table's first round.
-pub(crate) const NAMES: &[&str] = &["cairndb", "leveldb", "kyoto_treedb", "lmdb", "null"];
+pub(crate) const NAMES: &[&str] = &[
+    "cairndb",
+    "leveldb",
+    "kyoto_treedb",
+    "wiredtiger_btree",
+    "wiredtiger_lsm",
+    "lmdb",
+    "null",
+];
 
 /// The flag that names another build of an engine's library.
 pub(crate) const LIBRARY_FLAGS: &[(&str, &str)] = &[
     ("leveldb", "leveldb_lib"),
     ("kyoto_treedb", "kyotocabinet_lib"),
+    ("wiredtiger_btree", "wiredtiger_lib"),
+    ("wiredtiger_lsm", "wiredtiger_lib"),
     ("lmdb", "lmdb_lib"),
 ];
 
@@ -78,6 +89,8 @@ fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Outpu
         "null" => task.with(&Null).map_err(Trouble::Broken),
         "leveldb" => loaded(LevelDb::load(library), task),
         "kyoto_treedb" => loaded(TreeDb::load(library), task),
+        "wiredtiger_btree" => loaded(WiredTiger::load(library, Kind::Btree), task),
+        "wiredtiger_lsm" => loaded(WiredTiger::load(library, Kind::Lsm), task),
         "lmdb" => loaded(Lmdb::load(library), task),
         other => Err(Trouble::Broken(Fault::new(format!(
             "no engine is called {other}"

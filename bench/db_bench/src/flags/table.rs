@@ -249,6 +249,13 @@ pub(crate) static FLAGS: &[Flag] = &[
         "another build of the LMDB library",
     ),
     flag(
+        WHAT,
+        "wiredtiger_lib",
+        Kind::Text,
+        "",
+        "another build of the WiredTiger library, of version 3.2",
+    ),
+    flag(
         DATA,
         "value_size",
         Kind::Number(0, VALUE_MAX),
