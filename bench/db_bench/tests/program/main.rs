@@ -6,3 +6,4 @@ mod lines;
 mod peers;
 mod refusals;
 mod results;
+mod survival;
