@@ -134,6 +134,23 @@ fn default_db(suite: bool) -> PathBuf {
     base.join("dbbench")
 }
 
+/// The names of a list.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+}
+
+/// The engine a name stands for.
+fn picked<'n>(name: &'n str, given: &Given) -> &'n str {
+    let (either, two) = engines::EITHER;
+    if name == either {
+        two[usize::from(given.is_on("use_lsm"))]
+    } else {
+        name
+    }
+}
+
 /// The engines, and whether they were named.
 fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String> {
     let all = || {
@@ -142,7 +159,14 @@ fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String
             .map(|name| (*name).to_owned())
             .collect()
     };
-    let Some(text) = given.given("engine") else {
+    let either = engines::EITHER.0;
+    let text = given.given("engine");
+    if given.given("use_lsm").is_some() && !names(text.unwrap_or("")).any(|name| name == either) {
+        return Err(format!(
+            "--use_lsm picks one of two trees: it goes with --engine={either}"
+        ));
+    }
+    let Some(text) = text else {
         return Ok(if table {
             (all(), false)
         } else {
@@ -153,11 +177,7 @@ fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String
         return Ok((all(), false));
     }
     let mut list: Vec<String> = Vec::new();
-    for name in text
-        .split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-    {
+    for name in names(text).map(|name| picked(name, given)) {
         if !engines::NAMES.contains(&name) {
             let near = engines::NAMES
                 .iter()
@@ -165,7 +185,7 @@ fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String
                 .filter(|known| distance(name, known) <= 3);
             let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
             return Err(format!(
-                "--engine={name}: {} or all is allowed{hint}",
+                "--engine={name}: {}, {either} or all is allowed{hint}",
                 engines::NAMES.join(", ")
             ));
         }

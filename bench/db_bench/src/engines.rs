@@ -24,6 +24,9 @@ pub(crate) const NAMES: &[&str] = &[
     "null",
 ];
 
+/// The engine that two names stand for, by `--use_lsm`.
+pub(crate) const EITHER: (&str, [&str; 2]) = ("wiredtiger", ["wiredtiger_btree", "wiredtiger_lsm"]);
+
 /// The flag that names another build of an engine's library.
 pub(crate) const LIBRARY_FLAGS: &[(&str, &str)] = &[
     ("leveldb", "leveldb_lib"),

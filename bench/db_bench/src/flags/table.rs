@@ -145,6 +145,13 @@ pub(crate) static FLAGS: &[Flag] = &[
     ),
     flag(
         WHAT,
+        "use_lsm",
+        Kind::Bool,
+        "1",
+        "which tree the engine wiredtiger is: 1 wiredtiger_lsm, 0 wiredtiger_btree",
+    ),
+    flag(
+        WHAT,
         "num",
         Kind::Number(1, KEYS_MAX),
         "1000000",

@@ -5,7 +5,7 @@ use std::path::Path;
 use bench_core::engine::{Durability, Variant};
 use bench_core::settings::Settings;
 
-use crate::Kind;
+use crate::kind::Kind;
 
 /// Uncompressed bytes of a page, inner or leaf, as the program behind the engine's own page had them:
 /// smaller in a small cache, which then holds more of them.

@@ -10,15 +10,16 @@ use std::ffi::c_int;
 use bench_core::engine::Cursor as Walk;
 use bench_core::fault::Fault;
 
-use crate::session::{set_key, shown, stored};
-use crate::store::TigerStore;
+use crate::connection::Connection;
+use crate::item::{set_key, shown, stored};
 use crate::structs::{Cursor, Item};
 use crate::sys::{NOTFOUND, step};
 
 /// A walk with a session's cursor, which is reset at its end.
 #[derive(Debug)]
 pub struct TigerCursor<'c> {
-    store: &'c TigerStore<'c>,
+    connection: &'c Connection<'c>,
+    zero_ended: bool,
     cursor: *mut Cursor,
     /// Where a key is put together that needs it.
     buffer: &'c mut Vec<u8>,
@@ -31,12 +32,14 @@ impl<'c> TigerCursor<'c> {
     /// A walk with `cursor`, which nobody else uses for as long.
     #[inline]
     pub(crate) const fn new(
-        store: &'c TigerStore<'c>,
+        connection: &'c Connection<'c>,
+        zero_ended: bool,
         cursor: *mut Cursor,
         buffer: &'c mut Vec<u8>,
     ) -> Self {
         Self {
-            store,
+            connection,
+            zero_ended,
             cursor,
             buffer,
             key: Item::EMPTY,
@@ -47,7 +50,7 @@ impl<'c> TigerCursor<'c> {
 
     #[inline]
     fn check(&self, result: c_int) -> Result<(), Fault> {
-        self.store.api.check(result, &self.store.handler)
+        self.connection.check(result)
     }
 
     /// Looks at the entry that a call has reached, if it has.
@@ -94,10 +97,7 @@ impl Walk for TigerCursor<'_> {
 
     #[inline]
     fn seek(&mut self, key: &[u8]) -> Result<(), Fault> {
-        set_key(
-            self.cursor,
-            &stored(key, self.buffer, self.store.zero_ended),
-        );
+        set_key(self.cursor, &stored(key, self.buffer, self.zero_ended));
         let mut side: c_int = 0;
         // SAFETY: the cursor is live.
         let search_near = unsafe { (*self.cursor).search_near };
@@ -130,7 +130,7 @@ impl Walk for TigerCursor<'_> {
     #[inline]
     fn key(&self) -> &[u8] {
         assert!(self.valid, "a key of no entry");
-        shown(&self.key, self.store.zero_ended)
+        shown(&self.key, self.zero_ended)
     }
 
     #[inline]
@@ -141,6 +141,6 @@ impl Walk for TigerCursor<'_> {
         // SAFETY: the cursor stands on an entry; raw values are items.
         let got = unsafe { get_value(self.cursor, &raw mut self.value) };
         self.check(got)?;
-        Ok(shown(&self.value, self.store.zero_ended))
+        Ok(shown(&self.value, self.zero_ended))
     }
 }

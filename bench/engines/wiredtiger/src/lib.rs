@@ -7,8 +7,11 @@
 //! stays pinned; values are read where they lie in the cache.
 
 mod chosen;
+mod connection;
 mod cursor;
 mod handler;
+mod item;
+mod kind;
 mod session;
 mod statistics;
 mod store;
@@ -22,18 +25,10 @@ use bench_core::fault::Fault;
 use bench_core::settings::Settings;
 
 pub use cursor::TigerCursor;
+pub use kind::Kind;
 pub use session::TigerSession;
 pub use store::TigerStore;
 use sys::Api;
-
-/// Which of its data structures holds the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A B+ tree.
-    Btree,
-    /// A log-structured merge tree of B+ trees.
-    Lsm,
-}
 
 /// The loaded library. The engine is a reference to it, so that every store can borrow it.
 #[derive(Debug)]

@@ -7,11 +7,12 @@
 
 use std::ffi::{CStr, c_int};
 
-use bench_core::engine::{Role, Session};
+use bench_core::engine::Session;
 use bench_core::fault::Fault;
 
+use crate::connection::{Connection, OwnedSession, TABLE};
 use crate::cursor::TigerCursor;
-use crate::store::{OwnedSession, TABLE, TigerStore};
+use crate::item::{set_key, set_value, shown, stored};
 use crate::structs::{Cursor, Item, Session as Raw};
 use crate::sys::{NOTFOUND, ROLLBACK, open_cursor, step};
 
@@ -21,7 +22,9 @@ const TRIES: u32 = 10_000;
 /// One thread's way into an open table.
 #[derive(Debug)]
 pub struct TigerSession<'s> {
-    store: &'s TigerStore<'s>,
+    connection: &'s Connection<'s>,
+    /// Whether keys and values are texts that end with zero.
+    zero_ended: bool,
     /// The cursor of everything, closed with the session.
     cursor: *mut Cursor,
     /// Whether it is a bulk cursor, which can do nothing but insert.
@@ -69,52 +72,18 @@ impl Batch {
     }
 }
 
-/// The bytes as the table holds them: as they are, or with a zero behind them in `buffer`.
-#[inline]
-pub(crate) fn stored<'b>(bytes: &'b [u8], buffer: &'b mut Vec<u8>, zero_ended: bool) -> Item {
-    if zero_ended {
-        buffer.clear();
-        buffer.extend_from_slice(bytes);
-        buffer.push(0);
-        Item::of(buffer)
-    } else {
-        Item::of(bytes)
-    }
-}
-
-/// A cursor's key, read where it lies until the next operation on the cursor.
-#[inline]
-pub(crate) fn set_key(cursor: *mut Cursor, item: &Item) {
-    // SAFETY: the cursor is live.
-    let function = unsafe { (*cursor).set_key };
-    // SAFETY: raw keys are items; the library copies the view, not the bytes.
-    unsafe { function(cursor, std::ptr::from_ref(item)) };
-}
-
-#[inline]
-fn set_value(cursor: *mut Cursor, item: &Item) {
-    // SAFETY: the cursor is live.
-    let function = unsafe { (*cursor).set_value };
-    // SAFETY: raw values are items; the library copies the view, not the bytes.
-    unsafe { function(cursor, std::ptr::from_ref(item)) };
-}
-
-/// The bytes of a view, without the zero they may end with.
-#[inline]
-pub(crate) fn shown(item: &Item, zero_ended: bool) -> &[u8] {
-    let length = item.size - usize::from(zero_ended);
-    // SAFETY: only called with a view that the library filled, while its cursor stands on the entry.
-    unsafe { std::slice::from_raw_parts(item.data, length) }
-}
-
 impl<'s> TigerSession<'s> {
-    pub(crate) fn new(store: &'s TigerStore<'s>, role: Role) -> Result<Self, Fault> {
-        let session = store.open_session()?;
-        let is_bulk = store.bulk && role.appending;
+    pub(crate) fn new(
+        connection: &'s Connection<'s>,
+        zero_ended: bool,
+        is_bulk: bool,
+    ) -> Result<Self, Fault> {
+        let session = connection.open_session()?;
         let config = if is_bulk { c"raw,bulk" } else { c"raw" };
-        let cursor = open(store, &session, config)?;
+        let cursor = open(connection, &session, config)?;
         Ok(Self {
-            store,
+            connection,
+            zero_ended,
             cursor,
             is_bulk,
             key: Vec::new(),
@@ -126,7 +95,7 @@ impl<'s> TigerSession<'s> {
 
     #[inline]
     fn check(&self, result: c_int) -> Result<(), Fault> {
-        self.store.api.check(result, &self.store.handler)
+        self.connection.check(result)
     }
 
     /// Makes sure that the cursor can do more than insert.
@@ -144,7 +113,7 @@ impl<'s> TigerSession<'s> {
         self.is_bulk = false;
         let closed = step!(self.cursor, close);
         self.check(closed)?;
-        self.cursor = open(self.store, &self.session, c"raw")?;
+        self.cursor = open(self.connection, &self.session, c"raw")?;
         Ok(())
     }
 
@@ -195,16 +164,13 @@ impl<'s> TigerSession<'s> {
 }
 
 fn open(
-    store: &TigerStore<'_>,
+    connection: &Connection<'_>,
     session: &OwnedSession,
     config: &CStr,
 ) -> Result<*mut Cursor, Fault> {
     open_cursor(session.0, TABLE, config).map_err(|result| {
-        store
-            .api
-            .check(result, &store.handler)
-            .err()
-            .unwrap_or_else(|| Fault::new("the cursor was not opened"))
+        let told = connection.check(result).err();
+        told.unwrap_or_else(|| Fault::new("the cursor was not opened"))
     })
 }
 
@@ -216,7 +182,7 @@ impl Session for TigerSession<'_> {
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        let (cursor, zero_ended) = (self.cursor, self.store.zero_ended);
+        let (cursor, zero_ended) = (self.cursor, self.zero_ended);
         let key = stored(key, &mut self.key, zero_ended);
         let value = stored(value, &mut self.value, zero_ended);
         let insert = || {
@@ -234,7 +200,7 @@ impl Session for TigerSession<'_> {
     fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
         self.any_use()?;
         let cursor = self.cursor;
-        let key = stored(key, &mut self.key, self.store.zero_ended);
+        let key = stored(key, &mut self.key, self.zero_ended);
         let remove = || {
             set_key(cursor, &key);
             step!(cursor, remove)
@@ -249,7 +215,7 @@ impl Session for TigerSession<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
         self.any_use()?;
-        let (cursor, zero_ended) = (self.cursor, self.store.zero_ended);
+        let (cursor, zero_ended) = (self.cursor, self.zero_ended);
         set_key(cursor, &stored(key, &mut self.key, zero_ended));
         match step!(cursor, search) {
             0 => {}
@@ -271,7 +237,7 @@ impl Session for TigerSession<'_> {
 
     #[inline]
     fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        self.batch.push(key, value, self.store.zero_ended);
+        self.batch.push(key, value, self.zero_ended);
         Ok(())
     }
 
@@ -293,6 +259,11 @@ impl Session for TigerSession<'_> {
     #[inline]
     fn cursor(&mut self) -> Result<TigerCursor<'_>, Fault> {
         self.any_use()?;
-        Ok(TigerCursor::new(self.store, self.cursor, &mut self.key))
+        Ok(TigerCursor::new(
+            self.connection,
+            self.zero_ended,
+            self.cursor,
+            &mut self.key,
+        ))
     }
 }

@@ -9,7 +9,8 @@ use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Write as _;
 use std::ptr::null;
 
-use crate::structs::{Cursor, Session};
+use crate::connection::OwnedSession;
+use crate::structs::Cursor;
 use crate::sys::{open_cursor, step};
 
 /// Keys of the counters in 3.2, each with its description: another meaning is noticed.
@@ -26,8 +27,8 @@ pub(crate) struct Statistics {
 
 impl Statistics {
     /// Takes the counters as they are now.
-    pub(crate) fn open(session: *mut Session) -> Option<Self> {
-        let cursor = open_cursor(session, c"statistics:", c"").ok()?;
+    pub(crate) fn open(session: &OwnedSession) -> Option<Self> {
+        let cursor = open_cursor(session.0, c"statistics:", c"").ok()?;
         Some(Self { cursor })
     }
 

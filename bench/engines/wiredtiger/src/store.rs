@@ -1,51 +1,30 @@
 //! An open WiredTiger directory.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
-
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::ptr::null_mut;
 
 use bench_core::engine::{Quiet, Role, Store};
 use bench_core::fault::Fault;
 use bench_core::settings::Settings;
 
-use crate::Kind;
 use crate::chosen::{Chosen, describe, told};
-use crate::handler::Handler;
+use crate::connection::{Connection, OwnedSession};
+use crate::kind::Kind;
 use crate::session::TigerSession;
 use crate::statistics::Statistics;
-use crate::structs::{Connection, Session};
-use crate::sys::{Api, open_cursor, step};
-
-/// The one table.
-pub(crate) const TABLE: &CStr = c"table:data";
-/// What the engine's own list of tables says of how each was made.
-const DESCRIPTIONS: &CStr = c"metadata:create";
-/// Times a compaction that met a checkpoint is tried again.
-const COMPACT_TRIES: u32 = 100;
-const BUSY: c_int = 16;
+use crate::sys::Api;
 
 /// An open WiredTiger directory with its one table.
 #[derive(Debug)]
 pub struct TigerStore<'e> {
-    pub(crate) api: &'e Api,
-    connection: *mut Connection,
-    /// At a place of its own: the library keeps a pointer to it until the connection is closed.
-    pub(crate) handler: Box<Handler>,
+    connection: Connection<'e>,
     /// Whether sequential fills may use a bulk cursor.
-    pub(crate) bulk: bool,
+    bulk: bool,
     /// Whether keys and values are texts that end with zero.
-    pub(crate) zero_ended: bool,
+    zero_ended: bool,
     options: Vec<(String, String)>,
 }
-
-// SAFETY: a connection may be used by any thread; sessions belong to one each.
-unsafe impl Sync for TigerStore<'_> {}
 
 fn c_text(text: impl Into<Vec<u8>>) -> Result<CString, Fault> {
     CString::new(text).map_err(|_| Fault::new("the directory's name has a zero byte"))
@@ -60,155 +39,58 @@ impl<'e> TigerStore<'e> {
     ) -> Result<Self, Fault> {
         let chosen = Chosen::new(kind, settings, api.snappy());
         let home = c_text(dir.as_os_str().as_bytes())?;
-        let config = c_text(chosen.connection)?;
-        // Complete before anything can fail, so that a failed open gives everything back.
-        let mut store = Self {
-            api,
-            connection: null_mut(),
-            handler: Box::new(Handler::new()),
-            bulk: chosen.bulk,
-            zero_ended: false,
-            options: Vec::new(),
-        };
-        store.connection = api.open(&home, &mut store.handler, &config)?;
-        let table = store.create(&c_text(chosen.table)?)?;
-        // A table made by an earlier run keeps its shape, whatever is asked for now.
-        store.zero_ended = told(&table, "key_format") == Some("S");
-        store.options = store.describe(&table, kind);
+        let connection = Connection::open(api, &home, &c_text(chosen.connection)?)?;
+        let session = connection.open_session()?;
+        let table = create(&connection, &session, &c_text(chosen.table)?)?;
+        let mut options = effective(&session, &table, kind);
+        drop(session);
         if settings.compression && !chosen.compressed {
             let missing = "none (libwiredtiger_snappy.so was not found)";
-            store.options.push(("compression".into(), missing.into()));
+            options.push(("compression".into(), missing.into()));
         }
-        store
-            .options
-            .push(("variant".into(), settings.variant.word().into()));
-        Ok(store)
+        options.push(("variant".into(), settings.variant.word().into()));
+        Ok(Self {
+            connection,
+            bulk: chosen.bulk,
+            // A table made by an earlier run keeps its shape, whatever is asked for now.
+            zero_ended: told(&table, "key_format") == Some("S"),
+            options,
+        })
     }
 
-    /// Makes the table if there is none; gives the engine's own description of it.
-    fn create(&self, config: &CStr) -> Result<String, Fault> {
-        let session = self.open_session()?;
-        // SAFETY: the session is live and the texts end with zero.
-        let create = unsafe { (*session.0).create };
-        // SAFETY: as above.
-        let created = unsafe { create(session.0, TABLE.as_ptr(), config.as_ptr()) };
-        self.api.check(created, &self.handler)?;
-        session
-            .description(TABLE)
-            .ok_or_else(|| Fault::new("WiredTiger does not list the table it has just made"))
-    }
-
-    /// The settings in effect.
-    fn describe(&self, table: &str, kind: Kind) -> Vec<(String, String)> {
-        let cache = self
-            .open_session()
-            .ok()
-            .and_then(|session| Statistics::open(session.0)?.cache_bytes());
-        let cache = cache.map(|bytes| ("cache_size".to_owned(), bytes.to_string()));
-        let compressor = told(table, "block_compressor").filter(|name| !name.is_empty());
-        let compressor = (
-            "block_compressor".to_owned(),
-            compressor.unwrap_or("none").to_owned(),
-        );
-        cache
-            .into_iter()
-            .chain([compressor])
-            .chain(describe(table, kind))
-            .collect()
-    }
-
-    /// A session that is closed with its owner.
-    pub(crate) fn open_session(&self) -> Result<OwnedSession, Fault> {
-        let mut session = null_mut();
-        // SAFETY: the connection is open.
-        let open_session = unsafe { (*self.connection).open_session };
-        // SAFETY: as above; without a handler the session uses the connection's.
-        let opened =
-            unsafe { open_session(self.connection, null_mut(), c"".as_ptr(), &raw mut session) };
-        self.api.check(opened, &self.handler)?;
-        Ok(OwnedSession(session))
-    }
-
-    fn shut(&mut self) -> Result<(), Fault> {
-        if self.connection.is_null() {
-            return Ok(());
-        }
-        let connection = std::mem::replace(&mut self.connection, null_mut());
-        // SAFETY: the connection is open.
-        let close = unsafe { (*connection).close };
-        // SAFETY: no session outlives the store; nothing uses the connection again.
-        let closed = unsafe { close(connection, c"".as_ptr()) };
-        self.api.check(closed, &self.handler)
+    /// The counters as they are now.
+    fn counters<T>(&self, ask: impl FnOnce(&Statistics) -> Option<T>) -> Result<Option<T>, Fault> {
+        let session = self.connection.open_session()?;
+        Ok(Statistics::open(&session).and_then(|counters| ask(&counters)))
     }
 }
 
-impl Drop for TigerStore<'_> {
-    fn drop(&mut self) {
-        // A fault here has no reader: `close` reports it where it matters.
-        let _ = self.shut();
-    }
+/// Makes the table if there is none; gives the engine's own description of it.
+fn create(
+    connection: &Connection<'_>,
+    session: &OwnedSession,
+    config: &CStr,
+) -> Result<String, Fault> {
+    connection.check(session.create(config))?;
+    session
+        .description()
+        .ok_or_else(|| Fault::new("WiredTiger does not list the table it has just made"))
 }
 
-/// A session, closed at the end.
-#[derive(Debug)]
-pub(crate) struct OwnedSession(pub(crate) *mut Session);
-
-impl OwnedSession {
-    /// How the engine says that a table was made.
-    fn description(&self, table: &CStr) -> Option<String> {
-        let cursor = open_cursor(self.0, DESCRIPTIONS, c"").ok()?;
-        // SAFETY: the cursor is live.
-        let set_key = unsafe { (*cursor).set_key };
-        // SAFETY: as above.
-        let get_value = unsafe { (*cursor).get_value };
-        // SAFETY: keys of this cursor are texts.
-        unsafe { set_key(cursor, table.as_ptr()) };
-        let mut text: *const c_char = std::ptr::null();
-        let found = step!(cursor, search) == 0
-            // SAFETY: values of this cursor are texts.
-            && unsafe { get_value(cursor, &raw mut text) } == 0;
-        let text = found.then(|| {
-            // SAFETY: the text ends with zero and stays until the cursor is closed.
-            unsafe { CStr::from_ptr(text) }
-                .to_string_lossy()
-                .into_owned()
-        });
-        // Nothing was written through it.
-        let _ = step!(cursor, close);
-        text
-    }
-
-    /// Compacts the table; a checkpoint in the way is waited for.
-    fn compact(&self) -> c_int {
-        // SAFETY: the session is live.
-        let compact = unsafe { (*self.0).compact };
-        let mut result = BUSY;
-        for _ in 0..COMPACT_TRIES {
-            // SAFETY: the session is live and the texts end with zero.
-            result = unsafe { compact(self.0, TABLE.as_ptr(), c"timeout=0".as_ptr()) };
-            if result != BUSY {
-                break;
-            }
-            std::thread::yield_now();
-        }
-        result
-    }
-
-    fn checkpoint(&self) -> c_int {
-        // SAFETY: the session is live.
-        let checkpoint = unsafe { (*self.0).checkpoint };
-        // SAFETY: as above.
-        unsafe { checkpoint(self.0, c"".as_ptr()) }
-    }
-}
-
-impl Drop for OwnedSession {
-    fn drop(&mut self) {
-        // SAFETY: the session is live.
-        let close = unsafe { (*self.0).close };
-        // SAFETY: nothing uses the session again. What it might report was reported by its calls.
-        let _ = unsafe { close(self.0, c"".as_ptr()) };
-    }
+/// The settings in effect.
+fn effective(session: &OwnedSession, table: &str, kind: Kind) -> Vec<(String, String)> {
+    let cache = Statistics::open(session).and_then(|counters| counters.cache_bytes());
+    let cache = cache.map(|bytes| ("cache_size".to_owned(), bytes.to_string()));
+    let compressor = told(table, "block_compressor").filter(|name| !name.is_empty());
+    let compressor = (
+        "block_compressor".to_owned(),
+        compressor.unwrap_or("none").to_owned(),
+    );
+    cache
+        .into_iter()
+        .chain([compressor])
+        .chain(describe(table, kind))
+        .collect()
 }
 
 impl Store for TigerStore<'_> {
@@ -218,24 +100,23 @@ impl Store for TigerStore<'_> {
         Self: 's;
 
     fn session(&self, role: Role) -> Result<TigerSession<'_>, Fault> {
-        TigerSession::new(self, role)
+        let bulk = self.bulk && role.appending;
+        TigerSession::new(&self.connection, self.zero_ended, bulk)
     }
 
     fn compact(&mut self) -> Result<(), Fault> {
-        let compacted = self.open_session()?.compact();
-        self.api.check(compacted, &self.handler)
+        let compacted = self.connection.open_session()?.compact();
+        self.connection.check(compacted)
     }
 
     fn flush(&mut self) -> Result<(), Fault> {
-        let written = self.open_session()?.checkpoint();
-        self.api.check(written, &self.handler)
+        let written = self.connection.open_session()?.checkpoint();
+        self.connection.check(written)
     }
 
     /// Its threads stir several times a second even when idle; its counters do not.
     fn quiesce(&self) -> Result<Quiet, Fault> {
-        let session = self.open_session()?;
-        let statistics = Statistics::open(session.0);
-        let progress = statistics.and_then(|counters| counters.progress());
+        let progress = self.counters(Statistics::progress)?;
         Ok(progress.map_or(Quiet::Watch, Quiet::Progress))
     }
 
@@ -243,13 +124,11 @@ impl Store for TigerStore<'_> {
         if !matches!(name, "leveldb.stats" | "statistics") {
             return None;
         }
-        let session = self.open_session().ok()?;
-        Some(Statistics::open(session.0)?.text())
+        self.counters(|counters| Some(counters.text())).ok()?
     }
 
     fn bytes_written(&self) -> Option<u64> {
-        let session = self.open_session().ok()?;
-        Statistics::open(session.0)?.bytes_written()
+        self.counters(Statistics::bytes_written).ok()?
     }
 
     fn options(&self) -> Vec<(String, String)> {
@@ -257,6 +136,6 @@ impl Store for TigerStore<'_> {
     }
 
     fn close(mut self) -> Result<(), Fault> {
-        self.shut()
+        self.connection.shut()
     }
 }
