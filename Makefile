@@ -19,8 +19,9 @@ FUZZ_SECONDS ?= 60
 # Where a nightly run begins; any number does.
 SEED ?= $(shell date +%s)
 # What a nightly run makes larger: crash states in percent of a push, length of the short workloads,
-# operations of the model, kills.
-NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000 CAIRN_KILLS=5000
+# operations of the model, kills, rounds of threads.
+NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000 CAIRN_KILLS=5000 \
+	CAIRN_ROUNDS=500
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 # Tests append a line here for everything they could not run.
 export CAIRN_SKIPS := $(TARGET)/skips.txt
@@ -39,17 +40,19 @@ peers:
 	@if [ -x bench/install-peers.sh ]; then bench/install-peers.sh; fi
 
 .PHONY: build
-build: toolchain ## build db_bench and put it at the repository's root
-	cargo build --release --locked --package db_bench
-	@cp -f $(TARGET)/release/db_bench db_bench
+build: toolchain ## build db_bench and cache_bench and put them at the repository's root
+	cargo build --release --locked --package db_bench --package cache_bench
+	@cp -f $(TARGET)/release/db_bench $(TARGET)/release/cache_bench .
 
 .PHONY: bench
 bench: toolchain peers build ## the benchmark over every engine found, at a tenth of the count
 	./db_bench --suite=quick
 
 .PHONY: bench-full
-bench-full: toolchain peers build ## the same at one million entries
-	./db_bench --suite=full
+bench-full: toolchain peers build ## the pages of 2011 and of WiredTiger at full size; goes on where it was stopped
+	@mkdir -p report
+	./db_bench --suite=leveldb-2011 --json=report/leveldb-2011.json --resume
+	./db_bench --suite=wiredtiger --json=report/wiredtiger.json --resume
 
 .PHONY: test
 test: toolchain peers ## every test of a push: format, lints, tidy, all tests, documents' code
@@ -62,12 +65,13 @@ test: toolchain peers ## every test of a push: format, lints, tidy, all tests, d
 	@xtask/skips.sh
 
 .PHONY: nightly
-nightly: toolchain peers ## the tests at twenty times the size with new seeds, Miri, licences and advisories
+nightly: toolchain peers ## the tests at twenty times the size, new seeds, Miri, ThreadSanitizer, advisories
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@echo "seed $(SEED): CAIRN_SEED=$(SEED) replays"
 	CAIRN_SEED=$(SEED) $(NIGHTLY) cargo test --workspace --locked
 	@xtask/check.sh loom
 	@xtask/check.sh miri
+	@CAIRN_SEED=$(SEED) xtask/check.sh tsan
 	@xtask/check.sh advisories
 	@xtask/skips.sh
 
@@ -106,6 +110,6 @@ docs: toolchain ## build the documentation of the interface
 	@echo "open $(TARGET)/doc/cairndb/index.html"
 
 .PHONY: install
-install: build ## copy db_bench to $(PREFIX)/bin (PREFIX=/usr/local)
+install: build ## copy db_bench and cache_bench to $(PREFIX)/bin (PREFIX=/usr/local)
 	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(TARGET)/release/db_bench $(DESTDIR)$(PREFIX)/bin/db_bench
+	install -m 755 $(TARGET)/release/db_bench $(TARGET)/release/cache_bench $(DESTDIR)$(PREFIX)/bin

@@ -11,6 +11,8 @@ cd "$(dirname "$0")/.." || exit 0
 # soname -> Debian package
 peers=(
     "libleveldb.so.1d libleveldb1d"
+    "librocksdb.so.7.8 librocksdb7.8"
+    "libsqlite3.so.0 libsqlite3-0"
     "liblmdb.so.0 liblmdb0"
 )
 folder=$PWD/target/peers

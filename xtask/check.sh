@@ -60,6 +60,30 @@ miri)
         skip "Miri: rustup toolchain install nightly --component miri,rust-src"
     fi
     ;;
+tsan)
+    # The standard library is built along: what it does unseen would look like races. No suppression
+    # is needed, so there is no file of them.
+    if ! sources=$(rustc +nightly --print sysroot 2>/dev/null)/lib/rustlib/src/rust/library ||
+        [ ! -d "$sources" ]; then
+        skip "ThreadSanitizer: rustup toolchain install nightly --component rust-src"
+        exit 0
+    fi
+    host=$(rustc +nightly -vV | sed -n 's/^host: //p')
+    case "$host" in
+    x86_64-unknown-linux-gnu | aarch64-unknown-linux-gnu) ;;
+    *)
+        skip "ThreadSanitizer: not on $host"
+        exit 0
+        ;;
+    esac
+    export RUSTFLAGS="-Zsanitizer=thread" CAIRN_ROUNDS=${CAIRN_TSAN_ROUNDS:-100}
+    export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 ${TSAN_OPTIONS:-}"
+    tsan=(cargo +nightly test -Zbuild-std --target "$host" --locked
+        --target-dir "${CARGO_TARGET_DIR:-target}/tsan")
+    echo "RUSTFLAGS='$RUSTFLAGS' ${tsan[*]}"
+    "${tsan[@]}" --package cairndb-env --package cairndb-mem --lib
+    "${tsan[@]}" --package cairndb --lib --test behaviour --test threads
+    ;;
 fuzz)
     cargo +nightly fuzz --version >/dev/null 2>&1 || {
         echo "cargo-fuzz not found: rustup toolchain install nightly, cargo install cargo-fuzz" >&2
@@ -83,7 +107,7 @@ platforms)
     done
     ;;
 *)
-    echo "usage: xtask/check.sh format|clippy|loom|miri|deny|advisories|fuzz|platforms" >&2
+    echo "usage: xtask/check.sh format|clippy|loom|miri|tsan|deny|advisories|fuzz|platforms" >&2
     exit 2
     ;;
 esac

@@ -3,7 +3,7 @@
 //!
 //! Where LevelDB's program and the words of its own help differ, the words rule: synchronous rows run N/100.
 
-use crate::definition::{Action, Beside, Order, Target, Workload};
+use crate::definition::{Action, Beside, Mix, Order, Target, Workload};
 
 const SEQ: Action = Action::Fill(Order::Sequential);
 const RANDOM: Action = Action::Fill(Order::Random);
@@ -16,6 +16,48 @@ const fn codec(name: &'static str, codec: &'static str, decode: bool) -> Workloa
     };
     Workload::new(name, Action::Codec { codec, decode }, help)
 }
+
+const NO_MIX: Mix = Mix {
+    read: 0,
+    update: 0,
+    insert: 0,
+    scan: 0,
+    modify: 0,
+    latest: false,
+};
+
+/// The mixes of "Benchmarking Cloud Serving Systems with YCSB" (Cooper et al., 2010), table 2, and F
+/// of the program that came with it.
+const YCSB_A: Mix = Mix {
+    read: 50,
+    update: 50,
+    ..NO_MIX
+};
+const YCSB_B: Mix = Mix {
+    read: 95,
+    update: 5,
+    ..NO_MIX
+};
+const YCSB_C: Mix = Mix {
+    read: 100,
+    ..NO_MIX
+};
+const YCSB_D: Mix = Mix {
+    read: 95,
+    insert: 5,
+    latest: true,
+    ..NO_MIX
+};
+const YCSB_E: Mix = Mix {
+    scan: 95,
+    insert: 5,
+    ..NO_MIX
+};
+const YCSB_F: Mix = Mix {
+    read: 50,
+    modify: 50,
+    ..NO_MIX
+};
 
 /// Every workload.
 pub const CATALOG: &[Workload] = &[
@@ -186,6 +228,32 @@ pub const CATALOG: &[Workload] = &[
         Action::ReadMerge,
         "N threads doing random-read, random-merge",
     ),
+    Workload::new(
+        "ycsba",
+        Action::Ycsb(YCSB_A),
+        "YCSB A: half reads, half updates",
+    ),
+    Workload::new(
+        "ycsbb",
+        Action::Ycsb(YCSB_B),
+        "YCSB B: 95% reads, 5% updates",
+    ),
+    Workload::new("ycsbc", Action::Ycsb(YCSB_C), "YCSB C: reads only"),
+    Workload::new(
+        "ycsbd",
+        Action::Ycsb(YCSB_D),
+        "YCSB D: 95% reads of the newest records, 5% inserts",
+    ),
+    Workload::new(
+        "ycsbe",
+        Action::Ycsb(YCSB_E),
+        "YCSB E: 95% scans of 1 to 100 entries, 5% inserts",
+    ),
+    Workload::new(
+        "ycsbf",
+        Action::Ycsb(YCSB_F),
+        "YCSB F: half reads, half read-modify-writes",
+    ),
     Workload::new("open", Action::Open, "cost of opening a DB, N/10000 times").divided(10_000),
     Workload::new("crc32c", Action::Crc32c, "repeated crc32c of 4K of data"),
     Workload::new("acquireload", Action::AcquireLoad, "load N*1000 times"),
@@ -215,8 +283,8 @@ pub const CATALOG: &[Workload] = &[
     ),
     Workload::new(
         "levelstats",
-        Action::Property("leveldb.stats"),
-        "print DB stats",
+        Action::Property("rocksdb.levelstats"),
+        "print files and bytes of each level",
     ),
     Workload::new(
         "resetstats",
@@ -249,6 +317,16 @@ mod tests {
                 "{}",
                 workload.name
             );
+        }
+    }
+
+    #[test]
+    fn mixes_are_of_a_hundred() {
+        for workload in CATALOG {
+            if let Action::Ycsb(mix) = workload.action {
+                let sum = mix.read + mix.update + mix.insert + mix.scan + mix.modify;
+                assert_eq!(sum, 100, "{}", workload.name);
+            }
         }
     }
 

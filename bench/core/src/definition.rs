@@ -31,6 +31,23 @@ pub enum Beside {
     Merge,
 }
 
+/// The operations of a YCSB workload in hundredths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mix {
+    /// Point reads.
+    pub read: u32,
+    /// New values for keys that are there.
+    pub update: u32,
+    /// New keys.
+    pub insert: u32,
+    /// Scans of 1 to 100 entries.
+    pub scan: u32,
+    /// Reads followed by a write of the same key.
+    pub modify: u32,
+    /// Whether the newest records are asked for most; else a few of all.
+    pub latest: bool,
+}
+
 /// What a row does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -63,6 +80,8 @@ pub enum Action {
     GetBeside(Beside),
     /// Seeks beside one writer.
     SeekBeside(Beside),
+    /// A workload of the Yahoo! Cloud Serving Benchmark.
+    Ycsb(Mix),
     /// Closing and opening.
     Open,
     /// A manual compaction of everything.
@@ -141,6 +160,38 @@ impl Workload {
                 | Action::ReadMerge
                 | Action::GetBeside(_)
                 | Action::SeekBeside(_)
+                | Action::Ycsb(_)
+        )
+    }
+
+    /// Whether it adds keys beyond `--num`.
+    pub const fn inserts(&self) -> bool {
+        matches!(self.action, Action::Ycsb(mix) if mix.insert > 0)
+    }
+
+    /// What RocksDB's program calls one operation, in the title of a histogram.
+    pub const fn operation(&self) -> &'static str {
+        match self.action {
+            Action::Fill(_) => "write",
+            Action::Scan { .. } | Action::Get(_) | Action::MultiGet | Action::GetBeside(_) => {
+                "read"
+            }
+            Action::Delete(_) => "delete",
+            Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => "seek",
+            Action::Update => "update",
+            Action::Merge => "merge",
+            Action::Crc32c => "crc",
+            Action::Codec { decode: false, .. } => "compress",
+            Action::Codec { decode: true, .. } => "uncompress",
+            _ => "op",
+        }
+    }
+
+    /// Whether it is one event, told by how long it takes, and not many operations.
+    pub const fn is_event(&self) -> bool {
+        matches!(
+            self.action,
+            Action::Open | Action::Compact | Action::Flush | Action::Wait | Action::Verify
         )
     }
 

@@ -81,9 +81,10 @@ mod tests {
 
     #[test]
     fn bound_values_that_change_places_are_seen() {
-        let pool = crate::pool::Pool::new(0.5);
+        let pool = crate::pool::Pool::new(0.5, 100);
+        let set = pool.set(crate::definition::Values::Flag);
         let key = |index: u64| fold(&crate::key::digits(index));
-        let value = |ordinal: usize| fold(pool.value(ordinal % 10_486, 100));
+        let value = |ordinal: usize| fold(set.value(ordinal % 10_486));
         for index in 0..200_000u64 {
             let far = index * 7919 % 100_003 + 200_000;
             let at = usize::try_from(index).expect("small");

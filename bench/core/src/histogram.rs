@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use crate::rocksdb_histogram::RocksdbHistogram;
+
 const STEPS: [u32; 16] = [
     10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90,
 ];
@@ -19,6 +21,7 @@ pub struct Histogram {
     limits: Vec<f64>,
     coarse: Vec<f64>,
     fine: Vec<u64>,
+    rocksdb: RocksdbHistogram,
     min: f64,
     max: f64,
     max_ns: u64,
@@ -60,6 +63,7 @@ impl Histogram {
             squares: 0.0,
             coarse: vec![0.0; limits.len()],
             fine: vec![0; FINE_BUCKETS],
+            rocksdb: RocksdbHistogram::new(),
             limits,
         }
     }
@@ -74,6 +78,7 @@ impl Histogram {
         let bucket = self.limits.partition_point(|&limit| limit <= micros);
         self.coarse[bucket.min(BUCKETS - 1)] += 1.0;
         self.fine[fine_bucket(ns)] += 1;
+        self.rocksdb.add(ns / 1000);
         self.min = self.min.min(micros);
         self.max = self.max.max(micros);
         self.max_ns = self.max_ns.max(ns);
@@ -96,6 +101,12 @@ impl Histogram {
         for (mine, theirs) in self.fine.iter_mut().zip(&other.fine) {
             *mine += theirs;
         }
+        self.rocksdb.merge(&other.rocksdb);
+    }
+
+    /// RocksDB's text, line by line.
+    pub fn to_rocksdb_text(&self) -> String {
+        self.rocksdb.to_text()
     }
 
     /// Whether nothing was added.

@@ -1,7 +1,18 @@
-//! Keys: an optional run of `a`, then 16 decimal digits.
+//! Keys: how the index of an entry becomes its key, and back.
 //!
-//! LevelDB formats them with `snprintf`, which costs 48 ns a key and would drown the engines; here
-//! the digits are made eight at a time in one register, the same way for every engine.
+//! LevelDB's keys are an optional run of `a`, then 16 decimal digits; its program formats them with
+//! `snprintf`, which costs 48 ns a key and would drown the engines. Here the digits are made eight at
+//! a time in one register, the same way for every engine. RocksDB's keys are the index as eight bytes,
+//! the greatest first, filled up with `0`. The keys of a data file are what stands there, sorted.
+//!
+//! Invariant: of two keys of one layout the one with the smaller index sorts first.
+
+mod listed;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+pub use listed::KeyList;
 
 /// Digits of every key.
 pub const DIGITS: usize = 16;
@@ -9,34 +20,119 @@ pub const DIGITS: usize = 16;
 /// Longest key prefix that `--key_prefix` may ask for, as LevelDB's buffer of 1024 bytes allows.
 pub const PREFIX_MAX: usize = 1000;
 
+/// Bytes of RocksDB's keys that hold the index.
+const INDEX_BYTES: usize = 8;
+
+/// How an index becomes a key.
+#[derive(Clone, Debug)]
+pub enum Layout {
+    /// LevelDB's: this many bytes `a`, then 16 digits.
+    Decimal {
+        /// Bytes before the digits.
+        prefix: usize,
+    },
+    /// RocksDB's: the index, greatest byte first, then `0` up to this length.
+    BigEndian {
+        /// Bytes of a key, at least 8.
+        bytes: usize,
+    },
+    /// The keys of a data file.
+    Listed(Arc<KeyList>),
+}
+
+impl Layout {
+    /// A key that can be set to any index.
+    ///
+    /// # Panics
+    /// When a prefix is above [`PREFIX_MAX`] or a length below eight; the flag parser refuses both.
+    pub fn buffer(&self) -> KeyBuffer {
+        let bytes = match self {
+            Self::Decimal { prefix } => {
+                assert!(
+                    *prefix <= PREFIX_MAX,
+                    "key prefix {prefix} above {PREFIX_MAX}"
+                );
+                let mut bytes = vec![b'a'; *prefix];
+                bytes.resize(prefix + DIGITS, b'0');
+                bytes
+            }
+            Self::BigEndian { bytes } => {
+                assert!(*bytes >= INDEX_BYTES, "keys of {bytes} bytes");
+                let mut key = vec![0; INDEX_BYTES];
+                key.resize(*bytes, b'0');
+                key
+            }
+            Self::Listed(_) => Vec::new(),
+        };
+        KeyBuffer {
+            bytes,
+            layout: self.clone(),
+        }
+    }
+
+    /// The index a key was made from, or `None` for any other bytes.
+    pub fn index_of(&self, key: &[u8]) -> Option<u64> {
+        match self {
+            Self::Decimal { prefix } => parse(key, *prefix),
+            Self::BigEndian { bytes } => {
+                let (index, rest) = key.split_first_chunk::<INDEX_BYTES>()?;
+                let is_filled = rest.iter().all(|&byte| byte == b'0');
+                (key.len() == *bytes && is_filled).then(|| u64::from_le_bytes(*index).swap_bytes())
+            }
+            Self::Listed(list) => list.index_of(key),
+        }
+    }
+
+    /// Keys there can be, where that is limited.
+    pub fn limit(&self) -> Option<u64> {
+        match self {
+            Self::Listed(list) => Some(list.len() as u64),
+            Self::Decimal { .. } | Self::BigEndian { .. } => None,
+        }
+    }
+
+    /// Whether the last sixteen bytes alone put keys in order.
+    pub fn has_rank(&self) -> bool {
+        match self {
+            Self::Decimal { .. } => true,
+            Self::BigEndian { bytes } => *bytes == DIGITS,
+            Self::Listed(_) => false,
+        }
+    }
+
+    /// The key of `index` as text for a message.
+    pub fn show(&self, index: u64) -> String {
+        show(self.buffer().set(index))
+    }
+}
+
+/// A key as text for a message: as it is when it is printable, else as hexadecimal digits.
+pub fn show(key: &[u8]) -> String {
+    match std::str::from_utf8(key) {
+        Ok(text) if !text.chars().any(char::is_control) => text.to_owned(),
+        _ => key.iter().fold(String::new(), |mut text, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        }),
+    }
+}
+
 /// A key that is rewritten in place.
 #[derive(Clone, Debug)]
 pub struct KeyBuffer {
     bytes: Vec<u8>,
-    prefix: usize,
+    layout: Layout,
 }
 
 impl KeyBuffer {
-    /// A buffer whose keys start with `prefix` bytes `a`.
-    ///
-    /// # Panics
-    /// When `prefix` is above [`PREFIX_MAX`]; the flag parser refuses that.
-    pub fn new(prefix: usize) -> Self {
-        assert!(
-            prefix <= PREFIX_MAX,
-            "key prefix {prefix} above {PREFIX_MAX}"
-        );
-        let mut bytes = vec![b'a'; prefix];
-        bytes.resize(prefix + DIGITS, b'0');
-        Self { bytes, prefix }
-    }
-
-    /// Bytes of each key.
+    /// Bytes of the key last set.
+    #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Never: a key has at least its digits.
+    /// Whether no key was set yet, or an empty one.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -44,9 +140,21 @@ impl KeyBuffer {
     /// Makes it the key of `index`.
     #[inline]
     pub fn set(&mut self, index: u64) -> &[u8] {
-        let digits = digits(index);
-        if let Some(tail) = self.bytes[self.prefix..].first_chunk_mut::<DIGITS>() {
-            *tail = digits;
+        match &self.layout {
+            Layout::Decimal { prefix } => {
+                if let Some(tail) = self.bytes[*prefix..].first_chunk_mut::<DIGITS>() {
+                    *tail = digits(index);
+                }
+            }
+            Layout::BigEndian { .. } => {
+                if let Some(head) = self.bytes.first_chunk_mut::<INDEX_BYTES>() {
+                    *head = index.swap_bytes().to_le_bytes();
+                }
+            }
+            Layout::Listed(list) => {
+                self.bytes.clear();
+                self.bytes.extend_from_slice(list.key(index));
+            }
         }
         &self.bytes
     }
@@ -55,6 +163,17 @@ impl KeyBuffer {
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Turns the key last set into one that is not among a run's own: LevelDB cuts off the last
+    /// digit. Keys of a file, which may be each other's beginnings, get a byte more.
+    pub fn missing(&mut self) -> &[u8] {
+        if matches!(self.layout, Layout::Listed(_)) {
+            self.bytes.push(b'.');
+            &self.bytes
+        } else {
+            &self.bytes[..self.bytes.len() - 1]
+        }
     }
 }
 
@@ -127,11 +246,26 @@ mod tests {
 
     #[test]
     fn keys_parse_back_and_others_do_not() {
-        let mut key = KeyBuffer::new(3);
+        let layout = Layout::Decimal { prefix: 3 };
+        let mut key = layout.buffer();
         assert_eq!(key.set(1234), b"aaa0000000000001234");
-        assert_eq!(parse(key.bytes(), 3), Some(1234));
-        assert_eq!(parse(b"aab0000000000001234", 3), None);
+        assert_eq!(layout.index_of(key.bytes()), Some(1234));
+        assert_eq!(layout.index_of(b"aab0000000000001234"), None);
+        assert_eq!(key.missing(), b"aaa000000000000123");
         assert_eq!(parse(b"000000000000123x", 0), None);
         assert_eq!(parse(b"000000000000123", 0), None);
+    }
+
+    #[test]
+    fn rocks_keys_are_eight_bytes_and_zeros() {
+        let layout = Layout::BigEndian { bytes: 16 };
+        let mut key = layout.buffer();
+        assert_eq!(key.set(0x0102), b"\0\0\0\0\0\0\x01\x0200000000");
+        assert_eq!(layout.index_of(key.bytes()), Some(0x0102));
+        assert_eq!(layout.index_of(b"\0\0\0\0\0\0\x01\x020000000x"), None);
+        assert_eq!(layout.index_of(b"\0\0\0\0\0\0\x01\x02"), None);
+        assert_eq!(layout.show(1), "00000000000000013030303030303030");
+        let mut last = layout.buffer();
+        assert!(layout.buffer().set(255) < last.set(256));
     }
 }

@@ -4,17 +4,23 @@
 //! measured loops; [`runner`] takes one list of workloads through one engine; [`model`] knows every
 //! right answer; [`record`] is the result. This crate knows no engine by name.
 
+pub mod cached;
 pub mod catalog;
 pub mod definition;
+pub mod draw;
 pub mod durability;
 pub mod engine;
 pub mod fault;
+pub mod flags;
 pub mod fold;
 pub mod histogram;
+pub mod intervals;
 pub mod key;
 pub mod line;
 pub mod meter;
 pub mod model;
+pub mod outline;
+pub mod output;
 pub mod place;
 pub mod plan;
 pub mod pool;
@@ -22,6 +28,7 @@ pub mod process;
 pub mod quiet;
 pub mod random;
 pub mod record;
+pub mod rocksdb_histogram;
 pub mod runner;
 pub mod settings;
 pub mod step;

@@ -1,19 +1,31 @@
-//! The lines LevelDB's program prints, character for character.
+//! The lines LevelDB's program prints, character for character, or with `--format=rocksdb` RocksDB's.
+
+mod parts;
+mod rocksdb;
 
 use std::fmt::Write as _;
 
-use crate::plan::Plan;
+use crate::plan::{Format, Plan};
 
-const MIB: f64 = 1_048_576.0;
+use parts::{MIB, end_header};
+
+pub use parts::Outcome;
 
 /// The header on stdout, up to and including its rule.
+pub fn header(plan: &Plan) -> String {
+    match plan.format {
+        Format::LevelDb => leveldb_header(plan),
+        Format::RocksDb => rocksdb::header(plan),
+    }
+}
+
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "estimates shown with one decimal, computed as LevelDB computes them"
 )]
-pub fn header(plan: &Plan) -> String {
+fn leveldb_header(plan: &Plan) -> String {
     let key_bytes = plan.key_bytes() as f64;
     let value_bytes = plan.value_size as f64;
     let packed = value_bytes * plan.compression_ratio;
@@ -31,35 +43,23 @@ pub fn header(plan: &Plan) -> String {
         (key_bytes + value_bytes) * num / MIB,
         (key_bytes + packed) * num / MIB,
     );
-    if cfg!(debug_assertions) {
-        text.push_str("WARNING: Assertions are enabled; benchmarks unnecessarily slow\n");
-    }
-    text.push_str(&"-".repeat(48));
-    text.push('\n');
+    end_header(&mut text);
     text
 }
 
-/// What a result line is made from.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
-    /// Operations of all threads.
-    pub ops: u64,
-    /// Summed thread time.
-    pub thread_seconds: f64,
-    /// From the first start to the last end.
-    pub elapsed_seconds: f64,
-    /// Bytes behind the rate; 0 for no rate.
-    pub bytes: u64,
-    /// Text in brackets and the like.
-    pub message: String,
+/// The result line, without its end.
+pub fn result(format: Format, name: &str, outcome: &Outcome) -> String {
+    match format {
+        Format::LevelDb => leveldb_result(name, outcome),
+        Format::RocksDb => rocksdb::result(name, outcome),
+    }
 }
 
-/// The result line, without its end.
 #[expect(
     clippy::cast_precision_loss,
     reason = "shown with three decimals at most"
 )]
-pub fn result(name: &str, outcome: &Outcome) -> String {
+fn leveldb_result(name: &str, outcome: &Outcome) -> String {
     // LevelDB pretends at least one operation was done.
     let micros = outcome.thread_seconds * 1e6 / outcome.ops.max(1) as f64;
     let mut line = format!("{name:<12} : {micros:11.3} micros/op;");
@@ -85,35 +85,85 @@ pub fn failed(name: &str, reason: &str) -> String {
     format!("{name:<12} : failed ({reason})")
 }
 
-/// RocksDB's line over the runs of a repeated workload so far, or over all of them.
+/// RocksDB's line over the runs of a repeated workload so far; nothing for a single run.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "whole operations a second, as RocksDB shows them"
 )]
-pub fn combined(name: &str, ops: &[f64], mbs: &[f64], last: bool) -> String {
+pub fn combined(name: &str, ops: &[f64], mbs: &[f64]) -> String {
     let runs = ops.len();
+    if runs < 2 {
+        return String::new();
+    }
     let (rate, spread) = mean_and_interval(ops);
-    let gap = if last { "   " } else { "" };
     let mut line = format!(
-        "{name} [AVG {gap}{runs} runs] : {} (\u{b1} {}) ops/sec",
+        "{name} [AVG {runs} runs] : {} (\u{b1} {}) ops/sec",
         rate as i64, spread as i64
     );
-    let with_bytes = mbs.len() == runs;
-    if with_bytes {
+    if mbs.len() == runs {
         let (mean, interval) = mean_and_interval(mbs);
         let _ = write!(line, "; {mean:6.1} (\u{b1} {interval:.1}) MB/sec");
     }
-    if last {
+    line.push('\n');
+    line
+}
+
+/// RocksDB's lines over all runs; nothing for a single run.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "whole operations a second, as RocksDB shows them"
+)]
+pub fn combined_at_the_end(name: &str, ops: &[f64], mbs: &[f64]) -> String {
+    let runs = ops.len();
+    if runs < 2 {
+        return String::new();
+    }
+    let (rate, spread) = mean_and_interval(ops);
+    let millis = if rate > 0.0 { 1000.0 / rate } else { 0.0 };
+    let mut text = format!(
+        "\n{name} [AVG    {runs} runs] : {} (\u{b1} {}) ops/sec; {millis:.3} ms/op",
+        rate as i64, spread as i64
+    );
+    let mut median = format!(
+        "{name} [MEDIAN {runs} runs] : {} ops/sec",
+        median(ops) as i64
+    );
+    if mbs.len() == runs {
+        let (mean, interval) = mean_and_interval(mbs);
+        let _ = write!(text, "; {mean:6.1} (\u{b1} {interval:.1}) MB/sec");
+        let _ = write!(median, "; {:6.1} MB/sec", self::median(mbs));
+    }
+    let _ = writeln!(text, "\n{median}");
+    text
+}
+
+/// RocksDB's line of `--confidence_interval_only`; nothing for a single run.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "whole operations a second, as RocksDB shows them"
+)]
+pub fn interval(name: &str, ops: &[f64], mbs: &[f64]) -> String {
+    let runs = ops.len();
+    if runs < 2 {
+        return String::new();
+    }
+    let (rate, spread) = mean_and_interval(ops);
+    let (rate, spread) = (rate as i64, spread as i64);
+    let mut line = format!(
+        "{name} [CI95 {runs} runs] : ({}, {}) ops/sec",
+        rate - spread,
+        rate + spread
+    );
+    if mbs.len() == runs {
+        let (mean, spread) = mean_and_interval(mbs);
         let _ = write!(
             line,
-            "
-{name} [MEDIAN {runs} runs] : {} ops/sec",
-            median(ops) as i64
+            "; ({:.1}, {:.1}) MB/sec",
+            mean - spread,
+            mean + spread
         );
-        if with_bytes {
-            let _ = write!(line, "; {:6.1} MB/sec", median(mbs));
-        }
     }
+    line.push('\n');
     line
 }
 

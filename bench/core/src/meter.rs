@@ -1,12 +1,14 @@
 //! One thread's counters, clock and progress.
 //!
 //! The measured loops call [`Meter::wants`] and [`Meter::op`]: two compares. Everything rarer (the
-//! progress line, the clock of a histogram, the end of a duration) hides behind one threshold.
+//! progress line, the clock of a histogram, the end of a duration, the operations of each second)
+//! hides behind one threshold.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::histogram::Histogram;
+use crate::intervals::Intervals;
 
 /// Operations between two looks at the clock when the row has a time limit.
 const DURATION_CHECK_OPS: u64 = 1000;
@@ -22,6 +24,7 @@ pub struct Meter {
     limit: u64,
     next_report: u64,
     histogram: Option<Histogram>,
+    intervals: Intervals,
     progress: bool,
     duration: Duration,
     started: Instant,
@@ -29,6 +32,8 @@ pub struct Meter {
     finished: Instant,
     /// Bytes for the MB/s of the line.
     pub bytes: u64,
+    /// Bytes of keys and values read where only RocksDB's line tells them.
+    pub read_bytes: u64,
     /// Raw key and value bytes written.
     pub user_bytes: u64,
     /// Keys found.
@@ -64,12 +69,14 @@ impl Meter {
             },
             next_report: 100,
             histogram: mode.histogram.then(Histogram::new),
+            intervals: Intervals::default(),
             progress: mode.progress,
             duration: mode.duration,
             started: now,
             last_op: now,
             finished: now,
             bytes: 0,
+            read_bytes: 0,
             user_bytes: 0,
             found: 0,
             wrong: 0,
@@ -88,6 +95,7 @@ impl Meter {
     /// Stops the clock.
     pub fn stop(&mut self) {
         self.finished = Instant::now();
+        self.intervals.look(self.done, self.finished - self.started);
     }
 
     /// Whether more operations are to be done.
@@ -135,6 +143,11 @@ impl Meter {
         self.histogram.as_ref()
     }
 
+    /// Operations of each second so far.
+    pub fn intervals(&self) -> &[u64] {
+        self.intervals.counts()
+    }
+
     /// When the clock ran.
     pub const fn span(&self) -> (Instant, Instant) {
         (self.started, self.finished)
@@ -151,6 +164,9 @@ impl Meter {
                 let micros = took.as_secs_f64() * 1e6;
                 tell(format_args!("long op: {micros:.1} micros{:30}\r", ""));
             }
+        }
+        if self.done >= self.intervals.next_look() {
+            self.intervals.look(self.done, self.started.elapsed());
         }
         if !self.duration.is_zero()
             && self.done.is_multiple_of(DURATION_CHECK_OPS)
@@ -169,13 +185,13 @@ impl Meter {
 
     /// Sets the next operation count at which something other than counting is due.
     fn plan_wake(&mut self) {
+        let rare = self.next_report.min(self.intervals.next_look());
         self.wake = if self.histogram.is_some() {
             self.done + 1
         } else if self.duration.is_zero() {
-            self.next_report
+            rare
         } else {
-            self.next_report
-                .min((self.done / DURATION_CHECK_OPS + 1) * DURATION_CHECK_OPS)
+            rare.min((self.done / DURATION_CHECK_OPS + 1) * DURATION_CHECK_OPS)
         };
     }
 }

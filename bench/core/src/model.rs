@@ -12,8 +12,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::definition::Values;
 use crate::fold::{bind, fold};
-use crate::key;
+use crate::key::Layout;
 use crate::pool::Pool;
 
 /// The fold of a key that is not there.
@@ -46,27 +47,21 @@ impl Word {
     }
 }
 
-/// The values of one size, as positions of the table.
+/// The values of one set of the pool, as positions of the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Sizes {
+pub struct Words {
     first: u32,
-    value_bytes: usize,
 }
 
-impl Sizes {
+impl Words {
     /// The word of the value with this ordinal.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "the pool has fewer than 2^21 values"
+        reason = "the table has fewer than 2^29 values, which new() checks"
     )]
     pub const fn word(self, ordinal: usize) -> Word {
         Word(self.first + ordinal as u32)
-    }
-
-    /// Bytes of each of these values.
-    pub const fn value_bytes(self) -> usize {
-        self.value_bytes
     }
 }
 
@@ -75,47 +70,47 @@ impl Sizes {
 pub struct Model {
     words: Vec<AtomicU32>,
     folds: Vec<u64>,
-    sizes: Vec<Sizes>,
+    /// Where the large values begin in the table.
+    large: u32,
     sorted: Vec<u64>,
-    prefix: usize,
+    layout: Layout,
+    /// Keys a store has when nothing was added beyond `--num`.
+    base: usize,
     known: bool,
 }
 
 impl Model {
-    /// A model of `keys` absent keys with this key prefix, for values of the given sizes.
+    /// A model of `keys` absent keys of the pool's layout, for the pool's values.
     ///
     /// # Panics
-    /// When the sizes give more values than a word can name; sizes are at least 0 and the pool is
-    /// 1 MiB, so two of them always fit.
-    pub fn new(pool: &Pool, keys: usize, prefix: usize, value_sizes: &[usize]) -> Self {
+    /// When there are more values than a word can name, a quarter of a thousand million.
+    pub fn new(pool: &Pool, keys: usize) -> Self {
         let mut folds = vec![ABSENT];
-        let mut sizes: Vec<Sizes> = Vec::new();
-        for &value_bytes in value_sizes {
-            if sizes.iter().any(|known| known.value_bytes == value_bytes) {
-                continue;
-            }
+        let mut append = |values: Values| {
             let first = u32::try_from(folds.len()).unwrap_or(u32::MAX);
-            assert!(first < POSITION / 2, "too many values");
-            sizes.push(Sizes { first, value_bytes });
-            let count = pool.count(value_bytes);
-            folds.extend((0..count).map(|ordinal| fold(pool.value(ordinal, value_bytes))));
-        }
+            let set = pool.set(values);
+            folds.extend((0..set.count()).map(|ordinal| fold(set.value(ordinal))));
+            first
+        };
+        append(Values::Flag);
+        let large = append(Values::Large);
+        assert!(folds.len() < (POSITION / 2) as usize, "too many values");
         let mut sorted = folds.clone();
         sorted.sort_unstable();
-        let words = (0..keys).map(|_| AtomicU32::new(0)).collect();
         Self {
-            words,
+            words: absent(keys),
             folds,
-            sizes,
+            large,
             sorted,
-            prefix,
+            layout: pool.layout().clone(),
+            base: keys,
             known: true,
         }
     }
 
-    /// Bytes `a` before the digits of each key.
-    pub const fn prefix(&self) -> usize {
-        self.prefix
+    /// How an index becomes a key.
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// Keys it has words for.
@@ -133,20 +128,34 @@ impl Model {
         self.known = false;
     }
 
-    /// The words of values of this size, if the model was made for it.
-    pub fn sizes(&self, value_bytes: usize) -> Option<Sizes> {
-        self.sizes
-            .iter()
-            .copied()
-            .find(|sizes| sizes.value_bytes == value_bytes)
+    /// The words of the values of a kind of row.
+    pub const fn words(&self, values: Values) -> Words {
+        Words {
+            first: match values {
+                Values::Flag => 1,
+                Values::Large => self.large,
+            },
+        }
     }
 
-    /// All keys absent again, and known to be.
+    /// All keys absent again, and known to be; keys that were added are gone.
     pub fn clear(&mut self) {
+        self.words.truncate(self.base);
         for word in &mut self.words {
             *word.get_mut() = 0;
         }
         self.known = true;
+    }
+
+    /// Makes room for keys that a row may add.
+    pub fn grow(&mut self, keys: usize) {
+        let missing = keys.saturating_sub(self.words.len());
+        self.words.extend(absent(missing));
+    }
+
+    /// Gives up the room behind the last of `keys` keys.
+    pub fn shrink(&mut self, keys: usize) {
+        self.words.truncate(keys.max(self.base));
     }
 
     /// What a read of key `index` must give.
@@ -209,6 +218,11 @@ impl Model {
         self.sorted.binary_search(&answer).is_ok()
     }
 
+    /// Whether some value of the pool has this fold.
+    pub fn was_written(&self, answer: u64) -> bool {
+        answer != ABSENT && self.sorted.binary_search(&answer).is_ok()
+    }
+
     /// The word a key has after `operand` was merged into what it held by the operator "greater in
     /// byte order".
     pub fn greater(&self, pool: &Pool, stored: Word, operand: Word) -> Word {
@@ -225,19 +239,18 @@ impl Model {
     /// The value a word stands for.
     fn value<'p>(&self, pool: &'p Pool, word: Word) -> Option<&'p [u8]> {
         let position = word.0 & POSITION;
-        let sizes = self
-            .sizes
-            .iter()
-            .rev()
-            .find(|sizes| sizes.first <= position)?;
-        (position > 0).then(|| pool.value((position - sizes.first) as usize, sizes.value_bytes))
+        if position >= self.large {
+            let ordinal = position - self.large;
+            return Some(pool.set(Values::Large).value(ordinal as usize));
+        }
+        let ordinal = position.checked_sub(1)?;
+        Some(pool.set(Values::Flag).value(ordinal as usize))
     }
 
     /// One line about a wrong answer.
     #[cold]
     pub fn describe(&self, index: u64, wanted: Word, answer: u64) -> String {
-        let key = key::digits(index);
-        let key = String::from_utf8_lossy(&key);
+        let key = self.layout.show(index);
         let wanted = if wanted.is_present() {
             "its last value"
         } else {
@@ -256,7 +269,7 @@ impl Model {
     /// What a scan must give: the entries present, at most `limit` from the front or from the back.
     pub fn scan(&self, limit: u64, backward: bool) -> Expected {
         let mut expected = Expected::default();
-        let mut buffer = key::KeyBuffer::new(self.prefix);
+        let mut buffer = self.layout.buffer();
         let count = self.words.len();
         for step in 0..count {
             if expected.entries == limit {
@@ -295,17 +308,24 @@ impl Model {
         let (words, rest) = bytes.as_chunks::<4>();
         let fits = |word: u32| ((word & POSITION) as usize) < self.folds.len();
         if !rest.is_empty()
-            || words.len() != self.words.len()
+            || words.len() < self.base
             || !words.iter().all(|word| fits(u32::from_le_bytes(*word)))
         {
             return false;
         }
-        for (cell, word) in self.words.iter_mut().zip(words) {
-            *cell.get_mut() = u32::from_le_bytes(*word);
-        }
+        self.words.clear();
+        let cells = words
+            .iter()
+            .map(|word| AtomicU32::new(u32::from_le_bytes(*word)));
+        self.words.extend(cells);
         self.known = true;
         true
     }
+}
+
+/// Words of absent keys.
+fn absent(count: usize) -> Vec<AtomicU32> {
+    (0..count).map(|_| AtomicU32::new(0)).collect()
 }
 
 /// What a scan must give.

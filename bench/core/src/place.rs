@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fault::Fault;
 use crate::model::Model;
-use crate::plan::Plan;
+use crate::plan::{Data, Keys, Plan};
 
 /// The line that begins every note.
 const MAGIC: &str = "directory made by db_bench; it may be removed together with this file\n";
@@ -26,6 +26,8 @@ struct Origin {
     value_size: usize,
     compression_ratio: f64,
     key_prefix: usize,
+    data: Data,
+    keys: Keys,
     model_bytes: usize,
 }
 
@@ -37,6 +39,8 @@ impl Origin {
             value_size: plan.value_size,
             compression_ratio: plan.compression_ratio,
             key_prefix: plan.key_prefix,
+            data: plan.data.clone(),
+            keys: plan.keys,
             model_bytes,
         }
     }
@@ -47,6 +51,19 @@ fn note(db: &Path) -> PathBuf {
     let mut name = db.as_os_str().to_owned();
     name.push(".db_bench");
     PathBuf::from(name)
+}
+
+/// Where the note is written before it takes its place.
+fn new_note(db: &Path) -> PathBuf {
+    let mut name = note(db).into_os_string();
+    name.push(".new");
+    PathBuf::from(name)
+}
+
+/// Writes the note as a whole: a process that is killed meanwhile leaves the one before.
+fn write(db: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    fs::write(new_note(db), bytes)?;
+    fs::rename(new_note(db), note(db))
 }
 
 fn is_ours(db: &Path) -> bool {
@@ -75,8 +92,7 @@ pub fn make_fresh(db: &Path) -> Result<(), Fault> {
         Err(error) => return Err(Fault::io(format!("reading {shown}"), &error)),
     }
     fs::create_dir_all(db).map_err(|error| Fault::io(format!("creating {shown}"), &error))?;
-    fs::write(note(db), MAGIC)
-        .map_err(|error| Fault::io(format!("writing a note beside {shown}"), &error))
+    write(db, MAGIC).map_err(|error| Fault::io(format!("writing a note beside {shown}"), &error))
 }
 
 /// Removes a directory of ours and its note; anything else is left alone.
@@ -89,6 +105,9 @@ pub fn remove(db: &Path) -> io::Result<()> {
             fs::remove_dir_all(db)?;
         }
         fs::remove_file(note(db))?;
+        if new_note(db).exists() {
+            fs::remove_file(new_note(db))?;
+        }
     }
     Ok(())
 }
@@ -109,7 +128,7 @@ pub fn keep(db: &Path, plan: &Plan, model: &Model) -> io::Result<()> {
     let origin = serde_json::to_string(&Origin::of(plan, words.len()))?;
     let mut bytes = format!("{MAGIC}{origin}\n").into_bytes();
     bytes.extend_from_slice(&words);
-    fs::write(note(db), bytes)
+    write(db, bytes)
 }
 
 /// Gives the model what the note of an existing database says; false when there is none that fits.
@@ -136,7 +155,7 @@ pub fn recall(db: &Path, plan: &Plan, model: &mut Model) -> bool {
 /// As the system reports it.
 pub fn forget(db: &Path) -> io::Result<()> {
     if is_ours(db) {
-        fs::write(note(db), MAGIC)
+        write(db, MAGIC)
     } else {
         Ok(())
     }
@@ -172,7 +191,9 @@ mod tests {
         fs::write(db.join("000001.log"), "x").expect("written");
         make_fresh(&db).expect("ours");
         assert_eq!(fs::read_dir(&db).expect("there").count(), 0);
+        fs::write(new_note(&db), "half a no").expect("written");
         remove(&db).expect("ours");
-        assert!(!db.exists() && !note(&db).exists());
+        let left = fs::read_dir(home.path().join("deep")).expect("there");
+        assert_eq!(left.count(), 0);
     }
 }

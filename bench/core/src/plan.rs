@@ -6,8 +6,67 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::{Memory, Variant};
 
+/// The data set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Data {
+    /// LevelDB's pool.
+    #[default]
+    Synthetic,
+    /// JSON records that share structure across values and not within one.
+    Json,
+    /// The user's own records.
+    File {
+        /// Lines of `key<TAB>value`.
+        path: PathBuf,
+        /// Mean bytes of its keys.
+        key_bytes: usize,
+    },
+}
+
+impl Data {
+    /// The word of the result record: a file's own name.
+    pub fn word(&self) -> String {
+        match self {
+            Self::Synthetic => "synthetic".into(),
+            Self::Json => "json".into(),
+            Self::File { path, .. } => path.display().to_string(),
+        }
+    }
+}
+
+/// Whose keys and draws.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Keys {
+    /// 16 digits, drawn by a Lehmer generator.
+    #[default]
+    LevelDb,
+    /// The index in eight bytes and zeros, drawn by a Mersenne twister.
+    RocksDb,
+}
+
+/// Whose lines are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Format {
+    /// LevelDB's.
+    #[default]
+    LevelDb,
+    /// RocksDB's.
+    RocksDb,
+}
+
+/// How often which keys are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Distribution {
+    /// All alike.
+    Uniform,
+    /// A few very often, spread over all keys.
+    Zipfian,
+    /// The last ones most often.
+    Latest,
+}
+
 /// One engine, one round, one list of workloads over one directory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "one field for each flag of the command line"
@@ -22,8 +81,12 @@ pub struct Plan {
     /// Entries of the list below this one were run by an earlier process: what changes the store is
     /// run again without being reported, the rest is left out.
     pub resume_at: usize,
-    /// Entries of the list that ended an earlier process; they are not run again.
+    /// Entries of the list that ended an earlier process; they are not run again, and what reads a
+    /// database that one of them should have made is skipped.
     pub lost: Vec<usize>,
+    /// The process ends itself by SIGKILL as soon as the calls of the last entry have returned, so
+    /// that another one can look for what was acknowledged.
+    pub kill: bool,
     /// The database.
     pub db: PathBuf,
     /// `--num`.
@@ -44,12 +107,22 @@ pub struct Plan {
     pub key_prefix: usize,
     /// `--seed`: what the running thread count is added to.
     pub seed: u32,
+    /// `--distribution`, when given.
+    pub distribution: Option<Distribution>,
+    /// `--data`.
+    pub data: Data,
+    /// `--keys`.
+    pub keys: Keys,
+    /// `--format`.
+    pub format: Format,
     /// `--shuffle`.
     pub shuffle: bool,
     /// `--duration`, seconds; 0 for none.
     pub duration: u64,
     /// `--batch_size`, 0 when not given.
     pub batch_size: u64,
+    /// `--seek_nexts`.
+    pub seek_nexts: u64,
     /// `--readwritepercent`.
     pub readwritepercent: u32,
     /// `--mergereadpercent`.
@@ -74,6 +147,8 @@ pub struct Plan {
     pub use_existing_db: bool,
     /// `--histogram`.
     pub histogram: bool,
+    /// `--confidence_interval_only`.
+    pub confidence_interval_only: bool,
     /// `--statistics`.
     pub statistics: bool,
     /// `--verify`.
@@ -86,11 +161,18 @@ pub struct Plan {
     pub suite: Option<String>,
     /// `section` of the records.
     pub section: Option<String>,
+    /// `variant` of the records, where a suite gives the settings a name.
+    pub label: Option<String>,
+    /// Whether the rows may be ranked, as far as the settings go.
+    pub ranked: bool,
 }
 
 impl Plan {
-    /// Bytes of each key.
+    /// Bytes of each key, or their mean.
     pub const fn key_bytes(&self) -> usize {
-        self.key_prefix + crate::key::DIGITS
+        match &self.data {
+            Data::File { key_bytes, .. } => *key_bytes,
+            Data::Synthetic | Data::Json => self.key_prefix + crate::key::DIGITS,
+        }
     }
 }

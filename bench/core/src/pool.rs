@@ -1,66 +1,115 @@
-//! Values: pieces of a pool of 1 MiB, cut one after the other, as LevelDB's generator cuts them.
+//! Where values come from: a pool of bytes that is cut into values before any clock runs.
 //!
-//! The pool is made of 100-byte pieces, each a random printable string repeated until it fills the
-//! piece, so that a compressor shrinks it to the ratio asked for. Every value is therefore named by
-//! its *ordinal*: value `i` starts at byte `i * value_bytes`, and after the last that fits comes the
+//! The classic pool is LevelDB's: 1 MiB of 100-byte pieces, each a random printable string repeated
+//! until it fills the piece, so that a compressor shrinks it to the ratio asked for. It flatters stores
+//! that compress each value alone; the records of [`json`] share their structure across values and not
+//! within one. A [`file`] brings keys and values of its user.
+//!
+//! Every value is named by its *ordinal*: its place in a [`ValueSet`], and after the last comes the
 //! first again. That is what lets the model remember a value in a few bits.
 
+mod file;
+mod json;
+mod set;
+
+use std::sync::Arc;
+
+use crate::definition::{LARGE_VALUE_BYTES, Values};
+use crate::fault::Fault;
+use crate::key::Layout;
+use crate::plan::{Data, Keys, Plan};
 use crate::random::Random;
 
-const POOL_BYTES: usize = 1 << 20;
+pub use file::{FileShape, examine};
+pub use set::{VALUE_BYTES_MAX, ValueSet, ValueStream};
+
+use set::{POOL_BYTES, POOL_SEED};
+
 const PIECE_BYTES: usize = 100;
-const POOL_SEED: u32 = 301;
 
-/// Largest value the pool can serve: LevelDB demands that a value is shorter than the pool.
-pub const VALUE_BYTES_MAX: usize = POOL_BYTES - 1;
-
-/// The bytes all values are cut from.
+/// The keys and values of a run.
 #[derive(Clone, Debug)]
 pub struct Pool {
-    bytes: Vec<u8>,
+    flag: ValueSet,
+    large: ValueSet,
+    layout: Layout,
 }
 
 impl Pool {
-    /// The pool for a compression ratio in `0 < ratio <= 1`.
-    pub fn new(ratio: f64) -> Self {
-        let mut random = Random::new(POOL_SEED);
-        let mut bytes = Vec::with_capacity(POOL_BYTES + PIECE_BYTES);
-        let raw_bytes = raw_bytes(ratio);
-        let mut raw = Vec::with_capacity(raw_bytes);
-        while bytes.len() < POOL_BYTES {
-            raw.clear();
-            raw.extend((0..raw_bytes).map(|_| printable(&mut random)));
-            let end = bytes.len() + PIECE_BYTES;
-            while bytes.len() < end {
-                bytes.extend_from_slice(&raw);
-            }
-            bytes.truncate(end);
-        }
-        Self { bytes }
-    }
-
-    /// The whole pool.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// How many distinct values of this size there are.
+    /// What a plan asks for.
     ///
-    /// # Panics
-    /// When `value_bytes` is above [`VALUE_BYTES_MAX`]; the flag parser refuses that.
-    pub fn count(&self, value_bytes: usize) -> usize {
-        assert!(
-            value_bytes <= VALUE_BYTES_MAX,
-            "value of {value_bytes} bytes"
-        );
-        self.bytes.len().checked_div(value_bytes).unwrap_or(1)
+    /// # Errors
+    /// When the data file cannot be read or is malformed.
+    pub fn load(plan: &Plan) -> Result<Self, Fault> {
+        let layout = match plan.keys {
+            Keys::LevelDb => Layout::Decimal {
+                prefix: plan.key_prefix,
+            },
+            Keys::RocksDb => Layout::BigEndian {
+                bytes: plan.key_bytes(),
+            },
+        };
+        Ok(match &plan.data {
+            Data::Synthetic => Self {
+                layout,
+                ..Self::new(plan.compression_ratio, plan.value_size)
+            },
+            Data::Json => Self {
+                flag: json::records(plan.value_size),
+                large: json::records(LARGE_VALUE_BYTES),
+                layout,
+            },
+            Data::File { path, .. } => {
+                let (flag, large, keys) = file::load(path)?;
+                Self {
+                    flag,
+                    large,
+                    layout: Layout::Listed(Arc::new(keys)),
+                }
+            }
+        })
     }
 
-    /// Value `ordinal` of `value_bytes` bytes.
-    #[inline]
-    pub fn value(&self, ordinal: usize, value_bytes: usize) -> &[u8] {
-        &self.bytes[ordinal * value_bytes..(ordinal + 1) * value_bytes]
+    /// LevelDB's pool for a compression ratio in `0 < ratio <= 1`, with LevelDB's keys.
+    pub fn new(ratio: f64, value_bytes: usize) -> Self {
+        let bytes = classic(ratio);
+        Self {
+            flag: ValueSet::equal(bytes.clone(), value_bytes),
+            large: ValueSet::equal(bytes, LARGE_VALUE_BYTES),
+            layout: Layout::Decimal { prefix: 0 },
+        }
     }
+
+    /// The values of a kind of row.
+    pub const fn set(&self, values: Values) -> &ValueSet {
+        match values {
+            Values::Flag => &self.flag,
+            Values::Large => &self.large,
+        }
+    }
+
+    /// How an index becomes a key.
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+}
+
+/// The bytes LevelDB's values are cut from.
+fn classic(ratio: f64) -> Arc<[u8]> {
+    let mut random = Random::new(POOL_SEED);
+    let mut bytes = Vec::with_capacity(POOL_BYTES + PIECE_BYTES);
+    let raw_bytes = raw_bytes(ratio);
+    let mut raw = Vec::with_capacity(raw_bytes);
+    while bytes.len() < POOL_BYTES {
+        raw.clear();
+        raw.extend((0..raw_bytes).map(|_| printable(&mut random)));
+        let end = bytes.len() + PIECE_BYTES;
+        while bytes.len() < end {
+            bytes.extend_from_slice(&raw);
+        }
+        bytes.truncate(end);
+    }
+    bytes.into()
 }
 
 /// How much of each piece is random.
@@ -78,39 +127,6 @@ fn raw_bytes(ratio: f64) -> usize {
 fn printable(random: &mut Random) -> u8 {
     let [low, ..] = random.uniform(95).to_le_bytes();
     b' ' + low
-}
-
-/// Hands out the values of one writer in their order.
-#[derive(Clone, Debug)]
-pub struct ValueStream<'p> {
-    pool: &'p Pool,
-    value_bytes: usize,
-    count: usize,
-    next: usize,
-}
-
-impl<'p> ValueStream<'p> {
-    /// A stream that starts at the first value.
-    pub fn new(pool: &'p Pool, value_bytes: usize) -> Self {
-        Self {
-            pool,
-            value_bytes,
-            count: pool.count(value_bytes),
-            next: 0,
-        }
-    }
-
-    /// The next value and its ordinal.
-    #[inline]
-    pub fn draw(&mut self) -> (usize, &'p [u8]) {
-        let ordinal = self.next;
-        self.next = if ordinal + 1 == self.count {
-            0
-        } else {
-            ordinal + 1
-        };
-        (ordinal, self.pool.value(ordinal, self.value_bytes))
-    }
 }
 
 #[cfg(test)]

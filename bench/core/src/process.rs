@@ -2,7 +2,7 @@
 //!
 //! Everything is read from `/proc` and `/sys`; what a kernel does not offer is `None`, never zero.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
@@ -64,8 +64,8 @@ fn field(path: &Path, name: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// The statistics file of the block device below `dir`, if it has a write cache to flush.
-pub fn device_stat(dir: &Path) -> Option<std::path::PathBuf> {
+/// The folder of the block device below `dir` in the kernel's own tree.
+fn disk(dir: &Path) -> Option<PathBuf> {
     let stat = rustix::fs::stat(dir).ok()?;
     let (major, minor) = (
         rustix::fs::major(stat.st_dev),
@@ -73,13 +73,23 @@ pub fn device_stat(dir: &Path) -> Option<std::path::PathBuf> {
     );
     let device = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     // A partition has neither a queue of its own nor flushes: its parent does.
-    let disk = if device.join("queue").exists() {
-        device
+    if device.join("queue").exists() {
+        Some(device)
     } else {
-        device.parent()?.to_path_buf()
-    };
-    let cache = std::fs::read_to_string(disk.join("queue/write_cache")).ok()?;
-    (cache.trim() == "write back").then(|| disk.join("stat"))
+        Some(device.parent()?.to_path_buf())
+    }
+}
+
+/// The write cache of the disk below `dir`: `write back` or `write through`.
+pub fn write_cache(dir: &Path) -> Option<String> {
+    let cache = std::fs::read_to_string(disk(dir)?.join("queue/write_cache")).ok()?;
+    Some(cache.trim().to_owned())
+}
+
+/// The statistics file of the block device below `dir`, if it has a write cache to flush.
+pub fn device_stat(dir: &Path) -> Option<PathBuf> {
+    let cache = write_cache(dir)?;
+    (cache == "write back").then(|| disk(dir).map(|disk| disk.join("stat")))?
 }
 
 /// Flush requests completed, the sixteenth field.

@@ -3,6 +3,10 @@
 //! A Lehmer generator: each state is the one before times 16807 modulo 2^31 - 1. It is weak and that
 //! does not matter here; what matters is that the draws are those of LevelDB's own program.
 
+mod mersenne;
+
+pub use mersenne::Mersenne;
+
 const MODULUS: u64 = (1 << 31) - 1;
 const MULTIPLIER: u64 = 16807;
 
@@ -44,6 +48,16 @@ impl Random {
         self.state
     }
 
+    /// A draw from the open interval between 0 and 1, of two states.
+    #[inline]
+    #[expect(clippy::cast_precision_loss, reason = "62 bits cut to 53")]
+    pub fn unit(&mut self) -> f64 {
+        const SPAN: f64 = MODULUS as f64;
+        let high = f64::from(self.next() - 1);
+        let low = f64::from(self.next());
+        (high + low / SPAN) / SPAN
+    }
+
     /// A draw from `0 .. n`, where `n > 0`, with the slight bias of a plain remainder.
     #[inline]
     pub const fn uniform(&mut self, n: u32) -> u32 {
@@ -74,6 +88,15 @@ mod tests {
             expected = expected * 16807 % 2_147_483_647;
             assert_eq!(u64::from(random.next()), expected);
         }
+    }
+
+    #[test]
+    fn units_stay_between_nothing_and_one() {
+        let mut random = Random::new(9);
+        let drawn: Vec<f64> = (0..10_000).map(|_| random.unit()).collect();
+        assert!(drawn.iter().all(|&unit| unit > 0.0 && unit < 1.0));
+        let mean = drawn.iter().sum::<f64>() / 10_000.0;
+        assert!((0.48..0.52).contains(&mean), "{mean}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Numbers are bytes and nanoseconds. A field that is `None` is left out of the line.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// How a row ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +42,13 @@ pub struct Record {
     /// Variant of the engine's settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
+    /// `as left` or `compacted`: what had happened to the store that a row of a suite reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// `latency` for rows that time each operation. They have percentiles and no `wall_ns`, since
+    /// looking at the clock costs; rows without this field give rates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pass: Option<String>,
     /// How it ended.
     pub status: Status,
     /// Why, when not ok.
@@ -112,9 +120,15 @@ pub struct Record {
     /// Highest anonymous resident memory seen, the harness's own included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anon_rss_peak: Option<u64>,
+    /// What of it the harness held before the store was opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anon_rss_base: Option<u64>,
     /// Resident memory that maps files, at the end of the row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mapped_rss: Option<u64>,
+    /// Bytes of the directory's files in the page cache at the end of the row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_cache_bytes: Option<u64>,
     /// Half of the operations took at most this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<u64>,
@@ -133,6 +147,9 @@ pub struct Record {
     /// The longest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<u64>,
+    /// Operations in each second of the row, the last second not whole.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<u64>,
     /// Operations of the writer beside the measured readers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writer_ops: Option<u64>,
@@ -142,12 +159,77 @@ pub struct Record {
     /// The engine's settings in effect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<(String, String)>,
+    /// File system of the database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
     /// Seconds since 1970 when the row began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<u64>,
 }
 
 impl Record {
+    /// Every field, in the order of the columns of `--csv`.
+    pub const FIELDS: &[&str] = &[
+        "engine",
+        "engine_version",
+        "suite",
+        "section",
+        "workload",
+        "instance",
+        "round",
+        "variant",
+        "state",
+        "pass",
+        "status",
+        "reason",
+        "durability",
+        "ranked",
+        "verified",
+        "data",
+        "compression",
+        "memory_bytes",
+        "key_bytes",
+        "value_bytes",
+        "threads",
+        "ops",
+        "bytes",
+        "user_bytes",
+        "found",
+        "wall_ns",
+        "cpu_user_ns",
+        "cpu_sys_ns",
+        "settle_ns",
+        "disk_bytes",
+        "io_write_bytes",
+        "engine_write_bytes",
+        "fsyncs",
+        "anon_rss_peak",
+        "anon_rss_base",
+        "mapped_rss",
+        "page_cache_bytes",
+        "p50_ns",
+        "p90_ns",
+        "p99_ns",
+        "p999_ns",
+        "p9999_ns",
+        "max_ns",
+        "intervals",
+        "writer_ops",
+        "seed",
+        "options",
+        "file_system",
+        "started_at",
+    ];
+
+    /// One line of `--csv`, without its end: numbers as they are, texts in quotes where they need
+    /// them, options as `name=value` and intervals as numbers with blanks between, nothing for what
+    /// was not measured.
+    pub fn to_csv(&self) -> String {
+        let object = serde_json::to_value(self).unwrap_or_default();
+        let cells = Self::FIELDS.iter().map(|name| csv_cell(&object[name]));
+        cells.collect::<Vec<_>>().join(",")
+    }
+
     /// Operations a second, where it was measured.
     #[expect(
         clippy::cast_precision_loss,
@@ -158,3 +240,31 @@ impl Record {
         (wall_ns > 0).then(|| ops as f64 * 1e9 / wall_ns as f64)
     }
 }
+
+/// A value as a cell.
+fn csv_cell(value: &Value) -> String {
+    let text = match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let part = |part: &Value| match part {
+                Value::Array(pair) => pair
+                    .iter()
+                    .map(|word| word.as_str().unwrap_or_default())
+                    .collect::<Vec<_>>()
+                    .join("="),
+                other => other.to_string(),
+            };
+            parts.iter().map(part).collect::<Vec<_>>().join(" ")
+        }
+        other => other.to_string(),
+    };
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests;

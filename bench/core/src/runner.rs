@@ -4,7 +4,9 @@
 //! has ended, look at what it cost, compare what is stored with the model, tell the result. Results
 //! leave as [`Event`]s the moment they exist, so that a crash costs only the row it happens in.
 
+mod kill;
 mod measure;
+mod memory;
 mod row;
 
 use std::collections::BTreeMap;
@@ -13,7 +15,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog;
-use crate::definition::{Action, LARGE_VALUE_BYTES, Workload};
+use crate::definition::{Action, Workload};
 use crate::engine::{Durability, Engine, Store};
 use crate::fault::Fault;
 use crate::line;
@@ -21,11 +23,14 @@ use crate::model::Model;
 use crate::place;
 use crate::plan::Plan;
 use crate::pool::Pool;
-use crate::process::{Sampler, device_stat};
+use crate::process::{Sampler, device_stat, resident};
 use crate::record::Record;
 use crate::settings::Settings;
 use crate::step::Step;
 use crate::workload::Task;
+
+/// RocksDB's name for the text about its levels.
+const LEVELS: &str = "rocksdb.levelstats";
 
 /// What happened, in the order it happened.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,6 +55,9 @@ pub enum Event {
     Row {
         /// What to print on stdout.
         text: String,
+        /// The histogram to print below it, empty where none was kept.
+        #[serde(default)]
+        histogram: String,
         /// The result.
         record: Box<Record>,
     },
@@ -62,6 +70,10 @@ pub enum Event {
 }
 
 /// The state between rows.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about the store, not states of one machine"
+)]
 struct Runner<'r, E: Engine> {
     engine: &'r E,
     plan: &'r Plan,
@@ -69,12 +81,22 @@ struct Runner<'r, E: Engine> {
     model: Model,
     store: Option<E::Store>,
     opened_for: Durability,
+    /// Entries and value size the present directory was made for.
+    made_for: (u64, usize),
     empty: bool,
     device: Option<PathBuf>,
     sampler: Sampler,
     threads_so_far: u32,
     instances: BTreeMap<&'static str, u32>,
     silent: bool,
+    /// Whether the note beside the database tells what it holds.
+    noted: bool,
+    /// Why there is no database for rows that need one.
+    missing: Option<String>,
+    /// Whether a row has failed by an error since the store was opened.
+    hurt: bool,
+    /// Anonymous memory before the store was opened for the first time.
+    base_rss: Option<u64>,
     emit: &'r mut dyn FnMut(Event),
 }
 
@@ -84,15 +106,10 @@ struct Runner<'r, E: Engine> {
 /// When the store cannot be opened or closed, or the directory must not be used. Faults of single
 /// rows are results, not errors.
 pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Fault> {
-    let pool = Pool::new(plan.compression_ratio);
+    let pool = Pool::load(plan)?;
     let keys =
         usize::try_from(plan.num).map_err(|_| Fault::new("--num does not fit this machine"))?;
-    let model = Model::new(
-        &pool,
-        keys,
-        plan.key_prefix,
-        &[plan.value_size, LARGE_VALUE_BYTES],
-    );
+    let model = Model::new(&pool, keys);
     let mut runner = Runner {
         engine,
         plan,
@@ -100,12 +117,17 @@ pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> R
         model,
         store: None,
         opened_for: Durability::Os,
+        made_for: (plan.num, plan.value_size),
         empty: false,
         device: None,
         sampler: Sampler::start(),
         threads_so_far: 0,
         instances: BTreeMap::new(),
         silent: false,
+        noted: false,
+        missing: None,
+        hurt: false,
+        base_rss: None,
         emit,
     };
     runner.open_first()?;
@@ -134,11 +156,10 @@ impl<E: Engine> Runner<'_, E> {
                     plan.db.display()
                 )));
             }
-            if !place::recall(&plan.db, plan, &mut self.model) {
+            self.noted = place::recall(&plan.db, plan, &mut self.model);
+            if !self.noted {
                 self.model.set_unknown();
             }
-            place::forget(&plan.db)
-                .map_err(|error| Fault::io("the note beside the database", &error))?;
         } else {
             place::make_fresh(&plan.db)?;
             self.empty = true;
@@ -149,6 +170,7 @@ impl<E: Engine> Runner<'_, E> {
         } else {
             Durability::Os
         };
+        self.base_rss = resident().0;
         self.open(durability)?;
         let event = Event::Engine {
             title: self.engine.title().to_owned(),
@@ -169,12 +191,28 @@ impl<E: Engine> Runner<'_, E> {
         Ok(())
     }
 
+    /// Closes the store. After a row that failed by an error, another one is no news.
     fn close(&mut self) -> Result<(), Fault> {
-        self.store.take().map_or(Ok(()), Store::close)
+        let closed = self.store.take().map_or(Ok(()), Store::close);
+        if std::mem::take(&mut self.hurt) {
+            Ok(())
+        } else {
+            closed
+        }
+    }
+
+    /// Forgets what the note beside the database knew, before the first row that changes it.
+    fn forget_note(&mut self) -> Result<(), Fault> {
+        if !std::mem::take(&mut self.noted) {
+            return Ok(());
+        }
+        place::forget(&self.plan.db)
+            .map_err(|error| Fault::io("the note beside the database", &error))
     }
 
     fn settings(&self, durability: Durability) -> Settings {
         let plan = self.plan;
+        let (entries, value_bytes) = self.made_for;
         Settings {
             memory: plan.memory,
             compression: plan.compression,
@@ -182,11 +220,12 @@ impl<E: Engine> Runner<'_, E> {
             block_bytes: plan.block_size,
             file_bytes: plan.max_file_size,
             open_files: plan.open_files,
+            statistics: plan.statistics,
             durability,
             variant: plan.variant,
-            entries: plan.num,
+            entries,
             key_bytes: plan.key_bytes(),
-            value_bytes: plan.value_size,
+            value_bytes,
         }
     }
 
@@ -212,6 +251,9 @@ impl<E: Engine> Runner<'_, E> {
         if self.plan.lost.contains(&index) {
             self.count_instance(workload);
             self.threads_so_far += Task::threads(self.plan, workload);
+            if workload.fresh {
+                self.missing = Some(unmade(workload));
+            }
             return Ok(());
         }
         if self.silent && !workload.changes() && !workload.fresh {
@@ -224,7 +266,14 @@ impl<E: Engine> Runner<'_, E> {
             self.text(workload);
             return Ok(());
         }
-        self.step(workload, &step)
+        let last = self.plan.benchmarks[index + 1..]
+            .iter()
+            .all(String::is_empty);
+        if self.plan.kill && last && !self.silent {
+            return self.die_after(workload);
+        }
+        self.step(workload, &step);
+        Ok(())
     }
 
     fn count_instance(&mut self, workload: &Workload) -> u32 {
@@ -235,17 +284,21 @@ impl<E: Engine> Runner<'_, E> {
 
     /// A meta operation that prints.
     fn text(&mut self, workload: &Workload) {
-        let event = match workload.action {
-            Action::Property(name) => {
-                let text = self.store.as_ref().and_then(|store| store.property(name));
-                Event::Text(format!("\n{}\n", text.as_deref().unwrap_or("(failed)")))
+        let text = match (workload.action, &self.store) {
+            // LevelDB's text has the levels in it.
+            (Action::Property(LEVELS), Some(store)) => store
+                .property(LEVELS)
+                .or_else(|| store.property("leveldb.stats")),
+            (Action::Property(name), Some(store)) => store.property(name),
+            _ => None,
+        };
+        let event = match (text, workload.action) {
+            (Some(text), _) => Event::Text(format!("\n{text}\n")),
+            (None, Action::HeapProfile) => Event::Note("heap profiling not supported\n".into()),
+            (None, _) => {
+                let reason = format!("not supported by {}", self.engine.name());
+                Event::Text(format!("{}\n", line::skipped(workload.name, &reason)))
             }
-            Action::HeapProfile => Event::Note("heap profiling not supported\n".into()),
-            _ => Event::Note(format!(
-                "{}: {} keeps no counters that can be reset\n",
-                workload.name,
-                self.engine.name()
-            )),
         };
         self.tell(event);
     }
@@ -269,9 +322,19 @@ impl<E: Engine> Runner<'_, E> {
                 "the note beside the database: {error}\n"
             )));
         }
+        // Told even when everything in the list was.
+        self.silent = false;
         self.tell(Event::End);
         Ok(())
     }
+}
+
+/// Why rows that need the database of `workload` cannot run.
+fn unmade(workload: &Workload) -> String {
+    format!(
+        "the database it needs is not there: {} before it failed",
+        workload.name
+    )
 }
 
 #[cfg(test)]

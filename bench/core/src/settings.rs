@@ -9,9 +9,11 @@ pub const MEMORY_BYTES_DEFAULT: u64 = 4 << 20;
 
 const HALVES_UP_TO: u64 = 16 << 20;
 const SMALL_SIDE: u64 = 8 << 20;
+/// Allowed to every store beside twice its setting.
+const OVERHEADS_BYTES: u64 = 32 << 20;
 
 /// Memory given to a store, and the two shares for engines that divide it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// Everything together.
     pub total_bytes: u64,
@@ -51,6 +53,17 @@ impl Memory {
             cache_bytes,
         }
     }
+
+    /// Anonymous memory that a store may have beside the harness's own before it counts as one that
+    /// ignores its setting: twice the total and 32 MiB.
+    ///
+    /// Every store has overheads: a full write buffer waits while the next one fills, tables have
+    /// indexes, allocators keep pages. LevelDB and RocksDB take two write buffers and the cache.
+    pub const fn allowed_bytes(self) -> u64 {
+        self.total_bytes
+            .saturating_mul(2)
+            .saturating_add(OVERHEADS_BYTES)
+    }
 }
 
 /// Which set of settings an engine runs with, where it has more than one.
@@ -89,6 +102,8 @@ pub struct Settings {
     pub file_bytes: Option<u64>,
     /// Most files held open, where the engine has such a setting.
     pub open_files: Option<u32>,
+    /// Whether the engine shall keep statistics that cost time with every operation.
+    pub statistics: bool,
     /// What the writes of the coming rows must survive.
     pub durability: Durability,
     /// Which of the engine's sets of settings.
@@ -117,5 +132,13 @@ mod tests {
         assert_eq!(shares(128, false), (120, 8));
         assert_eq!(shares(128, true), (8, 120));
         assert_eq!(Memory::shares(3, 4).total_bytes, 7);
+    }
+
+    #[test]
+    fn two_write_buffers_are_allowed_and_a_default_of_64_mb_is_not() {
+        const MIB: u64 = 1 << 20;
+        let allowed = |total| Memory::split(total * MIB, false).allowed_bytes() / MIB;
+        assert!(allowed(128) > 120 + 120 + 8);
+        assert!(allowed(4) < 64);
     }
 }

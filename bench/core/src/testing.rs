@@ -8,7 +8,7 @@ use crate::engine::{
     Capabilities, Cursor, Durability, Engine, Quiet, Role, Session, Store, Survival,
 };
 use crate::fault::Fault;
-use crate::plan::Plan;
+use crate::plan::{Data, Format, Keys, Plan};
 use crate::settings::{Memory, Settings, Variant};
 
 /// How the engine lies.
@@ -332,6 +332,7 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         benchmarks: benchmarks.iter().map(|&name| name.to_owned()).collect(),
         resume_at: 0,
         lost: Vec::new(),
+        kill: false,
         db: db.to_owned(),
         num,
         reads: num,
@@ -342,14 +343,20 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         compression_ratio: 0.5,
         key_prefix: 0,
         seed: 1000,
+        distribution: None,
+        data: Data::Synthetic,
+        keys: Keys::LevelDb,
+        format: Format::LevelDb,
         shuffle: false,
         duration: 0,
         batch_size: 0,
+        seek_nexts: 0,
         readwritepercent: 90,
         mergereadpercent: 70,
         sync: false,
         variant: Variant::Fair,
-        memory: Memory::split(4 << 20, false),
+        // Far above what other tests of this process may hold meanwhile.
+        memory: Memory::split(1 << 30, false),
         compression: true,
         bloom_bits: None,
         block_size: None,
@@ -357,11 +364,14 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         open_files: None,
         use_existing_db: false,
         histogram: false,
+        confidence_interval_only: false,
         statistics: false,
         verify: true,
         progress: false,
         round: 1,
         suite: None,
         section: None,
+        label: None,
+        ranked: true,
     }
 }

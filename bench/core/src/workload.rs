@@ -3,27 +3,38 @@
 //! A [`Task`] is what all threads of a row share; a [`Worker`] is one thread: its session, its random
 //! generator, its key buffer and its [`Meter`]. [`run`] is the whole measured part of a thread.
 
+mod codec;
 mod fill;
 mod get;
 mod mixed;
 pub mod plain;
 mod scan;
 mod seek;
+mod walk;
+mod ycsb;
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::definition::{Action, Beside, LARGE_VALUE_BYTES, Order, Target, Values, Workload};
+use crate::draw::Draws;
 use crate::engine::{Capabilities, Role, Session, Store};
 use crate::fault::Fault;
-use crate::fold::ScanSum;
+use crate::fold::{ScanSum, fold};
 use crate::key::KeyBuffer;
 use crate::meter::{Meter, MeterMode};
-use crate::model::{Model, Sizes, Word};
-use crate::plan::Plan;
-use crate::pool::Pool;
+use crate::model::{Model, Word, Words};
+use crate::plan::{Distribution, Plan};
+use crate::pool::{Pool, ValueSet};
 use crate::random::Random;
+
+/// Operations a second of one thread that room for new keys is made for in rows of `--duration`.
+const TIMED_OPS_PER_SECOND: u64 = 500_000;
+
+/// Answers of a row that only reads are judged so many at a time: the model is larger than the near
+/// caches, and loads that stand next to each other wait together instead of one after the other.
+const JUDGED_AT_ONCE: usize = 256;
 
 /// What the threads of one row share.
 #[derive(Debug)]
@@ -38,8 +49,14 @@ pub struct Task<'a> {
     pub pool: &'a Pool,
     /// What the store must answer.
     pub model: &'a Model,
-    /// The words of the values this row writes.
-    pub sizes: Sizes,
+    /// The values this row writes.
+    pub values: &'a ValueSet,
+    /// Their words.
+    pub words: Words,
+    /// Keys there are, or may be, when the row begins.
+    pub records: u64,
+    /// The next key to be added.
+    pub next_record: AtomicU64,
     /// Whether answers are compared with the model.
     pub judged: bool,
     /// Whether some thread writes while another reads or writes.
@@ -67,12 +84,37 @@ impl Task<'_> {
         }
     }
 
+    /// Entries of each write.
+    pub const fn batch(plan: &Plan, workload: &Workload) -> u64 {
+        match workload.action {
+            Action::Fill(_) if workload.batch == 1 && plan.batch_size > 1 => plan.batch_size,
+            _ => workload.batch,
+        }
+    }
+
+    /// Most keys a row may add.
+    pub fn additions(plan: &Plan, workload: &Workload) -> u64 {
+        let Action::Ycsb(mix) = workload.action else {
+            return 0;
+        };
+        let ops = if plan.duration == 0 {
+            Self::ops(plan, workload)
+        } else {
+            plan.duration.saturating_mul(TIMED_OPS_PER_SECOND)
+        };
+        if mix.insert == 0 {
+            return 0;
+        }
+        // Twice as many as are expected; a row that would need more writes to the last again.
+        (ops / 100 * u64::from(mix.insert) * 2 + 1000).saturating_mul(u64::from(plan.threads))
+    }
+
     /// Operations of each thread, and the number LevelDB calls N in messages.
     pub const fn ops(plan: &Plan, workload: &Workload) -> u64 {
         let count = match workload.action {
             Action::Fill(_) | Action::Merge | Action::Update => plan.writes,
             Action::Delete(_) => plan.deletes,
-            Action::ReadWrite | Action::ReadMerge => {
+            Action::ReadWrite | Action::ReadMerge | Action::Ycsb(_) => {
                 if plan.reads > plan.writes {
                     plan.reads
                 } else {
@@ -120,6 +162,18 @@ impl Task<'_> {
                 Action::GetBeside(_) | Action::SeekBeside(_)
             )
     }
+
+    /// How a row chooses keys when `--distribution` says nothing.
+    const fn distribution(&self) -> Distribution {
+        match self.plan.distribution {
+            Some(distribution) => distribution,
+            None => match self.workload.action {
+                Action::Ycsb(mix) if mix.latest => Distribution::Latest,
+                Action::Ycsb(_) => Distribution::Zipfian,
+                _ => Distribution::Uniform,
+            },
+        }
+    }
 }
 
 /// One thread of a row.
@@ -129,8 +183,10 @@ pub struct Worker<'t, S> {
     session: S,
     random: Random,
     key: KeyBuffer,
-    keys: Keys,
+    draws: Draws,
     meter: Meter,
+    /// Key indexes and folds of answers that are still to be judged.
+    unjudged: Vec<(u64, u64)>,
 }
 
 /// What a thread brings home.
@@ -146,63 +202,11 @@ pub struct Report {
     pub scan: Option<ScanSum>,
 }
 
-/// Where the next key index comes from.
-#[derive(Debug)]
-enum Keys {
-    Sequential(u64),
-    Random(u32),
-    Listed { list: Vec<u32>, next: usize },
-}
-
-impl Keys {
-    /// The source for an order over `range` keys.
-    fn new(order: Order, range: u64, shuffle: bool, random: &mut Random) -> Self {
-        let range = u32::try_from(range.max(1)).unwrap_or(u32::MAX);
-        match order {
-            Order::Sequential => Self::Sequential(0),
-            Order::Random if !shuffle => Self::Random(range),
-            Order::Random | Order::Unique => Self::Listed {
-                list: permutation(range, random),
-                next: 0,
-            },
-        }
-    }
-
-    #[inline]
-    fn draw(&mut self, random: &mut Random) -> u64 {
-        match self {
-            Self::Random(range) => u64::from(random.uniform(*range)),
-            Self::Sequential(next) => {
-                *next += 1;
-                *next - 1
-            }
-            Self::Listed { list, next } => {
-                let index = list[*next];
-                *next = if *next + 1 == list.len() {
-                    0
-                } else {
-                    *next + 1
-                };
-                u64::from(index)
-            }
-        }
-    }
-}
-
-/// All of `0 .. range` in random order (Fisher and Yates).
-fn permutation(range: u32, random: &mut Random) -> Vec<u32> {
-    let mut list: Vec<u32> = (0..range).collect();
-    for last in (1..range).rev() {
-        list.swap(last as usize, random.uniform(last + 1) as usize);
-    }
-    list
-}
-
 impl<S: Session> Worker<'_, S> {
     /// The next key index of this row.
     #[inline]
     fn draw(&mut self) -> u64 {
-        self.keys.draw(&mut self.random)
+        self.draws.next(&mut self.random)
     }
 
     /// Runs a write of one key and keeps the model in step with it.
@@ -229,12 +233,46 @@ impl<S: Session> Worker<'_, S> {
     /// Reads one key, judges the answer and says whether it was found.
     #[inline]
     fn read(&mut self, index: u64) -> Result<bool, Fault> {
-        let at = position(index);
-        let before = self.task.model.load(at);
-        self.key.set(index);
-        let answer = self.session.get(self.key.bytes(), crate::fold::fold)?;
+        let before = self.task.model.load(position(index));
+        let answer = self.answer(index)?;
         self.judge(index, before, answer);
         Ok(answer.is_some())
+    }
+
+    /// Reads one key; gives the fold of its value.
+    #[inline]
+    fn answer(&mut self, index: u64) -> Result<Option<u64>, Fault> {
+        self.key.set(index);
+        let mut bytes = 0;
+        let answer = self.session.get(self.key.bytes(), |value| {
+            bytes = value.len();
+            fold(value)
+        })?;
+        if answer.is_some() {
+            self.meter.read_bytes += (self.key.len() + bytes) as u64;
+        }
+        Ok(answer)
+    }
+
+    /// Notes an answer of a row in which nothing is written; [`Worker::judge_noted`] must follow.
+    #[inline]
+    fn note(&mut self, index: u64, answer: Option<u64>) {
+        if self.unjudged.len() == JUDGED_AT_ONCE {
+            self.judge_noted();
+        }
+        self.unjudged
+            .push((index, answer.unwrap_or(crate::model::ABSENT)));
+    }
+
+    /// Judges what was noted.
+    fn judge_noted(&mut self) {
+        let mut noted = std::mem::take(&mut self.unjudged);
+        for &(index, folded) in &noted {
+            let word = self.task.model.load(position(index));
+            self.judge(index, word, Some(folded));
+        }
+        noted.clear();
+        self.unjudged = noted;
     }
 
     /// Compares the fold of an answer with what the model had before the read.
@@ -279,9 +317,9 @@ pub fn run<St: Store>(
 ) -> Result<Report, Fault> {
     let mut random = Random::new(seed);
     let beside = task.is_writer(index);
-    let keys = keys_of(task, beside, &mut random);
+    let draws = draws_of(task, beside, seed, &mut random);
     let session = store.session(role);
-    let key = KeyBuffer::new(task.plan.key_prefix);
+    let key = task.pool.layout().buffer();
     let mut meter = Meter::new(task.mode());
     task.barrier.wait();
     let mut worker = match session {
@@ -292,8 +330,9 @@ pub fn run<St: Store>(
                 session,
                 random,
                 key,
-                keys,
+                draws,
                 meter,
+                unjudged: Vec::with_capacity(JUDGED_AT_ONCE),
             }
         }
         Err(fault) => {
@@ -323,14 +362,20 @@ fn leave(task: &Task<'_>, beside: bool) {
 }
 
 /// The source of keys of a thread.
-fn keys_of(task: &Task<'_>, beside: bool, random: &mut Random) -> Keys {
+fn draws_of(task: &Task<'_>, beside: bool, seed: u32, random: &mut Random) -> Draws {
     let plan = task.plan;
     let (order, range) = match task.workload.action {
+        Action::Ycsb(_) => {
+            return Draws::drawn(plan.keys, task.distribution(), task.records, seed);
+        }
         Action::Fill(order) | Action::Delete(order) => (order, plan.num),
         Action::Get(Target::Hot) => (Order::Random, plan.num.div_ceil(100)),
         _ => (Order::Random, plan.num),
     };
-    Keys::new(order, range, plan.shuffle && !beside, random)
+    if beside {
+        return Draws::drawn(plan.keys, task.distribution(), range, seed);
+    }
+    Draws::new(plan, order, range, seed, random)
 }
 
 /// Dispatches to the loop of the row; gives the text for its line.
@@ -358,6 +403,7 @@ fn perform<S: Session>(
         Action::ReadWrite => worker.read_write(),
         Action::Merge => worker.merge(),
         Action::ReadMerge => worker.read_merge(),
+        Action::Ycsb(mix) => worker.ycsb(mix),
         Action::Open
         | Action::Compact
         | Action::Flush
@@ -369,33 +415,5 @@ fn perform<S: Session>(
         | Action::Property(_)
         | Action::HeapProfile
         | Action::ResetStats => Err(Fault::new("a row without threads was given to one")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_permutation_has_every_key_once() {
-        let mut random = Random::new(5);
-        let mut list = permutation(1000, &mut random);
-        assert!(!list.is_sorted());
-        list.sort_unstable();
-        assert!(list.into_iter().eq(0..1000));
-    }
-
-    #[test]
-    fn draws_are_levels_first_thread() {
-        // Seed 1000 + 1, remainders by a million, computed from the generator's definition.
-        let mut random = Random::new(1001);
-        let mut keys = Keys::new(Order::Random, 1_000_000, false, &mut random);
-        let drawn: Vec<u64> = (0..8).map(|_| keys.draw(&mut random)).collect();
-        assert_eq!(
-            drawn,
-            [
-                823_807, 366_492, 85_941, 607_685, 255_079, 564_579, 840_135, 332_565
-            ]
-        );
     }
 }

@@ -2,27 +2,59 @@
 //! stdout, one JSON object a line.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::OnceLock;
 
 use bench_core::plan::Plan;
 use bench_core::runner::Event;
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::engines::{self, Trouble};
 
 /// The word that makes this program a child; never given by a user.
 pub(crate) const WORD: &str = "--child-of-db-bench";
 
+/// The word that makes a child print what is mapped into it.
+const MAPS: &str = "--maps";
+
 /// Where `bench/install-peers.sh` unpacks libraries that could not be installed.
 const PEERS: &str = "target/peers/libraries";
+
+/// The library of `--allocator`.
+static ALLOCATOR: OnceLock<PathBuf> = OnceLock::new();
+
+/// Preloads a library into every child from now on, after one has shown that it can be loaded: the
+/// loader itself goes on without a library that it does not find.
+pub(crate) fn set_allocator(path: &Path) -> Result<(), String> {
+    let path = ALLOCATOR.get_or_init(|| path.to_owned());
+    let name = path.file_name().map(OsStr::to_string_lossy);
+    let loaded = command(&[MAPS])
+        .and_then(|mut command| command.output())
+        .is_ok_and(|output| {
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            name.is_some_and(|name| text.contains(&*name))
+        });
+    if loaded {
+        Ok(())
+    } else {
+        Err(format!(
+            "--allocator={}: the loader does not find or take this library",
+            path.display()
+        ))
+    }
+}
 
 /// A child with these words. Unpacked libraries are found through the loader's own path, so that
 /// what they depend on is found as well; installed ones come first.
 pub(crate) fn command(words: &[&str]) -> io::Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.arg(WORD).args(words);
+    if let Some(path) = ALLOCATOR.get() {
+        command.env("LD_PRELOAD", path);
+    }
     if let Some(folder) = peers_folder() {
         let mut path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
         if !path.is_empty() {
@@ -65,6 +97,14 @@ pub(crate) fn probe(engine: &str) -> String {
 
 /// Runs the plan on stdin, or tells about the one engine named.
 pub(crate) fn main(words: &[String]) -> ExitCode {
+    // A parent that is killed takes its child along, so that nobody works in a directory that
+    // another run then has. Where the kernel has no such thing the next line of output ends it.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    if words.first().is_some_and(|word| word == MAPS) {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        let _ = io::stdout().write_all(maps.as_bytes());
+        return ExitCode::SUCCESS;
+    }
     if let Some(engine) = words.first() {
         let text = engines::probe(engine).map_or_else(
             |fault| fault.to_string(),

@@ -3,31 +3,34 @@
 use std::collections::BTreeSet;
 
 use bench_core::durability::Survival;
+use bench_core::plan::Plan;
 use bench_core::record::{Record, Status};
 use bench_core::runner::Event;
 
-use crate::config::Config;
+use crate::config::{Config, ROW_TIMEOUT_DEFAULT};
 use crate::machine::Machine;
-use crate::output::{Json, print, tell};
-use crate::supervise::{self, Ending};
+use crate::output::{Output, print, tell};
+use crate::supervise::{self, Ending, Start};
+use crate::timed::Timed;
 
 /// What outlives a child.
 struct Run<'c> {
     config: &'c Config,
     machine: Machine,
-    json: Json,
+    output: Output,
     absent: BTreeSet<String>,
     good: bool,
 }
 
 /// Runs the list; gives whether everything asked for was there and right.
 pub(crate) fn run(config: &Config) -> Result<bool, String> {
-    let machine = Machine::here(&config.base);
-    let json = Json::create(config.json.as_deref(), &machine)?;
+    let machine = Machine::here(&config.bases[0], config.allocator.as_deref());
+    let mut output = Output::create(config.json.as_deref(), config.csv.as_deref())?;
+    output.object(&machine)?;
     let mut run = Run {
         config,
         machine,
-        json,
+        output,
         absent: BTreeSet::new(),
         good: true,
     };
@@ -52,9 +55,20 @@ pub(crate) fn run(config: &Config) -> Result<bool, String> {
 impl Run<'_> {
     /// The whole list over one engine.
     fn engine(&mut self, engine: &str, round: u32) -> Result<(), String> {
-        let plan = self.config.plan_for(engine, round);
+        let asked = self.config.plan_for(engine, round);
+        let limit = self.config.row_timeout.unwrap_or(ROW_TIMEOUT_DEFAULT);
+        let mut timed = Timed::default();
+        if asked.histogram {
+            tell("every operation is timed first, in a pass of its own\n");
+            timed = Timed::measure(&asked, limit)?;
+        }
+        let plan = Plan {
+            histogram: false,
+            ..asked
+        };
         let mut trouble = None;
-        let ending = supervise::run(&plan, self.config.row_timeout, &mut |event| {
+        let ending = supervise::run(&[plan], &Start::default(), limit, &mut |_, event| {
+            let event = timed.complete(event);
             trouble = trouble.take().or(self.event(event).err());
         });
         if let Some(trouble) = trouble {
@@ -67,7 +81,7 @@ impl Run<'_> {
                 self.good &= !self.config.named;
                 self.absent.insert(engine.to_owned());
             }
-            Ending::Broken(reason) => {
+            Ending::Broken { reason, .. } => {
                 tell(&format!("open error: {reason}\n"));
                 self.good = false;
             }
@@ -92,11 +106,22 @@ impl Run<'_> {
             }
             Event::Text(text) => print(&text),
             Event::Note(text) => tell(&text),
-            Event::Row { text, record } => {
+            Event::Row {
+                text,
+                histogram,
+                record,
+            } => {
                 print(&text);
+                if !histogram.is_empty() {
+                    tell(&format!(
+                        "the times of {} are of a pass of their own, the rate is not\n",
+                        record.workload
+                    ));
+                    print(&histogram);
+                }
                 tell(&cost(&record));
                 self.good &= record.status != Status::Failed;
-                self.json.row(&record)?;
+                self.output.row(&record)?;
             }
             Event::Begin(_) | Event::Unavailable(_) | Event::Broken(_) | Event::End => {}
         }

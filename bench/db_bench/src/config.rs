@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bench_core::plan::Plan;
+use bench_core::outline::Aggregate;
+use bench_core::plan::{Data, Distribution, Format, Keys, Plan};
+use bench_core::pool;
 use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
-use crate::engines;
-use crate::flags::{Given, distance};
+use crate::flags::{Given, nearest};
+use crate::{child, engines};
 
 /// Everything the command line said.
 #[derive(Clone, Debug)]
@@ -16,16 +18,28 @@ pub(crate) struct Config {
     pub(crate) engines: Vec<String>,
     /// Whether they were asked for by name: an absent one is then an error.
     pub(crate) named: bool,
-    /// Rounds.
+    /// Rounds of a list.
     pub(crate) rounds: u32,
-    /// Time limit of a row.
-    pub(crate) row_timeout: Duration,
+    /// Rounds of a suite, when given.
+    pub(crate) suite_rounds: Option<u32>,
+    /// How the rounds of a suite become one figure, when given.
+    pub(crate) aggregate: Option<Aggregate>,
+    /// Entries of a suite, when given.
+    pub(crate) num: Option<u64>,
+    /// Time limit of a row, when given.
+    pub(crate) row_timeout: Option<Duration>,
     /// Where the JSON lines go.
     pub(crate) json: Option<PathBuf>,
+    /// Where the same goes as a table of cells.
+    pub(crate) csv: Option<PathBuf>,
+    /// Whether to go on with what is in the JSON file.
+    pub(crate) resume: bool,
     /// The suite to run instead of the list.
     pub(crate) suite: Option<String>,
-    /// The directory of `--db`, or the usual one.
-    pub(crate) base: PathBuf,
+    /// The directories of `--db`, or the usual one.
+    pub(crate) bases: Vec<PathBuf>,
+    /// A library with an allocator, for every child.
+    pub(crate) allocator: Option<PathBuf>,
     /// What every child is told; the engine, its library, directory and round are filled in.
     pub(crate) plan: Plan,
     libraries: Vec<(&'static str, PathBuf)>,
@@ -36,36 +50,40 @@ impl Config {
     pub(crate) fn new(given: &Given) -> Result<Self, String> {
         let suite = given.given("suite").map(str::to_owned);
         let (engines, named) = engine_list(given, suite.is_some())?;
-        let quick = suite.as_deref() == Some("quick");
-        let row_timeout = match given.chosen("row_timeout") {
-            Some(seconds) => seconds,
-            None if quick => 60,
-            None => given.count("row_timeout"),
-        };
-        let base = given
-            .given("db")
-            .map_or_else(|| default_db(suite.is_some()), PathBuf::from);
-        let mut plan = plan(given)?;
-        if quick && given.given("num").is_none() {
-            plan = counted(plan, QUICK_NUM);
+        if suite.is_some() {
+            refuse_what_suites_say(given)?;
+        } else if given.is_on("resume") {
+            return Err("--resume: only a suite can be resumed: give --suite".into());
         }
+        let bases = bases(given, suite.is_some())?;
+        let plan = plan(given)?;
         let libraries = engines::LIBRARY_FLAGS
             .iter()
             .filter_map(|&(engine, flag)| Some((engine, PathBuf::from(given.given(flag)?))))
             .collect();
-        let rounds = if suite.is_some() {
-            given.chosen("rounds").unwrap_or(3)
-        } else {
-            given.count("rounds")
-        };
+        let json = given.given("json").map(PathBuf::from);
+        if given.is_on("resume") && json.is_none() {
+            return Err("--resume: --json=FILE says what there is to go on with".into());
+        }
+        let rounds = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        let aggregate = given.given("aggregate").map(|word| match word {
+            "trimmed" => Aggregate::Trimmed,
+            _ => Aggregate::Median,
+        });
         Ok(Self {
             engines,
             named,
-            rounds: u32::try_from(rounds).unwrap_or(1),
-            row_timeout: Duration::from_secs(row_timeout),
-            json: given.given("json").map(PathBuf::from),
+            rounds: rounds(given.count("rounds")),
+            suite_rounds: given.chosen("rounds").map(rounds),
+            aggregate,
+            num: given.chosen("num"),
+            row_timeout: given.chosen("row_timeout").map(Duration::from_secs),
+            json,
+            csv: given.given("csv").map(PathBuf::from),
+            resume: given.is_on("resume"),
             suite,
-            base,
+            bases,
+            allocator: allocator(given)?,
             plan,
             libraries,
         })
@@ -73,17 +91,23 @@ impl Config {
 
     /// The plan of one engine and round.
     pub(crate) fn plan_for(&self, engine: &str, round: u32) -> Plan {
-        let several = self.engines.len() > 1 || self.suite.is_some();
-        let db = if several {
-            self.base.join(engine)
-        } else {
-            self.base.clone()
-        };
+        let plan = self.plan_in(0, engine, round);
+        if self.engines.len() > 1 {
+            return plan;
+        }
+        Plan {
+            db: self.bases[0].clone(),
+            ..plan
+        }
+    }
+
+    /// The plan of one engine and round in a folder of its own below one of the directories.
+    pub(crate) fn plan_in(&self, directory: usize, engine: &str, round: u32) -> Plan {
         let library = self.libraries.iter().find(|(name, _)| *name == engine);
         Plan {
             engine: engine.to_owned(),
             library: library.map(|(_, path)| path.clone()),
-            db,
+            db: self.bases[directory].join(engine),
             round,
             ..self.plan.clone()
         }
@@ -98,25 +122,71 @@ impl Config {
     }
 }
 
-/// Entries of the suite `quick`.
-const QUICK_NUM: u64 = 100_000;
-
-/// The plan with another number of keys, for counts that follow it.
-fn counted(plan: Plan, num: u64) -> Plan {
-    let follow = |count: u64| if count == plan.num { num } else { count };
-    let (reads, writes, deletes) = (
-        follow(plan.reads),
-        follow(plan.writes),
-        follow(plan.deletes),
-    );
-    Plan {
-        num,
-        reads,
-        writes,
-        deletes,
-        ..plan
+/// Refuses flags whose meaning a suite has in its own file.
+fn refuse_what_suites_say(given: &Given) -> Result<(), String> {
+    const SAID: &[&str] = &[
+        "benchmarks",
+        "memory",
+        "write_buffer_size",
+        "cache_size",
+        "value_size",
+        "compression",
+        "compression_type",
+        "sync",
+        "variant",
+        "bloom_bits",
+        "threads",
+        "use_existing_db",
+        "histogram",
+        "reads",
+        "writes",
+        "deletes",
+    ];
+    match SAID.iter().find(|name| given.given(name).is_some()) {
+        Some(name) => Err(format!(
+            "--{name}: a suite says this for each of its sections: write a file of your own for --suite=FILE"
+        )),
+        None => Ok(()),
     }
 }
+
+/// The directories of `--db`. Several are for suites, which compare them.
+fn bases(given: &Given, suite: bool) -> Result<Vec<PathBuf>, String> {
+    let Some(text) = given.given("db") else {
+        return Ok(vec![default_db(suite)]);
+    };
+    if !suite {
+        return Ok(vec![PathBuf::from(text)]);
+    }
+    let list: Vec<PathBuf> = text
+        .split(',')
+        .filter(|part| !part.is_empty())
+        .map(PathBuf::from)
+        .collect();
+    if list.is_empty() {
+        return Err("--db=: name a directory".into());
+    }
+    Ok(list)
+}
+
+/// The library of `--allocator`, once a child has really loaded it.
+fn allocator(given: &Given) -> Result<Option<PathBuf>, String> {
+    let Some(path) = given.given("allocator").map(PathBuf::from) else {
+        return Ok(None);
+    };
+    // A name alone is looked for by the loader; a path must mean the same in every child.
+    let path = if path.components().count() > 1 {
+        path.canonicalize()
+            .map_err(|error| format!("--allocator={}: {error}", path.display()))?
+    } else {
+        path
+    };
+    child::set_allocator(&path)?;
+    Ok(Some(path))
+}
+
+/// Time limit of a row that neither a flag nor a suite says.
+pub(crate) const ROW_TIMEOUT_DEFAULT: Duration = Duration::from_mins(10);
 
 /// LevelDB's choice: `$TEST_TMPDIR`, or a directory of the user's below the temporary one. A suite
 /// started in a source tree stays on its disk: the temporary directory may be no disk at all.
@@ -153,12 +223,7 @@ fn picked<'n>(name: &'n str, given: &Given) -> &'n str {
 
 /// The engines, and whether they were named.
 fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String> {
-    let all = || {
-        engines::NAMES
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect()
-    };
+    let all = || engines::names().map(str::to_owned).collect();
     let either = engines::EITHER.0;
     let text = given.given("engine");
     if given.given("use_lsm").is_some() && !names(text.unwrap_or("")).any(|name| name == either) {
@@ -178,15 +243,12 @@ fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String
     }
     let mut list: Vec<String> = Vec::new();
     for name in names(text).map(|name| picked(name, given)) {
-        if !engines::NAMES.contains(&name) {
-            let near = engines::NAMES
-                .iter()
-                .min_by_key(|known| distance(name, known))
-                .filter(|known| distance(name, known) <= 3);
-            let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+        if !engines::names().any(|known| known == name) {
+            let hint = nearest(name, engines::names());
+            let names: Vec<&str> = engines::names().collect();
             return Err(format!(
                 "--engine={name}: {}, {either} or all is allowed{hint}",
-                engines::NAMES.join(", ")
+                names.join(", ")
             ));
         }
         if !list.iter().any(|known| known == name) {
@@ -200,43 +262,137 @@ fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String
     }
 }
 
+/// The data set; of a file also how many records there are, and their mean size.
+fn data(given: &Given) -> Result<(Data, Option<pool::FileShape>), String> {
+    match given.text("data") {
+        "synthetic" => Ok((Data::Synthetic, None)),
+        "json" => Ok((Data::Json, None)),
+        path => {
+            let path = PathBuf::from(path);
+            let shape = pool::examine(&path).map_err(|fault| fault.to_string())?;
+            for sized in ["value_size", "key_size", "key_prefix", "keys"] {
+                if given.given(sized).is_some() {
+                    return Err(format!(
+                        "--{sized}: keys and values come from --data={}",
+                        path.display()
+                    ));
+                }
+            }
+            let key_bytes = shape.key_bytes;
+            Ok((Data::File { path, key_bytes }, Some(shape)))
+        }
+    }
+}
+
+/// The number of keys: a file has no more than its lines.
+fn key_count(given: &Given, shape: Option<pool::FileShape>) -> Result<u64, String> {
+    let records = shape.map(|shape| shape.records);
+    match (given.chosen("num"), records) {
+        (None, Some(records)) => Ok(records),
+        (Some(num), Some(records)) if num > records => Err(format!(
+            "--num={num}: a whole number from 1 to {records} is allowed, the lines of --data={}",
+            given.text("data")
+        )),
+        _ => Ok(given.count("num")),
+    }
+}
+
+/// `--distribution`, which says more than `--shuffle` can do.
+fn distribution(given: &Given) -> Result<Option<Distribution>, String> {
+    let Some(word) = given.given("distribution") else {
+        return Ok(None);
+    };
+    let distribution = match word {
+        "zipfian" => Distribution::Zipfian,
+        "latest" => Distribution::Latest,
+        _ => Distribution::Uniform,
+    };
+    if given.is_on("shuffle") && distribution != Distribution::Uniform {
+        return Err(format!(
+            "--shuffle takes every key once and --distribution={word} some more often: give one"
+        ));
+    }
+    Ok(Some(distribution))
+}
+
 /// The part of a plan that comes from the flags alone.
 fn plan(given: &Given) -> Result<Plan, String> {
-    let num = given.count("num");
-    let or_num = |name| u64::try_from(given.number(name)).unwrap_or(num);
-    let use_existing_db = given.is_on("use_existing_db");
-    let small = |name| usize::try_from(given.count(name)).unwrap_or(0);
-    let uncompressed = given
-        .given("compression_type")
-        .is_some_and(|codec| codec.eq_ignore_ascii_case("none"));
-    Ok(Plan {
-        engine: String::new(),
-        library: None,
+    let plan = Plan {
         benchmarks: given
             .text("benchmarks")
             .split(',')
             .map(|name| name.trim().to_owned())
             .collect(),
-        resume_at: 0,
-        lost: Vec::new(),
-        db: PathBuf::new(),
+        use_existing_db: given.is_on("use_existing_db"),
+        histogram: given.is_on("histogram"),
+        confidence_interval_only: given.is_on("confidence_interval_only"),
+        statistics: given.is_on("statistics"),
+        verify: given.is_on("verify"),
+        format: match given.text("format") {
+            "rocksdb" => Format::RocksDb,
+            _ => Format::LevelDb,
+        },
+        progress: true,
+        round: 1,
+        ranked: true,
+        ..Plan::default()
+    };
+    Ok(stored(given, drawn(given, counted_as(given, plan)?)?))
+}
+
+/// A whole number that the table of flags keeps small.
+fn small(given: &Given, name: &str) -> u32 {
+    u32::try_from(given.count(name)).unwrap_or(0)
+}
+
+/// The plan with its data and the numbers that follow from it.
+fn counted_as(given: &Given, plan: Plan) -> Result<Plan, String> {
+    let (data, shape) = data(given)?;
+    let num = key_count(given, shape)?;
+    let or_num = |name| u64::try_from(given.number(name)).unwrap_or(num);
+    let size = |name| usize::try_from(given.count(name)).unwrap_or(0);
+    Ok(Plan {
         num,
         reads: or_num("reads"),
         writes: or_num("writes"),
         deletes: or_num("deletes"),
-        threads: u32::try_from(given.count("threads")).unwrap_or(1),
-        value_size: small("value_size"),
+        value_size: shape.map_or_else(|| size("value_size"), |shape| shape.value_bytes),
         compression_ratio: given.text("compression_ratio").parse().unwrap_or(0.5),
         key_prefix: key_prefix(given)?,
-        seed: u32::try_from(given.count("seed")).unwrap_or(0),
+        data,
+        ..plan
+    })
+}
+
+/// The plan with who draws what and how often.
+fn drawn(given: &Given, plan: Plan) -> Result<Plan, String> {
+    Ok(Plan {
+        threads: small(given, "threads"),
+        seed: small(given, "seed"),
+        distribution: distribution(given)?,
+        keys: match given.text("keys") {
+            "rocksdb" => Keys::RocksDb,
+            _ => Keys::LevelDb,
+        },
         shuffle: given.is_on("shuffle"),
         duration: given.count("duration"),
         batch_size: given.chosen("batch_size").unwrap_or(0),
-        readwritepercent: u32::try_from(given.count("readwritepercent")).unwrap_or(0),
-        mergereadpercent: u32::try_from(given.count("mergereadpercent")).unwrap_or(0),
+        seek_nexts: given.count("seek_nexts"),
+        readwritepercent: small(given, "readwritepercent"),
+        mergereadpercent: small(given, "mergereadpercent"),
+        ..plan
+    })
+}
+
+/// The plan with what the stores are told.
+fn stored(given: &Given, plan: Plan) -> Plan {
+    let uncompressed = given
+        .given("compression_type")
+        .is_some_and(|codec| codec.eq_ignore_ascii_case("none"));
+    Plan {
         sync: given.is_on("sync"),
         variant: variant(given),
-        memory: memory(given, use_existing_db),
+        memory: memory(given, plan.use_existing_db),
         compression: given.is_on("compression") && !uncompressed,
         bloom_bits: u32::try_from(given.number("bloom_bits")).ok(),
         block_size: given.chosen("block_size"),
@@ -244,15 +400,8 @@ fn plan(given: &Given) -> Result<Plan, String> {
         open_files: u32::try_from(given.number("open_files"))
             .ok()
             .filter(|&files| files > 0),
-        use_existing_db,
-        histogram: given.is_on("histogram"),
-        statistics: given.is_on("statistics"),
-        verify: given.is_on("verify"),
-        progress: true,
-        round: 1,
-        suite: None,
-        section: None,
-    })
+        ..plan
+    }
 }
 
 /// Bytes of the constant part of keys, given directly or through the whole length.

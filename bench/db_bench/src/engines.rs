@@ -11,12 +11,16 @@ use engine_kyoto::TreeDb;
 use engine_leveldb::LevelDb;
 use engine_lmdb::Lmdb;
 use engine_null::Null;
+use engine_rocksdb::RocksDb;
+use engine_sqlite3::Sqlite;
 use engine_wiredtiger::{Kind, WiredTiger};
 
 /// Every engine, in the order of a table's first round.
 pub(crate) const NAMES: &[&str] = &[
     "cairndb",
     "leveldb",
+    "rocksdb",
+    "sqlite3",
     "kyoto_treedb",
     "wiredtiger_btree",
     "wiredtiger_lsm",
@@ -24,12 +28,19 @@ pub(crate) const NAMES: &[&str] = &[
     "null",
 ];
 
+/// Every engine by name.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
+    NAMES.iter().copied()
+}
+
 /// The engine that two names stand for, by `--use_lsm`.
 pub(crate) const EITHER: (&str, [&str; 2]) = ("wiredtiger", ["wiredtiger_btree", "wiredtiger_lsm"]);
 
 /// The flag that names another build of an engine's library.
 pub(crate) const LIBRARY_FLAGS: &[(&str, &str)] = &[
     ("leveldb", "leveldb_lib"),
+    ("rocksdb", "rocksdb_lib"),
+    ("sqlite3", "sqlite3_lib"),
     ("kyoto_treedb", "kyotocabinet_lib"),
     ("wiredtiger_btree", "wiredtiger_lib"),
     ("wiredtiger_lsm", "wiredtiger_lib"),
@@ -91,6 +102,8 @@ fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Outpu
         "cairndb" => task.with(&Cairn).map_err(Trouble::Broken),
         "null" => task.with(&Null).map_err(Trouble::Broken),
         "leveldb" => loaded(LevelDb::load(library), task),
+        "rocksdb" => loaded(RocksDb::load(library), task),
+        "sqlite3" => loaded(Sqlite::load(library), task),
         "kyoto_treedb" => loaded(TreeDb::load(library), task),
         "wiredtiger_btree" => loaded(WiredTiger::load(library, Kind::Btree), task),
         "wiredtiger_lsm" => loaded(WiredTiger::load(library, Kind::Lsm), task),

@@ -232,6 +232,15 @@ fn unknown(word: &str, name: &str) -> String {
     }
 }
 
+/// `; did you mean X?` for the nearest of some names, nothing when none is near.
+pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
+    known
+        .map(|known| (distance(name, known), known))
+        .min()
+        .filter(|&(steps, known)| steps <= (known.len() / 3).max(2))
+        .map_or_else(String::new, |(_, known)| format!("; did you mean {known}?"))
+}
+
 /// Characters to insert, remove, replace or exchange with their neighbour to make one word of another.
 pub(crate) fn distance(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());

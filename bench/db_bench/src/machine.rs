@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bench_core::process;
 use serde::Serialize;
 
 /// The first object of `--json`.
@@ -25,6 +26,10 @@ pub(crate) struct Machine {
     file_system: Option<String>,
     assertions: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    write_cache: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allocator: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<u64>,
 }
 
@@ -37,7 +42,7 @@ fn value(path: &str, name: &str) -> Option<String> {
 
 impl Machine {
     /// This machine, with the file system that `db` is or will be on.
-    pub(crate) fn here(db: &Path) -> Self {
+    pub(crate) fn here(db: &Path, allocator: Option<&Path>) -> Self {
         let kernel = rustix::system::uname();
         let kib = value("/proc/meminfo", "MemTotal")
             .and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
@@ -56,6 +61,8 @@ impl Machine {
             ),
             file_system: file_system(db),
             assertions: cfg!(debug_assertions),
+            write_cache: write_cache(db),
+            allocator: allocator.map(|path| path.display().to_string()),
             started_at: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .ok()
@@ -96,7 +103,7 @@ impl Machine {
 }
 
 /// The type of the file system with the longest mount point above `path`.
-fn file_system(path: &Path) -> Option<String> {
+pub(crate) fn file_system(path: &Path) -> Option<String> {
     let path = path
         .ancestors()
         .find_map(|above| above.canonicalize().ok())
@@ -108,6 +115,12 @@ fn file_system(path: &Path) -> Option<String> {
         path.starts_with(&at).then_some((at.len(), kind))
     };
     mounts.lines().filter_map(mount).max().map(|(_, kind)| kind)
+}
+
+/// The write cache of the disk below `path`, as the kernel sees it: `write back` or `write through`.
+fn write_cache(path: &Path) -> Option<String> {
+    let path = path.ancestors().find(|above| above.exists())?;
+    process::write_cache(path)
 }
 
 /// Seconds since 1970 in the form of C's `ctime`, in universal time.
@@ -166,7 +179,7 @@ mod tests {
 
     #[test]
     fn header_has_levels_columns() {
-        let header = Machine::here(Path::new(".")).header("LevelDB", "1.23");
+        let header = Machine::here(Path::new("."), None).header("LevelDB", "1.23");
         assert!(
             header.starts_with("LevelDB:    version 1.23\nDate:       "),
             "{header}"

@@ -13,6 +13,7 @@ mod output;
 mod suite;
 mod supervise;
 mod table;
+mod timed;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;

@@ -1,49 +1,103 @@
-//! Where results go: the JSON file, stdout, stderr.
+//! Where results go: the files of `--json` and `--csv`, stdout, stderr.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bench_core::record::Record;
 use serde::Serialize;
 
-use crate::machine::Machine;
-
-/// The file of `--json`, one object a line, flushed after each.
+/// A file that is flushed after each line.
 #[derive(Debug)]
-pub(crate) struct Json {
-    file: Option<File>,
+struct Lines {
+    path: PathBuf,
+    file: File,
 }
 
-impl Json {
-    /// Creates the file and writes its first line.
-    pub(crate) fn create(path: Option<&Path>, machine: &Machine) -> Result<Self, String> {
-        let Some(path) = path else {
-            return Ok(Self { file: None });
+impl Lines {
+    fn create(path: &Path) -> Result<Self, String> {
+        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let file = made.and_then(|()| File::create(path));
+        Self::with(path, file)
+    }
+
+    fn append(path: &Path) -> Result<Self, String> {
+        Self::with(path, OpenOptions::new().append(true).open(path))
+    }
+
+    fn with(path: &Path, file: io::Result<File>) -> Result<Self, String> {
+        let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+        })
+    }
+
+    fn line(&mut self, text: &str) -> Result<(), String> {
+        // One write, so that a line is there or is not when the program is killed between two.
+        self.file
+            .write_all(format!("{text}\n").as_bytes())
+            .and_then(|()| self.file.flush())
+            .map_err(|error| format!("writing {}: {error}", self.path.display()))
+    }
+}
+
+/// The files of `--json` and `--csv`.
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    json: Option<Lines>,
+    csv: Option<Lines>,
+}
+
+impl Output {
+    /// Creates the files; what was in them is gone.
+    pub(crate) fn create(json: Option<&Path>, csv: Option<&Path>) -> Result<Self, String> {
+        Ok(Self {
+            json: json.map(Lines::create).transpose()?,
+            csv: csv.map(started).transpose()?,
+        })
+    }
+
+    /// Goes on with the JSON file, and writes the CSV file again from the results kept.
+    pub(crate) fn resume(json: &Path, csv: Option<&Path>, kept: &[Record]) -> Result<Self, String> {
+        let mut output = Self {
+            json: Some(Lines::append(json)?),
+            csv: csv.map(started).transpose()?,
         };
-        let failed = |error: io::Error| format!("--json={}: {error}", path.display());
-        let mut json = Self {
-            file: Some(File::create(path).map_err(failed)?),
-        };
-        json.line(machine).map_err(failed)?;
-        Ok(json)
+        for record in kept {
+            output.csv_row(record)?;
+        }
+        Ok(output)
     }
 
     /// Adds a result.
     pub(crate) fn row(&mut self, record: &Record) -> Result<(), String> {
-        self.line(record)
-            .map_err(|error| format!("writing the JSON file: {error}"))
+        self.object(record)?;
+        self.csv_row(record)
     }
 
-    fn line(&mut self, object: &impl Serialize) -> io::Result<()> {
-        if let Some(file) = &mut self.file {
-            let mut text = serde_json::to_string(object)?;
-            text.push('\n');
-            file.write_all(text.as_bytes())?;
-            file.flush()?;
-        }
-        Ok(())
+    /// Adds an object that is no result, to the JSON file only.
+    pub(crate) fn object(&mut self, object: &impl Serialize) -> Result<(), String> {
+        let Some(json) = &mut self.json else {
+            return Ok(());
+        };
+        let text = serde_json::to_string(object).map_err(|error| error.to_string())?;
+        json.line(&text)
     }
+
+    fn csv_row(&mut self, record: &Record) -> Result<(), String> {
+        match &mut self.csv {
+            Some(csv) => csv.line(&record.to_csv()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A CSV file with its head.
+fn started(path: &Path) -> Result<Lines, String> {
+    let mut lines = Lines::create(path)?;
+    lines.line(&Record::FIELDS.join(","))?;
+    Ok(lines)
 }
 
 /// Prints results. A reader that went away (`| head`) ends the program quietly.

@@ -1,8 +1,10 @@
-//! Runs one plan in a child process and survives whatever happens to it.
+//! Runs the parts of a job, each in a child process, and survives whatever happens to them.
 //!
-//! A child that dies or exceeds the time limit costs the row it was in: the row is reported as
-//! failed, and another child goes on behind it, first doing again, unreported, what earlier rows had
-//! done to the database.
+//! The parts of a job share one directory: the first makes it, the others go on with what is there. A
+//! child that dies or exceeds the time limit costs the row it was in: the row is reported as failed,
+//! and another child goes on behind it, first doing again, unreported, what earlier rows had done to
+//! the database. A row that died is tried once more on that way, since later rows may need what it
+//! writes; one that was too slow is not.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -10,6 +12,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use bench_core::catalog;
 use bench_core::line;
 use bench_core::plan::Plan;
 use bench_core::record::{Record, Status};
@@ -17,130 +20,269 @@ use bench_core::runner::Event;
 
 use crate::child;
 
-/// How the list of a plan ended.
+const SIGKILL: i32 = 9;
+
+/// How a job ended.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Ending {
     /// Every row was reached.
     Complete,
     /// The engine is not there.
     Unavailable(String),
-    /// The store could not be opened or closed.
-    Broken(String),
-}
-
-/// How one child ended.
-enum ChildEnding {
-    Told(Ending),
-    /// It went without a word, in this entry of the list if any.
-    Lost {
-        entry: Option<usize>,
+    /// The store could not be opened or closed in this part; nothing of it or behind it followed.
+    Broken {
+        /// The part.
+        part: usize,
+        /// What the engine said.
         reason: String,
     },
 }
 
-/// Runs a plan to its end, through as many children as it takes.
-pub(crate) fn run(plan: &Plan, row_timeout: Duration, sink: &mut dyn FnMut(Event)) -> Ending {
-    let mut plan = plan.clone();
-    loop {
-        match run_child(&plan, row_timeout, sink) {
-            ChildEnding::Told(ending) => return ending,
-            ChildEnding::Lost {
-                entry: None,
-                reason,
-            } => return Ending::Broken(reason),
-            ChildEnding::Lost {
-                entry: Some(entry),
-                reason,
-            } => {
-                sink(lost_row(&plan, entry, &reason));
-                plan.lost.push(entry);
-                plan.resume_at = entry + 1;
-                if plan.benchmarks[plan.resume_at..]
-                    .iter()
-                    .all(String::is_empty)
-                {
-                    return Ending::Complete;
+/// An entry of a part's list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Position {
+    pub(crate) part: usize,
+    pub(crate) entry: usize,
+}
+
+/// Where a job begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// Rows before this one have been reported by an earlier run of the program.
+    pub(crate) at: Position,
+    /// Rows of them that ended their process.
+    pub(crate) lost: Vec<Position>,
+}
+
+/// How one child ended.
+enum ChildEnding {
+    Told(Told),
+    /// It went without a word, in this entry of the list if any was reached.
+    Lost {
+        entry: Option<usize>,
+        reason: String,
+        /// Whether it was ended for being slow.
+        slow: bool,
+    },
+}
+
+enum Told {
+    End,
+    Unavailable(String),
+    Broken(String),
+}
+
+/// A job on its way.
+struct Job<'j> {
+    parts: &'j [Plan],
+    limit: Duration,
+    sink: &'j mut dyn FnMut(usize, Event),
+    lost: Vec<Position>,
+    /// Rows that died and are tried again, unreported.
+    again: Vec<Position>,
+}
+
+/// Runs the parts of a job to their end, through as many children as it takes. The sink is given the
+/// part of each event.
+pub(crate) fn run(
+    parts: &[Plan],
+    start: &Start,
+    limit: Duration,
+    sink: &mut dyn FnMut(usize, Event),
+) -> Ending {
+    let mut job = Job {
+        parts,
+        limit,
+        sink,
+        lost: start.lost.clone(),
+        again: Vec::new(),
+    };
+    job.run(start.at)
+}
+
+impl Job<'_> {
+    fn run(&mut self, mut report_from: Position) -> Ending {
+        let mut part = 0;
+        while part < self.parts.len() {
+            let plan = self.plan(part, report_from);
+            match run_child(&plan, self.limit, &mut |event| (self.sink)(part, event)) {
+                ChildEnding::Told(Told::End) => part += 1,
+                ChildEnding::Told(Told::Unavailable(reason)) => return Ending::Unavailable(reason),
+                ChildEnding::Told(Told::Broken(reason)) => return Ending::Broken { part, reason },
+                ChildEnding::Lost {
+                    entry: None,
+                    reason,
+                    ..
+                } => {
+                    // It died doing something again: without the row that died before, then.
+                    let Some(at) = self.again.pop() else {
+                        return Ending::Broken { part, reason };
+                    };
+                    self.lost.push(at);
+                    part = 0;
+                }
+                ChildEnding::Lost {
+                    entry: Some(entry),
+                    reason,
+                    slow,
+                } => {
+                    (self.sink)(part, lost_row(&plan, entry, &reason));
+                    let at = Position { part, entry };
+                    let changes = changes(&plan.benchmarks[entry]);
+                    if slow || !changes {
+                        self.lost.push(at);
+                    } else {
+                        self.again.push(at);
+                    }
+                    report_from = self.behind(at);
+                    if report_from.part >= self.parts.len() {
+                        return Ending::Complete;
+                    }
+                    // Where nothing but reading was done, the directory is as the part before left it.
+                    let touched = plan.benchmarks[..=entry]
+                        .iter()
+                        .any(|name| self::changes(name));
+                    part = if touched { 0 } else { report_from.part };
                 }
             }
         }
+        Ending::Complete
     }
+
+    /// The plan of a part when rows before `from` are not to be reported.
+    fn plan(&self, part: usize, from: Position) -> Plan {
+        let plan = self.parts[part].clone();
+        let of_part = |list: &[Position]| -> Vec<usize> {
+            let here = list.iter().filter(|at| at.part == part);
+            here.map(|at| at.entry).collect()
+        };
+        Plan {
+            resume_at: match part.cmp(&from.part) {
+                std::cmp::Ordering::Less => plan.benchmarks.len(),
+                std::cmp::Ordering::Equal => from.entry,
+                std::cmp::Ordering::Greater => 0,
+            },
+            lost: of_part(&self.lost),
+            ..plan
+        }
+    }
+
+    /// The next row after one, in its part or at the head of the next.
+    fn behind(&self, at: Position) -> Position {
+        let rest = &self.parts[at.part].benchmarks[at.entry + 1..];
+        if rest.iter().all(String::is_empty) {
+            Position {
+                part: at.part + 1,
+                entry: 0,
+            }
+        } else {
+            Position {
+                part: at.part,
+                entry: at.entry + 1,
+            }
+        }
+    }
+}
+
+fn bare(entry: &str) -> &str {
+    entry.split('[').next().unwrap_or_default()
+}
+
+fn changes(entry: &str) -> bool {
+    catalog::named(bare(entry)).is_some_and(bench_core::definition::Workload::changes)
 }
 
 /// The row a child was lost in.
 fn lost_row(plan: &Plan, entry: usize, reason: &str) -> Event {
-    let name = plan.benchmarks[entry].split('[').next().unwrap_or_default();
+    let name = bare(&plan.benchmarks[entry]);
     let earlier = plan.benchmarks[..entry]
         .iter()
-        .filter(|other| other.split('[').next() == Some(name))
+        .filter(|other| bare(other) == name)
         .count();
     let record = Record {
-        engine: plan.engine.clone(),
-        suite: plan.suite.clone(),
-        section: plan.section.clone(),
         workload: name.to_owned(),
         instance: u32::try_from(earlier + 1).unwrap_or(u32::MAX),
-        round: plan.round,
         status: Status::Failed,
         reason: Some(reason.to_owned()),
-        memory_bytes: Some(plan.memory.total_bytes),
-        ..Record::default()
+        ..blank(plan)
     };
     Event::Row {
         text: format!("{}\n", line::failed(name, reason)),
+        histogram: String::new(),
         record: Box::new(record),
     }
 }
 
-fn run_child(plan: &Plan, row_timeout: Duration, sink: &mut dyn FnMut(Event)) -> ChildEnding {
+/// The fields of a record that a plan alone tells.
+pub(crate) fn blank(plan: &Plan) -> Record {
+    Record {
+        engine: plan.engine.clone(),
+        suite: plan.suite.clone(),
+        section: plan.section.clone(),
+        round: plan.round,
+        variant: plan.label.clone(),
+        compression: Some(plan.compression),
+        memory_bytes: Some(plan.memory.total_bytes),
+        threads: Some(plan.threads),
+        seed: Some(plan.seed),
+        ..Record::default()
+    }
+}
+
+fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> ChildEnding {
     let (mut child, events) = match start(plan) {
         Ok(started) => started,
         Err(error) => {
-            return ChildEnding::Told(Ending::Broken(format!("starting a child process: {error}")));
+            let reason = format!("starting a child process: {error}");
+            return ChildEnding::Told(Told::Broken(reason));
         }
     };
     // Entries before the one to resume at are done again without a word: each gets its time.
     let replays = u32::try_from(plan.resume_at).unwrap_or(u32::MAX - 1) + 1;
-    let mut deadline = Instant::now() + row_timeout.saturating_mul(replays);
-    let mut entry = None;
-    loop {
+    let mut deadline = Instant::now() + limit.saturating_mul(replays);
+    let (mut entry, mut told) = (None, None);
+    let last_word = loop {
         match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(Event::Begin(index)) => {
                 entry = Some(index);
-                deadline = Instant::now() + row_timeout;
+                deadline = Instant::now() + limit;
                 sink(Event::Begin(index));
             }
-            Ok(Event::End) => {
-                let _ = child.wait();
-                return ChildEnding::Told(Ending::Complete);
-            }
-            Ok(Event::Unavailable(reason)) => {
-                let _ = child.wait();
-                return ChildEnding::Told(Ending::Unavailable(reason));
-            }
-            Ok(Event::Broken(reason)) => {
-                let _ = child.wait();
-                return ChildEnding::Told(Ending::Broken(reason));
-            }
+            Ok(Event::End) => break Told::End,
+            Ok(Event::Unavailable(reason)) => break Told::Unavailable(reason),
+            Ok(Event::Broken(reason)) => break Told::Broken(reason),
             Ok(event) => {
                 if matches!(event, Event::Row { .. }) {
-                    deadline = Instant::now() + row_timeout;
+                    deadline = Instant::now() + limit;
+                    told = entry;
                 }
                 sink(event);
             }
             Err(RecvTimeoutError::Timeout) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                let reason = format!("time limit of {} s", row_timeout.as_secs());
-                return ChildEnding::Lost { entry, reason };
+                return ChildEnding::Lost {
+                    entry,
+                    reason: format!("time limit of {} s", limit.as_secs()),
+                    slow: true,
+                };
             }
             Err(RecvTimeoutError::Disconnected) => {
-                let reason = child
-                    .wait()
-                    .map_or_else(|error| error.to_string(), describe);
-                return ChildEnding::Lost { entry, reason };
+                let status = child.wait();
+                let killed = status.as_ref().ok().and_then(ExitStatus::signal) == Some(SIGKILL);
+                if plan.kill && killed && entry.is_some() && told == entry {
+                    return ChildEnding::Told(Told::End);
+                }
+                return ChildEnding::Lost {
+                    entry,
+                    reason: status.map_or_else(|error| error.to_string(), describe),
+                    slow: false,
+                };
             }
         }
-    }
+    };
+    let _ = child.wait();
+    ChildEnding::Told(last_word)
 }
 
 fn describe(status: ExitStatus) -> String {

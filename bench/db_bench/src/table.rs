@@ -1,129 +1,35 @@
 //! The table of a suite: a line for each row, a column for each engine, and what the writes cost.
 
+mod row;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use bench_core::line::median;
-use bench_core::record::{Record, Status};
+use bench_core::outline::{Aggregate, Outline, Section};
+use bench_core::record::Status;
+
+use row::{HARNESS, Row, is_event};
+pub(crate) use row::{Rows, label};
 
 const OURS: &str = "cairndb";
-const HARNESS: &str = "null";
-const CELL: usize = 20;
-const LABEL: usize = 24;
+const CELL: usize = 13;
+const LABEL: usize = 26;
 /// Behind figures that are shown and not compared.
 const UNRANKED: &str = "*";
 const MIB: f64 = 1_048_576.0;
 
-/// Rows in the order they first ended, each with all its records.
-#[derive(Debug, Default)]
-pub(crate) struct Results {
-    sections: Vec<(String, Vec<Row>)>,
-}
-
-#[derive(Debug)]
-struct Row {
-    label: String,
-    records: Vec<Record>,
-}
-
-impl Results {
-    /// Adds a record under its section and label.
-    pub(crate) fn add(&mut self, section: &str, label: &str, record: Record) {
-        let at = self.sections.iter().position(|(name, _)| name == section);
-        let at = at.unwrap_or_else(|| {
-            self.sections.push((section.to_owned(), Vec::new()));
-            self.sections.len() - 1
-        });
-        let rows = &mut self.sections[at].1;
-        match rows.iter_mut().find(|row| row.label == label) {
-            Some(row) => row.records.push(record),
-            None => rows.push(Row {
-                label: label.to_owned(),
-                records: vec![record],
-            }),
-        }
-    }
-
-    /// Whether any row failed.
-    pub(crate) fn any_failed(&self) -> bool {
-        let rows = self.sections.iter().flat_map(|(_, rows)| rows);
-        rows.flat_map(|row| &row.records)
-            .any(|record| record.status == Status::Failed)
-    }
-}
-
 /// What the table is about.
 #[derive(Debug)]
-pub(crate) struct Shape<'c> {
-    /// Columns.
-    pub(crate) engines: &'c [String],
-    /// Entries.
-    pub(crate) num: u64,
+pub(crate) struct Shape<'o> {
+    /// Engines, sections, how rounds become one figure.
+    pub(crate) outline: &'o Outline,
     /// Rounds that were run.
     pub(crate) rounds: u32,
 }
 
-/// Lowest, middle and highest of some measurements.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Spread {
-    low: f64,
-    middle: f64,
-    high: f64,
-}
-
-impl Spread {
-    fn of(values: &[f64]) -> Option<Self> {
-        let low = values.iter().copied().min_by(f64::total_cmp)?;
-        let high = values.iter().copied().max_by(f64::total_cmp)?;
-        Some(Self {
-            low,
-            middle: median(values),
-            high,
-        })
-    }
-
-    const fn meets(self, other: Self) -> bool {
-        self.low <= other.high && other.low <= self.high
-    }
-}
-
-impl Row {
-    fn of<'r>(&'r self, engine: &'r str) -> impl Iterator<Item = &'r Record> {
-        self.records
-            .iter()
-            .filter(move |record| record.engine == engine)
-    }
-
-    fn rates(&self, engine: &str) -> Option<Spread> {
-        let good = self.of(engine).filter(|record| record.status == Status::Ok);
-        Spread::of(&good.filter_map(Record::rate).collect::<Vec<_>>())
-    }
-
-    /// Whether an engine's figures may be compared; those of the harness itself have no mark.
-    fn is_ranked(&self, engine: &str) -> bool {
-        engine == HARNESS || self.of(engine).all(|record| record.ranked != Some(false))
-    }
-
-    /// A figure's median over the rounds.
-    #[expect(clippy::cast_precision_loss, reason = "shown with a few digits")]
-    fn middle(&self, engine: &str, figure: impl Fn(&Record) -> Option<u64>) -> Option<f64> {
-        let values: Vec<f64> = self
-            .of(engine)
-            .filter_map(figure)
-            .map(|value| value as f64)
-            .collect();
-        (!values.is_empty()).then(|| median(&values))
-    }
-}
-
-/// Rows that are events: shown as a time, not as a rate.
-fn is_event(label: &str) -> bool {
-    matches!(label, "compact" | "open")
-}
-
 /// A rate, or the time of an event, with three digits.
-pub(crate) fn amount(label: &str, rate: f64) -> String {
-    if is_event(label) {
+pub(crate) fn amount(workload: &str, rate: f64) -> String {
+    if is_event(workload) {
         time(1.0 / rate)
     } else {
         short(rate)
@@ -155,45 +61,37 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// Median and spread of one engine's row, or why there is none.
-fn cell(row: &Row, engine: &str, absent: bool) -> String {
+/// Middle and spread of one engine's row, or why there is none.
+fn cell(row: &Row, engine: &str, absent: bool, aggregate: Aggregate) -> String {
     if absent {
         return "absent".into();
     }
     if row.of(engine).any(|record| record.status == Status::Failed) {
         return "FAILED".into();
     }
-    let Some(spread) = row.rates(engine) else {
+    let Some(spread) = row.rates(engine, aggregate) else {
         return if row.of(engine).next().is_some() {
             "skipped".into()
         } else {
             "-".into()
         };
     };
-    let (first, last) = if is_event(&row.label) {
-        (spread.high, spread.low)
-    } else {
-        (spread.low, spread.high)
-    };
-    let show = |rate| amount(&row.label, rate);
     let mark = if row.is_ranked(engine) { "" } else { UNRANKED };
-    format!(
-        "{} ({}-{}){mark}",
-        show(spread.middle),
-        show(first),
-        show(last)
-    )
+    let middle = amount(&row.workload, spread.middle);
+    format!("{middle} \u{b1}{:.0}%{mark}", spread.percent())
 }
 
 /// Our rate over the best peer's, the peer, and whether the difference is inside the spread.
-fn ratio(row: &Row, engines: &[String]) -> String {
-    let peers = engines
+fn ratio(row: &Row, outline: &Outline) -> String {
+    let rates = |engine: &str| row.rates(engine, outline.aggregate);
+    let peers = outline
+        .engines
         .iter()
         .filter(|name| *name != OURS && *name != HARNESS && row.is_ranked(name));
     let best = peers
-        .filter_map(|name| Some((name, row.rates(name)?)))
+        .filter_map(|name| Some((name, rates(name)?)))
         .max_by(|a, b| a.1.middle.total_cmp(&b.1.middle));
-    match (row.rates(OURS), best) {
+    match (rates(OURS), best) {
         (Some(ours), Some((name, theirs))) => {
             let tie = if ours.meets(theirs) { " (tie)" } else { "" };
             format!("{:.2}x {name}{tie}", ours.middle / theirs.middle)
@@ -205,36 +103,44 @@ fn ratio(row: &Row, engines: &[String]) -> String {
 /// The whole text.
 pub(crate) fn render(
     shape: &Shape<'_>,
-    results: &Results,
+    rows: &Rows,
     absent: &BTreeMap<String, String>,
     notes: &[String],
 ) -> String {
+    let outline = shape.outline;
     let mut text = String::new();
+    let how = match outline.aggregate {
+        Aggregate::Median => "median",
+        Aggregate::Trimmed => "mean without the lowest and the highest round",
+    };
     // Writing to a String cannot fail, here and below.
-    for (name, rows) in &results.sections {
-        let _ = writeln!(
-            text,
-            "
-{name} of memory, {} entries, {} round{}: operations a second, median (lowest-highest)",
-            shape.num,
-            shape.rounds,
-            if shape.rounds == 1 { "" } else { "s" }
-        );
-        head(&mut text, shape.engines, "cairndb / best peer");
-        for row in rows {
-            let _ = write!(text, "{:<LABEL$}", row.label);
-            for engine in shape.engines {
-                let _ = write!(
-                    text,
-                    " {:>CELL$}",
-                    cell(row, engine, absent.contains_key(engine))
-                );
-            }
-            let _ = writeln!(text, "  {}", ratio(row, shape.engines));
+    let _ = writeln!(
+        text,
+        "\n{}: {} entries, {} round{}: operations a second, {how} \u{b1} the farther end",
+        outline.name,
+        outline.num,
+        shape.rounds,
+        if shape.rounds == 1 { "" } else { "s" }
+    );
+    head(&mut text, &outline.engines, "cairndb / best peer");
+    for section in &outline.sections {
+        let shown = rows.shown(&section.name, outline.aggregate);
+        if shown.is_empty() {
+            continue;
         }
-        costs(&mut text, name, rows, shape);
+        let _ = writeln!(text, "{}", title(section));
+        for row in shown {
+            let _ = write!(text, "  {:<1$}", row.label, LABEL - 2);
+            for engine in &outline.engines {
+                let absent = absent.contains_key(engine);
+                let cell = cell(row, engine, absent, outline.aggregate);
+                let _ = write!(text, " {cell:>CELL$}");
+            }
+            let _ = writeln!(text, "  {}", ratio(row, outline));
+        }
     }
-    reasons(&mut text, results);
+    costs(&mut text, outline, rows);
+    reasons(&mut text, rows);
     for (engine, reason) in absent {
         let _ = writeln!(text, "absent: {engine}: {reason}");
     }
@@ -248,70 +154,117 @@ pub(crate) fn render(
     text
 }
 
+/// Name, chapter, heading and caption of a section in one line.
+fn title(section: &Section) -> String {
+    let parts = [&section.chapter, &section.heading, &section.table];
+    let words: Vec<&str> = parts
+        .into_iter()
+        .map(String::as_str)
+        .filter(|part| !part.is_empty())
+        .collect();
+    format!("{}  {}", section.name, words.join(" / "))
+}
+
+/// The names of the engines, in two lines where they are long.
 fn head(text: &mut String, engines: &[String], last: &str) {
+    let halves: Vec<(&str, &str)> = engines
+        .iter()
+        .map(|name| match name.split_once('_') {
+            Some((first, second)) if name.len() > CELL => (first, second),
+            _ => ("", name.as_str()),
+        })
+        .collect();
+    if halves.iter().any(|(first, _)| !first.is_empty()) {
+        let _ = write!(text, "{:<LABEL$}", "");
+        for (first, _) in &halves {
+            let _ = write!(text, " {first:>CELL$}");
+        }
+        text.push('\n');
+    }
     let _ = write!(text, "{:<LABEL$}", "");
-    for engine in engines {
-        let _ = write!(text, " {engine:>CELL$}");
+    for (_, second) in &halves {
+        let _ = write!(text, " {second:>CELL$}");
     }
     let _ = writeln!(text, "  {last}");
 }
 
+/// One figure of an engine's row.
+type Figure = fn(&Row, &str) -> Option<f64>;
+
 /// What writing rows cost beside their time.
-fn costs(text: &mut String, name: &str, rows: &[Row], shape: &Shape<'_>) {
-    let _ = writeln!(
-        text,
-        "\n{name} of memory, what the rows left behind: seconds until quiet, MB on disk, bytes written over raw bytes, MB anonymous"
-    );
-    head(text, shape.engines, "");
-    let settled = |row: &&Row| row.records.iter().any(|record| record.settle_ns.is_some());
-    for row in rows.iter().filter(settled) {
-        let _ = write!(text, "{:<LABEL$}", row.label);
-        for engine in shape.engines {
-            let _ = write!(text, " {:>CELL$}", cost(row, engine));
+fn costs(text: &mut String, outline: &Outline, rows: &Rows) {
+    let sections = outline.sections.iter();
+    let settled: Vec<(&Section, Vec<&Row>)> = sections
+        .map(|section| {
+            let mut shown = rows.shown(&section.name, outline.aggregate);
+            shown.retain(|row| row.records.iter().any(|record| record.settle_ns.is_some()));
+            (section, shown)
+        })
+        .filter(|(_, shown)| !shown.is_empty())
+        .collect();
+    if settled.is_empty() {
+        return;
+    }
+    let figures: [(&str, Figure); 4] = [
+        ("seconds until quiet", |row, engine| {
+            Some(row.middle(engine, |record| record.settle_ns)? / 1e9)
+        }),
+        ("MB on disk when quiet", |row, engine| {
+            Some(row.middle(engine, |record| record.disk_bytes)? / MIB)
+        }),
+        ("bytes written over raw bytes", amplification),
+        (
+            "MB of anonymous memory above the harness's own",
+            |row, engine| {
+                let above = row.middle(engine, |record| {
+                    let base = record.anon_rss_base?;
+                    Some(record.anon_rss_peak?.saturating_sub(base))
+                });
+                Some(above? / MIB)
+            },
+        ),
+    ];
+    for (caption, figure) in figures {
+        let _ = writeln!(text, "\n{caption}");
+        head(text, &outline.engines, "");
+        for (section, shown) in &settled {
+            for row in shown {
+                let name = format!("{} {}", section.name, row.label);
+                let _ = write!(text, "{name:<LABEL$}");
+                for engine in &outline.engines {
+                    let cell = figure(row, engine).map_or_else(|| "-".into(), digits);
+                    let _ = write!(text, " {cell:>CELL$}");
+                }
+                text.push('\n');
+            }
         }
-        text.push('\n');
     }
 }
 
-fn cost(row: &Row, engine: &str) -> String {
-    let figure =
-        |value: Option<f64>, scale: f64| value.map_or("-".into(), |value| digits(value / scale));
-    let settle = row.middle(engine, |record| record.settle_ns);
-    if settle.is_none() {
-        return "-".into();
-    }
-    let disk = row.middle(engine, |record| record.disk_bytes);
-    let raw = row
-        .middle(engine, |record| record.user_bytes)
-        .filter(|&raw| raw > 0.0);
+/// Bytes the engine says it wrote, else the kernel's count, over raw key and value bytes.
+fn amplification(row: &Row, engine: &str) -> Option<f64> {
+    let raw = row.middle(engine, |record| record.user_bytes)?;
     let written = row.middle(engine, |record| {
         record.engine_write_bytes.or(record.io_write_bytes)
-    });
-    let amplified = raw.and_then(|raw| Some(written? / raw));
-    let anonymous = row.middle(engine, |record| record.anon_rss_peak);
-    format!(
-        "{:>4} {:>4} {:>4} {:>4}",
-        figure(settle, 1e9),
-        figure(disk, MIB),
-        figure(amplified, 1.0),
-        figure(anonymous, MIB)
-    )
+    })?;
+    (raw > 0.0).then(|| written / raw)
 }
 
 /// Why rows failed or were skipped, each reason once.
-fn reasons(text: &mut String, results: &Results) {
+fn reasons(text: &mut String, rows: &Rows) {
     let mut told = Vec::new();
-    for (section, rows) in &results.sections {
-        for record in rows.iter().flat_map(|row| &row.records) {
+    for row in &rows.list {
+        for record in &row.records {
             let word = match record.status {
+                Status::Ok if record.reason.is_some() => "told",
                 Status::Ok => continue,
                 Status::Skipped => "skipped",
                 Status::Failed => "FAILED",
             };
             let reason = record.reason.as_deref().unwrap_or_default();
             let line = format!(
-                "{word}: {} {} at {section}: {reason}",
-                record.engine, record.workload
+                "{word}: {} {} of {}: {reason}",
+                record.engine, row.label, row.section
             );
             if !told.contains(&line) {
                 let _ = writeln!(text, "{line}");
@@ -337,7 +290,11 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "memory",
-        "the same total for every engine; lmdb has no cache of its own and uses the page cache",
+        "the same total for every engine; lmdb has no cache of its own and uses the page cache;",
+    ),
+    (
+        "",
+        "a row whose anonymous memory above the harness's own exceeds twice its setting and 32 MB fails",
     ),
     (
         "answers",

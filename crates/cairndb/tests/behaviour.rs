@@ -32,6 +32,11 @@ fn stepped() -> Options {
         .memory_budget(256 << 10)
 }
 
+/// As [`stepped`], with background work on threads.
+fn threaded() -> Options {
+    stepped().env(MemEnv::new(Background::Threads))
+}
+
 /// An open database of its own in memory, and the options to open it again.
 fn mem_db() -> (Db, Options) {
     let options = stepped();

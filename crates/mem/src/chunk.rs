@@ -71,7 +71,7 @@ impl Drop for Chunk {
 /// writer.insert(1, Kind::Put, b"k", b"v", hash64(b"k"));
 /// assert_eq!(pool.bytes(), 0);
 /// drop((table, writer));
-/// assert_eq!(pool.bytes(), 64 << 10);
+/// assert_eq!(pool.bytes(), 512 << 10);
 /// ```
 #[derive(Debug)]
 pub struct ChunkPool {

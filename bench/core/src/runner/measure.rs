@@ -1,7 +1,7 @@
 //! The measured part of a row, and the comparison of what is stored with what was written.
 
 use std::sync::Barrier;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
 
 use super::Runner;
@@ -10,6 +10,7 @@ use crate::engine::{Cursor, Durability, Engine, Quiet, Role, Session, Store};
 use crate::fault::Fault;
 use crate::fold::{ScanSum, bind, fold};
 use crate::histogram::Histogram;
+use crate::intervals;
 use crate::key;
 use crate::line::Outcome;
 use crate::model::{ABSENT, Expected};
@@ -25,6 +26,7 @@ pub(super) struct Totals {
     pub(super) found: Option<u64>,
     pub(super) writer_ops: Option<u64>,
     pub(super) histogram: Option<Histogram>,
+    pub(super) intervals: Vec<u64>,
     pub(super) wrong: u64,
     pub(super) first_wrong: Option<String>,
     /// What the writer beside the readers has to say.
@@ -50,8 +52,10 @@ impl Totals {
         self.outcome.ops += report.meter.done();
         self.outcome.thread_seconds += (end - start).as_secs_f64();
         self.outcome.bytes += report.meter.bytes;
+        self.outcome.read_bytes += report.meter.read_bytes;
         *self.found.get_or_insert(0) += report.meter.found;
         self.scans.extend(report.scan);
+        intervals::merge(&mut self.intervals, report.meter.intervals());
         if let Some(histogram) = report.meter.histogram() {
             self.histogram
                 .get_or_insert_with(Histogram::new)
@@ -174,10 +178,10 @@ impl<E: Engine> Runner<'_, E> {
 
     /// The threads of a row that has nothing to do with a store.
     fn engineless(&self, workload: &Workload) -> Totals {
-        let mut totals = Totals::default();
+        let (mut totals, plan, pool) = (Totals::default(), self.plan, &self.pool);
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.plan.threads)
-                .map(|_| scope.spawn(|| plain::run_engineless(self.plan, workload)))
+            let threads: Vec<_> = (0..plan.threads)
+                .map(|_| scope.spawn(|| plain::run_engineless(plan, pool, workload)))
                 .collect();
             for thread in threads {
                 if let Ok(Some(report)) = thread.join() {
@@ -191,11 +195,38 @@ impl<E: Engine> Runner<'_, E> {
 
     /// The threads of a row over the store.
     fn threads(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
-        let value_bytes = Task::value_bytes(self.plan, workload);
-        let sizes = self
-            .model
-            .sizes(value_bytes)
-            .ok_or_else(|| Fault::new("no words for this value size"))?;
+        let records = self.model.keys() as u64;
+        let room = records + Task::additions(self.plan, workload);
+        self.model
+            .grow(usize::try_from(room).map_err(|_| Fault::new("too many keys to add"))?);
+        let (reports, records) = self.reports(workload, records)?;
+        self.model
+            .shrink(usize::try_from(records).unwrap_or(usize::MAX));
+        let mut totals = Totals::default();
+        for report in reports? {
+            totals.add(report);
+        }
+        if !totals.beside.is_empty() {
+            totals.outcome.message = format!("{} {}", totals.outcome.message, totals.beside);
+        }
+        if let Action::Scan { backward } = workload.action
+            && self.judged()
+        {
+            let expected = self.model.scan(Task::ops(self.plan, workload), backward);
+            for sum in std::mem::take(&mut totals.scans) {
+                self.judge_scan(&mut totals, sum, expected)?;
+            }
+        }
+        Ok(totals)
+    }
+
+    /// Runs the threads over `records` keys; gives what they bring home and how many keys there
+    /// are now.
+    fn reports(
+        &self,
+        workload: &'static Workload,
+        records: u64,
+    ) -> Result<(Result<Vec<Report>, Fault>, u64), Fault> {
         let count = Task::threads(self.plan, workload);
         let task = Task {
             plan: self.plan,
@@ -203,7 +234,10 @@ impl<E: Engine> Runner<'_, E> {
             capabilities: self.engine.capabilities(),
             pool: &self.pool,
             model: &self.model,
-            sizes,
+            values: self.pool.set(workload.values),
+            words: self.model.words(workload.values),
+            records,
+            next_record: AtomicU64::new(records),
             judged: self.judged(),
             contended: workload.changes() && count > 1,
             running: AtomicU32::new(self.plan.threads),
@@ -231,24 +265,9 @@ impl<E: Engine> Runner<'_, E> {
                     .join()
                     .unwrap_or_else(|_| Err(Fault::new("a thread of the row panicked")))
             };
-            threads.into_iter().map(join).collect::<Result<Vec<_>, _>>()
-        })?;
-        let mut totals = Totals::default();
-        for report in reports {
-            totals.add(report);
-        }
-        if !totals.beside.is_empty() {
-            totals.outcome.message = format!("{} {}", totals.outcome.message, totals.beside);
-        }
-        if let Action::Scan { backward } = workload.action
-            && self.judged()
-        {
-            let expected = self.model.scan(Task::ops(self.plan, workload), backward);
-            for sum in std::mem::take(&mut totals.scans) {
-                self.judge_scan(&mut totals, sum, expected)?;
-            }
-        }
-        Ok(totals)
+            threads.into_iter().map(join).collect()
+        });
+        Ok((reports, task.next_record.into_inner()))
     }
 
     /// Compares what a scan summed up with what it had to be; on a difference the first wrong entry
@@ -317,12 +336,15 @@ impl<E: Engine> Runner<'_, E> {
         let present =
             |from: usize| (from..self.model.keys()).find(|&at| self.model.load(at).is_present());
         while cursor.valid() {
-            let found = key::parse(cursor.key(), self.model.prefix())
+            let found = self
+                .model
+                .layout()
+                .index_of(cursor.key())
                 .and_then(|index| usize::try_from(index).ok());
             let Some(found) = found.filter(|&found| found < self.model.keys()) else {
                 return Ok(Some(format!(
                     "key {} was never written",
-                    String::from_utf8_lossy(cursor.key())
+                    key::show(cursor.key())
                 )));
             };
             let answer = fold(cursor.value()?);

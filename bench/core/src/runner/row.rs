@@ -3,12 +3,15 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::measure::Totals;
-use super::{Event, Runner};
-use crate::definition::{Action, Workload};
+use super::{Event, Runner, unmade};
+use crate::cached::page_cache_bytes;
+use crate::definition::{Action, Values, Workload};
 use crate::engine::{Durability, Engine, Store, Survival, Variant};
 use crate::fault::Fault;
+use crate::histogram::Histogram;
 use crate::line;
 use crate::place;
+use crate::plan::{Data, Format};
 use crate::process::{Counters, disk_bytes, resident};
 use crate::record::{Record, Status};
 use crate::step::Step;
@@ -21,22 +24,31 @@ struct Before {
     started_at: Option<u64>,
 }
 
+/// What there is to tell of a row that came to its end.
+struct Ended {
+    text: String,
+    histogram: String,
+    record: Record,
+}
+
 impl<E: Engine> Runner<'_, E> {
-    /// A workload with its repetitions.
-    pub(super) fn step(&mut self, workload: &'static Workload, step: &Step) -> Result<(), Fault> {
+    /// A workload with its repetitions. Whatever goes wrong costs this row alone.
+    pub(super) fn step(&mut self, workload: &'static Workload, step: &Step) {
         let instance = self.count_instance(workload);
         if let Some(reason) = self.reason_to_skip(workload) {
-            let mut record = self.blank(workload, instance);
-            record.status = Status::Skipped;
-            let text = format!("{}\n", line::skipped(workload.name, &reason));
-            record.reason = Some(reason);
-            self.tell(Event::Row {
-                text,
-                record: Box::new(record),
-            });
-            return Ok(());
+            self.skip(workload, instance, reason);
+            return;
         }
-        self.prepare(workload)?;
+        if let Err(fault) = self.prepare(workload) {
+            let record = self.blank(workload, instance);
+            self.fail(workload, record, &fault);
+            self.missing = Some(unmade(workload));
+            return;
+        }
+        if self.plan.format == Format::RocksDb && !workload.is_engineless() {
+            let text = format!("DB path: [{}]\n", self.plan.db.display());
+            self.tell(Event::Text(text));
+        }
         if step.warmups > 0 {
             let text = format!("Warming up benchmark by running {} times\n", step.warmups);
             self.tell(Event::Text(text));
@@ -54,30 +66,70 @@ impl<E: Engine> Runner<'_, E> {
         }
         let (mut ops, mut mbs) = (Vec::new(), Vec::new());
         for run in 1..=step.repeats {
-            let (mut text, record) = self.row(workload, instance)?;
-            if step.repeats > 1
-                && let Some(rate) = record.rate()
-            {
-                ops.push(rate);
-                mbs.extend(megabytes(&record));
-                let last = run == step.repeats;
-                text.push_str(&line::combined(workload.name, &ops, &mbs, false));
-                text.push('\n');
-                if last {
-                    text.push_str(&line::combined(workload.name, &ops, &mbs, true));
-                    text.push('\n');
-                }
-            }
+            let Some(ended) = self.row(workload, instance) else {
+                return;
+            };
+            let rate = ended.record.rate().filter(|_| step.repeats > 1);
+            mbs.extend(rate.and_then(|_| megabytes(&ended.record)));
             self.tell(Event::Row {
-                text,
-                record: Box::new(record),
+                text: ended.text,
+                histogram: ended.histogram,
+                record: Box::new(ended.record),
             });
+            if let Some(rate) = rate {
+                ops.push(rate);
+                self.tell(Event::Text(if self.plan.confidence_interval_only {
+                    line::interval(workload.name, &ops, &mbs)
+                } else {
+                    line::combined(workload.name, &ops, &mbs)
+                }));
+            }
+            if run == step.repeats && run > 1 {
+                let text = line::combined_at_the_end(workload.name, &ops, &mbs);
+                self.tell(Event::Text(text));
+            }
         }
-        Ok(())
+    }
+
+    /// Tells that a row is not run.
+    pub(super) fn skip(&mut self, workload: &'static Workload, instance: u32, reason: String) {
+        let mut record = self.blank(workload, instance);
+        record.status = Status::Skipped;
+        let text = format!("{}\n", line::skipped(workload.name, &reason));
+        record.reason = Some(reason);
+        self.tell(Event::Row {
+            text,
+            histogram: String::new(),
+            record: Box::new(record),
+        });
+    }
+
+    /// Tells that a row ended by an error, and remembers what that means for those after it.
+    fn fail(&mut self, workload: &'static Workload, mut record: Record, fault: &Fault) {
+        record.status = Status::Failed;
+        record.reason = Some(fault.to_string());
+        let text = format!("{}\n", line::failed(workload.name, &fault.to_string()));
+        self.tell(Event::Row {
+            text,
+            histogram: String::new(),
+            record: Box::new(record),
+        });
+        self.hurt = true;
+        if workload.changes() {
+            // The call that failed may or may not have been done.
+            self.model.set_unknown();
+        }
+        if workload.fresh {
+            self.missing = Some(unmade(workload));
+        }
+        // The row `open` may leave it closed.
+        if self.store.is_none() && self.open(self.opened_for).is_err() {
+            self.missing = Some(unmade(workload));
+        }
     }
 
     /// Why a row cannot be run, if it cannot.
-    fn reason_to_skip(&self, workload: &Workload) -> Option<String> {
+    pub(super) fn reason_to_skip(&self, workload: &Workload) -> Option<String> {
         if workload.fresh && self.plan.use_existing_db {
             return Some("--use_existing_db is true".into());
         }
@@ -89,13 +141,16 @@ impl<E: Engine> Runner<'_, E> {
         let able = self.engine.capabilities();
         let supported = match workload.action {
             _ if workload.sync && !able.sync => false,
-            _ if workload.batch > 1 && !able.batch => false,
+            _ if Task::batch(self.plan, workload) > 1 && !able.batch => false,
             Action::Scan { backward: true } => able.reverse,
             Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => able.seek,
             Action::Compact => able.compact,
-            Action::Codec { codec, .. } => return Some(format!("{codec} is not built in")),
+            Action::Ycsb(mix) if mix.scan > 0 => able.seek,
             _ => true,
         };
+        if workload.inserts() && matches!(self.plan.data, Data::File { .. }) {
+            return Some("a data file has no keys to add".into());
+        }
         if !supported {
             let why = self
                 .engine
@@ -104,11 +159,14 @@ impl<E: Engine> Runner<'_, E> {
                 .map_or(String::new(), |why| format!(": {why}"));
             return Some(format!("not supported by {}{why}", self.engine.name()));
         }
+        if !workload.fresh && !workload.is_engineless() && self.missing.is_some() {
+            return self.missing.clone();
+        }
         (Task::ops(self.plan, workload) == 0).then(|| "no operations at this --num".into())
     }
 
     /// Brings the store into the state a row begins with.
-    fn prepare(&mut self, workload: &Workload) -> Result<(), Fault> {
+    pub(super) fn prepare(&mut self, workload: &Workload) -> Result<(), Fault> {
         let durability = if workload.sync || self.plan.sync {
             Durability::Sync
         } else {
@@ -117,9 +175,21 @@ impl<E: Engine> Runner<'_, E> {
         if workload.fresh {
             self.close()?;
             place::make_fresh(&self.plan.db)?;
+            self.noted = false;
+            self.missing = None;
             self.model.clear();
             self.empty = true;
+            self.made_for = match workload.values {
+                Values::Flag => (self.plan.num, self.plan.value_size),
+                Values::Large => (
+                    self.plan.num / workload.divisor,
+                    Task::value_bytes(self.plan, workload),
+                ),
+            };
             return self.open(durability);
+        }
+        if workload.changes() {
+            self.forget_note()?;
         }
         if self.store.is_none() || durability != self.opened_for && workload.changes() {
             return self.open(durability);
@@ -127,12 +197,8 @@ impl<E: Engine> Runner<'_, E> {
         Ok(())
     }
 
-    /// Measures once and gives the text and the record.
-    fn row(
-        &mut self,
-        workload: &'static Workload,
-        instance: u32,
-    ) -> Result<(String, Record), Fault> {
+    /// Measures once; `None` when it ended by an error, which has then been told.
+    fn row(&mut self, workload: &'static Workload, instance: u32) -> Option<Ended> {
         self.sampler.restart();
         let before = self.before();
         let mut record = self.blank(workload, instance);
@@ -142,23 +208,29 @@ impl<E: Engine> Runner<'_, E> {
         if workload.changes() {
             self.empty = false;
         }
-        match measured {
-            Ok(mut totals) => {
-                self.settle(workload, &mut record, &before)?;
-                if workload.changes() {
-                    self.check_contents(&mut totals)?;
-                }
-                Ok((self.verdict(workload, &totals, &mut record), record))
+        let judged = measured.and_then(|mut totals| {
+            self.settle(workload, &mut record, &before)?;
+            if workload.changes() {
+                self.check_contents(&mut totals)?;
+            }
+            Ok(totals)
+        });
+        match judged {
+            Ok(totals) => {
+                let text = self.verdict(workload, &totals, &mut record);
+                let kept = totals.histogram.filter(|_| record.status == Status::Ok);
+                let histogram = kept.map_or_else(String::new, |histogram| {
+                    histogram_text(self.plan.format, workload, &histogram)
+                });
+                Some(Ended {
+                    text,
+                    histogram,
+                    record,
+                })
             }
             Err(fault) => {
-                record.status = Status::Failed;
-                let text = format!("{}\n", line::failed(workload.name, &fault.to_string()));
-                record.reason = Some(fault.to_string());
-                if self.store.is_none() {
-                    // Closed and not opened again, as the row `open` may leave it.
-                    self.open(self.opened_for)?;
-                }
-                Ok((text, record))
+                self.fail(workload, record, &fault);
+                None
             }
         }
     }
@@ -175,7 +247,7 @@ impl<E: Engine> Runner<'_, E> {
     }
 
     /// The fields that do not depend on the measurement.
-    fn blank(&self, workload: &Workload, instance: u32) -> Record {
+    pub(super) fn blank(&self, workload: &Workload, instance: u32) -> Record {
         let plan = self.plan;
         let mut record = Record {
             engine: self.engine.name().to_owned(),
@@ -185,6 +257,8 @@ impl<E: Engine> Runner<'_, E> {
             workload: workload.name.to_owned(),
             instance,
             round: plan.round,
+            variant: plan.label.clone(),
+            pass: plan.histogram.then(|| "latency".to_owned()),
             ..Record::default()
         };
         if workload.is_engineless() {
@@ -192,13 +266,17 @@ impl<E: Engine> Runner<'_, E> {
         }
         let survival = workload.changes().then(|| self.survival(workload));
         let stores = self.engine.capabilities().stores;
-        record.ranked =
-            Some(stores && plan.variant == Variant::Fair && survival != Some(Survival::BelowOs));
+        record.ranked = Some(
+            stores
+                && plan.ranked
+                && plan.variant == Variant::Fair
+                && survival != Some(Survival::BelowOs),
+        );
         record.durability = survival.map(|survival| survival.word().to_owned());
-        if self.engine.variants().len() > 1 {
+        if record.variant.is_none() && self.engine.variants().len() > 1 {
             record.variant = Some(plan.variant.word().to_owned());
         }
-        record.data = Some("synthetic".into());
+        record.data = Some(plan.data.word());
         record.compression = Some(plan.compression);
         record.memory_bytes = Some(plan.memory.total_bytes);
         record.key_bytes = Some(plan.key_bytes() as u64);
@@ -249,12 +327,19 @@ impl<E: Engine> Runner<'_, E> {
             record.fsyncs = difference(after.flushes, before.counters.flushes);
         }
         record.anon_rss_peak = self.sampler.peak();
+        record.anon_rss_base = self.base_rss;
         record.mapped_rss = resident().1;
+        record.page_cache_bytes = page_cache_bytes(&self.plan.db).ok();
         Ok(())
     }
 
     /// Turns the totals into the text and the rest of the record.
-    fn verdict(&mut self, workload: &Workload, totals: &Totals, record: &mut Record) -> String {
+    pub(super) fn verdict(
+        &mut self,
+        workload: &Workload,
+        totals: &Totals,
+        record: &mut Record,
+    ) -> String {
         let outcome = &totals.outcome;
         let nanoseconds = |seconds: f64| std::time::Duration::try_from_secs_f64(seconds).ok();
         record.threads = Some(self.plan.threads);
@@ -265,6 +350,7 @@ impl<E: Engine> Runner<'_, E> {
         record.user_bytes = workload.changes().then_some(totals.user_bytes);
         record.found = totals.found;
         record.writer_ops = totals.writer_ops;
+        record.intervals.clone_from(&totals.intervals);
         if let Some(histogram) = &totals.histogram {
             record.p50_ns = Some(histogram.percentile_ns(500_000));
             record.p90_ns = Some(histogram.percentile_ns(900_000));
@@ -290,13 +376,8 @@ impl<E: Engine> Runner<'_, E> {
             let message = format!("{} unverified", outcome.message);
             message.trim_start().clone_into(&mut outcome.message);
         }
-        let mut text = format!("{}\n", line::result(workload.name, &outcome));
-        if let Some(histogram) = &totals.histogram {
-            text.push_str("Microseconds per op:\n");
-            text.push_str(&histogram.to_text());
-            text.push('\n');
-        }
-        text
+        let format = self.plan.format;
+        format!("{}\n", line::result(format, workload.name, &outcome))
     }
 
     /// Why a row cannot be believed, if it cannot.
@@ -309,7 +390,7 @@ impl<E: Engine> Runner<'_, E> {
         let synced = record.durability.as_deref() == Some(Survival::Sync.word())
             && able.stores
             && self.plan.verify;
-        if synced && self.plan.threads == 1 && workload.batch == 1 {
+        if synced && self.plan.threads == 1 && Task::batch(self.plan, workload) == 1 {
             let writes = if matches!(workload.action, Action::Fill(_) | Action::Delete(_)) {
                 totals.outcome.ops
             } else {
@@ -321,7 +402,19 @@ impl<E: Engine> Runner<'_, E> {
                 ));
             }
         }
-        None
+        self.excess(workload, record)
+    }
+}
+
+/// The histogram below a line, as each program prints it.
+fn histogram_text(format: Format, workload: &Workload, histogram: &Histogram) -> String {
+    match format {
+        Format::LevelDb => format!("Microseconds per op:\n{}\n", histogram.to_text()),
+        Format::RocksDb => format!(
+            "Microseconds per {}:\n{}\n",
+            workload.operation(),
+            histogram.to_rocksdb_text()
+        ),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+mod choices;
+
 use super::*;
 use crate::engine::{Survival, Variant};
 use crate::record::Status;
@@ -11,7 +13,9 @@ use crate::testing::{Liar, Lie, plan};
 fn rows_of(engine: &Liar, plan: &Plan) -> (Vec<Record>, String) {
     let (mut rows, mut text) = (Vec::new(), String::new());
     run(&engine, plan, &mut |event| match event {
-        Event::Row { text: line, record } => {
+        Event::Row {
+            text: line, record, ..
+        } => {
             text.push_str(&line);
             rows.push(*record);
         }
@@ -49,6 +53,13 @@ const EVERYTHING: &[&str] = &[
     "readrandomwriterandom",
     "readwhilewriting",
     "readwhilemerging",
+    "readseq",
+    "ycsba",
+    "ycsbb",
+    "ycsbc",
+    "ycsbd",
+    "ycsbe",
+    "ycsbf",
     "readseq",
     "compact",
     "open",
@@ -97,6 +108,10 @@ fn several_threads_are_judged_without_false_alarms() {
         "readwhilemerging",
         "mergerandom",
         "readrandomwriterandom",
+        "readseq",
+        "ycsba",
+        "ycsbd",
+        "ycsbf",
         "readseq",
         "fillrandbatch",
         "readreverse",
@@ -188,11 +203,20 @@ fn repeated_swapped_undeleted_and_misplaced_entries_are_caught() {
 
 #[test]
 fn an_error_fails_its_row_and_the_list_goes_on() {
-    let rows = run_list(Lie::Fails, 1000, &["fillseq", "deleteseq", "readseq"]);
-    assert_eq!(rows[0].reason.as_deref(), Some("no space left on device"));
-    assert_eq!(rows[0].status, Status::Failed);
-    assert_eq!(rows[1].status, Status::Ok);
-    assert_eq!(rows[2].status, Status::Ok);
+    let rows = run_list(
+        Lie::Fails,
+        1000,
+        &["fillseq", "readseq", "crc32c", "fillseq"],
+    );
+    for failed in [0, 3] {
+        assert_eq!(rows[failed].status, Status::Failed);
+        let reason = rows[failed].reason.as_deref();
+        assert_eq!(reason, Some("no space left on device"));
+    }
+    let reason = rows[1].reason.as_deref().expect("skipped");
+    assert_eq!(rows[1].status, Status::Skipped);
+    assert!(reason.ends_with("fillseq before it failed"), "{reason}");
+    assert_eq!(rows[2].status, Status::Ok, "it needs no database");
 }
 
 #[test]
@@ -230,7 +254,16 @@ fn what_an_engine_cannot_do_is_skipped_by_name() {
 #[test]
 fn unknown_names_and_texts_are_levels() {
     let home = tempfile::tempdir().expect("a directory");
-    let list = ["fillseq", "", "nosuch", "stats", "sstables", "heapprofile"];
+    let list = [
+        "fillseq",
+        "",
+        "nosuch",
+        "stats",
+        "levelstats",
+        "sstables",
+        "heapprofile",
+        "resetstats",
+    ];
     let (rows, text) = rows_of(
         &Liar::new(Lie::None),
         &plan(&home.path().join("db"), 100, &list),
@@ -238,7 +271,7 @@ fn unknown_names_and_texts_are_levels() {
     assert_eq!(rows.len(), 1);
     assert!(
         text.ends_with(
-            "unknown benchmark 'nosuch'\n\nall is well\n\n(failed)\nheap profiling not supported\n"
+            "unknown benchmark 'nosuch'\n\nall is well\n\nall is well\nsstables     : skipped (not supported by liar)\nheap profiling not supported\nresetstats   : skipped (not supported by liar)\n"
         ),
         "{text}"
     );

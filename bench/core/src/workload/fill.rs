@@ -10,15 +10,14 @@ impl<S: Session> Worker<'_, S> {
     /// Writes the row's keys with the next values of the pool.
     pub(super) fn fill(&mut self) -> Result<String, Fault> {
         let task = self.task;
-        let mut values = ValueStream::new(task.pool, task.sizes.value_bytes());
-        if task.workload.batch > 1 {
-            self.fill_batches(&mut values)?;
+        let mut values = ValueStream::new(task.values);
+        let batch = Task::batch(task.plan, task.workload);
+        if batch > 1 {
+            self.fill_batches(batch, &mut values)?;
         } else {
             self.fill_single(&mut values)?;
         }
-        let entry = (self.key.len() + task.sizes.value_bytes()) as u64;
-        self.meter.bytes = self.meter.done() * entry;
-        self.meter.user_bytes = self.meter.bytes;
+        self.meter.bytes = self.meter.user_bytes;
         Ok(self.count_message())
     }
 
@@ -26,22 +25,23 @@ impl<S: Session> Worker<'_, S> {
         while self.meter.wants() {
             let index = self.draw();
             let (ordinal, value) = values.draw();
-            let word = self.task.sizes.word(ordinal);
+            let word = self.task.words.word(ordinal);
             self.write(index, word, |session, key| session.put(key, value))?;
+            self.meter.user_bytes += (self.key.len() + value.len()) as u64;
             self.meter.op();
         }
         Ok(())
     }
 
-    fn fill_batches(&mut self, values: &mut ValueStream<'_>) -> Result<(), Fault> {
+    fn fill_batches(&mut self, batch: u64, values: &mut ValueStream<'_>) -> Result<(), Fault> {
         let task = self.task;
         let mut begun = Vec::new();
         while self.meter.wants() {
-            let entries = task.workload.batch.min(self.meter.left());
+            let entries = batch.min(self.meter.left());
             for _ in 0..entries {
                 let index = self.draw();
                 let (ordinal, value) = values.draw();
-                let word = task.sizes.word(ordinal);
+                let word = task.words.word(ordinal);
                 self.session.batch_put(self.key.set(index), value)?;
                 if task.contended {
                     begun.push((index, task.model.begin(position(index)), word));
@@ -49,6 +49,7 @@ impl<S: Session> Worker<'_, S> {
                     // Early, but nobody looks before the batch has been written.
                     task.model.store(position(index), word);
                 }
+                self.meter.user_bytes += (self.key.len() + value.len()) as u64;
                 self.meter.op();
             }
             self.session.batch_write()?;
@@ -64,9 +65,9 @@ impl<S: Session> Worker<'_, S> {
         while self.meter.wants() {
             let index = self.draw();
             self.write(index, Word::ABSENT, Session::delete)?;
+            self.meter.user_bytes += self.key.len() as u64;
             self.meter.op();
         }
-        self.meter.user_bytes = self.meter.done() * self.key.len() as u64;
         Ok(String::new())
     }
 

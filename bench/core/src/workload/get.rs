@@ -1,12 +1,13 @@
 //! Point reads. Every byte of every value is folded and the fold compared with the model's.
 
 use super::{Worker, position};
-use crate::definition::Target;
+use crate::definition::{Action, Target};
 use crate::engine::Session;
 use crate::fault::Fault;
 use crate::fold::fold;
 use crate::key::KeyBuffer;
 use crate::model::Word;
+use crate::plan::Format;
 
 /// Keys of one multi-get when `--batch_size` is not given.
 const MULTI_DEFAULT: u64 = 100;
@@ -18,42 +19,69 @@ impl<S: Session> Worker<'_, S> {
             return self.get_missing();
         }
         let mut found = 0;
-        while self.meter.wants() {
-            let index = self.draw();
-            found += u64::from(self.read(index)?);
-            self.meter.op();
+        if self.task.contended {
+            while self.meter.wants() {
+                let index = self.draw();
+                found += u64::from(self.read(index)?);
+                self.meter.op();
+            }
+        } else {
+            while self.meter.wants() {
+                let index = self.draw();
+                let answer = self.answer(index)?;
+                found += u64::from(answer.is_some());
+                self.note(index, answer);
+                self.meter.op();
+            }
+            self.judge_noted();
         }
         self.meter.found = found;
-        Ok(if target == Target::Hot {
-            String::new()
-        } else {
-            self.found_message()
-        })
-    }
-
-    /// LevelDB's text: the second number is N, not the number of reads.
-    pub(super) fn found_message(&self) -> String {
-        format!(
-            "({} of {} found)",
-            self.meter.found,
-            self.task.plan.num / self.task.workload.divisor
+        Ok(
+            if target == Target::Hot && self.task.plan.format == Format::LevelDb {
+                String::new()
+            } else {
+                self.found_message()
+            },
         )
     }
 
+    /// LevelDB's text, whose second number is N and not the number of reads, or RocksDB's.
+    pub(super) fn found_message(&self) -> String {
+        let found = self.meter.found;
+        match self.task.plan.format {
+            Format::LevelDb => {
+                let of = self.task.plan.num / self.task.workload.divisor;
+                format!("({found} of {of} found)")
+            }
+            Format::RocksDb => {
+                // Its program ends some of these texts with a line feed of their own.
+                let end = if self.task.workload.action == Action::MultiGet {
+                    ""
+                } else {
+                    "\n"
+                };
+                format!("({found} of {} found){end}", self.meter.done())
+            }
+        }
+    }
+
     fn get_missing(&mut self) -> Result<String, Fault> {
-        let length = self.key.len() - 1;
+        let task = self.task;
         let mut found = 0;
         while self.meter.wants() {
             let index = self.draw();
             self.key.set(index);
-            let answer = self.session.get(&self.key.bytes()[..length], fold)?;
+            let answer = self.session.get(self.key.missing(), fold)?;
             if let Some(answer) = answer {
                 found += 1;
-                if self.task.judged {
-                    let task = self.task;
+                // What a data file says may hold such a key after all.
+                let layout = task.model.layout();
+                let is_there =
+                    layout.limit().is_some() && layout.index_of(self.key.bytes()).is_some();
+                if task.judged && !is_there {
                     self.meter.wrong(|| {
                         format!(
-                            "{} (its last digit cut off)",
+                            "{} (made into one that is not there)",
                             task.model.describe(index, Word::ABSENT, answer)
                         )
                     });
@@ -62,7 +90,10 @@ impl<S: Session> Worker<'_, S> {
             self.meter.op();
         }
         self.meter.found = found;
-        Ok(String::new())
+        Ok(match task.plan.format {
+            Format::LevelDb => String::new(),
+            Format::RocksDb => self.found_message(),
+        })
     }
 
     /// Reads the row's keys several at a time.
@@ -73,10 +104,10 @@ impl<S: Session> Worker<'_, S> {
         } else {
             MULTI_DEFAULT
         };
-        let mut buffers = vec![KeyBuffer::new(task.plan.key_prefix); position(size)];
+        let mut buffers = vec![task.pool.layout().buffer(); position(size)];
         let mut asked = vec![(0, Word::ABSENT); buffers.len()];
         let mut answers = vec![None; buffers.len()];
-        let mut found = 0;
+        let (mut found, mut bytes) = (0, 0);
         while self.meter.wants() {
             let count = position(size.min(self.meter.left()));
             for (buffer, slot) in buffers.iter_mut().zip(&mut asked).take(count) {
@@ -85,8 +116,10 @@ impl<S: Session> Worker<'_, S> {
                 *slot = (index, task.model.load(position(index)));
             }
             let keys: Vec<&[u8]> = buffers[..count].iter().map(KeyBuffer::bytes).collect();
-            self.session
-                .multi_get(&keys, |at, value| answers[at] = value.map(fold))?;
+            self.session.multi_get(&keys, |at, value| {
+                answers[at] = value.map(fold);
+                bytes += value.map_or(0, |value| keys[at].len() + value.len());
+            })?;
             for at in 0..count {
                 let (index, before) = asked[at];
                 found += u64::from(answers[at].is_some());
@@ -95,6 +128,7 @@ impl<S: Session> Worker<'_, S> {
             }
         }
         self.meter.found = found;
+        self.meter.read_bytes += bytes as u64;
         Ok(self.found_message())
     }
 }

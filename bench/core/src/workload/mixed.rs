@@ -27,7 +27,7 @@ impl<'t, S: Session> Worker<'t, S> {
         }
         self.meter.found = found;
         let done = self.meter.done();
-        self.count_bytes(done);
+        self.count_bytes();
         Ok(format!("( updates:{done} found:{found})"))
     }
 
@@ -48,7 +48,7 @@ impl<'t, S: Session> Worker<'t, S> {
             self.meter.op();
         }
         self.meter.found = found;
-        self.count_bytes(writes);
+        self.count_bytes();
         let done = self.meter.done();
         Ok(format!(
             "( reads:{reads} writes:{writes} total:{done} found:{found})"
@@ -64,7 +64,7 @@ impl<'t, S: Session> Worker<'t, S> {
             self.meter.op();
         }
         let done = self.meter.done();
-        self.count_bytes(done);
+        self.count_bytes();
         Ok(format!("( updates:{done}){}", self.by_hand()))
     }
 
@@ -85,9 +85,9 @@ impl<'t, S: Session> Worker<'t, S> {
             self.meter.op();
         }
         self.meter.found = found;
-        self.count_bytes(merges);
+        self.count_bytes();
         let done = self.meter.done();
-        let longest = self.task.sizes.value_bytes();
+        let longest = self.task.values.longest();
         Ok(format!(
             "(reads:{reads} merges:{merges} total:{done} hits:{found} maxlength:{longest}){}",
             self.by_hand()
@@ -104,7 +104,6 @@ impl<'t, S: Session> Worker<'t, S> {
             } else {
                 self.put_next(index, &mut values)?;
             }
-            self.meter.user_bytes += self.entry_bytes();
             self.meter.found += 1;
         }
         Ok(if merging {
@@ -114,17 +113,13 @@ impl<'t, S: Session> Worker<'t, S> {
         })
     }
 
-    fn values(&self) -> ValueStream<'t> {
-        ValueStream::new(self.task.pool, self.task.sizes.value_bytes())
+    pub(super) fn values(&self) -> ValueStream<'t> {
+        ValueStream::new(self.task.values)
     }
 
-    fn entry_bytes(&self) -> u64 {
-        (self.key.len() + self.task.sizes.value_bytes()) as u64
-    }
-
-    fn count_bytes(&mut self, writes: u64) {
-        self.meter.bytes = self.meter.done() * self.entry_bytes();
-        self.meter.user_bytes = writes * self.entry_bytes();
+    /// What was written and what was read are the bytes of the line.
+    pub(super) fn count_bytes(&mut self) {
+        self.meter.bytes = self.meter.user_bytes + std::mem::take(&mut self.meter.read_bytes);
     }
 
     const fn by_hand(&self) -> &'static str {
@@ -135,11 +130,18 @@ impl<'t, S: Session> Worker<'t, S> {
         }
     }
 
+    /// Puts the next value under a key.
     #[inline]
-    fn put_next(&mut self, index: u64, values: &mut ValueStream<'_>) -> Result<(), Fault> {
+    pub(super) fn put_next(
+        &mut self,
+        index: u64,
+        values: &mut ValueStream<'_>,
+    ) -> Result<(), Fault> {
         let (ordinal, value) = values.draw();
-        let word = self.task.sizes.word(ordinal);
-        self.write(index, word, |session, key| session.put(key, value))
+        let word = self.task.words.word(ordinal);
+        self.write(index, word, |session, key| session.put(key, value))?;
+        self.meter.user_bytes += (self.key.len() + value.len()) as u64;
+        Ok(())
     }
 
     #[inline]
@@ -155,13 +157,14 @@ impl<'t, S: Session> Worker<'t, S> {
         };
         let word = task
             .model
-            .greater(task.pool, before, task.sizes.word(ordinal));
+            .greater(task.pool, before, task.words.word(ordinal));
         self.key.set(index);
         if task.capabilities.merge {
             self.session.merge(self.key.bytes(), operand)?;
         } else {
             self.merge_by_hand(index, before, operand)?;
         }
+        self.meter.user_bytes += (self.key.len() + operand.len()) as u64;
         if task.contended {
             task.model.end(at, before, word);
         } else {

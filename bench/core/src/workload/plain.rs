@@ -1,23 +1,25 @@
-//! Rows without a store: checksums and atomic loads.
+//! Rows without a store: checksums, atomic loads and codecs.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::{Report, Task};
+use super::{Report, Task, codec};
 use crate::definition::{Action, Workload};
 use crate::meter::{Meter, MeterMode};
 use crate::plan::Plan;
+use crate::pool::Pool;
 
 const CRC_BLOCK: usize = 4096;
 const CRC_TOTAL: u64 = 500 << 20;
 const LOADS: u32 = 1000;
 
 /// Runs one thread of a row that needs no engine; `None` when the row does.
-pub fn run_engineless(plan: &Plan, workload: &Workload) -> Option<Report> {
+pub fn run_engineless(plan: &Plan, pool: &Pool, workload: &Workload) -> Option<Report> {
     let ops = match workload.action {
         Action::Crc32c => CRC_TOTAL / CRC_BLOCK as u64,
         Action::AcquireLoad => Task::ops(plan, workload),
+        Action::Codec { .. } => codec::ops(plan),
         _ => return None,
     };
     let mut meter = Meter::new(MeterMode {
@@ -26,14 +28,14 @@ pub fn run_engineless(plan: &Plan, workload: &Workload) -> Option<Report> {
         histogram: plan.histogram,
         progress: plan.progress,
     });
-    let message = if workload.action == Action::Crc32c {
-        checksums(&mut meter)
-    } else {
-        loads(&mut meter)
+    let message = match workload.action {
+        Action::Codec { codec, decode } => codec::run(plan, pool, (codec, decode), &mut meter),
+        Action::Crc32c => checksums(&mut meter).to_owned(),
+        _ => loads(&mut meter).to_owned(),
     };
     Some(Report {
         meter,
-        message: message.to_owned(),
+        message,
         beside: false,
         scan: None,
     })

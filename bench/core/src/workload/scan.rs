@@ -7,21 +7,67 @@ use crate::fault::Fault;
 use crate::fold::{ScanSum, bind, fold};
 use crate::key::DIGITS;
 
-/// The digits of a key as a number that sorts as the key does; 0 for a key too short to be one.
+/// The last bytes of a key as a number that sorts as the key does; 0 for a key too short.
 #[inline]
 fn rank(key: &[u8]) -> u128 {
     key.last_chunk::<DIGITS>()
         .map_or(0, |digits| u128::from_le_bytes(*digits).swap_bytes())
 }
 
+/// What tells whether entries come in order.
+trait Sequence {
+    /// Whether `key` may follow the key before.
+    fn follows(&mut self, key: &[u8], backward: bool) -> bool;
+}
+
+/// Keys whose last bytes alone sort them. No key has rank 0: neither digits nor what fills up
+/// RocksDB's keys are zero bytes.
+struct ByRank(u128);
+
+impl Sequence for ByRank {
+    #[inline]
+    fn follows(&mut self, key: &[u8], backward: bool) -> bool {
+        let rank = rank(key);
+        let bound = std::mem::replace(&mut self.0, rank);
+        if backward { rank < bound } else { rank > bound }
+    }
+}
+
+/// Any keys.
+struct ByBytes(Option<Vec<u8>>);
+
+impl Sequence for ByBytes {
+    fn follows(&mut self, key: &[u8], backward: bool) -> bool {
+        let Some(last) = &mut self.0 else {
+            self.0 = Some(key.to_vec());
+            return true;
+        };
+        let right = if backward {
+            key < last.as_slice()
+        } else {
+            key > last.as_slice()
+        };
+        last.clear();
+        last.extend_from_slice(key);
+        right
+    }
+}
+
 impl<S: Session> Worker<'_, S> {
     /// Reads from one end towards the other, at most the row's count.
     pub(super) fn scan(&mut self, backward: bool) -> Result<ScanSum, Fault> {
+        if self.task.pool.layout().has_rank() {
+            self.scan_in(ByRank(if backward { u128::MAX } else { 0 }), backward)
+        } else {
+            self.scan_in(ByBytes(None), backward)
+        }
+    }
+
+    fn scan_in(&mut self, mut order: impl Sequence, backward: bool) -> Result<ScanSum, Fault> {
         let meter = &mut self.meter;
         let mut cursor = self.session.cursor()?;
         let mut sum = ScanSum::default();
         let mut bytes = 0;
-        let mut bound = if backward { u128::MAX } else { 0 };
         if backward {
             cursor.last()?;
         } else {
@@ -29,18 +75,11 @@ impl<S: Session> Worker<'_, S> {
         }
         while meter.wants() && cursor.valid() {
             let key = cursor.key();
-            let (key_bytes, key_fold, key_rank) = (key.len(), fold(key), rank(key));
+            let (key_bytes, key_fold) = (key.len(), fold(key));
+            sum.disorders += u64::from(!order.follows(key, backward));
             let value = cursor.value()?;
             bytes += key_bytes + value.len();
             sum.total = sum.total.wrapping_add(bind(key_fold, fold(value)));
-            // No key has rank 0: digits are not zero bytes.
-            let ordered = if backward {
-                key_rank < bound
-            } else {
-                key_rank > bound
-            };
-            sum.disorders += u64::from(!ordered);
-            bound = key_rank;
             meter.op();
             if backward {
                 cursor.prev()?;

@@ -1,5 +1,7 @@
-//! Seeks: the key found is judged, its value is not read (as in LevelDB's program).
+//! Seeks: the key found is judged, its value is not read (as in LevelDB's program) unless
+//! `--seek_nexts` asks for entries behind it.
 
+use super::walk::{Walk, walk};
 use super::{Worker, position};
 use crate::engine::{Cursor, Session};
 use crate::fault::Fault;
@@ -22,8 +24,15 @@ impl<S: Session> Worker<'_, S> {
             let landed = cursor.valid().then(|| cursor.key());
             let hit = landed == Some(self.key.bytes());
             if task.judged && !is_right(task.model, index, landed, hit, task.contended) {
-                let text = describe(index, landed);
+                let text = describe(task.model, index, landed);
                 self.meter.wrong(|| text);
+            }
+            if task.plan.seek_nexts > 0 {
+                let behind = Walk {
+                    from: index,
+                    entries: task.plan.seek_nexts,
+                };
+                walk(task, &mut cursor, behind, &mut self.meter)?;
             }
             cursor.check()?;
             found += u64::from(hit);
@@ -47,7 +56,7 @@ impl<S: Session> Worker<'_, S> {
             let landed = cursor.valid().then(|| cursor.key());
             let hit = landed == Some(self.key.bytes());
             if task.judged && !is_right(task.model, index, landed, hit, task.contended) {
-                let text = describe(index, landed);
+                let text = describe(task.model, index, landed);
                 self.meter.wrong(|| text);
             }
             found += u64::from(hit);
@@ -76,7 +85,7 @@ fn is_right(model: &Model, index: u64, landed: Option<&[u8]>, hit: bool, contend
 fn is_next(model: &Model, index: usize, landed: Option<&[u8]>) -> bool {
     let end = model.keys().min(index + LOOK_AHEAD);
     let next = (index + 1..end).find(|&later| model.load(later).is_present());
-    let landed = landed.map(|key| key::parse(key, model.prefix()));
+    let landed = landed.map(|key| model.layout().index_of(key));
     match (next, landed) {
         (Some(next), Some(Some(landed))) => landed == next as u64,
         // Nothing near: any later key will do, and none only if the search saw the end.
@@ -89,13 +98,10 @@ fn is_next(model: &Model, index: usize, landed: Option<&[u8]>) -> bool {
 }
 
 #[cold]
-fn describe(index: u64, landed: Option<&[u8]>) -> String {
-    let wanted = String::from_utf8_lossy(&key::digits(index)).into_owned();
+fn describe(model: &Model, index: u64, landed: Option<&[u8]>) -> String {
+    let wanted = model.layout().show(index);
     match landed {
-        Some(key) => format!(
-            "seek to {wanted} landed on {}",
-            String::from_utf8_lossy(key)
-        ),
+        Some(found) => format!("seek to {wanted} landed on {}", key::show(found)),
         None => format!("seek to {wanted} found nothing at or after it"),
     }
 }

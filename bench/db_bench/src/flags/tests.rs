@@ -83,8 +83,8 @@ fn bad_values_name_flag_value_and_what_is_allowed() {
         "--histogram=maybe: 1, 0, true, false, yes or no is allowed"
     );
     assert_eq!(
-        error("--suite=small"),
-        "--suite=small: one of quick, full is allowed"
+        error("--aggregate=mean"),
+        "--aggregate=mean: one of median, trimmed is allowed"
     );
     assert_eq!(error("--num"), "--num needs a value");
     assert_eq!(

@@ -1,9 +1,13 @@
+use bench_core::record::Record;
+
 use super::*;
 
 fn record(engine: &str, round: u32, ops: u64, wall_ns: u64) -> Record {
     Record {
         engine: engine.into(),
+        section: Some("1C".into()),
         workload: "fillseq".into(),
+        instance: 1,
         round,
         ops: Some(ops),
         wall_ns: Some(wall_ns),
@@ -11,107 +15,131 @@ fn record(engine: &str, round: u32, ops: u64, wall_ns: u64) -> Record {
     }
 }
 
-fn engines(names: &[&str]) -> Vec<String> {
-    names.iter().map(|&name| name.to_owned()).collect()
+fn outline(engines: &[&str], aggregate: Aggregate) -> Outline {
+    Outline {
+        name: "own".into(),
+        num: 100_000,
+        aggregate,
+        engines: engines.iter().map(|&name| name.to_owned()).collect(),
+        sections: vec![Section {
+            name: "1C".into(),
+            chapter: "1. Baseline".into(),
+            heading: "C. Writes".into(),
+            ..Section::default()
+        }],
+        ..Outline::default()
+    }
+}
+
+fn table(outline: &Outline, records: Vec<Record>) -> String {
+    let mut rows = Rows::default();
+    for record in records {
+        rows.add(record);
+    }
+    let shape = Shape { outline, rounds: 3 };
+    render(&shape, &rows, &BTreeMap::new(), &[])
+}
+
+fn line<'t>(text: &'t str, name: &str) -> &'t str {
+    let name = format!("  {name} ");
+    text.lines()
+        .find(|line| line.starts_with(&name))
+        .expect("a line of this name")
 }
 
 #[test]
 fn a_row_shows_median_spread_and_the_ratio_to_the_best_peer() {
-    let mut results = Results::default();
+    let mut records = Vec::new();
     for (round, ns) in [(1, 500), (2, 400), (3, 250)] {
-        results.add(
-            "4 MB",
-            "fillseq",
-            record("cairndb", round, 1_000, ns * 1_000),
-        );
-        results.add(
-            "4 MB",
-            "fillseq",
-            record("lmdb", round, 1_000, 4 * ns * 1_000),
-        );
-        results.add(
-            "4 MB",
-            "fillseq",
-            record("leveldb", round, 1_000, 2_500_000),
-        );
-        results.add("4 MB", "fillseq", record("null", round, 1_000, 10_000));
+        records.push(record("cairndb", round, 1_000, ns * 1_000));
+        records.push(record("lmdb", round, 1_000, 4 * ns * 1_000));
+        records.push(record("leveldb", round, 1_000, 2_500_000));
+        records.push(record("null", round, 1_000, 10_000));
     }
-    let names = engines(&["cairndb", "leveldb", "lmdb", "null"]);
-    let shape = Shape {
-        engines: &names,
-        num: 100_000,
-        rounds: 3,
-    };
-    let text = render(&shape, &results, &BTreeMap::new(), &[]);
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("fillseq "))
-        .expect("a line");
-    assert!(line.contains("2.50M (2.00M-4.00M)"), "{line}");
-    assert!(line.contains("625k (500k-1.00M)"), "{line}");
+    let outline = outline(&["cairndb", "leveldb", "lmdb", "null"], Aggregate::Median);
+    let text = table(&outline, records);
+    assert!(text.contains("\n1C  1. Baseline / C. Writes\n"), "{text}");
+    let line = line(&text, "fillseq");
+    assert!(line.contains(" 2.50M \u{b1}60% "), "{line}");
+    assert!(line.contains(" 625k \u{b1}60% "), "{line}");
     assert!(line.ends_with("4.00x lmdb"), "{line}");
 }
 
 #[test]
 fn overlapping_spreads_are_a_tie_and_events_are_times() {
-    let mut results = Results::default();
+    let mut records = Vec::new();
     for (engine, times) in [("cairndb", [80, 100, 120]), ("leveldb", [110, 130, 150])] {
         for (round, ms) in (1..).zip(times) {
-            results.add("4 MB", "compact", record(engine, round, 1, ms * 1_000_000));
+            records.push(Record {
+                workload: "compact".into(),
+                ..record(engine, round, 1, ms * 1_000_000)
+            });
         }
     }
-    let names = engines(&["cairndb", "leveldb"]);
-    let text = render(
-        &Shape {
-            engines: &names,
-            num: 1,
-            rounds: 3,
-        },
-        &results,
-        &BTreeMap::new(),
-        &[],
-    );
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("compact "))
-        .expect("a line");
-    assert!(line.contains("100ms (80.0ms-120ms)"), "{line}");
+    let outline = outline(&["cairndb", "leveldb"], Aggregate::Median);
+    let text = table(&outline, records);
+    let line = line(&text, "compact");
+    assert!(line.contains(" 100ms "), "{line}");
     assert!(line.ends_with("1.30x leveldb (tie)"), "{line}");
 }
 
 #[test]
+fn trimmed_rounds_show_the_last_instance_alone() {
+    let mut records = Vec::new();
+    for (round, ms) in (1..).zip([9, 1, 2, 3, 1]) {
+        for (instance, times) in [(1, 7), (2, 1)] {
+            records.push(Record {
+                instance,
+                state: Some(
+                    if instance == 1 {
+                        "as left"
+                    } else {
+                        "compacted"
+                    }
+                    .into(),
+                ),
+                ..record("leveldb", round, 1_000, 1_000_000_000 / (times * ms))
+            });
+        }
+    }
+    let outline = outline(&["leveldb"], Aggregate::Trimmed);
+    let text = table(&outline, records);
+    let shown: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("  fillseq"))
+        .collect();
+    assert_eq!(shown.len(), 1, "{text}");
+    // The mean of 1, 2 and 3 thousand.
+    assert!(
+        shown[0].contains("compacted") && shown[0].contains(" 2.00k "),
+        "{text}"
+    );
+}
+
+#[test]
 fn absent_failed_and_skipped_keep_their_place_and_are_explained() {
-    let mut results = Results::default();
-    results.add("4 MB", "fillseq", record("cairndb", 1, 1, 1));
-    let failed = Record {
+    let mut rows = Rows::default();
+    rows.add(record("cairndb", 1, 1, 1));
+    rows.add(Record {
         status: Status::Failed,
         reason: Some("3 wrong answers".into()),
         ..record("lmdb", 1, 1, 1)
-    };
-    results.add("4 MB", "fillseq", failed);
-    let names = engines(&["cairndb", "leveldb", "lmdb"]);
+    });
     let absent = BTreeMap::from([("leveldb".to_owned(), "install libleveldb1d".to_owned())]);
-    let text = render(
-        &Shape {
-            engines: &names,
-            num: 1,
-            rounds: 1,
-        },
-        &results,
-        &absent,
-        &["round 3 left out".into()],
-    );
-    assert!(results.any_failed());
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("fillseq "))
-        .expect("a line");
+    let outline = outline(&["cairndb", "leveldb", "lmdb"], Aggregate::Median);
+    let shape = Shape {
+        outline: &outline,
+        rounds: 1,
+    };
+    let text = render(&shape, &rows, &absent, &["round 3 left out".into()]);
+    assert!(rows.any_failed());
+    let line = line(&text, "fillseq");
     assert!(
         line.contains(" absent ") && line.contains(" FAILED ") && line.ends_with(" -"),
         "{line}"
     );
     assert!(
-        text.contains("FAILED: lmdb fillseq at 4 MB: 3 wrong answers\n"),
+        text.contains("FAILED: lmdb fillseq of 1C: 3 wrong answers\n"),
         "{text}"
     );
     assert!(
@@ -122,26 +150,42 @@ fn absent_failed_and_skipped_keep_their_place_and_are_explained() {
 
 #[test]
 fn a_row_that_is_not_ranked_is_marked_and_no_best_peer() {
-    let mut results = Results::default();
-    results.add("4 MB", "fillseq", record("cairndb", 1, 1_000, 1_000_000));
-    results.add("4 MB", "fillseq", record("leveldb", 1, 1_000, 2_000_000));
     let below = Record {
         ranked: Some(false),
         ..record("kyoto_treedb", 1, 1_000, 500_000)
     };
-    results.add("4 MB", "fillseq", below);
-    let names = engines(&["cairndb", "leveldb", "kyoto_treedb"]);
-    let shape = Shape {
-        engines: &names,
-        num: 1_000,
-        rounds: 1,
-    };
-    let text = render(&shape, &results, &BTreeMap::new(), &[]);
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("fillseq "))
-        .expect("a line");
-    assert!(line.contains(" 2.00M (2.00M-2.00M)* "), "{line}");
+    let records = vec![
+        record("cairndb", 1, 1_000, 1_000_000),
+        record("leveldb", 1, 1_000, 2_000_000),
+        below,
+    ];
+    let outline = outline(&["cairndb", "leveldb", "kyoto_treedb"], Aggregate::Median);
+    let text = table(&outline, records);
+    let line = line(&text, "fillseq");
+    assert!(line.contains(" 2.00M \u{b1}0%* "), "{line}");
     assert!(line.ends_with("2.00x leveldb"), "{line}");
     assert!(text.contains("* not ranked"), "{text}");
+}
+
+#[test]
+fn rows_of_one_workload_are_told_apart() {
+    let apart = Record {
+        state: Some("compacted".into()),
+        data: Some("json".into()),
+        variant: Some("bloom10".into()),
+        file_system: Some("ext4, /mnt/a".into()),
+        ..record("leveldb", 1, 1, 1)
+    };
+    assert_eq!(
+        label(&apart),
+        "fillseq, compacted [json] [bloom10] [ext4, /mnt/a]"
+    );
+    let plain = Record {
+        state: Some("as left".into()),
+        data: Some("synthetic".into()),
+        variant: Some("fair".into()),
+        file_system: Some("ext4".into()),
+        ..record("leveldb", 1, 1, 1)
+    };
+    assert_eq!(label(&plain), "fillseq");
 }

@@ -1,9 +1,13 @@
 //! The program as a user runs it: lines, statuses, files, child processes that die.
 
+mod adapters;
+mod choices;
 mod common;
 mod crash;
 mod lines;
 mod peers;
 mod refusals;
 mod results;
+mod resume;
+mod suites;
 mod survival;

@@ -66,6 +66,30 @@ fn leveldb_answers_every_workload_rightly() {
 }
 
 #[test]
+fn rocksdb_answers_every_workload_rightly() {
+    with_library("rocksdb", "librocksdb7.8", || {
+        every_workload("rocksdb", "--num=3000");
+    });
+}
+
+#[test]
+fn sqlite3_answers_every_workload_rightly() {
+    with_library("sqlite3", "libsqlite3-0", || {
+        every_workload("sqlite3", "--num=3000");
+    });
+}
+
+#[test]
+fn rocksdb_merges_rightly_over_several_runs() {
+    with_library("rocksdb", "librocksdb7.8", || {
+        let list =
+            "--benchmarks=fillrandom,mergerandom,readseq,mergerandom,readrandom,compact,readseq";
+        let output = run(&["--engine=rocksdb", "--num=100000", list]);
+        assert!(output.status.success(), "{}", stdout(&output));
+    });
+}
+
+#[test]
 fn lmdb_answers_every_workload_rightly() {
     with_library("lmdb", "liblmdb0", || every_workload("lmdb", "--num=3000"));
 }
@@ -130,6 +154,30 @@ fn the_libraries_tell_their_versions() {
             "{text}"
         );
         assert!(text.contains("--- level 0 ---\n"), "{text}");
+    });
+    with_library("rocksdb", "librocksdb7.8", || {
+        let list = "--benchmarks=fillseq,stats,sstables,levelstats";
+        let output = run(&["--engine=rocksdb", "--num=10", list, "--statistics"]);
+        let told = stderr(&output);
+        assert!(told.starts_with("RocksDB:    version 7."), "{told}");
+        assert!(told.contains(" write_buffer_size=2097152 "), "{told}");
+        assert!(told.contains("block_cache=2097152 "), "{told}");
+        let text = stdout(&output);
+        assert!(text.contains("** DB Stats **"), "{text}");
+        assert!(
+            text.contains("rocksdb.number.keys.written COUNT : 10\n"),
+            "{text}"
+        );
+    });
+    with_library("sqlite3", "libsqlite3-0", || {
+        let output = run(&["--engine=sqlite3", "--num=10", "--benchmarks=fillseq,stats"]);
+        let told = stderr(&output);
+        assert!(told.starts_with("SQLite:     version 3."), "{told}");
+        assert!(
+            stdout(&output).contains("page count "),
+            "{}",
+            stdout(&output)
+        );
     });
     with_library("lmdb", "liblmdb0", || {
         let output = run(&["--engine=lmdb", "--num=10", "--benchmarks=fillseq,stats"]);

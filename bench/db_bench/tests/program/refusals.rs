@@ -14,6 +14,18 @@ fn flags_and_engines_that_do_not_exist_end_the_program_with_a_hint() {
             ["--num=0"],
             "--num=0: a whole number from 1 to 2147483646 is allowed",
         ),
+        (
+            ["--data=no/such/file"],
+            "--data=no/such/file: No such file or directory",
+        ),
+        (
+            ["--format=csv"],
+            "--format=csv: one of leveldb, rocksdb is allowed",
+        ),
+        (
+            ["--distribution=normal"],
+            "--distribution=normal: one of uniform, zipfian, latest is allowed",
+        ),
         (["--key_size=4"], "--key_size=4: a whole number from 16 to "),
     ] {
         let output = run(&words);
@@ -117,6 +129,8 @@ fn an_absent_library_is_an_error_only_when_its_engine_was_named() {
         "--benchmarks=fillseq",
         "--num=100",
         "--leveldb_lib=/nowhere/libleveldb.so",
+        "--rocksdb_lib=/nowhere/x.so",
+        "--sqlite3_lib=/nowhere/x.so",
         "--lmdb_lib=/nowhere/x.so",
     ];
     let named = run(&[&["--engine=leveldb"], &words[..]].concat());

@@ -110,59 +110,6 @@ fn rounds_rotate_and_start_from_nothing() {
 }
 
 #[test]
-fn the_suite_prints_every_row_and_removes_its_databases() {
-    let home = tempfile::tempdir().expect("a directory");
-    let db = home.path().join("db");
-    let words = [
-        "--suite=quick",
-        "--num=1000",
-        "--rounds=1",
-        "--engine=cairndb,null",
-    ];
-    let output = command(&db, &words).output().expect("runs");
-    assert!(
-        output.status.success(),
-        "{}\n{}",
-        stdout(&output),
-        stderr(&output)
-    );
-    let text = stdout(&output);
-    for row in [
-        "fillseq",
-        "fillrandom",
-        "overwrite",
-        "fillbatch",
-        "fillrandbatch",
-        "fillsync",
-        "fill100K",
-        "readseq",
-        "readreverse",
-        "readrandom",
-        "readmissing",
-        "readhot",
-        "seekrandom",
-        "deleteseq",
-        "deleterandom",
-        "open",
-        "compact",
-        "readrandom, compacted",
-        "readseq, compacted",
-    ] {
-        let rows = text
-            .lines()
-            .filter(|line| line.starts_with(&format!("{row:<24} ")))
-            .count();
-        assert!(rows >= 2, "{row}: {rows} in\n{text}");
-    }
-    assert!(
-        text.contains("4 MB of memory, 1000 entries, 1 round:")
-            && text.contains("128 MB of memory")
-    );
-    let left: Vec<_> = std::fs::read_dir(&db).expect("there").flatten().collect();
-    assert!(left.is_empty(), "{left:?}");
-}
-
-#[test]
 fn statistics_are_the_engines_own_or_a_line() {
     let none = stdout(&run(&[
         "--engine=null",

@@ -11,6 +11,8 @@ use engine_cairndb::Cairn;
 use engine_kyoto::TreeDb;
 use engine_leveldb::LevelDb;
 use engine_lmdb::Lmdb;
+use engine_rocksdb::RocksDb;
+use engine_sqlite3::Sqlite;
 use engine_wiredtiger::{Kind, WiredTiger};
 
 use crate::common::skip;
@@ -31,6 +33,7 @@ fn settings(durability: Durability) -> Settings {
         open_files: None,
         durability,
         variant: Variant::Fair,
+        statistics: false,
         entries: ENTRIES.into(),
         key_bytes: 16,
         value_bytes: 100,
@@ -71,6 +74,8 @@ fn act(name: &str, act: &impl Act) {
     match name {
         "cairndb" => act.with(&Cairn),
         "leveldb" => loaded(LevelDb::load(None), act),
+        "rocksdb" => loaded(RocksDb::load(None), act),
+        "sqlite3" => loaded(Sqlite::load(None), act),
         "lmdb" => loaded(Lmdb::load(None), act),
         "kyoto_treedb" => loaded(TreeDb::load(None), act),
         "wiredtiger_btree" => loaded(WiredTiger::load(None, Kind::Btree), act),
@@ -178,6 +183,16 @@ fn cairndb_survives_as_promised() {
 #[test]
 fn leveldb_survives_as_promised() {
     as_promised("leveldb");
+}
+
+#[test]
+fn rocksdb_survives_as_promised() {
+    as_promised("rocksdb");
+}
+
+#[test]
+fn sqlite3_survives_as_promised() {
+    as_promised("sqlite3");
 }
 
 #[test]

@@ -91,6 +91,7 @@ mod tests {
             open_files: None,
             durability: Durability::Os,
             variant: Variant::Fair,
+            statistics: false,
             entries: 1,
             key_bytes: 16,
             value_bytes: 100,

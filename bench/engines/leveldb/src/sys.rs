@@ -1,7 +1,8 @@
 //! LevelDB's C interface, found in the library at run time.
 //!
 //! Every function is looked up once, when the library is loaded; a missing one is refused by its
-//! name. The library is loaded with local scope, so its symbols never meet another one's.
+//! name. The library is loaded with local scope, so its symbols never meet another one's,
+//! and is never unloaded: its background thread lives as long as the process.
 
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
@@ -13,6 +14,9 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["libleveldb.so.1d", "libleveldb.so.1", "libleveldb.so"];
+
+/// `RTLD_NODELETE` of Linux: the library stays until the process ends.
+const RTLD_NODELETE: c_int = 0x1000;
 
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
@@ -103,7 +107,7 @@ impl Api {
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
         let open = |name: &std::ffi::OsStr| {
             // SAFETY: loading runs the library's constructors; that is what naming it asks for.
-            unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }
+            unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) }
         };
         if let Some(path) = path {
             let library = open(path.as_os_str()).map_err(|error| refusal(path, &error))?;

@@ -211,6 +211,7 @@ mod tests {
             block_bytes: None,
             file_bytes: None,
             open_files: None,
+            statistics: false,
             durability: Durability::Os,
             variant: Variant::Fair,
             entries: 7,

@@ -10,6 +10,7 @@ use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 use crate::read::get;
+use crate::state::view::View;
 
 thread_local! {
     /// Where `get` decodes before it makes a [`Value`].
@@ -49,15 +50,20 @@ pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Op
     })
 }
 
-pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
-    // The same view before and after: a pointer visible at this number leads to a file it knows.
-    let (view, newest) = loop {
+/// A view and the number to read all of it at. The same view before and after: a pointer visible at
+/// this number leads to a value file that the view knows.
+pub(crate) fn moment(core: &Core) -> (Arc<View>, SeqNo) {
+    loop {
         let view = core.view.load_full();
         let newest = core.published.load(Ordering::Acquire);
         if Arc::ptr_eq(&view, &core.view.load()) {
-            break (view, newest);
+            return (view, newest);
         }
-    };
+    }
+}
+
+pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
+    let (view, newest) = moment(core);
     ViewCursor::new(view, core.context.clone(), at.unwrap_or(newest))
 }
 

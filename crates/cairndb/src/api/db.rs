@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Kind, Result};
 
-use crate::api::access::{contains, get_into, get_value};
+use crate::api::access::{contains, get_into, get_value, moment};
 use crate::api::cursor::Cursor;
 use crate::api::iter::Iter;
 use crate::api::range::KeyRange;
@@ -177,7 +177,7 @@ impl Db {
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
         let core = self.core();
         core.health.check_read()?;
-        let (view, seq) = core.read_point();
+        let (view, seq) = moment(core);
         let mut scratch = Vec::new();
         let mut values = Vec::with_capacity(keys.len());
         for key in keys {
@@ -291,7 +291,9 @@ impl Db {
     }
 
     /// Closes the database for every clone of this handle: flushes, makes everything durable, so
-    /// that the next opening has nothing to do. Later calls give `Closed`.
+    /// that the next opening has nothing to do. Other calls, from other threads too, then give
+    /// `Closed`, writes already while this one runs. When it returns, by whichever clone it was
+    /// called, the directory is free.
     ///
     /// # Errors
     /// The first failure; what was acknowledged as durable stays so.

@@ -12,9 +12,20 @@ use cairndb_base::{ErrorKind, Result};
 use cairndb_env::sync::MutexGuard;
 
 use crate::engine::core::{Core, State};
+use crate::state::budget::RETAINED_LOG_BYTES_MAX;
 
 /// Without a write for this long, a database counts as idle.
 const IDLE: Duration = Duration::from_millis(50);
+
+/// What was flushed is durable after this long at the latest, however little it is.
+const PERSIST_AFTER: Duration = Duration::from_secs(1);
+
+/// The last write the worker noticed, and when it did.
+#[derive(Debug, Default)]
+struct Seen {
+    published: u64,
+    since_ns: u64,
+}
 
 /// One kind of background work, for callers that step it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +89,7 @@ impl Core {
     }
 
     fn work_loop(self: Arc<Core>) {
-        let mut seen = 0;
+        let mut seen = Seen::default();
         loop {
             let mut state = self.state.lock();
             if state.closing {
@@ -87,7 +98,7 @@ impl Core {
             if self.held_off(&mut state) {
                 continue;
             }
-            if !state.flushing && state.sealed_bytes() >= self.settings.budget.flush {
+            if state.can_flush() && state.waiting_bytes() >= self.settings.budget.flush {
                 drop(state);
                 let _ = self.flush_once();
                 continue;
@@ -124,13 +135,20 @@ impl Core {
 
     /// Nothing is due. Waits for work; when no write came for a while, does what an idle database
     /// should.
-    fn idle(&self, seen: &mut u64) {
+    fn idle(&self, seen: &mut Seen) {
         let mut state = self.state.lock();
         let published = self.published.load(Ordering::Acquire);
-        let rested = *seen == published || state.hurry;
-        *seen = published;
-        if rested {
-            if !state.sealed.is_empty() && !state.flushing {
+        let now = self.env.now_ns();
+        if seen.published != published {
+            *seen = Seen {
+                published,
+                since_ns: now,
+            };
+        }
+        // By the clock, not by wakings: those come from segments and syncs too.
+        let rested = Duration::from_nanos(now.saturating_sub(seen.since_ns));
+        if rested >= IDLE || state.hurry {
+            if state.can_flush() {
                 drop(state);
                 let _ = self.flush_once();
                 return;
@@ -140,7 +158,7 @@ impl Core {
                 let _ = self.merge_idle();
                 return;
             }
-            if !state.merging && !state.flushing && !state.quiet {
+            if !state.merging && !state.flushing() && !state.quiet {
                 drop(state);
                 self.trim_spares();
                 state = self.state.lock();
@@ -152,7 +170,7 @@ impl Core {
                 self.work.wait(&mut state);
             }
         } else if !state.closing {
-            self.work.wait_for(&mut state, IDLE);
+            self.work.wait_for(&mut state, IDLE.saturating_sub(rested));
         }
     }
 
@@ -174,6 +192,10 @@ impl Core {
                     self.work.wait_for(&mut state, pause);
                     continue;
                 }
+                if !self.persist_due(&state, now) {
+                    self.work.wait_for(&mut state, PERSIST_AFTER);
+                    continue;
+                }
             }
             let _ = self.persist();
             if self.state.lock().quiet {
@@ -182,6 +204,20 @@ impl Core {
                 self.prepare_spare();
             }
         }
+    }
+
+    /// Whether installed tables should be made durable now. Every pass flushes the disk several
+    /// times, and a table that is merged away before the pass is never synced: so a busy database
+    /// waits until the log it must keep meanwhile is long.
+    fn persist_due(&self, state: &State, now: u64) -> bool {
+        let oldest = state
+            .pending
+            .front()
+            .map_or(now, |pending| pending.since_ns);
+        state.quiet
+            || state.hurry
+            || Duration::from_nanos(now.saturating_sub(oldest)) >= PERSIST_AFTER
+            || self.segments.retained_bytes() >= RETAINED_LOG_BYTES_MAX / 4
     }
 
     /// Seals and flushes everything written so far, without making it durable.
@@ -203,7 +239,7 @@ impl Core {
         loop {
             while self.flush_once()? {}
             let state = self.state.lock();
-            let state = self.wait_state(state, |state| !state.flushing);
+            let state = self.wait_state(state, |state| !state.flushing());
             if state.sealed.is_empty() {
                 return Ok(());
             }

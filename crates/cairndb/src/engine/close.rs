@@ -14,23 +14,41 @@ use crate::engine::core::Core;
 use crate::write::commit::Commit;
 
 impl Core {
-    /// Ends the handle. Reports the first failure; the lock is released in any case.
+    /// Ends the handle. Reports the first failure; the lock is released in any case. Whoever calls
+    /// second returns when the first is done: the directory is free then, too.
     pub(crate) fn close(&self) -> Result<()> {
+        let _turn = self.close_turn.lock();
         if self.health.is_closed() {
             return Ok(());
         }
+        // From here on writes are refused: coming as fast as they are written out they would keep the
+        // handle open for ever.
+        self.commit.lock().closing = true;
         let flushed = self.flush_before_close();
         self.stop_threads();
         let result = flushed.and_then(|()| self.close_manifest());
+        self.stop_calls();
         if result.is_ok() {
             self.drop_old_view();
             self.trim_spares();
         }
-        self.health.close();
         *self.lock.lock() = None;
-        self.changed.notify_all();
-        self.committed.notify_all();
         result
+    }
+
+    /// Refuses calls from here on and waits for those on the way: nothing of this handle may reach
+    /// the directory once the lock is released.
+    fn stop_calls(&self) {
+        let mut commit = self.commit.lock();
+        while commit.syncing {
+            self.committed.wait(&mut commit);
+        }
+        self.health.close();
+        drop(commit);
+        self.committed.notify_all();
+        self.changed.notify_all();
+        let state = self.state.lock();
+        drop(self.wait_state(state, |state| !state.at_work()));
     }
 
     fn flush_before_close(&self) -> Result<()> {
@@ -101,8 +119,8 @@ impl Core {
         Ok(())
     }
 
-    /// The commit lock at a moment when tables hold everything and the manifest all tables. Writes
-    /// that other handles slip in before are written out too.
+    /// The commit lock at a moment when tables hold everything, the manifest all tables, and no
+    /// caller is at work on more.
     fn lock_when_written_out(&self) -> Result<MutexGuard<'_, Commit>> {
         loop {
             self.persist_all()?;
@@ -114,13 +132,15 @@ impl Core {
                 && commit.awaiting_sync.is_empty()
                 && state.sealed.is_empty()
                 && state.pending.is_empty()
-                && !state.persisting;
+                && !state.at_work();
             drop(state);
             if done {
                 return Ok(commit);
             }
             drop(commit);
             self.flush_parts()?;
+            let state = self.state.lock();
+            drop(self.wait_state(state, |state| !state.at_work()));
         }
     }
 

@@ -6,7 +6,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use cairndb_base::{Order, Result};
+use cairndb_base::{Error, ErrorKind, Order, Result};
 
 use crate::engine::core::{Core, State};
 use crate::engine::install::MergePlan;
@@ -50,6 +50,10 @@ fn bounds_of(version: &Version, order: &Order, range: KeyRange<'_>) -> Option<(V
         }
     };
     order.compare(&low, &high).is_le().then_some((low, high))
+}
+
+fn stopped() -> Error {
+    Error::new(ErrorKind::Closed, "the merge was stopped by closing")
 }
 
 impl Core {
@@ -173,10 +177,7 @@ impl Core {
             }
             if self.interrupted() {
                 job.abandon(&*self.dir, &self.next_file);
-                return Err(cairndb_base::Error::new(
-                    cairndb_base::ErrorKind::Closed,
-                    "the merge was stopped by closing",
-                ));
+                return Err(stopped());
             }
             if self.flush_due() {
                 // Its failure is noted and met by whoever needs the room.
@@ -191,7 +192,7 @@ impl Core {
 
     pub(crate) fn flush_due(&self) -> bool {
         let state = self.state.lock();
-        !state.flushing && state.sealed_bytes() >= self.settings.budget.flush
+        state.can_flush() && state.waiting_bytes() >= self.settings.budget.flush
     }
 
     /// Merges everything that shares keys with `range` into the last run, and makes it durable.
@@ -204,6 +205,9 @@ impl Core {
         let plan = {
             let state = self.state.lock();
             let mut state = self.wait_state(state, |state| !state.merging);
+            if state.closing {
+                return Err(stopped());
+            }
             let Some(plan) = self.range_plan(&mut state, range) else {
                 drop(state);
                 return self.persist_all();

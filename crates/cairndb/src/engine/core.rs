@@ -5,6 +5,7 @@
 //!
 //! | lock | guards | held across I/O |
 //! |---|---|---|
+//! | `close_turn` | closing, from beginning to end | everything |
 //! | `commit` | mutable part, log position, sequence numbers | log and manifest appends, never a sync (but for the roll of a manifest) |
 //! | `state` | sealed parts, versions, pending edits, job flags | never |
 //! | inside `segments`, `manifest`, `values`, `snapshots`, `reaper` | their own fields | appends only |
@@ -22,6 +23,7 @@ use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
 use cairndb_env::{Background, Dir, DirLock, Env, FileSync, Join};
 use cairndb_mem::{ChunkPool, Memtable};
 
+use crate::jobs::merge::Outcome;
 use crate::jobs::output::OutputSettings;
 use crate::read::fold::ReadContext;
 use crate::state::budget::Budget;
@@ -30,7 +32,7 @@ use crate::state::options::Durability;
 use crate::state::reaper::Reaper;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
-use crate::state::version::{TableOpener, Version};
+use crate::state::version::{TableHandle, TableOpener, Version};
 use crate::state::view::View;
 use crate::write::commit::Commit;
 use crate::write::manifest::Manifest;
@@ -43,16 +45,35 @@ pub(crate) struct Part {
     pub(crate) mem: Arc<Memtable>,
     /// The first segment that holds one of its records, none if it was not logged.
     pub(crate) first_segment: Option<u64>,
+    /// The flush that has taken it, none while it waits for one.
+    pub(crate) flush: Option<u64>,
+}
+
+/// A flush under way, or done and waiting for an older one to be installed first.
+#[derive(Debug)]
+pub(crate) struct Flush {
+    pub(crate) number: u64,
+    /// What it wrote, once it has.
+    pub(crate) outcome: Option<Outcome>,
+}
+
+/// A table handle that a version is the first to have.
+#[derive(Debug)]
+pub(crate) struct Added {
+    pub(crate) table: Arc<TableHandle>,
+    /// How to sync the file before the manifest may name it; none for a file that only moved.
+    pub(crate) sync: Option<Arc<dyn FileSync>>,
 }
 
 /// A version that readers see and the manifest does not know yet.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) version: Arc<Version>,
-    /// Files to sync before the manifest may name them, by table number.
-    pub(crate) syncs: Vec<(u64, Arc<dyn FileSync>)>,
+    pub(crate) added: Vec<Added>,
     /// Every write up to here is in the version's tables.
     pub(crate) last_seq: SeqNo,
+    /// When readers began to see it.
+    pub(crate) since_ns: u64,
 }
 
 /// What the state lock guards.
@@ -71,7 +92,11 @@ pub(crate) struct State {
     pub(crate) next_run: u64,
     /// The number of the manifest CURRENT names.
     pub(crate) manifest: u64,
-    pub(crate) flushing: bool,
+    /// The last one that could not be begun and still lies there, or 0.
+    pub(crate) failed_manifest: u64,
+    /// Flushes that are not installed, in no order: the parts say which comes first.
+    pub(crate) flushes: Vec<Flush>,
+    pub(crate) next_flush: u64,
     pub(crate) merging: bool,
     pub(crate) persisting: bool,
     /// The worker found nothing to do, idle merges included.
@@ -85,13 +110,40 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Some thread writes files for a flush, a merge or the manifest.
+    pub(crate) fn at_work(&self) -> bool {
+        self.flushing() || self.merging || self.persisting
+    }
+
     pub(crate) fn sealed_bytes(&self) -> usize {
         self.sealed
             .iter()
             .map(|part| part.mem.allocated_bytes())
             .sum()
     }
+
+    /// Bytes of the sealed parts that no flush has taken.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.sealed
+            .iter()
+            .filter(|part| part.flush.is_none())
+            .map(|part| part.mem.allocated_bytes())
+            .sum()
+    }
+
+    /// Whether some thread is flushing.
+    pub(crate) fn flushing(&self) -> bool {
+        self.flushes.iter().any(|flush| flush.outcome.is_none())
+    }
+
+    /// Whether a flush can begin: parts wait, and a thread more may work at them.
+    pub(crate) fn can_flush(&self) -> bool {
+        self.flushes.len() < FLUSHES_MAX && self.sealed.iter().any(|part| part.flush.is_none())
+    }
 }
+
+/// The worker, and a writer that has no room left. Every flush holds a table builder.
+const FLUSHES_MAX: usize = 2;
 
 /// What opening found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -125,7 +177,10 @@ pub(crate) struct Settings {
 pub(crate) struct Core {
     pub(crate) env: Arc<dyn Env>,
     pub(crate) dir: Arc<dyn Dir>,
+    /// The directory's lock, given up by closing; held while obsolete files are unlinked.
     pub(crate) lock: Mutex<Option<Box<dyn DirLock>>>,
+    /// Held by whoever closes, from beginning to end.
+    pub(crate) close_turn: Mutex<()>,
     pub(crate) settings: Settings,
     pub(crate) context: ReadContext,
     pub(crate) cache: Arc<dyn PageCache>,

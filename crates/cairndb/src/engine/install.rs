@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use cairndb_format::manifest::TableRecord;
 
-use crate::engine::core::{Core, Pending, State};
+use crate::engine::core::{Added, Core, Pending, State};
 use crate::jobs::merge::Outcome;
 use crate::jobs::output::Written;
 use crate::state::version::{Run, TableHandle, Version};
@@ -32,16 +32,22 @@ impl Core {
             .max()
             .unwrap_or(state.durable_seq);
         let mut version = (*state.version).clone();
-        if !outcome.tables.is_empty() {
-            self.place_flushed(state, &mut version, &outcome.tables);
-        }
+        let mut added = Vec::new();
         Self::count_dead(&version, &outcome);
-        self.install(state, version, outcome.tables, last_seq);
+        if !outcome.tables.is_empty() {
+            added = self.place_flushed(state, &mut version, outcome.tables);
+        }
+        self.install(state, version, added, last_seq);
     }
 
     /// Appends the tables to the last run when they share no key with any table - a sequential
     /// load is then a matter of the manifest alone - and makes them a run of their own otherwise.
-    fn place_flushed(&self, state: &mut State, version: &mut Version, tables: &[Written]) {
+    fn place_flushed(
+        &self,
+        state: &mut State,
+        version: &mut Version,
+        tables: Vec<Written>,
+    ) -> Vec<Added> {
         let order = &self.context.order;
         let alone = tables.iter().all(|table| {
             let (smallest, largest) = (&table.record.smallest, &table.record.largest);
@@ -64,25 +70,37 @@ impl Core {
             && safe
             && let Some(last) = version.runs.last_mut()
         {
-            *last = Arc::new(self.with_tables(last.id, last.tables().to_vec(), tables));
+            let added = self.handles(last.id, tables);
+            *last = Arc::new(self.with_tables(last.id, last.tables().to_vec(), &added));
             crate::state::stats::Stats::add(&self.stats.moves, 1);
-            return;
+            return added;
         }
-        let run = self.with_tables(state.next_run, Vec::new(), tables);
+        let added = self.handles(state.next_run, tables);
+        let run = self.with_tables(state.next_run, Vec::new(), &added);
         state.next_run += 1;
         version.runs.insert(0, Arc::new(run));
+        added
     }
 
-    /// Run `id` with the tables `there` and those just written.
-    fn with_tables(&self, id: u64, there: Vec<Arc<TableHandle>>, written: &[Written]) -> Run {
-        let mut tables = there;
-        for written in written {
+    /// Handles of tables just written, as members of run `id`.
+    fn handles(&self, id: u64, written: Vec<Written>) -> Vec<Added> {
+        let handle = |written: Written| {
             let record = TableRecord {
                 run: id,
-                ..written.record.clone()
+                ..written.record
             };
-            tables.push(Arc::new(TableHandle::new(record, &self.opener)));
-        }
+            Added {
+                table: Arc::new(TableHandle::new(record, &self.opener)),
+                sync: Some(written.sync),
+            }
+        };
+        written.into_iter().map(handle).collect()
+    }
+
+    /// Run `id` with the tables `there` and those added.
+    fn with_tables(&self, id: u64, there: Vec<Arc<TableHandle>>, added: &[Added]) -> Run {
+        let mut tables = there;
+        tables.extend(added.iter().map(|added| Arc::clone(&added.table)));
         Run::new(id, tables, &self.context.order)
     }
 
@@ -99,6 +117,9 @@ impl Core {
             runs: Vec::new(),
             values: Arc::clone(&state.version.values),
         };
+        Self::count_dead(&version, &outcome);
+        let mut added = self.handles(plan.target, outcome.tables);
+        let mut moved = Vec::new();
         for run in &state.version.runs {
             let mut left = run.tables().to_vec();
             left.retain(|table| !gone.contains(&table.record.file));
@@ -109,8 +130,12 @@ impl Core {
                         .iter()
                         .map(|table| self.moved(table, plan.target))
                         .collect();
+                    moved.extend(left.iter().map(|table| Added {
+                        table: Arc::clone(table),
+                        sync: None,
+                    }));
                 }
-                self.with_tables(plan.target, left, &outcome.tables)
+                self.with_tables(plan.target, left, &added)
             } else {
                 Run::new(run.id, left, &self.context.order)
             };
@@ -118,12 +143,12 @@ impl Core {
                 version.runs.push(Arc::new(next));
             }
         }
-        Self::count_dead(&version, &outcome);
+        added.extend(moved);
         let last_seq = state
             .pending
             .back()
             .map_or(state.durable_seq, |pending| pending.last_seq);
-        self.install(state, version, outcome.tables, last_seq);
+        self.install(state, version, added, last_seq);
     }
 
     fn moved(&self, table: &TableHandle, run: u64) -> Arc<TableHandle> {
@@ -146,7 +171,7 @@ impl Core {
         &self,
         state: &mut State,
         version: Version,
-        tables: Vec<Written>,
+        added: Vec<Added>,
         last_seq: cairndb_base::SeqNo,
     ) {
         if let Err(error) = version.check(&self.context.order) {
@@ -160,15 +185,12 @@ impl Core {
             .store(version.bytes(), Ordering::Relaxed);
         state.version = Arc::new(version);
         state.quiet = false;
-        let syncs = tables
-            .into_iter()
-            .map(|table| (table.record.file, table.sync))
-            .collect();
         let version = Arc::clone(&state.version);
         state.pending.push_back(Pending {
             version,
-            syncs,
+            added,
             last_seq,
+            since_ns: self.env.now_ns(),
         });
         self.publish_view(state);
     }

@@ -72,12 +72,15 @@ impl Core {
         let writer = match begun {
             Ok(writer) => writer,
             Err(error) => {
-                // CURRENT is as it was, and nothing will ever need these two.
-                self.reaper.add(name::manifest(number));
+                // CURRENT is as it was, and nothing will ever need these two. But no durable record
+                // says that the number is taken: its file stays as a sign for the next opening,
+                // until a later attempt leaves another or succeeds.
                 self.reaper.add(name::temp(number));
+                self.forget_failed_manifest(number.0);
                 return Err(error);
             }
         };
+        self.forget_failed_manifest(0);
         let poison = |error| self.health.poison(error);
         self.dir.sync().map_err(poison)?;
         // A failed rename may have been done on some file systems: both manifests stay.
@@ -91,6 +94,15 @@ impl Core {
             self.reaper.add(name::manifest(FileNumber(old)));
         }
         Ok(())
+    }
+
+    /// Lets go of the manifest that could not be begun before; `next` is one that could not be
+    /// begun now, or 0.
+    fn forget_failed_manifest(&self, next: u64) {
+        let earlier = std::mem::replace(&mut self.state.lock().failed_manifest, next);
+        if earlier != 0 {
+            self.reaper.add(name::manifest(FileNumber(earlier)));
+        }
     }
 
     /// The edit that makes `version` from nothing.
@@ -149,7 +161,9 @@ impl Core {
 
     /// Unlinks obsolete files; whether there were any. A poisoned handle deletes nothing.
     pub(crate) fn reap(&self) -> bool {
-        if self.health.is_poisoned() {
+        // Held meanwhile: once it is given up, the names may be another handle's.
+        let lock = self.lock.lock();
+        if lock.is_none() || self.health.is_poisoned() {
             return false;
         }
         // A file that will not go now is swept at the next opening.
@@ -158,6 +172,11 @@ impl Core {
 
     /// Drops value files of which every byte is dead.
     pub(crate) fn drop_dead_values(&self) -> Result<bool> {
+        // Held, so that no value file and no manifest is begun meanwhile.
+        let commit = self.commit.lock();
+        if self.health.check_write().is_err() {
+            return Ok(false);
+        }
         // In this order: a value goes to the active file, is counted in flight from before its
         // append until its pointer is in the memtable, and the memtable is looked at last.
         let active = self.values.active();
@@ -174,7 +193,7 @@ impl Core {
             || !state.pending.is_empty()
             || !state.mutable.is_empty()
             || state.persisting
-            || state.flushing;
+            || !state.flushes.is_empty();
         let gone: Vec<u64> = state
             .version
             .values
@@ -198,6 +217,9 @@ impl Core {
         state.durable = Arc::clone(&state.version);
         self.publish_view(&state);
         drop(state);
+        drop(commit);
+        // In turn: nobody may find this edit claimed and take it for durable before it is.
+        let _turn = self.sync_turn.lock();
         self.manifest
             .sync(&self.stats)
             .map_err(|error| self.health.poison(error))?;

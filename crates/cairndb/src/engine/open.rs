@@ -167,7 +167,6 @@ fn settings(options: &Options, budget: Budget) -> Settings {
 
 /// Says what the directory holds, or why it cannot be opened; changes nothing.
 fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
-    let names = dir.list()?;
     if let Some(number) = read_current(dir)? {
         if options.error_if_exists {
             return Err(Error::invalid(
@@ -176,6 +175,7 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
         }
         return Ok(Found::Database(number));
     }
+    let names = dir.list()?;
     let ours = names.iter().find(|found| {
         !matches!(
             FileKind::parse(found),
@@ -232,7 +232,8 @@ fn assemble(
     let order = options.order.clone();
     let pool = ChunkPool::new(settings.budget.write_share);
     let (part, prefix) = (settings.budget.part, recovered.key_prefix());
-    let (mutable, writer) = Memtable::pooled(&pool, order.clone(), prefix, part);
+    // Not from the pool: a database that is given a few entries takes little memory for them.
+    let (mutable, writer) = Memtable::new(order.clone(), prefix, part);
     opener
         .mapping
         .bytes
@@ -246,6 +247,7 @@ fn assemble(
         env,
         dir,
         lock: Mutex::new(lock),
+        close_turn: Mutex::new(()),
         settings,
         cache,
         pool,
@@ -306,7 +308,9 @@ fn first_state(
         pending: VecDeque::new(),
         next_run: recovered.next_run,
         manifest: recovered.manifest,
-        flushing: false,
+        failed_manifest: 0,
+        flushes: Vec::new(),
+        next_flush: 1,
         merging: false,
         persisting: false,
         quiet: false,

@@ -164,8 +164,10 @@ impl Core {
         let mut edit = difference(&batch.from, &batch.to);
         let added: BTreeSet<u64> = edit.added_tables.iter().map(|table| table.file).collect();
         let poison = |error: Error| self.health.poison(error);
-        for (file, sync) in batch.pending.iter().flat_map(|pending| &pending.syncs) {
-            if added.contains(file) {
+        for new in batch.pending.iter().flat_map(|pending| &pending.added) {
+            if let Some(sync) = &new.sync
+                && added.contains(&new.table.record.file)
+            {
                 sync.sync().map_err(poison)?;
                 Stats::add(&self.stats.file_syncs, 1);
             }
@@ -204,9 +206,9 @@ impl Core {
     /// Frees what the durable manifest no longer names.
     fn release(&self, batch: Batch) {
         let kept: BTreeSet<u64> = batch.to.tables().map(|table| table.record.file).collect();
-        let versions =
-            std::iter::once(&batch.from).chain(batch.pending.iter().map(|one| &one.version));
-        for table in versions.flat_map(|version| version.tables()) {
+        let added = batch.pending.iter().flat_map(|pending| &pending.added);
+        let known = added.map(|added| &added.table).chain(batch.from.tables());
+        for table in known {
             if !kept.contains(&table.record.file) {
                 table.doom();
             }

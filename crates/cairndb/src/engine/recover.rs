@@ -61,26 +61,32 @@ struct Folded {
     clean: bool,
 }
 
+/// Refuses an edit with a number that no file, run or length can have.
+fn check_numbers(edit: &VersionEdit) -> Result<()> {
+    let tables = edit.added_tables.iter();
+    in_range(tables.flat_map(|table| [table.file, table.run, table.bytes, table.entries]))?;
+    in_range(edit.runs.iter().flatten().copied())?;
+    in_range(edit.moved_tables.iter().map(|(_, run)| *run))?;
+    let segments = edit.added_segments.iter();
+    in_range(segments.flat_map(|segment| [segment.segment, segment.file]))?;
+    in_range(
+        edit.next_file
+            .into_iter()
+            .chain(edit.added_values.iter().copied()),
+    )?;
+    in_range(
+        edit.value_dead
+            .iter()
+            .chain(&edit.value_sizes)
+            .map(|(_, bytes)| *bytes),
+    )?;
+    Ok(())
+}
+
 impl Folded {
     fn apply(&mut self, edit: VersionEdit) -> Result<()> {
         self.clean = edit.clean_close.is_some();
-        let tables = edit.added_tables.iter();
-        in_range(tables.flat_map(|table| [table.file, table.run, table.bytes, table.entries]))?;
-        in_range(edit.runs.iter().flatten().copied())?;
-        in_range(edit.moved_tables.iter().map(|(_, run)| *run))?;
-        let segments = edit.added_segments.iter();
-        in_range(segments.flat_map(|segment| [segment.segment, segment.file]))?;
-        in_range(
-            edit.next_file
-                .into_iter()
-                .chain(edit.added_values.iter().copied()),
-        )?;
-        in_range(
-            edit.value_dead
-                .iter()
-                .chain(&edit.value_sizes)
-                .map(|(_, bytes)| *bytes),
-        )?;
+        check_numbers(&edit)?;
         if edit.comparator.is_some() {
             self.comparator = edit.comparator;
         }

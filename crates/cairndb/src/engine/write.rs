@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_base::limits::{KEY_BYTES_MAX, LARGE_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
-use cairndb_base::{Error, FileNumber, Kind, Result, SeqNo};
+use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Result, SeqNo};
 use cairndb_env::sync::MutexGuard;
 use cairndb_format::batch::{BatchWriter, Entry};
 use cairndb_format::manifest::VersionEdit;
@@ -24,6 +24,9 @@ use crate::state::stats::{StallReason, Stats};
 use crate::state::version::ValueHandle;
 use crate::write::commit::{Commit, Payload};
 
+/// Records below this are stored through the log's mapping.
+const SMALL_RECORD_BYTES: u64 = 32 << 10;
+
 /// Counts a write between the append of its value and the insert of its pointer: while there is
 /// one, no value file may be called dead.
 struct InFlight<'a>(&'a AtomicU64);
@@ -39,6 +42,11 @@ impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+#[cold]
+fn closing() -> Error {
+    Error::new(ErrorKind::Closed, "the database handle is being closed")
 }
 
 impl Core {
@@ -120,6 +128,9 @@ impl Core {
 
     fn append_value(&self, commit: &mut Commit, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
         self.health.check_write()?;
+        if commit.closing {
+            return Err(closing());
+        }
         if self.values.needs_file() {
             self.begin_value_file(commit)?;
         }
@@ -173,6 +184,9 @@ impl Core {
         loop {
             let mut commit = self.commit.lock();
             self.check_writable()?;
+            if commit.closing {
+                return Err(closing());
+            }
             if !commit.part_has_room(payload) {
                 if !commit.awaiting_sync.is_empty() {
                     // Only published entries are sealed: a flush may then drop what no snapshot,
@@ -222,7 +236,7 @@ impl Core {
         !commit.mutable.is_empty()
             || !state.sealed.is_empty()
             || !state.pending.is_empty()
-            || state.flushing
+            || state.flushing()
             || state.persisting
     }
 
@@ -290,9 +304,11 @@ impl Core {
     pub(crate) fn sync_pass(&self) -> Result<()> {
         let plan = {
             let _turn = self.sync_turn.lock();
+            // Planned first: a record in the plan has its value in a file synced next. Planned
+            // later, one that came in between would be durable without it.
+            let plan = self.segments.plan_sync();
             let files = self.values.sync()?;
             Stats::add(&self.stats.file_syncs, files);
-            let plan = self.segments.plan_sync();
             if self.names_dirty.swap(false, Ordering::AcqRel) || plan.name_first {
                 self.dir.sync()?;
                 self.manifest.sync(&self.stats)?;
@@ -319,10 +335,12 @@ impl Core {
             spare
         } else {
             let file = self.new_file();
-            (
-                file,
-                self.dir.create_log(&name::log(FileNumber(file)), size)?,
-            )
+            let region = self.dir.create_log(&name::log(FileNumber(file)), size)?;
+            if bytes < SMALL_RECORD_BYTES {
+                // One call for all its pages is cheaper than a fault for each.
+                region.warm();
+            }
+            (file, region)
         };
         let salt = self.env.random_u64();
         let start_seq = commit.last_seq + 1;
@@ -375,10 +393,14 @@ impl Core {
         let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, budget.part);
         let (mem, first_segment) = commit.replace_part(Arc::clone(&mutable), writer);
         state.mutable = mutable;
-        state.sealed.push_back(Part { mem, first_segment });
+        state.sealed.push_back(Part {
+            mem,
+            first_segment,
+            flush: None,
+        });
         state.quiet = false;
         self.publish_view(&state);
-        if state.sealed_bytes() >= budget.flush {
+        if state.waiting_bytes() >= budget.flush {
             self.work.notify_all();
         }
         None
@@ -401,13 +423,13 @@ impl Core {
     /// Flushes here unless somebody already does: with two cores the worker may be in the middle
     /// of a merge, and a writer with a full queue has nothing better to do.
     fn help_flush(&self) -> Result<()> {
-        if self.flush_once()? {
+        if self.flush_up_to(self.settings.budget.help)? {
             return Ok(());
         }
         let state = self.state.lock();
         let before = state.sealed.len();
         drop(self.wait_state(state, |state| {
-            !state.flushing || state.sealed.len() < before
+            !state.flushing() || state.sealed.len() < before
         }));
         self.health.check_write()
     }
@@ -419,7 +441,7 @@ impl Core {
             return Ok(());
         }
         let state = self.state.lock();
-        drop(self.wait_state(state, |state| !state.flushing && !state.persisting));
+        drop(self.wait_state(state, |state| !state.flushing() && !state.persisting));
         self.health.check_write()
     }
 

@@ -1,6 +1,6 @@
 //! A flush or merge under way: steps of bounded work between which it can be set aside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::AtomicU64;
 
 use cairndb_base::Result;
@@ -24,7 +24,8 @@ pub(crate) struct Outcome {
 /// A job over merged sources.
 #[derive(Debug)]
 pub(crate) struct Job {
-    merger: Merger,
+    /// One behind the other: every key of a merger is above those of the mergers before it.
+    mergers: VecDeque<Merger>,
     rules: Rules,
     settings: OutputSettings,
     progress: Progress,
@@ -34,8 +35,17 @@ pub(crate) struct Job {
 
 impl Job {
     pub(crate) fn new(merger: Merger, rules: Rules, settings: OutputSettings) -> Job {
+        Job::chained(VecDeque::from([merger]), rules, settings)
+    }
+
+    /// A job over mergers whose keys share no range and ascend from one to the next.
+    pub(crate) fn chained(
+        mergers: VecDeque<Merger>,
+        rules: Rules,
+        settings: OutputSettings,
+    ) -> Job {
         Job {
-            merger,
+            mergers,
             rules,
             settings,
             progress: Progress::default(),
@@ -55,16 +65,24 @@ impl Job {
         next_file: &AtomicU64,
         entries: u64,
     ) -> Result<bool> {
+        let Some(merger) = self.mergers.front_mut() else {
+            return Ok(false);
+        };
         if !self.begun {
-            self.merger.first()?;
+            merger.first()?;
             self.begun = true;
         }
         let parts = std::mem::take(&mut self.parts);
         let mut output = Output::from_parts(dir, next_file, self.settings.clone(), parts);
         let result = self
             .rules
-            .run(&mut self.merger, &mut output, &mut self.progress, entries);
+            .run(merger, &mut output, &mut self.progress, entries);
         self.parts = output.into_parts();
+        if matches!(result, Ok(false)) {
+            self.mergers.pop_front();
+            self.begun = false;
+            return Ok(!self.mergers.is_empty());
+        }
         result
     }
 

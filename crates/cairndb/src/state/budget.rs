@@ -1,7 +1,7 @@
 //! Everything that is derived from the memory budget, in one place.
 //!
-//! Five sixteenths of the budget are the write share: one mutable memtable part, small enough to
-//! stay in the second-level cache, and a queue of sealed ones. A quarter is the page cache (used
+//! Half of the budget is the write share: one mutable memtable part, small enough to stay in the
+//! second-level cache, and a queue of sealed ones. A quarter is the page cache (used
 //! only by tables read with `pread`), the rest is for cursors, merges, flushes and what the
 //! allocator keeps.
 
@@ -16,6 +16,8 @@ pub(crate) struct Budget {
     pub(crate) write_share: usize,
     /// Sealed bytes at which a flush begins.
     pub(crate) flush: usize,
+    /// Most bytes that a writer without room flushes at a time.
+    pub(crate) help: usize,
     /// Page cache capacity.
     pub(crate) cache: usize,
     /// Length of one log segment.
@@ -35,18 +37,19 @@ pub(crate) const RETAINED_LOG_BYTES_MAX: u64 = 64 << 20;
 impl Budget {
     pub(crate) fn new(total: usize) -> Budget {
         let part = (total / 16).clamp(PART_BYTES_MIN, PART_BYTES_MAX);
-        let write_share = total / 16 * 5;
+        let write_share = total / 2;
         let budget = Budget {
             total,
             part,
             write_share,
-            flush: (write_share / 2).clamp(part, FLUSH_BYTES_MAX),
+            flush: (write_share / 8 * 3).clamp(part, FLUSH_BYTES_MAX),
+            help: (write_share / 4).clamp(part, FLUSH_BYTES_MAX / 4),
             cache: total / 4,
-            segment: (total as u64 / 8)
+            segment: (total as u64 / 4)
                 .clamp(64 << 10, 4 << 20)
                 .next_power_of_two(),
             // A builder keeps four bytes of filter hash an entry until its table is finished.
-            table: (total as u64 / 4).clamp(64 << 10, 16 << 20),
+            table: (total as u64 / 2).clamp(64 << 10, 16 << 20),
         };
         debug_assert!(budget.flush + budget.part <= budget.write_share.max(2 * budget.part));
         budget
@@ -71,6 +74,6 @@ mod tests {
             assert!(budget.segment <= RETAINED_LOG_BYTES_MAX / 8, "{budget:?}");
             assert!(budget.segment.is_power_of_two());
         }
-        assert_eq!(Budget::new(4 << 20).segment, 512 << 10);
+        assert_eq!(Budget::new(4 << 20).segment, 1 << 20);
     }
 }

@@ -38,6 +38,8 @@ pub(crate) struct Commit {
     pub(crate) synced_seq: SeqNo,
     /// A thread is running a sync pass.
     pub(crate) syncing: bool,
+    /// The handle is being closed: what is written is written out, nothing new is taken.
+    pub(crate) closing: bool,
     /// Where records are put together.
     scratch: Vec<u8>,
     /// Bytes of log records written by this handle.
@@ -96,6 +98,7 @@ impl Commit {
             awaiting_sync: VecDeque::new(),
             synced_seq: last_seq,
             syncing: false,
+            closing: false,
             scratch: Vec::new(),
             logged_bytes: 0,
             can_hash: order.can_hash(),

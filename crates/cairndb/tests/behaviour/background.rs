@@ -1,8 +1,12 @@
 //! Background work, properties, checkpoints, verification, closing.
 
+use std::path::Path;
+use std::sync::Barrier;
+
+use cairndb::env::{Background, Env, MemEnv};
 use cairndb::{Db, ErrorKind, Job, Options, destroy, verify};
 
-use crate::{all, mem_db, real_dir};
+use crate::{all, mem_db, real_dir, threaded};
 
 fn fill(db: &Db, keys: std::ops::Range<u32>, value: &[u8]) {
     for n in keys {
@@ -214,6 +218,56 @@ fn a_closed_handle_says_so() {
         options.open("/db").unwrap().get(b"k").unwrap().unwrap(),
         b"v"
     );
+}
+
+#[test]
+fn whoever_closes_second_finds_the_directory_free() {
+    for round in 0..300u32 {
+        let options = threaded();
+        let db = options.open("/db").unwrap();
+        fill(&db, 0..round % 8, b"value");
+        let both = Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                both.wait();
+                db.close().unwrap();
+            });
+            both.wait();
+            db.close().unwrap();
+            let again = options.open("/db").unwrap();
+            assert!(again.open_report().clean, "round {round}");
+        });
+    }
+}
+
+/// Its outputs were removed by name when the directory could be another handle's already.
+#[test]
+fn a_merge_under_way_is_over_when_a_close_is() {
+    for _ in 0..40 {
+        let env = MemEnv::new(Background::Threads);
+        let db = threaded().env(env.clone()).open("/db").unwrap();
+        let list = || {
+            env.open_dir(Path::new("/db"), false)
+                .unwrap()
+                .list()
+                .unwrap()
+        };
+        for round in 0..2u8 {
+            fill(&db, 0..20_000, &[round; 40]);
+            db.flush().unwrap();
+        }
+        std::thread::scope(|scope| {
+            let before = list();
+            let compaction = scope.spawn(|| db.compact_range(..));
+            while list() == before && !compaction.is_finished() {}
+            db.close().unwrap();
+            let closed = list();
+            if let Err(error) = compaction.join().unwrap() {
+                assert_eq!(error.kind(), ErrorKind::Closed);
+            }
+            assert_eq!(list(), closed);
+        });
+    }
 }
 
 #[test]

@@ -115,7 +115,7 @@ pub(crate) fn judge(image: &Image, mutant: &Mutant) -> Result<Verdict, String> {
         return survive(&db, image, &mutant.damage);
     }
     if image.clean {
-        closed(image, mutant, &db, verified.err())
+        closed(image, mutant, &db, verified.err().as_ref())
     } else {
         live(image, mutant, db, &options)
     }
@@ -230,7 +230,7 @@ fn closed(
     image: &Image,
     mutant: &Mutant,
     db: &Db,
-    verified: Option<Error>,
+    verified: Option<&Error>,
 ) -> Result<Verdict, String> {
     let noticed = right(db, &image.entries, image.reversed, &mutant.damage)?;
     if verified.is_none() {
@@ -242,7 +242,7 @@ fn closed(
         }
     }
     // A merge over damage fails or keeps the answers right; it never launders.
-    if mutant.seed % 4 == 0 {
+    if mutant.seed.is_multiple_of(4) {
         let merged = db.put(
             b"",
             image.entries.get(b"".as_slice()).map_or(b"", |value| value),

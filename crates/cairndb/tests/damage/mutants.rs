@@ -65,8 +65,10 @@ impl Damage {
     /// Whether bytes of `name` changed in place.
     pub(crate) fn is_within(&self, name: &str) -> bool {
         match self {
-            Damage::Byte { file, .. } | Damage::Block { file, .. } => file == name,
-            Damage::Truncate { file, .. } | Damage::Append { file, .. } => file == name,
+            Damage::Byte { file, .. }
+            | Damage::Block { file, .. }
+            | Damage::Truncate { file, .. }
+            | Damage::Append { file, .. } => file == name,
             Damage::Swap { one, other } => one.0 == name || other.0 == name,
             _ => false,
         }

@@ -128,14 +128,14 @@ fn a_database_without_permission_says_so() {
         .keys()
         .find(|name| name.ends_with(".tbl"))
         .unwrap();
-    fs::set_permissions(dir.path().join(table), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(dir.path().join(table), fs::Permissions::from_mode(0o0)).unwrap();
     if fs::read(dir.path().join(table)).is_ok() {
         return as_nobody("real::a_database_without_permission_says_so");
     }
     let error = verify(dir.path(), &image.options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io, "{error}");
     assert_eq!(error.file_name(), Some(table.as_str()), "{error}");
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o0)).unwrap();
     let error = image.options.open(dir.path()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io, "{error}");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();

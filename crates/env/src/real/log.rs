@@ -33,11 +33,12 @@ const ZEROS_BYTES: usize = 256 << 10;
 
 /// Writes `len` zeros: the file has all its blocks from here on, if not yet durably.
 pub(super) fn fill_with_zeros(fd: BorrowedFd<'_>, len: u64) -> std::result::Result<(), Errno> {
-    let zeros = vec![0; ZEROS_BYTES];
+    // Of the program's own pages, which are never written: no memory of the heap.
+    static ZEROS: [u8; ZEROS_BYTES] = [0; ZEROS_BYTES];
     let mut offset = 0;
     while offset < len {
         let part = usize::try_from(len - offset).map_or(ZEROS_BYTES, |left| left.min(ZEROS_BYTES));
-        write_all_at(fd, &zeros[..part], offset)?;
+        write_all_at(fd, &ZEROS[..part], offset)?;
         offset += part as u64;
     }
     Ok(())
@@ -56,6 +57,8 @@ pub(super) struct RealLogRegion {
     /// Set during a write. What it guards is the mapped memory, so that two threads that break the
     /// contract get a panic, not a data race.
     writing: AtomicBool,
+    /// Its last records went through system calls: mapped pages would not have been used.
+    by_call: AtomicBool,
 }
 
 impl RealLogRegion {
@@ -73,6 +76,7 @@ impl RealLogRegion {
             len,
             map,
             writing: AtomicBool::new(false),
+            by_call: AtomicBool::new(false),
         }
     }
 
@@ -120,7 +124,10 @@ impl LogRegion for RealLogRegion {
                 Self::store(map, offset as usize, parts);
                 Ok(())
             }
-            _ => write_parts_at(&self.file.fd, parts, offset),
+            _ => {
+                self.by_call.store(!sync_next, Ordering::Relaxed);
+                write_parts_at(&self.file.fd, parts, offset)
+            }
         };
         self.writing.store(false, Ordering::Release);
         result.map_err(|errno| {
@@ -139,7 +146,7 @@ impl LogRegion for RealLogRegion {
         /// Cleared by the first kernel (before 5.14) that does not know the advice.
         static KNOWN: AtomicBool = AtomicBool::new(true);
         let Some(map) = &self.map else { return };
-        if !KNOWN.load(Ordering::Relaxed) {
+        if !KNOWN.load(Ordering::Relaxed) || self.by_call.swap(false, Ordering::Relaxed) {
             return;
         }
         let advice = rustix::mm::Advice::LinuxPopulateWrite;

@@ -13,6 +13,7 @@ fn settings(total: u64, variant: Variant, durability: Durability) -> Settings {
         open_files: None,
         durability,
         variant,
+        statistics: false,
         entries: 1,
         key_bytes: 16,
         value_bytes: 100,

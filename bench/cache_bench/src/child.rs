@@ -1,0 +1,118 @@
+//! Processes that measure: one for each cache and round, so that no run inherits memory from another
+//! and a crash costs one row.
+
+use std::env;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use crate::outcome::{Outcome, Status};
+use crate::plan::Plan;
+use crate::run;
+use crate::subject;
+
+/// The word that makes this program a child; never given by a user.
+pub(crate) const WORD: &str = "--child-of-cache-bench";
+
+/// Most text that is taken from a program.
+const OUTPUT_MAX: u64 = 16 << 20;
+
+/// Runs the plan on stdin and writes the result to stdout.
+pub(crate) fn main() -> ExitCode {
+    let mut text = String::new();
+    let plan: Plan = match io::stdin()
+        .read_to_string(&mut text)
+        .map(|_| serde_json::from_str(&text))
+    {
+        Ok(Ok(plan)) => plan,
+        _ => return ExitCode::FAILURE,
+    };
+    let outcome = run::run(&plan).unwrap_or_else(|reason| {
+        Outcome::of(&plan, subject::title(&plan.cache)).ended(Status::Failed, reason)
+    });
+    let sent = serde_json::to_string(&outcome).map(|line| writeln!(io::stdout(), "{line}"));
+    match sent {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
+
+/// Runs a plan in a child process.
+pub(crate) fn measure(plan: &Plan, timeout: Duration) -> Outcome {
+    let failed = |reason: String| {
+        Outcome::of(plan, subject::title(&plan.cache)).ended(Status::Failed, reason)
+    };
+    let input = match serde_json::to_string(plan) {
+        Ok(input) => input,
+        Err(error) => return failed(error.to_string()),
+    };
+    let command = env::current_exe().map(|program| {
+        let mut command = Command::new(program);
+        command.arg(WORD);
+        command
+    });
+    let output = command
+        .map_err(|error| format!("starting a child process: {error}"))
+        .and_then(|mut command| complete(&mut command, &input, timeout));
+    match output {
+        Ok(output) => serde_json::from_str(&output)
+            .unwrap_or_else(|error| failed(format!("the child's result: {error}"))),
+        Err(reason) => failed(reason),
+    }
+}
+
+/// Runs a program to its end and returns what it wrote to stdout.
+pub(crate) fn complete(
+    command: &mut Command,
+    input: &str,
+    timeout: Duration,
+) -> Result<String, String> {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("starting {}: {error}", command.get_program().display()))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A child that died at once is found by its silence.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let (sender, receiver) = mpsc::channel();
+    if let Some(stdout) = child.stdout.take() {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let read = stdout.take(OUTPUT_MAX).read_to_end(&mut bytes);
+            // Nobody listens after the time limit.
+            let _ = sender.send(read.map(|_| String::from_utf8_lossy(&bytes).into_owned()));
+        });
+    }
+    match receiver.recv_timeout(timeout) {
+        Ok(Ok(output)) => ended(&mut child).map(|()| output),
+        Ok(Err(error)) => ended(&mut child).and(Err(format!("reading its output: {error}"))),
+        Err(RecvTimeoutError::Disconnected) => ended(&mut child).and(Err("no output".to_owned())),
+        Err(RecvTimeoutError::Timeout) => {
+            // It may have ended by itself in this moment.
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(format!("time limit of {} s (--timeout)", timeout.as_secs()))
+        }
+    }
+}
+
+fn ended(child: &mut Child) -> Result<(), String> {
+    match child.wait() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(describe(status)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    let code = || {
+        let code = status.code().unwrap_or(-1);
+        format!("the process ended with status {code}")
+    };
+    let by = |signal| format!("the process was ended by signal {signal}");
+    status.signal().map_or_else(code, by)
+}

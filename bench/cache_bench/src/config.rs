@@ -1,0 +1,185 @@
+//! The command line, understood and checked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bench_core::flags::{Given, nearest};
+
+use crate::flags::{NAMES, Profile};
+use crate::plan::{Mix, Plan};
+
+/// Everything a command line says.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Config {
+    /// Names of caches, in order.
+    pub(crate) caches: Vec<String>,
+    /// Whether they were named, or `all` was said.
+    pub(crate) named: bool,
+    /// Rounds of each.
+    pub(crate) rounds: u64,
+    /// Where results go.
+    pub(crate) json: Option<PathBuf>,
+    /// RocksDB's program, where it was named.
+    pub(crate) program: Option<PathBuf>,
+    /// How long one run may take.
+    pub(crate) timeout: Duration,
+    /// What every run does; the cache and the round are filled in.
+    pub(crate) plan: Plan,
+}
+
+impl Config {
+    /// Understands the flags given.
+    pub(crate) fn new(given: &Given) -> Result<Self, String> {
+        let profile = Profile::of(given);
+        let caches = caches(given)?;
+        let path = |name| {
+            given
+                .given(name)
+                .filter(|path| !path.is_empty())
+                .map(PathBuf::from)
+        };
+        Ok(Self {
+            named: given.text("cache") != "all",
+            caches,
+            rounds: count(profile, given, "rounds"),
+            json: path("json"),
+            program: path("rocksdb_cache_bench"),
+            timeout: Duration::from_secs(count(profile, given, "timeout")),
+            plan: plan(profile, given)?,
+        })
+    }
+}
+
+/// A whole number that is not negative; the table guarantees that it parses.
+fn count(profile: Profile, given: &Given, name: &str) -> u64 {
+    profile.text(given, name).parse().unwrap_or(0)
+}
+
+/// The caches a command line names.
+fn caches(given: &Given) -> Result<Vec<String>, String> {
+    let typed = match given.given("cache_type") {
+        Some("lru_cache") => Some(("cache_type=lru_cache", "lru")),
+        Some("clock_cache") => Some(("cache_type=clock_cache", "clock")),
+        Some(_) => Some(("cache_type=hyper_clock_cache", "clock")),
+        None if given.is_on("use_clock_cache") => Some(("use_clock_cache", "clock")),
+        None => None,
+    };
+    let list = match (typed, given.given("cache")) {
+        (Some((flag, _)), Some(cache)) => {
+            return Err(format!(
+                "--{flag} and --cache={cache} both name a cache: give one"
+            ));
+        }
+        (Some((_, cache)), None) => cache,
+        (None, _) => given.text("cache"),
+    };
+    if list == "all" {
+        return Ok(NAMES.iter().map(|&name| name.to_owned()).collect());
+    }
+    let mut caches: Vec<String> = Vec::new();
+    for name in list.split(',').map(str::trim) {
+        if !NAMES.contains(&name) {
+            let hint = nearest(name, NAMES.iter().copied())
+                .map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            let allowed = NAMES.join(", ");
+            return Err(format!("--cache={name}: {allowed} or all is allowed{hint}"));
+        }
+        if caches.iter().any(|known| known == name) {
+            return Err(format!("--cache={list}: {name} is named twice"));
+        }
+        caches.push(name.to_owned());
+    }
+    Ok(caches)
+}
+
+fn plan(profile: Profile, given: &Given) -> Result<Plan, String> {
+    let count = |name| count(profile, given, name);
+    let (cache_bytes, value_bytes) = (count("cache_size"), count("value_bytes"));
+    let resident_ratio: f64 = profile
+        .text(given, "resident_ratio")
+        .parse()
+        .unwrap_or(0.25);
+    // The classic profile counts its keys; it does not derive them, unless it was asked to.
+    let is_derived = given.given("max_key").is_none()
+        && (profile == Profile::Modern || given.given("resident_ratio").is_some());
+    let max_key = if is_derived {
+        keys(cache_bytes, resident_ratio, value_bytes)
+    } else {
+        count("max_key")
+    };
+    let ops_per_thread = count("ops_per_thread");
+    let latency_ops = match given.text("latency_ops").parse() {
+        _ if !given.is_on("histograms") => 0,
+        Ok(ops) => ops,
+        // Negative: a tenth.
+        Err(_) => (ops_per_thread / 10).max(1),
+    };
+    Ok(Plan {
+        cache: String::new(),
+        round: 1,
+        profile: profile.word().to_owned(),
+        threads: count("threads"),
+        cache_bytes,
+        shard_bits: profile.text(given, "num_shard_bits").parse().ok(),
+        max_key,
+        resident_ratio,
+        value_bytes,
+        skew: profile.text(given, "skew").parse().unwrap_or(0),
+        mix: mix(profile, given)?,
+        hold: profile == Profile::Modern,
+        lean: given.is_on("lean"),
+        populate: profile.text(given, "populate_cache") == "1",
+        warmup_ops: count("warmup_ops"),
+        ops_per_thread,
+        latency_ops,
+        seed: match count("seed") {
+            0 => chosen_seed(),
+            seed => seed,
+        },
+    })
+}
+
+/// Keys of which this ratio fits the cache, as RocksDB counts them.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "RocksDB's own arithmetic; sizes are below 2^50 and the ratio is positive"
+)]
+fn keys(cache_bytes: u64, resident_ratio: f64, value_bytes: u64) -> u64 {
+    ((cache_bytes as f64 / resident_ratio / value_bytes as f64) as u64).max(1)
+}
+
+/// A seed nobody named.
+fn chosen_seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(1, |since| u64::from(since.subsec_nanos()).max(1))
+}
+
+fn mix(profile: Profile, given: &Given) -> Result<Mix, String> {
+    let percent = |name| count(profile, given, name);
+    let mix = Mix {
+        lookup_insert: percent("lookup_insert_percent"),
+        insert: percent("insert_percent"),
+        blind_insert: percent("blind_insert_percent"),
+        lookup: percent("lookup_percent"),
+        erase: percent("erase_percent"),
+    };
+    if mix.sum() == 100 {
+        return Ok(mix);
+    }
+    Err(format!(
+        "Percentages must add to 100: lookup_insert_percent={} insert_percent={} blind_insert_percent={} \
+         lookup_percent={} erase_percent={} add to {} (--profile={})",
+        mix.lookup_insert,
+        mix.insert,
+        mix.blind_insert,
+        mix.lookup,
+        mix.erase,
+        mix.sum(),
+        profile.word(),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

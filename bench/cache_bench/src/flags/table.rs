@@ -1,0 +1,171 @@
+//! The table of flags, with the defaults of both profiles.
+
+use bench_core::flags::{Family, Flag, Kind};
+
+/// What `--cache` may name, in the order of `all`.
+pub(crate) const NAMES: &[&str] = &[
+    "null",
+    "lru",
+    "clock",
+    "quick_cache",
+    "moka",
+    "rocksdb_lru",
+    "rocksdb_hyper_clock",
+];
+
+const BYTES_MAX: i64 = 1 << 50;
+const VALUE_MAX: i64 = 1 << 30;
+const SEED_MAX: i64 = (1 << 32) - 1;
+const PERCENT: Kind = Kind::Number(0, 100);
+
+pub(super) const CLASSIC: &str = "Flags of RocksDB 5.x";
+pub(super) const LATER: &str = "Flags of newer versions (each chooses --profile=modern)";
+pub(super) const OURS: &str = "Flags of this program only";
+
+/// The headings of the help, in order.
+pub(super) const TOPICS: &[&str] = &[CLASSIC, LATER, OURS];
+
+/// Defaults of the modern profile, where they differ.
+pub(super) const MODERN: &[(&str, &str)] = &[
+    ("cache_size", "1073741824"),
+    ("erase_percent", "1"),
+    ("insert_percent", "2"),
+    ("lookup_insert_percent", "87"),
+    ("lookup_percent", "10"),
+    ("max_key", ""),
+    ("num_shard_bits", "6"),
+    ("ops_per_thread", "2000000"),
+    ("populate_cache", "1"),
+    ("skew", "5"),
+    ("value_bytes", "8192"),
+];
+
+/// Flags that 5.x did not have.
+pub(super) const NEWER: &[&str] = &[
+    "blind_insert_percent",
+    "cache_type",
+    "histograms",
+    "lean",
+    "lookup_insert_percent",
+    "resident_ratio",
+    "seed",
+    "skew",
+    "value_bytes",
+];
+
+const fn flag(
+    topic: &'static str,
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    help: &'static str,
+) -> Flag {
+    Flag {
+        name,
+        aliases: &[],
+        kind,
+        default,
+        help,
+        topic,
+    }
+}
+
+/// All flags.
+pub(crate) static FAMILY: Family = Family {
+    flags: FLAGS,
+    model: "RocksDB's cache_bench",
+    tolerated_valued: &[
+        "compressible_to_ratio",
+        "degenerate_hash_bits",
+        "eviction_effort_cap",
+        "gather_stats_entries_per_lock",
+        "gather_stats_sleep_ms",
+        "jemalloc_no_dump_allocator_num_arenas",
+        "pinned_ratio",
+        "sck_days_per_run",
+        "sck_db_count",
+        "sck_file_size_mb",
+        "sck_files_per_day",
+        "sck_keep_bits",
+        "sck_min_collision",
+        "sck_newdb_nreopen",
+        "sck_reopen_nfiles",
+        "sck_restarts_per_day",
+        "sck_table_bits",
+        "secondary_cache_uri",
+        "stress_cache_instances",
+        "usleep",
+        "value_bytes_estimate",
+        "vary_capacity_ratio",
+    ],
+    tolerated_switches: &[
+        "early_exit",
+        "gather_stats",
+        "jemalloc_no_dump_allocator_limit_tcache_size",
+        "report_problems",
+        "sck_footer_unique_id",
+        "sck_randomize",
+        "skewed",
+        "stress_cache_key",
+        "use_jemalloc_no_dump_allocator",
+    ],
+};
+
+#[rustfmt::skip]
+static FLAGS: &[Flag] = &[
+    flag(CLASSIC, "cache_size", Kind::Number(1, BYTES_MAX), "8388608",
+        "Number of bytes to use as a cache of uncompressed data."),
+    flag(CLASSIC, "erase_percent", PERCENT, "10",
+        "Ratio of erase to total workload (expressed as a percentage)"),
+    flag(CLASSIC, "insert_percent", PERCENT, "40",
+        "Ratio of insert to total workload (expressed as a percentage)"),
+    flag(CLASSIC, "lookup_percent", PERCENT, "50",
+        "Ratio of lookup to total workload (expressed as a percentage)"),
+    flag(CLASSIC, "max_key", Kind::Number(1, i64::MAX), "1073741824",
+        "Max number of key to place in cache"),
+    flag(CLASSIC, "num_shard_bits", Kind::Number(-1, 19), "4",
+        "shard_bits. Negative: each cache's own choice"),
+    flag(CLASSIC, "ops_per_thread", Kind::Number(1, i64::MAX), "1200000",
+        "Number of operations per thread."),
+    flag(CLASSIC, "populate_cache", Kind::Bool, "0", "Populate cache before operations"),
+    flag(CLASSIC, "threads", Kind::Number(1, 4096), "16", "Number of concurrent threads to run."),
+    flag(CLASSIC, "use_clock_cache", Kind::Bool, "0", "the same as --cache=clock"),
+
+    flag(LATER, "blind_insert_percent", PERCENT, "0",
+        "Ratio of insert without keeping the value to total workload (expressed as a percentage)"),
+    flag(LATER, "cache_type", Kind::Word(&["lru_cache", "clock_cache", "hyper_clock_cache"]), "lru_cache",
+        "lru_cache is --cache=lru, the others are --cache=clock"),
+    flag(LATER, "histograms", Kind::Bool, "1", "Whether to measure and print latencies."),
+    flag(LATER, "lean", Kind::Bool, "0",
+        "Fill and check only the first eight bytes of each value."),
+    flag(LATER, "lookup_insert_percent", PERCENT, "0",
+        "Ratio of lookup (+ insert on not found) to total workload (expressed as a percentage)"),
+    flag(LATER, "resident_ratio", Kind::Ratio(1e-9, 1e9), "0.25",
+        "Ratio of keys fitting in cache to keyspace; gives max_key where that is not given."),
+    flag(LATER, "seed", Kind::Number(0, SEED_MAX), "1000",
+        "Thread t draws from seed + t. 0 = choose at random, and print it"),
+    flag(LATER, "skew", Kind::Number(0, 1000), "0",
+        "Degree of skew in key selection: the smallest of skew + 1 draws. 0 = no skew"),
+    flag(LATER, "value_bytes", Kind::Number(1, VALUE_MAX), "10", "Size of each value added."),
+
+    flag(OURS, "cache", Kind::Text, "lru",
+        "comma-separated list of caches, or all: null, lru, clock, quick_cache, moka, rocksdb_lru, \
+         rocksdb_hyper_clock. The last two run RocksDB's own cache_bench; all takes them if it is \
+         installed"),
+    flag(OURS, "help", Kind::Bool, "0", "print this"),
+    flag(OURS, "json", Kind::Text, "",
+        "write one JSON object a line to this file as each run ends"),
+    flag(OURS, "latency_ops", Kind::Number(-1, i64::MAX), "-1",
+        "operations per thread of the latency pass; negative: a tenth of ops_per_thread; 0: no such pass"),
+    flag(OURS, "profile", Kind::Word(&["classic", "modern"]), "classic",
+        "whose defaults hold: RocksDB 5.x or 7.8; modern if a flag of newer versions is given"),
+    flag(OURS, "rocksdb_cache_bench", Kind::Text, "",
+        "RocksDB's own program; without this flag it is looked for in PATH"),
+    flag(OURS, "rounds", Kind::Number(1, 1000), "1",
+        "how often each cache runs, in rotating order; the table shows median, lowest and highest"),
+    flag(OURS, "timeout", Kind::Number(1, 1 << 30), "600",
+        "seconds after which a run is ended and counted as failed"),
+    flag(OURS, "version", Kind::Bool, "0", "print the version"),
+    flag(OURS, "warmup_ops", Kind::Number(0, i64::MAX), "0",
+        "operations per thread before those that are measured"),
+];

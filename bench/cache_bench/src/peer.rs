@@ -1,0 +1,170 @@
+//! RocksDB's own `cache_bench`, run beside ours and read with care.
+//!
+//! Its figures come from its own harness: it draws eight bytes of value at a time from a slow generator,
+//! hashes what it finds, and keeps a clock around every operation of the pass that gives its rate. So
+//! its rows are shown, with these words, and are no measure of the caches alone.
+
+mod report;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::child;
+use crate::outcome::{Outcome, Status};
+use crate::plan::Plan;
+
+pub(crate) use report::Report;
+
+/// The Debian package that has it.
+pub(crate) const PACKAGE: &str = "rocksdb-tools";
+const NAME: &str = "cache_bench";
+/// Where packages put programs, for a PATH that lacks it or has ours first.
+const USUAL: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
+/// Where `bench/install-peers.sh` unpacks packages that could not be installed.
+const UNPACKED: &str = "target/peers";
+
+/// The type its own `--cache_type` gives a name of ours; `None` for caches that are not its.
+pub(crate) fn cache_type(cache: &str) -> Option<&'static str> {
+    match cache {
+        "rocksdb_lru" => Some("lru_cache"),
+        "rocksdb_hyper_clock" => Some("hyper_clock_cache"),
+        _ => None,
+    }
+}
+
+/// RocksDB's program: the one named, or the first of its name that is not ours.
+pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, String> {
+    if let Some(path) = named {
+        return judge(path)
+            .map(|()| path.to_owned())
+            .map_err(|reason| format!("--rocksdb_cache_bench={}: {reason}", path.display()));
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path)
+        .chain(USUAL.map(PathBuf::from))
+        .chain([Path::new(UNPACKED).join("usr/bin")])
+        .map(|folder| folder.join(NAME))
+        .find(|program| program.is_file() && judge(program).is_ok())
+        .ok_or_else(|| format!("RocksDB's cache_bench is not installed (Debian package {PACKAGE})"))
+}
+
+/// A program, which finds its libraries where it was unpacked with them.
+fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    if program.starts_with(UNPACKED) {
+        command.env("LD_LIBRARY_PATH", Path::new(UNPACKED).join("libraries"));
+    }
+    command
+}
+
+/// Whether a program is RocksDB's: its help names the file it was made from, ours does not.
+fn judge(program: &Path) -> Result<(), String> {
+    let output = command(program)
+        .arg("--help")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if text.contains("cache_bench_tool.cc") || text.contains("cache/cache_bench.cc") {
+        return Ok(());
+    }
+    Err("is not RocksDB's cache_bench".to_owned())
+}
+
+/// Smallest values its `HyperClockCache` gets through: below, 7.8 searches a table that is full of
+/// bookkeeping and does not come to an end.
+const HYPER_CLOCK_BYTES_MIN: u64 = 96;
+
+/// Why its program cannot run a plan.
+pub(crate) fn obstacle(plan: &Plan) -> Option<String> {
+    let is_small = plan.cache == "rocksdb_hyper_clock" && value_bytes(plan) < HYPER_CLOCK_BYTES_MIN;
+    is_small.then(|| {
+        format!("not with values below {HYPER_CLOCK_BYTES_MIN} bytes: that of 7.8 comes to no end")
+    })
+}
+
+/// Runs its program with the plan's settings.
+pub(crate) fn measure(program: &Path, plan: &Plan, timeout: Duration) -> Outcome {
+    let mut command = command(program);
+    command.args(words(plan)).stderr(Stdio::inherit());
+    let (title, mut notes) = (plan.cache.clone(), notes(plan));
+    let outcome = match child::complete(&mut command, "", timeout) {
+        Ok(text) => match Report::read(&text) {
+            Ok(report) => {
+                notes.extend(report.warnings.iter().cloned());
+                report.outcome(plan)
+            }
+            Err(reason) => Outcome::of(plan, title).ended(Status::Failed, reason),
+        },
+        Err(reason) => Outcome::of(plan, title).ended(Status::Failed, reason),
+    };
+    Outcome { notes, ..outcome }
+}
+
+/// Values are written eight bytes at a time, beyond the end of one of another size.
+fn value_bytes(plan: &Plan) -> u64 {
+    plan.value_bytes.next_multiple_of(8)
+}
+
+/// What differs from our rows.
+fn notes(plan: &Plan) -> Vec<String> {
+    let mut notes = vec![
+        "RocksDB's own harness: its rate includes the clock around each operation, its values come from \
+         its slow generator"
+            .to_owned(),
+    ];
+    let bytes = value_bytes(plan);
+    if bytes != plan.value_bytes {
+        notes.push(format!("values of {bytes} bytes: it needs a multiple of 8"));
+    }
+    if plan.warmup_ops > 0 {
+        notes.push("no warm-up: it has none".to_owned());
+    }
+    notes
+}
+
+/// Its command line. Only flags of 7.8 are used; what is a default of one version is said aloud.
+fn words(plan: &Plan) -> Vec<String> {
+    let bytes = value_bytes(plan);
+    let mut words = vec![
+        format!("--threads={}", plan.threads),
+        format!("--cache_size={}", plan.cache_bytes),
+        format!(
+            "--cache_type={}",
+            cache_type(&plan.cache).unwrap_or("lru_cache")
+        ),
+        format!("--ops_per_thread={}", plan.ops_per_thread),
+        format!("--value_bytes={bytes}"),
+        format!("--resident_ratio={:e}", resident_ratio(plan, bytes)),
+        format!("--skew={}", plan.skew),
+        format!("--populate_cache={}", plan.populate),
+        format!("--lean={}", plan.lean),
+        format!("--lookup_insert_percent={}", plan.mix.lookup_insert),
+        format!(
+            "--insert_percent={}",
+            plan.mix.insert + plan.mix.blind_insert
+        ),
+        format!("--lookup_percent={}", plan.mix.lookup),
+        format!("--erase_percent={}", plan.mix.erase),
+    ];
+    if let Some(bits) = plan.shard_bits {
+        words.push(format!("--num_shard_bits={bits}"));
+    }
+    words
+}
+
+/// The ratio that gives it the plan's number of keys: it has no flag for that.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "its own arithmetic is in floating numbers"
+)]
+fn resident_ratio(plan: &Plan, value_bytes: u64) -> f64 {
+    // Half a key more, so that cutting gives the number itself.
+    plan.cache_bytes as f64 / value_bytes as f64 / (plan.max_key as f64 + 0.5)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! What is measured: one small trait, and each cache behind it.
+//!
+//! All take the same 128-bit numbers as keys and the same reference-counted values, as a store's page
+//! cache does. All are bounded by the same bytes, bookkeeping included: our own count it to the byte,
+//! the others are told an entry's weight with what their documentation or a measurement says they add.
+
+mod moka;
+mod null;
+mod ours;
+mod quick;
+
+use std::sync::Arc;
+
+use crate::plan::Plan;
+
+pub(crate) use moka::Moka;
+pub(crate) use null::Null;
+pub(crate) use ours::{clock, lru};
+pub(crate) use quick::Quick;
+
+/// What a reference-counted value allocates beside its bytes: two counts.
+pub(crate) const ARC_BYTES: u64 = 16;
+
+/// A cache as the benchmark uses it.
+pub(crate) trait Subject: Sync {
+    /// Keeps a value under a key, in place of what was there.
+    fn insert(&self, key: u128, value: Arc<[u8]>);
+    /// The value under a key, which thereby counts as used.
+    fn lookup(&self, key: u128) -> Option<Arc<[u8]>>;
+    /// Drops the value under a key; whether there was one, where the cache tells.
+    fn erase(&self, key: u128) -> bool;
+    /// Finishes what was put off.
+    fn settle(&self) {}
+    /// Values held.
+    fn entries(&self) -> u64;
+    /// Bytes that count against the bound.
+    fn usage(&self) -> u64;
+    /// Shards, where the cache has them.
+    fn shards(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Bytes of a value that count against the bound in every cache.
+pub(crate) fn charge(plan: &Plan) -> u64 {
+    plan.value_bytes + ARC_BYTES
+}
+
+/// The cache's own name, and the version the program was built with.
+pub(crate) fn title(cache: &str) -> String {
+    let ours = env!("CARGO_PKG_VERSION");
+    match cache {
+        "lru" => format!("CairnDB {ours} LRU"),
+        "clock" => format!("CairnDB {ours} CLOCK"),
+        "quick_cache" => format!("quick_cache {}", locked("quick_cache")),
+        "moka" => format!("moka {}", locked("moka")),
+        _ => "Null".to_owned(),
+    }
+}
+
+/// The version of a package in the lock file the program was built with.
+fn locked(package: &str) -> &'static str {
+    const LOCK: &str = include_str!("../../../Cargo.lock");
+    let entry = LOCK
+        .split("[[package]]")
+        .find(|entry| entry.contains(&format!("name = \"{package}\"\n")));
+    let version = entry.and_then(|entry| entry.split_once("version = \""));
+    version.map_or("of unknown version", |(_, rest)| {
+        rest.split('"').next().unwrap_or_default()
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! The comparison at the end: one line a cache, over all rounds.
+
+use std::fmt::Write as _;
+
+use crate::outcome::{Outcome, Status};
+use crate::text::{bytes, general, whole};
+
+/// The lines of all caches, in the order of their first runs; nothing for a single result.
+pub(crate) fn table(outcomes: &[Outcome]) -> String {
+    if outcomes.len() < 2 {
+        return String::new();
+    }
+    let mut text = format!(
+        "{:<20} {:>12} {:>25} {:>10} {:>12} {:>9} {:>9} {:>9} {:>10}\n",
+        "cache",
+        "ops/sec",
+        "lowest .. highest",
+        "hit ratio",
+        "timed ops/s",
+        "P50 ns",
+        "P99 ns",
+        "P99.9 ns",
+        "memory",
+    );
+    let mut seen: Vec<&str> = Vec::new();
+    for outcome in outcomes {
+        let name = name(outcome);
+        if seen.contains(&name) {
+            continue;
+        }
+        seen.push(name);
+        let rounds: Vec<&Outcome> = outcomes
+            .iter()
+            .filter(|other| self::name(other) == name)
+            .collect();
+        row(&mut text, name, &rounds);
+    }
+    text.push_str(
+        "ops/sec: median of the rounds, without a clock around each operation but for RocksDB's own program;\n\
+         timed ops/s: with one, in the pass that gives the latencies: compare RocksDB's rows with these.\n",
+    );
+    text
+}
+
+fn name(outcome: &Outcome) -> &str {
+    outcome.plan.as_ref().map_or("", |plan| plan.cache.as_str())
+}
+
+fn row(text: &mut String, name: &str, rounds: &[&Outcome]) {
+    let lost = rounds.iter().find(|outcome| outcome.status != Status::Ok);
+    if let Some(lost) = lost {
+        let word = if lost.status == Status::Skipped {
+            "skipped"
+        } else {
+            "FAILED"
+        };
+        let reason = lost.reason.as_deref().unwrap_or("no reason given");
+        // Writing to a String cannot fail, here and below.
+        let _ = writeln!(text, "{name:<20} {word}: {reason}");
+        return;
+    }
+    let middle = |of: &dyn Fn(&Outcome) -> Option<f64>| {
+        median(rounds.iter().filter_map(|outcome| of(outcome)))
+    };
+    let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), whole);
+    let rates = || rounds.iter().filter_map(|outcome| outcome.ops_per_second);
+    let spread = if rounds.len() > 1 {
+        let (low, high) = rates().fold((f64::MAX, 0.0), |(low, high), rate| {
+            (rate.min(low), rate.max(high))
+        });
+        format!("{} .. {}", whole(low), whole(high))
+    } else {
+        "one round".to_owned()
+    };
+    let hits = middle(&|outcome| outcome.hit_ratio)
+        .map_or_else(|| "-".to_owned(), |ratio| general(round(ratio)));
+    let memory = rounds
+        .iter()
+        .filter_map(|outcome| outcome.memory_bytes)
+        .max();
+    let _ = writeln!(
+        text,
+        "{name:<20} {:>12} {spread:>25} {hits:>10} {:>12} {:>9} {:>9} {:>9} {:>10}",
+        shown(median(rates())),
+        shown(middle(&|outcome| outcome.timed_ops_per_second)),
+        shown(middle(&|outcome| outcome.p50_ns)),
+        shown(middle(&|outcome| outcome.p99_ns)),
+        shown(middle(&|outcome| outcome.p999_ns)),
+        memory.map_or_else(|| "-".to_owned(), bytes),
+    );
+}
+
+/// Four digits behind the point.
+fn round(ratio: f64) -> f64 {
+    (ratio * 1e4).round() / 1e4
+}
+
+/// The middle value, the mean of the middle two where there are as many.
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let (high, low) = (values.len() / 2, values.len().checked_sub(1)? / 2);
+    Some(f64::midpoint(values[low], values[high]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plan;
+
+    fn outcome(cache: &str, rate: f64) -> Outcome {
+        let mut plan = plan();
+        cache.clone_into(&mut plan.cache);
+        Outcome {
+            ops_per_second: Some(rate),
+            hit_ratio: Some(0.123_45),
+            memory_bytes: Some(1 << 20),
+            ..Outcome::of(&plan, cache.to_owned())
+        }
+    }
+
+    #[test]
+    fn rounds_of_a_cache_are_one_line_with_their_spread() {
+        let outcomes = [
+            outcome("lru", 100.0),
+            outcome("moka", 7.0),
+            outcome("lru", 300.0),
+            outcome("moka", 9.0),
+            outcome("lru", 201.0),
+            outcome("moka", 8.0),
+        ];
+        let text = table(&outcomes);
+        let lines: Vec<String> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(lines[1], "lru 201 100 .. 300 0.1235 - - - - 1.00 MB");
+        assert_eq!(lines[2], "moka 8 7 .. 9 0.1235 - - - - 1.00 MB");
+    }
+
+    #[test]
+    fn one_failed_round_fails_the_line() {
+        let failed = outcome("lru", 5.0).ended(Status::Failed, "a wrong value");
+        let skipped = outcome("moka", 5.0).ended(Status::Skipped, "not there");
+        let text = table(&[outcome("lru", 4.0), failed, skipped]);
+        assert!(
+            text.contains("\nlru                  FAILED: a wrong value\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\nmoka                 skipped: not there\n"),
+            "{text}"
+        );
+        assert_eq!(table(&[outcome("lru", 4.0)]), "");
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_middle_two() {
+        assert_eq!(median([4.0, 1.0, 3.0, 2.0].into_iter()), Some(2.5));
+        assert_eq!(median([4.0].into_iter()), Some(4.0));
+        assert_eq!(median([].into_iter()), None);
+    }
+}

@@ -1,0 +1,56 @@
+//! Running the program and looking at what it said.
+
+use std::process::{Command, Output};
+
+/// A run short enough for a test.
+pub(crate) const SHORT: &[&str] = &["--threads=2", "--ops_per_thread=3000", "--max_key=5000"];
+
+/// Runs the program with these words.
+pub(crate) fn run(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cache_bench"))
+        .args(words)
+        .output()
+        .expect("the program starts")
+}
+
+/// Runs it with these words and those of [`SHORT`].
+pub(crate) fn run_short(words: &[&str]) -> Output {
+    run(&[SHORT, words].concat())
+}
+
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+/// Notes that something could not be tested here; under `CI=true` that is a failure.
+pub(crate) fn skip(reason: &str) {
+    eprintln!("skipped: {reason}");
+    if let Ok(path) = std::env::var("CAIRN_SKIPS") {
+        use std::io::Write as _;
+        let file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path);
+        let told = file.and_then(|mut file| writeln!(file, "{reason}"));
+        assert!(
+            told.is_ok(),
+            "the list of skips cannot be written: {told:?}"
+        );
+    }
+    assert!(
+        std::env::var("CI").as_deref() != Ok("true"),
+        "CI=true and {reason}"
+    );
+}
+
+/// The objects of a `--json` file.
+pub(crate) fn objects(path: &std::path::Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(path).expect("written");
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect()
+}

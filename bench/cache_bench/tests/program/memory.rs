@@ -1,0 +1,28 @@
+//! Equal memory: what a cache is given is what the process grows by, whichever cache it is.
+
+use crate::common::{objects, run, stdout};
+
+/// Values so small that bookkeeping and the allocator's rounding are most of an entry.
+#[test]
+fn every_cache_stays_near_its_bound_even_over_tiny_values() {
+    let home = tempfile::tempdir().expect("a directory");
+    let path = home.path().join("results.json");
+    let json = format!("--json={}", path.display());
+    let output = run(&[
+        "--cache=lru,clock,quick_cache,moka",
+        "--threads=1",
+        "--ops_per_thread=400000",
+        "--cache_size=32M",
+        "--max_key=1000000",
+        "--latency_ops=0",
+        &json,
+    ]);
+    assert!(output.status.success(), "{}", stdout(&output));
+    for one in &objects(&path)[1..] {
+        let grown = one["memory_bytes"].as_u64().expect("Linux tells");
+        let bound = 32u64 << 20;
+        assert!(grown < bound * 13 / 10, "{} grew by {grown}", one["cache"]);
+        // Fewer inserts than would fill some of them: only the upper end is sharp.
+        assert!(grown > bound / 4, "{} grew by {grown}", one["cache"]);
+    }
+}

@@ -1,0 +1,147 @@
+//! RocksDB's own program beside ours.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::common::{objects, run, run_short, skip, stderr, stdout};
+
+/// A program that passes for RocksDB's and then does `body`.
+fn impostor(home: &Path, body: &str) -> PathBuf {
+    let path = home.join("cache_bench");
+    let text = format!(
+        "#!/bin/sh\nif [ \"$1\" = --help ]; then echo 'Flags from ./cache/cache_bench_tool.cc:'; exit 1; fi\n{body}\n"
+    );
+    // Another process writes it: one of ours that forks meanwhile would hold it open, and a file open
+    // for writing cannot be run.
+    let mut writer = Command::new("sh")
+        .args(["-c", "cat >\"$0\" && chmod 755 \"$0\""])
+        .arg(&path)
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    let mut stdin = writer.stdin.take().expect("piped");
+    stdin.write_all(text.as_bytes()).expect("taken");
+    drop(stdin);
+    assert!(writer.wait().expect("ends").success());
+    path
+}
+
+#[test]
+fn the_installed_program_runs_beside_ours_over_as_many_keys() {
+    let home = tempfile::tempdir().expect("a directory");
+    let path = home.path().join("results.json");
+    let words = [
+        "--cache=lru,rocksdb_lru,rocksdb_hyper_clock",
+        "--cache_size=4M",
+        "--value_bytes=1024",
+        &format!("--json={}", path.display()),
+    ];
+    let output = run_short(&words);
+    if stderr(&output).contains("is not installed") {
+        skip("cache_bench beside RocksDB's: install rocksdb-tools");
+        return;
+    }
+    let text = stdout(&output);
+    assert!(output.status.success(), "{text}{}", stderr(&output));
+    for one in &objects(&path)[2..] {
+        assert!(
+            one["title"]
+                .as_str()
+                .is_some_and(|title| title.starts_with("RocksDB ")),
+            "{one}"
+        );
+        assert_eq!(
+            (&one["status"], &one["ops"], &one["verified"]),
+            (&"ok".into(), &6000.into(), &false.into())
+        );
+        assert!(
+            one["ops_per_second"]
+                .as_f64()
+                .is_some_and(|rate| rate > 0.0),
+            "{one}"
+        );
+        assert!(one["p99_ns"].as_f64().is_some_and(|ns| ns > 0.0), "{one}");
+    }
+    assert!(text.contains("\nNote: RocksDB's own harness: "), "{text}");
+}
+
+#[test]
+fn its_absence_is_an_error_only_where_it_was_named() {
+    let nowhere = "--rocksdb_cache_bench=/nowhere/cache_bench";
+    let named = run_short(&["--cache=rocksdb_lru", nowhere]);
+    assert_eq!(named.status.code(), Some(1));
+    assert!(
+        stderr(&named).starts_with("--rocksdb_cache_bench=/nowhere/cache_bench: No such file"),
+        "{}",
+        stderr(&named)
+    );
+    // Our own program is not mistaken for it, even where it stands first in PATH.
+    let own = format!(
+        "--rocksdb_cache_bench={}",
+        env!("CARGO_BIN_EXE_cache_bench")
+    );
+    let output = run_short(&["--cache=rocksdb_lru", &own]);
+    assert!(
+        stderr(&output).ends_with(": is not RocksDB's cache_bench\n"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn what_it_says_is_believed_only_as_far_as_it_can_be_read() {
+    let home = tempfile::tempdir().expect("a directory");
+    for (body, reason) in [
+        ("echo Killed; exit 0", "the last line is: Killed)"),
+        (
+            "exit 7",
+            "rocksdb_lru: FAILED (the process ended with status 7)",
+        ),
+        (
+            "kill -9 $$",
+            "rocksdb_lru: FAILED (the process was ended by signal 9)",
+        ),
+        (
+            "echo 'Complete in soon s; QPS = many'",
+            "the last line is: Complete in soon s; QPS = many)",
+        ),
+    ] {
+        let program = format!(
+            "--rocksdb_cache_bench={}",
+            impostor(home.path(), body).display()
+        );
+        let output = run_short(&["--cache=rocksdb_lru,null", &program]);
+        let text = stdout(&output);
+        assert_eq!(output.status.code(), Some(1), "{body}");
+        assert!(text.contains(reason), "{body}\n{text}");
+        assert!(
+            text.contains("\nrocksdb_lru          FAILED: "),
+            "{body}\n{text}"
+        );
+        assert!(
+            text.contains("\nnull      "),
+            "the other still runs\n{text}"
+        );
+    }
+}
+
+#[test]
+fn values_too_small_for_its_hyper_clock_skip_that_row() {
+    let home = tempfile::tempdir().expect("a directory");
+    let program = impostor(home.path(), "echo 'Complete in 1.0 s; QPS = 5'");
+    let program = format!("--rocksdb_cache_bench={}", program.display());
+    let output = run(&[
+        "--cache=rocksdb_lru,rocksdb_hyper_clock",
+        "--threads=1",
+        "--ops_per_thread=5",
+        &program,
+    ]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("\nComplete in 1.000 s; QPS = 5\n"), "{text}");
+    assert!(
+        text.contains("\nrocksdb_hyper_clock: skipped (not with values below 96 bytes"),
+        "{text}"
+    );
+}

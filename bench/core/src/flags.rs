@@ -1,0 +1,291 @@
+//! Command lines of programs in the manner of LevelDB's and RocksDB's: one table, one parser.
+//!
+//! `-flag` and `--flag`, a value after `=` or as the next word, bare booleans, `--noflag`,
+//! `--flagfile=FILE`, `--undefok=a,b`. A flag that the program's model knows and that means nothing
+//! here is told once and ignored; an unknown one is refused with the nearest name; a bad value is
+//! refused with what is allowed.
+
+mod kind;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use kind::Kind;
+
+/// One flag.
+#[derive(Debug, PartialEq)]
+pub struct Flag {
+    /// Its name.
+    pub name: &'static str,
+    /// Other names for it.
+    pub aliases: &'static [&'static str],
+    /// What it may be.
+    pub kind: Kind,
+    /// What it is when not given; empty for "not given".
+    pub default: &'static str,
+    /// What it means.
+    pub help: &'static str,
+    /// Where the help lists it.
+    pub topic: &'static str,
+}
+
+/// All flags of one program.
+#[derive(Debug)]
+pub struct Family {
+    /// Its own.
+    pub flags: &'static [Flag],
+    /// The program whose flags are tolerated.
+    pub model: &'static str,
+    /// Tolerated flags that take a value.
+    pub tolerated_valued: &'static [&'static str],
+    /// Tolerated switches.
+    pub tolerated_switches: &'static [&'static str],
+}
+
+enum Found {
+    Own(&'static Flag, Sense),
+    Tolerated { takes_value: bool },
+    Nothing,
+}
+
+/// Whether a switch was written plainly or as `--noflag`.
+enum Sense {
+    Plain,
+    Negated,
+}
+
+impl Family {
+    fn own(&self, name: &str) -> Option<&'static Flag> {
+        let is_named = |flag: &&Flag| flag.name == name || flag.aliases.contains(&name);
+        self.flags.iter().find(is_named)
+    }
+
+    /// What a name stands for. Dashes inside names count as underscores.
+    fn find(&self, name: &str) -> Found {
+        let plain = name.replace('-', "_");
+        let positive = plain.strip_prefix("no");
+        if let Some(flag) = self.own(&plain) {
+            return Found::Own(flag, Sense::Plain);
+        }
+        let negated = positive.and_then(|name| self.own(name));
+        if let Some(flag) = negated.filter(|flag| flag.kind == Kind::Bool) {
+            return Found::Own(flag, Sense::Negated);
+        }
+        if self.tolerated_valued.contains(&plain.as_str()) {
+            return Found::Tolerated { takes_value: true };
+        }
+        let is_switch = |name: &str| self.tolerated_switches.contains(&name);
+        if is_switch(&plain) || positive.is_some_and(is_switch) {
+            return Found::Tolerated { takes_value: false };
+        }
+        Found::Nothing
+    }
+
+    /// The sentence about a flag that does not exist.
+    fn unknown(&self, word: &str, name: &str) -> String {
+        match nearest(name, self.flags.iter().map(|flag| flag.name)) {
+            Some(near) => format!("Invalid flag '{word}': did you mean --{near}?"),
+            None => format!("Invalid flag '{word}': --help lists what there is"),
+        }
+    }
+}
+
+/// The name that a misspelt one was probably meant to be.
+pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    names
+        .map(|near| (distance(name, near), near))
+        .min()
+        .filter(|&(steps, near)| steps <= (near.len() / 3).max(2))
+        .map(|(_, near)| near)
+}
+
+/// The flags given, by name, checked against their kinds.
+#[derive(Clone, Debug)]
+pub struct Given {
+    family: &'static Family,
+    values: BTreeMap<&'static str, String>,
+    /// Flags of the model that were given and mean nothing here.
+    pub tolerated: BTreeSet<String>,
+    /// Sentences for stderr, one for each of those.
+    pub warnings: Vec<String>,
+}
+
+/// Flag files that may name each other.
+const FILES_DEEP: u32 = 8;
+
+impl Given {
+    /// Reads the words of a command line.
+    ///
+    /// # Errors
+    /// A sentence that names the word and what is wrong with it.
+    pub fn parse(family: &'static Family, words: &[String]) -> Result<Self, String> {
+        let mut given = Self {
+            family,
+            values: BTreeMap::new(),
+            tolerated: BTreeSet::new(),
+            warnings: Vec::new(),
+        };
+        given.words(words, &mut BTreeSet::new(), 0)?;
+        Ok(given)
+    }
+
+    fn words(
+        &mut self,
+        words: &[String],
+        undefined: &mut BTreeSet<String>,
+        depth: u32,
+    ) -> Result<(), String> {
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            let body = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
+            let Some(body) = body.filter(|body| !body.is_empty()) else {
+                return Err(format!(
+                    "Invalid argument '{word}': flags begin with - or --"
+                ));
+            };
+            let (name, value) = match body.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (body, None),
+            };
+            let mut next = || {
+                let next = rest.next().cloned();
+                next.ok_or_else(|| format!("--{name} needs a value"))
+            };
+            match name {
+                "flagfile" => {
+                    let path = value.map_or_else(next, Ok)?;
+                    self.file(&path, undefined, depth)?;
+                }
+                "undefok" => {
+                    let names = value.map_or_else(next, Ok)?;
+                    undefined.extend(names.split(',').map(str::to_owned));
+                }
+                _ if undefined.contains(name)
+                    && matches!(self.family.find(name), Found::Nothing) => {}
+                _ => self.flag(word, name, value, &mut next)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// One flag of the tables; `next` gives the word after it.
+    fn flag(
+        &mut self,
+        word: &str,
+        name: &str,
+        value: Option<String>,
+        next: &mut dyn FnMut() -> Result<String, String>,
+    ) -> Result<(), String> {
+        match self.family.find(name) {
+            Found::Own(flag, Sense::Negated) => match value {
+                Some(_) => Err(format!(
+                    "Invalid flag '{word}': --no{} takes no value",
+                    flag.name
+                )),
+                None => self.set(flag, "0"),
+            },
+            Found::Own(flag, Sense::Plain) => {
+                let value = match value {
+                    Some(value) => value,
+                    None if flag.kind == Kind::Bool => "1".to_owned(),
+                    None => next()?,
+                };
+                self.set(flag, &value)
+            }
+            Found::Tolerated { takes_value } => {
+                if takes_value && value.is_none() {
+                    next()?;
+                }
+                let plain = name.replace('-', "_");
+                if self.tolerated.insert(plain) {
+                    let model = self.family.model;
+                    self.warnings.push(format!(
+                        "--{name} is a flag of {model} that means nothing here; it is ignored"
+                    ));
+                }
+                Ok(())
+            }
+            Found::Nothing => Err(self.family.unknown(word, name)),
+        }
+    }
+
+    /// Flags from a file, one a line; `#` begins a comment.
+    fn file(
+        &mut self,
+        path: &str,
+        undefined: &mut BTreeSet<String>,
+        depth: u32,
+    ) -> Result<(), String> {
+        if depth > FILES_DEEP {
+            return Err(format!(
+                "--flagfile={path}: flag files name each other more than eight deep"
+            ));
+        }
+        let text =
+            std::fs::read_to_string(path).map_err(|error| format!("--flagfile={path}: {error}"))?;
+        let words: Vec<String> = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .map(str::to_owned)
+            .collect();
+        self.words(&words, undefined, depth + 1)
+    }
+
+    fn set(&mut self, flag: &'static Flag, value: &str) -> Result<(), String> {
+        let checked = flag.kind.check(value).ok_or_else(|| {
+            let (name, allowed) = (flag.name, flag.kind.allowed());
+            format!("--{name}={value}: {allowed} is allowed")
+        })?;
+        self.values.insert(flag.name, checked);
+        Ok(())
+    }
+
+    /// The value given for a flag, if it was given.
+    pub fn given(&self, name: &str) -> Option<&str> {
+        debug_assert!(
+            self.family.own(name).is_some(),
+            "{name} is not in the table"
+        );
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// The value of a flag: given, or its default.
+    pub fn text(&self, name: &str) -> &str {
+        let default = || self.family.own(name).map_or("", |flag| flag.default);
+        self.given(name).unwrap_or_else(default)
+    }
+
+    /// A switch.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.text(name) == "1"
+    }
+}
+
+/// Characters to insert, remove, replace or exchange with their neighbour to make one word of another.
+fn distance(from: &str, to: &str) -> usize {
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let mut rows = vec![vec![0; to.len() + 1]; from.len() + 1];
+    for row in 0..=from.len() {
+        for column in 0..=to.len() {
+            rows[row][column] = if row == 0 || column == 0 {
+                row + column
+            } else {
+                let (left, right) = (from[row - 1], to[column - 1]);
+                let replaced = rows[row - 1][column - 1] + usize::from(left != right);
+                let moved = rows[row - 1][column].min(rows[row][column - 1]) + 1;
+                let exchanged =
+                    row > 1 && column > 1 && left == to[column - 2] && from[row - 2] == right;
+                let crossed = if exchanged {
+                    rows[row - 2][column - 2] + 1
+                } else {
+                    usize::MAX
+                };
+                replaced.min(moved).min(crossed)
+            };
+        }
+    }
+    rows[from.len()][to.len()]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+use super::*;
+
+const fn flag(name: &'static str, kind: Kind, default: &'static str) -> Flag {
+    Flag {
+        name,
+        aliases: &[],
+        kind,
+        default,
+        help: "",
+        topic: "",
+    }
+}
+
+static FAMILY: Family = Family {
+    flags: &[
+        flag("num", Kind::Number(1, 1000), "7"),
+        flag("histogram", Kind::Bool, "0"),
+        flag("ratio", Kind::Ratio(0.01, 1.0), "0.5"),
+        flag("shape", Kind::Word(&["round", "square"]), "round"),
+        Flag {
+            aliases: &["buffer"],
+            ..flag("write_buffer_size", Kind::Number(-1, i64::MAX), "")
+        },
+    ],
+    model: "somebody's program",
+    tolerated_valued: &["level"],
+    tolerated_switches: &["disable_wal"],
+};
+
+fn parse(line: &str) -> Result<Given, String> {
+    let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    Given::parse(&FAMILY, &words)
+}
+
+#[test]
+fn both_families_of_syntax_are_read() {
+    for line in ["--num=5", "-num=5", "--num 5", "-num 5", "--num=3 --num=5"] {
+        assert_eq!(parse(line).expect(line).text("num"), "5", "{line}");
+    }
+    for line in [
+        "--histogram",
+        "-histogram",
+        "--histogram=1",
+        "--histogram=yes",
+    ] {
+        assert!(parse(line).expect(line).is_on("histogram"), "{line}");
+    }
+    for line in [
+        "",
+        "--nohistogram",
+        "--histogram --nohistogram",
+        "--histogram=f",
+    ] {
+        assert!(!parse(line).expect(line).is_on("histogram"), "{line}");
+    }
+    for line in ["--write-buffer-size=4M", "--buffer=4096K"] {
+        assert_eq!(
+            parse(line).expect(line).text("write_buffer_size"),
+            "4194304"
+        );
+    }
+    let nothing = parse("").expect("nothing");
+    assert_eq!((nothing.text("num"), nothing.given("num")), ("7", None));
+}
+
+#[test]
+fn bad_values_name_flag_value_and_what_is_allowed() {
+    let error = |line| parse(line).expect_err("refused");
+    assert_eq!(
+        error("--num=ten"),
+        "--num=ten: a whole number from 1 to 1000 is allowed"
+    );
+    assert_eq!(
+        error("--num=9G9"),
+        "--num=9G9: a whole number from 1 to 1000 is allowed"
+    );
+    assert_eq!(
+        error("--num=\u{e9}"),
+        "--num=\u{e9}: a whole number from 1 to 1000 is allowed"
+    );
+    assert_eq!(
+        error("--buffer=-2"),
+        "--write_buffer_size=-2: a whole number of at least -1 is allowed"
+    );
+    assert_eq!(
+        error("--ratio=NaN"),
+        "--ratio=NaN: a number from 0.01 to 1 is allowed"
+    );
+    assert_eq!(
+        error("--shape=oval"),
+        "--shape=oval: one of round, square is allowed"
+    );
+    assert_eq!(
+        error("--histogram=maybe"),
+        "--histogram=maybe: 1, 0, true, false, yes or no is allowed"
+    );
+    assert_eq!(error("--num"), "--num needs a value");
+    assert_eq!(
+        error("--nohistogram=1"),
+        "Invalid flag '--nohistogram=1': --nohistogram takes no value"
+    );
+    assert_eq!(
+        error("num"),
+        "Invalid argument 'num': flags begin with - or --"
+    );
+    assert_eq!(
+        error("--"),
+        "Invalid argument '--': flags begin with - or --"
+    );
+}
+
+#[test]
+fn unknown_flags_are_refused_with_the_nearest_name() {
+    let error = |line| parse(line).expect_err("refused");
+    assert_eq!(
+        error("--hsitogram"),
+        "Invalid flag '--hsitogram': did you mean --histogram?"
+    );
+    assert_eq!(
+        error("--nonum"),
+        "Invalid flag '--nonum': did you mean --num?"
+    );
+    assert_eq!(
+        error("--xyzzyplugh=1"),
+        "Invalid flag '--xyzzyplugh=1': --help lists what there is"
+    );
+    let tolerated = parse("--undefok=xyzzy,plugh --xyzzy=1 --plugh --num=3").expect("tolerated");
+    assert_eq!(tolerated.text("num"), "3");
+}
+
+#[test]
+fn flags_of_the_model_warn_once() {
+    let given = parse("--level=4 -level 8 --nodisable_wal --num=9").expect("known elsewhere");
+    assert_eq!(
+        given.warnings,
+        [
+            "--level is a flag of somebody's program that means nothing here; it is ignored",
+            "--nodisable_wal is a flag of somebody's program that means nothing here; it is ignored",
+        ]
+    );
+    assert_eq!(given.text("num"), "9");
+}
+
+#[test]
+fn a_flag_file_is_read_and_its_absence_is_told() {
+    let home = tempfile::tempdir().expect("a directory");
+    let path = home.path().join("flags");
+    std::fs::write(&path, "# comment\n--num=12\n\n  --histogram\n").expect("written");
+    let given = parse(&format!("--flagfile={} --ratio=1", path.display())).expect("read");
+    assert_eq!((given.text("num"), given.text("ratio")), ("12", "1"));
+    assert!(given.is_on("histogram"));
+    std::fs::write(&path, format!("--flagfile={}\n", path.display())).expect("written");
+    let endless = parse(&format!("--flagfile={}", path.display())).expect_err("endless");
+    assert!(endless.contains("eight deep"), "{endless}");
+    let absent = parse("--flagfile=nowhere/at/all").expect_err("absent");
+    assert!(
+        absent.starts_with("--flagfile=nowhere/at/all: "),
+        "{absent}"
+    );
+}

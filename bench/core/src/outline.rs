@@ -1,0 +1,139 @@
+//! What a suite is, for those who only have its results: the second object of `--json`.
+//!
+//! Records name their section; here stand the headings of the sections in the order in which they
+//! are to be shown, what a figure is divided by, and how rounds become one figure. After it come
+//! records, and now and then a [`Note`].
+
+use serde::{Deserialize, Serialize};
+
+/// How the rounds of a row become one figure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Aggregate {
+    /// The middle one, or the mean of the two in the middle.
+    #[default]
+    Median,
+    /// The last instance of a workload counts; the lowest and the highest round are left out and the
+    /// rest averaged.
+    Trimmed,
+}
+
+impl Aggregate {
+    /// The word of the flag.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Trimmed => "trimmed",
+        }
+    }
+
+    /// The figure of some rounds; `None` for no round. Fewer than three rounds are not trimmed.
+    #[expect(clippy::cast_precision_loss, reason = "a handful of rounds")]
+    pub fn of(self, values: &[f64]) -> Option<f64> {
+        if values.is_empty() {
+            return None;
+        }
+        if self == Self::Median {
+            return Some(crate::line::median(values));
+        }
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let middle = match sorted.len() {
+            0..3 => &sorted[..],
+            count => &sorted[1..count - 1],
+        };
+        Some(middle.iter().sum::<f64>() / middle.len() as f64)
+    }
+}
+
+/// A suite.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Outline {
+    /// `suite`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Its name, which is also in each record.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// What it is, in a sentence or two.
+    pub about: String,
+    /// Entries.
+    pub num: u64,
+    /// Rounds.
+    pub rounds: u32,
+    /// How they become one figure.
+    pub aggregate: Aggregate,
+    /// Engines in the order of the first round, absent ones included.
+    pub engines: Vec<String>,
+    /// Directories of `--db`.
+    pub directories: Vec<String>,
+    /// Sections in the order of showing.
+    pub sections: Vec<Section>,
+    /// Variants beside the plain settings.
+    pub variants: Vec<Named>,
+}
+
+impl Outline {
+    /// The word in `kind`.
+    pub const KIND: &'static str = "suite";
+}
+
+/// A section.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Section {
+    /// Its name, which is also in each record.
+    pub name: String,
+    /// The chapter it begins or continues.
+    pub chapter: String,
+    /// Its heading inside the chapter; sections that follow each other may share one.
+    pub heading: String,
+    /// The caption of its table, where a heading has several tables.
+    pub table: String,
+    /// What is special about it.
+    pub about: String,
+    /// The section whose first workload this one's figures are divided by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+}
+
+/// A variant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Named {
+    /// Its name, which is also in each record.
+    pub name: String,
+    /// What it is.
+    pub about: String,
+}
+
+/// Something that a report must tell: that a run was resumed, that rounds were left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename = "note")]
+pub struct Note {
+    /// What.
+    pub text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_rounds_lose_the_lowest_and_the_highest() {
+        let rounds = [7.0, 1.0, 3.0, 100.0, 5.0];
+        assert_eq!(Aggregate::Trimmed.of(&rounds), Some(5.0));
+        assert_eq!(Aggregate::Median.of(&rounds), Some(5.0));
+        assert_eq!(Aggregate::Trimmed.of(&[4.0, 2.0]), Some(3.0));
+        assert_eq!(Aggregate::Median.of(&[]), None);
+    }
+
+    #[test]
+    fn a_note_is_an_object_with_a_type() {
+        let note = Note { text: "x".into() };
+        let text = serde_json::to_string(&note).expect("plain data");
+        assert_eq!(text, r#"{"type":"note","text":"x"}"#);
+    }
+}

@@ -1,0 +1,374 @@
+//! A suite as it is written: TOML, every key checked, every name looked up, every refusal with file
+//! and line.
+
+use std::path::Path;
+
+use bench_core::catalog;
+use bench_core::outline::Aggregate;
+use bench_core::step::Step;
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::engines;
+use crate::flags::nearest;
+
+/// The suites that come with the program.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("quick", include_str!("../../../suites/quick.toml")),
+    (
+        "leveldb-2011",
+        include_str!("../../../suites/leveldb-2011.toml"),
+    ),
+    (
+        "wiredtiger",
+        include_str!("../../../suites/wiredtiger.toml"),
+    ),
+    ("rocksdb", include_str!("../../../suites/rocksdb.toml")),
+    ("scale", include_str!("../../../suites/scale.toml")),
+];
+
+/// A whole file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct File {
+    /// For the head of a report.
+    #[serde(default)]
+    pub(crate) title: String,
+    #[serde(default)]
+    pub(crate) about: String,
+    /// Entries, unless `--num` says otherwise.
+    #[serde(default = "million")]
+    pub(crate) num: u64,
+    #[serde(default = "three")]
+    pub(crate) rounds: u32,
+    #[serde(default)]
+    pub(crate) aggregate: Aggregate,
+    /// Seconds a row may take.
+    #[serde(default = "ten_minutes")]
+    pub(crate) row_timeout: u64,
+    /// Seconds after which no round begins any more; 0 for no limit.
+    #[serde(default)]
+    pub(crate) rounds_begin_within: u64,
+    /// Seconds in which the last round has to end, judging by those before it; 0 for no limit.
+    #[serde(default)]
+    pub(crate) rounds_end_within: u64,
+    /// Data sets; every section runs over each.
+    #[serde(default = "synthetic")]
+    pub(crate) data: Vec<Spanned<String>>,
+    /// Whether a pass that times each operation follows the rounds.
+    #[serde(default = "yes")]
+    pub(crate) latency: bool,
+    #[serde(default)]
+    pub(crate) variant: Vec<Variant>,
+    pub(crate) section: Vec<Section>,
+}
+
+/// Settings that run beside the plain ones.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Variant {
+    pub(crate) name: Spanned<String>,
+    #[serde(default)]
+    pub(crate) about: String,
+    /// Engines that have it.
+    pub(crate) engines: Vec<Spanned<String>>,
+    /// The engine's own set of settings.
+    #[serde(default)]
+    pub(crate) settings: bench_core::settings::Variant,
+    pub(crate) bloom_bits: Option<u32>,
+    pub(crate) write_mb: Option<u64>,
+    pub(crate) cache_mb: Option<u64>,
+    /// Whether its figures may be compared with everybody's.
+    #[serde(default = "yes")]
+    pub(crate) ranked: bool,
+}
+
+/// Which side of the memory is the large one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Split {
+    /// The write buffer.
+    #[default]
+    Writes,
+    /// The cache.
+    Reads,
+}
+
+/// A section. What an `over` section leaves out it takes from the section it goes on from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Section {
+    pub(crate) name: Spanned<String>,
+    #[serde(default)]
+    pub(crate) chapter: String,
+    #[serde(default)]
+    pub(crate) heading: String,
+    #[serde(default)]
+    pub(crate) table: String,
+    #[serde(default)]
+    pub(crate) about: String,
+    /// What runs, in order; `SECTION: WORKLOAD` is shown under another section.
+    #[serde(default)]
+    pub(crate) workloads: Vec<Spanned<String>>,
+    /// What is done to the database before, without being shown.
+    #[serde(default)]
+    pub(crate) before: Vec<Spanned<String>>,
+    /// The section whose database this one goes on with, in a process of its own. Without it the
+    /// section begins with an empty directory.
+    pub(crate) over: Option<Spanned<String>>,
+    /// The section whose first workload the figures are divided by.
+    pub(crate) baseline: Option<Spanned<String>>,
+    pub(crate) memory_mb: Option<u64>,
+    pub(crate) split: Option<Split>,
+    pub(crate) value_size: Option<usize>,
+    pub(crate) compression: Option<bool>,
+    pub(crate) sync: Option<bool>,
+    pub(crate) threads: Option<u32>,
+    /// Entries as a multiple of the suite's.
+    pub(crate) times: Option<f64>,
+    pub(crate) distribution: Option<Spanned<String>>,
+    pub(crate) data: Option<Vec<Spanned<String>>>,
+    #[serde(default)]
+    pub(crate) variants: Vec<Spanned<String>>,
+    /// Engines it is for; all without it.
+    pub(crate) engines: Option<Vec<Spanned<String>>>,
+    /// Rounds, when fewer than the suite's.
+    pub(crate) rounds: Option<u32>,
+    pub(crate) latency: Option<bool>,
+    /// Whether it runs in each directory of `--db=DIR1,DIR2`; without a second one it is left out.
+    #[serde(default)]
+    pub(crate) each_db: bool,
+    /// Whether the process is ended by SIGKILL after its last call, and another one looks for what
+    /// had been acknowledged.
+    #[serde(default)]
+    pub(crate) kill: bool,
+}
+
+const fn million() -> u64 {
+    1_000_000
+}
+
+const fn three() -> u32 {
+    3
+}
+
+const fn ten_minutes() -> u64 {
+    600
+}
+
+const fn yes() -> bool {
+    true
+}
+
+fn synthetic() -> Vec<Spanned<String>> {
+    vec![Spanned::new(0..0, "synthetic".to_owned())]
+}
+
+/// A text and where it came from, for refusals.
+struct Source<'s> {
+    name: &'s str,
+    text: &'s str,
+}
+
+/// Reads a suite by its name, or the file of that path.
+pub(crate) fn read(name: &str) -> Result<File, String> {
+    if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+        return parse(&format!("{name}.toml"), text);
+    }
+    let path = Path::new(name);
+    if name.contains('/') || path.extension().is_some_and(|end| end == "toml") || path.is_file() {
+        let text =
+            std::fs::read_to_string(path).map_err(|error| format!("--suite={name}: {error}"))?;
+        return parse(name, &text);
+    }
+    let names: Vec<&str> = BUILT_IN.iter().map(|(known, _)| *known).collect();
+    Err(format!(
+        "--suite={name}: {} or a file of your own is allowed{}",
+        names.join(", "),
+        nearest(name, names.iter().copied())
+    ))
+}
+
+/// The name that records carry: that of the file without its folder and ending.
+pub(crate) fn plain_name(name: &str) -> String {
+    let stem = Path::new(name).file_stem();
+    stem.map_or_else(
+        || name.to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
+}
+
+fn parse(name: &str, text: &str) -> Result<File, String> {
+    let source = Source { name, text };
+    let file: File = toml::from_str(text).map_err(|error| source.malformed(&error))?;
+    source.check(&file)?;
+    Ok(file)
+}
+
+impl Source<'_> {
+    /// A refusal with file and line.
+    fn refuse(&self, at: usize, what: &str) -> String {
+        let before = self.text.get(..at).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        format!("{}:{line}: {what}", self.name)
+    }
+
+    /// What the TOML reader says, with the nearest key where one is unknown.
+    fn malformed(&self, error: &toml::de::Error) -> String {
+        let message = error.message().trim_end();
+        let at = error.span().map_or(0, |span| span.start);
+        let mut words = message.split('`').skip(1).step_by(2);
+        let hint = if message.starts_with("unknown field") {
+            let wrong = words.next().unwrap_or_default();
+            nearest(wrong, words)
+        } else {
+            String::new()
+        };
+        self.refuse(at, &format!("{message}{hint}"))
+    }
+
+    /// Refuses a name that is not in a list.
+    fn among<'n>(
+        &self,
+        what: &str,
+        name: &Spanned<String>,
+        known: impl Iterator<Item = &'n str> + Clone,
+    ) -> Result<(), String> {
+        let text = name.get_ref().as_str();
+        if known.clone().any(|known| known == text) {
+            return Ok(());
+        }
+        let hint = nearest(text, known);
+        Err(self.refuse(
+            name.span().start,
+            &format!("{what} {text:?} is unknown{hint}"),
+        ))
+    }
+
+    fn check(&self, file: &File) -> Result<(), String> {
+        if file.section.is_empty() {
+            return Err(self.refuse(0, "a suite needs a [[section]]"));
+        }
+        for (what, number) in [("num", file.num), ("rounds", u64::from(file.rounds))] {
+            if number == 0 {
+                return Err(self.refuse(0, &format!("{what} = 0: at least 1 is allowed")));
+            }
+        }
+        for data in &file.data {
+            self.data_set(data)?;
+        }
+        for variant in &file.variant {
+            for engine in &variant.engines {
+                self.among("engine", engine, engines::names())?;
+            }
+        }
+        for (at, section) in file.section.iter().enumerate() {
+            let name = section.name.get_ref();
+            let twice = file.section[..at]
+                .iter()
+                .any(|other| other.name.get_ref() == name);
+            if twice || name.is_empty() || name.contains(':') {
+                let what =
+                    format!("section {name:?}: a name is not empty, has no colon and is used once");
+                return Err(self.refuse(section.name.span().start, &what));
+            }
+            self.section(file, at)?;
+        }
+        Ok(())
+    }
+
+    fn section(&self, file: &File, at: usize) -> Result<(), String> {
+        let section = &file.section[at];
+        let sections = file
+            .section
+            .iter()
+            .map(|section| section.name.get_ref().as_str());
+        for entry in section.workloads.iter().chain(&section.before) {
+            self.workload(entry, sections.clone())?;
+        }
+        for data in section.data.iter().flatten() {
+            self.data_set(data)?;
+        }
+        if let Some(distribution) = &section.distribution {
+            let known = ["uniform", "zipfian", "latest"].into_iter();
+            self.among("distribution", distribution, known)?;
+        }
+        for engine in section.engines.iter().flatten() {
+            self.among("engine", engine, engines::names())?;
+        }
+        let variants = file
+            .variant
+            .iter()
+            .map(|variant| variant.name.get_ref().as_str());
+        for variant in &section.variants {
+            self.among("variant", variant, variants.clone())?;
+        }
+        if let Some(baseline) = &section.baseline {
+            self.among("section", baseline, sections.clone())?;
+        }
+        if let Some(over) = &section.over {
+            self.among("section above this one", over, sections.take(at))?;
+        }
+        let start = section.name.span().start;
+        let refuse = |what: &str| Err(self.refuse(start, what));
+        if section
+            .times
+            .is_some_and(|times| !(times > 0.0 && times <= 1e6))
+        {
+            return refuse("times: a number above 0 is allowed");
+        }
+        if section.memory_mb == Some(0) || section.threads == Some(0) {
+            return refuse("memory_mb and threads: at least 1 is allowed");
+        }
+        if section.kill && section.workloads.len() != 1 {
+            return refuse("a section with kill = true has one workload");
+        }
+        Ok(())
+    }
+
+    /// A data set.
+    fn data_set(&self, data: &Spanned<String>) -> Result<(), String> {
+        self.among("data set", data, ["synthetic", "json"].into_iter())
+    }
+
+    /// An entry of a list: a workload, or a section and a workload.
+    fn workload<'n>(
+        &self,
+        entry: &Spanned<String>,
+        sections: impl Iterator<Item = &'n str> + Clone,
+    ) -> Result<(), String> {
+        let (section, workload) = split(entry.get_ref());
+        let start = entry.span().start;
+        if let Some(section) = section {
+            let name = Spanned::new(entry.span(), section.to_owned());
+            self.among("section", &name, sections)?;
+        }
+        let step = Step::parse(workload).map_err(|what| self.refuse(start, &what))?;
+        let name = Spanned::new(entry.span(), step.name.clone());
+        self.among(
+            "workload",
+            &name,
+            catalog::CATALOG.iter().map(|known| known.name),
+        )?;
+        if step.repeats != 1 || step.warmups != 0 {
+            let what = format!("{workload}: a suite repeats by rounds, not by suffixes");
+            return Err(self.refuse(start, &what));
+        }
+        if catalog::named(workload).is_some_and(bench_core::definition::Workload::is_text) {
+            let what = format!("{workload} prints a text and has no result to show");
+            return Err(self.refuse(start, &what));
+        }
+        Ok(())
+    }
+}
+
+/// The parts of `SECTION: WORKLOAD`.
+pub(crate) fn split(entry: &str) -> (Option<&str>, &str) {
+    match entry.split_once(':') {
+        Some((section, workload)) => (Some(section.trim()), workload.trim()),
+        None => (None, entry),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! What is read and what is refused.
+
+use super::*;
+
+fn refusal(text: &str) -> String {
+    parse("own.toml", text).expect_err("refused")
+}
+
+const GOOD: &str = "[[section]]\nname = \"a\"\nworkloads = [\"fillseq\"]\n";
+
+#[test]
+fn every_suite_of_the_program_is_well_formed() {
+    for (name, _) in BUILT_IN {
+        let file = read(name).expect("well formed");
+        assert!(!file.title.is_empty() && !file.about.is_empty(), "{name}");
+        for section in &file.section {
+            assert!(
+                !section.heading.is_empty(),
+                "{name}: {}",
+                section.name.get_ref()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_section_with_a_list_is_a_suite() {
+    let file = parse("own.toml", GOOD).expect("well formed");
+    assert_eq!((file.num, file.rounds), (1_000_000, 3));
+    assert_eq!(file.aggregate, Aggregate::Median);
+    assert_eq!(plain_name("../mine/own.toml"), "own");
+}
+
+#[test]
+fn unknown_words_are_refused_with_line_and_suggestion() {
+    for (text, said) in [
+        (
+            format!("{GOOD}memory_mbs = 4\n"),
+            "own.toml:4: unknown field `memory_mbs`",
+        ),
+        (
+            format!("{GOOD}memory_mbs = 4\n"),
+            "; did you mean memory_mb?",
+        ),
+        (
+            GOOD.replace("fillseq", "filseq"),
+            "own.toml:3: workload \"filseq\" is unknown; did you mean fillseq?",
+        ),
+        (
+            format!("{GOOD}engines = [\"null\", \"leveldv\"]\n"),
+            "own.toml:4: engine \"leveldv\" is unknown; did you mean leveldb?",
+        ),
+        (
+            GOOD.replace("fillseq", "b: fillseq"),
+            "own.toml:3: section \"b\" is unknown",
+        ),
+        (
+            format!("{GOOD}over = \"later\"\n[[section]]\nname = \"later\"\n"),
+            "own.toml:4: section above this one \"later\" is unknown",
+        ),
+        (
+            format!("{GOOD}variants = [\"bloom\"]\n"),
+            "own.toml:4: variant \"bloom\" is unknown",
+        ),
+        (
+            format!("{GOOD}{GOOD}"),
+            "own.toml:5: section \"a\": a name is",
+        ),
+        (
+            GOOD.replace("fillseq", "stats"),
+            "own.toml:3: stats prints a text",
+        ),
+        (
+            GOOD.replace("fillseq", "readseq[X5]"),
+            "own.toml:3: readseq[X5]: a suite repeats by rounds",
+        ),
+        (
+            format!("{GOOD}threads = 0\n"),
+            "own.toml:2: memory_mb and threads",
+        ),
+        (
+            format!("{GOOD}threads = \"two\"\n"),
+            "own.toml:4: invalid type",
+        ),
+        (format!("rounds = 0\n{GOOD}"), "rounds = 0: at least 1"),
+        (
+            format!("data = [\"yson\"]\n{GOOD}"),
+            "own.toml:1: data set \"yson\"",
+        ),
+        ("[[section]\n".to_owned(), "own.toml:1: "),
+        ("title = \"x\"\n".to_owned(), "missing field `section`"),
+    ] {
+        let refused = refusal(&text);
+        assert!(refused.contains(said), "{refused} should contain {said}");
+    }
+}
+
+#[test]
+fn an_unknown_suite_names_those_there_are() {
+    let refused = read("leveldb-2012").expect_err("unknown");
+    assert!(refused.contains("did you mean leveldb-2011?"), "{refused}");
+    let missing = read("/nowhere/own.toml").expect_err("not there");
+    assert!(
+        missing.starts_with("--suite=/nowhere/own.toml: "),
+        "{missing}"
+    );
+}

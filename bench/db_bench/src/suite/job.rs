@@ -1,0 +1,360 @@
+//! From a suite to the jobs that run it: which lists, over which database, in which processes.
+//!
+//! A job is one database: a section that begins with an empty directory and the sections `over` it, in
+//! file order, with one variant and one data set, in one directory. Each part of it is a list for one
+//! child process. A pure function of the file and the flags.
+
+use bench_core::catalog;
+use bench_core::settings::{Memory, Variant};
+
+use super::file::{self, File, Section, Split};
+
+const MIB: u64 = 1 << 20;
+const MEMORY_MB_DEFAULT: u64 = 4;
+
+/// One database, for every engine and round.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Job {
+    /// Engines it is for; all without it.
+    pub(crate) engines: Option<Vec<String>>,
+    /// Name of the variant; `None` for the plain settings.
+    pub(crate) label: Option<String>,
+    /// Rounds.
+    pub(crate) rounds: u32,
+    /// Whether the pass that times each operation runs it too.
+    pub(crate) latency: bool,
+    /// The directory of `--db` it runs in.
+    pub(crate) directory: usize,
+    /// Its lists, in order.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// What one child process runs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) settings: Settings,
+    pub(crate) entries: Vec<Entry>,
+    /// The process ends by SIGKILL behind its last entry.
+    pub(crate) kill: bool,
+}
+
+/// What a child is told beside its list.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Settings {
+    pub(crate) num: u64,
+    pub(crate) memory: Memory,
+    pub(crate) value_size: usize,
+    pub(crate) compression: bool,
+    pub(crate) sync: bool,
+    pub(crate) threads: u32,
+    pub(crate) bloom_bits: Option<u32>,
+    pub(crate) variant: Variant,
+    pub(crate) ranked: bool,
+    pub(crate) data: String,
+    pub(crate) distribution: Option<String>,
+}
+
+/// One entry of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) workload: String,
+    /// Where its result is shown; `None` for what only makes a state.
+    pub(crate) shown: Option<Shown>,
+}
+
+/// How a result is labelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) section: String,
+    /// Occurrence of the workload in its section.
+    pub(crate) instance: u32,
+    pub(crate) state: Option<&'static str>,
+}
+
+/// What the flags say to a suite.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) num: Option<u64>,
+    pub(crate) rounds: Option<u32>,
+    pub(crate) directories: usize,
+}
+
+/// The jobs of a suite in the order of running, and what had to be left out.
+pub(crate) fn jobs(file: &File, asked: Asked) -> (Vec<Job>, Vec<String>) {
+    let (mut jobs, mut left_out) = (Vec::new(), Vec::new());
+    for root in file.section.iter().filter(|section| section.over.is_none()) {
+        let chain = chain(file, root);
+        if chain.iter().all(|section| section.workloads.is_empty()) {
+            continue;
+        }
+        if root.each_db && asked.directories < 2 {
+            left_out.push(format!(
+                "section {}: left out, it compares the directories of --db=DIR1,DIR2",
+                root.name.get_ref()
+            ));
+            continue;
+        }
+        let directories = if root.each_db { asked.directories } else { 1 };
+        let data = root.data.as_ref().unwrap_or(&file.data);
+        let plain = std::iter::once(None);
+        let named = root
+            .variants
+            .iter()
+            .map(|name| Some(name.get_ref().as_str()));
+        for variant in plain.chain(named) {
+            let variant = variant.and_then(|name| {
+                file.variant
+                    .iter()
+                    .find(|known| known.name.get_ref() == name)
+            });
+            for data in data {
+                for directory in 0..directories {
+                    let maker = Maker {
+                        file,
+                        asked,
+                        variant,
+                        data: data.get_ref(),
+                    };
+                    jobs.push(maker.job(&chain, directory));
+                }
+            }
+        }
+    }
+    number(&mut jobs);
+    (jobs, left_out)
+}
+
+/// Numbers the occurrences of each workload in its section, for each variant, data set and directory.
+fn number(jobs: &mut [Job]) {
+    let mut counts = std::collections::HashMap::new();
+    for job in jobs {
+        for part in &mut job.parts {
+            for entry in &mut part.entries {
+                let Some(shown) = &mut entry.shown else {
+                    continue;
+                };
+                let count = counts
+                    .entry((
+                        job.label.clone(),
+                        part.settings.data.clone(),
+                        job.directory,
+                        shown.section.clone(),
+                        entry.workload.clone(),
+                    ))
+                    .or_insert(0);
+                *count += 1;
+                shown.instance = *count;
+            }
+        }
+    }
+}
+
+/// The sections over one database, the first of which makes it.
+fn chain<'f>(file: &'f File, root: &'f Section) -> Vec<&'f Section> {
+    let mut chain = vec![root];
+    for section in &file.section {
+        let over = section.over.as_ref().map(toml::Spanned::get_ref);
+        if chain.iter().any(|below| Some(below.name.get_ref()) == over) {
+            chain.push(section);
+        }
+    }
+    chain
+}
+
+/// Makes the jobs of one database.
+struct Maker<'f> {
+    file: &'f File,
+    asked: Asked,
+    variant: Option<&'f file::Variant>,
+    data: &'f str,
+}
+
+impl Maker<'_> {
+    fn job(&self, chain: &[&Section], directory: usize) -> Job {
+        let root = chain[0];
+        let mut parts: Vec<Part> = chain
+            .iter()
+            .flat_map(|section| self.parts(chain, section))
+            .collect();
+        label(&mut parts);
+        let rounds = self.asked.rounds.unwrap_or(self.file.rounds);
+        let killed = chain.iter().any(|section| section.kill);
+        Job {
+            engines: self.engines(root),
+            label: self.variant.map(|variant| variant.name.get_ref().clone()),
+            rounds: root.rounds.map_or(rounds, |own| own.min(rounds)),
+            latency: root.latency.unwrap_or(self.file.latency) && !killed,
+            directory,
+            parts,
+        }
+    }
+
+    /// Engines of a section that have the variant; `None` for all.
+    fn engines(&self, root: &Section) -> Option<Vec<String>> {
+        let of_variant = self.variant.map(|variant| names(&variant.engines));
+        let of_section = root.engines.as_deref().map(names);
+        match (of_variant, of_section) {
+            (Some(mut engines), Some(wanted)) => {
+                engines.retain(|name| wanted.contains(name));
+                Some(engines)
+            }
+            (engines, None) | (None, engines) => engines,
+        }
+    }
+
+    /// The lists of one section: what makes its state, what it runs, what looks at the rest of it.
+    fn parts(&self, chain: &[&Section], section: &Section) -> Vec<Part> {
+        let settings = self.settings(chain, section);
+        let part = |settings: &Settings, entries: Vec<Entry>, kill: bool| Part {
+            settings: settings.clone(),
+            entries,
+            kill,
+        };
+        let before = Settings {
+            memory: self.memory(chain, section, Split::Writes),
+            threads: 1,
+            ..settings.clone()
+        };
+        let made = section.before.iter().map(|name| hidden(name.get_ref()));
+        let own = section
+            .workloads
+            .iter()
+            .map(|entry| shown(section, entry.get_ref()));
+        let mut parts = vec![
+            part(&before, made.collect(), false),
+            part(&settings, own.collect(), section.kill),
+        ];
+        if section.kill {
+            parts.push(part(&settings, vec![hidden("verify")], false));
+        }
+        parts.retain(|part| !part.entries.is_empty());
+        parts
+    }
+
+    /// The settings of a section: its own, else those of the one it goes on from.
+    fn settings(&self, chain: &[&Section], section: &Section) -> Settings {
+        let num = self.asked.num.unwrap_or(self.file.num);
+        let split = section.split.unwrap_or_default();
+        Settings {
+            num: scaled(num, inherited(chain, section, |section| section.times)),
+            memory: self.memory(chain, section, split),
+            value_size: inherited(chain, section, |section| section.value_size).unwrap_or(100),
+            compression: inherited(chain, section, |section| section.compression).unwrap_or(true),
+            sync: section.sync.unwrap_or(false),
+            threads: section.threads.unwrap_or(1),
+            bloom_bits: self.variant.and_then(|variant| variant.bloom_bits),
+            variant: self
+                .variant
+                .map_or(Variant::Fair, |variant| variant.settings),
+            ranked: self.variant.is_none_or(|variant| variant.ranked),
+            data: self.data.to_owned(),
+            distribution: section
+                .distribution
+                .as_ref()
+                .map(|word| word.get_ref().clone()),
+        }
+    }
+
+    fn memory(&self, chain: &[&Section], section: &Section, split: Split) -> Memory {
+        let total = inherited(chain, section, |section| section.memory_mb);
+        let plain = Memory::split(
+            total.unwrap_or(MEMORY_MB_DEFAULT) * MIB,
+            split == Split::Reads,
+        );
+        let share = |share: fn(&file::Variant) -> Option<u64>| {
+            self.variant.and_then(share).map(|share| share * MIB)
+        };
+        match (
+            share(|variant| variant.write_mb),
+            share(|variant| variant.cache_mb),
+        ) {
+            (None, None) => plain,
+            (write, cache) => Memory::shares(
+                write.unwrap_or(plain.write_bytes),
+                cache.unwrap_or(plain.cache_bytes),
+            ),
+        }
+    }
+}
+
+/// An entry of a section's list, shown under it or under the section it names.
+fn shown(section: &Section, entry: &str) -> Entry {
+    let (under, workload) = file::split(entry);
+    Entry {
+        workload: workload.to_owned(),
+        shown: Some(Shown {
+            section: under.unwrap_or(section.name.get_ref()).to_owned(),
+            instance: 0,
+            state: None,
+        }),
+    }
+}
+
+/// An entry that only makes a state.
+fn hidden(workload: &str) -> Entry {
+    Entry {
+        workload: workload.to_owned(),
+        shown: None,
+    }
+}
+
+fn names(list: &[toml::Spanned<String>]) -> Vec<String> {
+    list.iter().map(|name| name.get_ref().clone()).collect()
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a count of entries times a small positive number"
+)]
+fn scaled(num: u64, times: Option<f64>) -> u64 {
+    times.map_or(num, |times| ((num as f64 * times) as u64).max(1))
+}
+
+/// A value of a section, else of the one it is over, and so on down.
+fn inherited<T>(
+    chain: &[&Section],
+    section: &Section,
+    get: impl Fn(&Section) -> Option<T>,
+) -> Option<T> {
+    let mut at = Some(section);
+    while let Some(here) = at {
+        if let Some(value) = get(here) {
+            return Some(value);
+        }
+        let over = here.over.as_ref().map(toml::Spanned::get_ref);
+        at = chain
+            .iter()
+            .copied()
+            .find(|below| Some(below.name.get_ref()) == over);
+    }
+    None
+}
+
+/// Says which reads came before and which after a compaction.
+fn label(parts: &mut [Part]) {
+    let compacts = parts
+        .iter()
+        .flat_map(|part| &part.entries)
+        .any(|entry| entry.workload == "compact");
+    let mut compacted = false;
+    for entry in parts.iter_mut().flat_map(|part| &mut part.entries) {
+        let known = catalog::named(&entry.workload);
+        compacted &= known.is_none_or(|workload| !workload.changes());
+        let reads = known.is_some_and(|workload| {
+            !workload.changes() && !workload.is_engineless() && !workload.is_event()
+        });
+        if let Some(shown) = &mut entry.shown {
+            shown.state = match (reads && compacts, compacted) {
+                (false, _) => None,
+                (true, false) => Some("as left"),
+                (true, true) => Some("compacted"),
+            };
+        }
+        compacted |= entry.workload == "compact";
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! The rows of a suite's table: records that are rounds of the same thing, and their figures.
+
+use bench_core::catalog;
+use bench_core::definition::Workload;
+use bench_core::line::median;
+use bench_core::outline::Aggregate;
+use bench_core::record::{Record, Status};
+use bench_core::settings::Variant;
+
+/// The engine that shows what the harness costs.
+pub(super) const HARNESS: &str = "null";
+
+/// Rows in the order they first ended, each with all its records.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    pub(super) list: Vec<Row>,
+    failed: bool,
+}
+
+/// One workload at one place of the suite.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) section: String,
+    pub(super) label: String,
+    pub(super) workload: String,
+    pub(super) instance: u32,
+    pub(super) records: Vec<Record>,
+}
+
+/// Lowest, middle and highest of some measurements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Spread {
+    pub(super) low: f64,
+    pub(super) middle: f64,
+    pub(super) high: f64,
+}
+
+impl Spread {
+    fn of(values: &[f64], aggregate: Aggregate) -> Option<Self> {
+        let low = values.iter().copied().min_by(f64::total_cmp)?;
+        let high = values.iter().copied().max_by(f64::total_cmp)?;
+        Some(Self {
+            low,
+            middle: aggregate.of(values)?,
+            high,
+        })
+    }
+
+    /// Whether two spreads overlap.
+    pub(super) const fn meets(self, other: Self) -> bool {
+        self.low <= other.high && other.low <= self.high
+    }
+
+    /// How far the farther end lies from the middle, in percent of it.
+    pub(super) fn percent(self) -> f64 {
+        (self.high - self.middle).max(self.middle - self.low) / self.middle * 100.0
+    }
+}
+
+impl Rows {
+    /// Adds a record to its row.
+    pub(crate) fn add(&mut self, record: Record) {
+        self.failed |= record.status == Status::Failed;
+        if record.pass.is_some() {
+            return;
+        }
+        let label = label(&record);
+        let section = record.section.clone().unwrap_or_default();
+        let row = self.list.iter_mut().find(|row| {
+            row.section == section && row.label == label && row.instance == record.instance
+        });
+        match row {
+            Some(row) => row.records.push(record),
+            None => self.list.push(Row {
+                section,
+                label,
+                workload: record.workload.clone(),
+                instance: record.instance,
+                records: vec![record],
+            }),
+        }
+    }
+
+    /// Whether any row failed.
+    pub(crate) const fn any_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// The rows of a section that are shown: all, or where rounds are trimmed the last instance of
+    /// each workload.
+    pub(super) fn shown(&self, section: &str, aggregate: Aggregate) -> Vec<&Row> {
+        let here: Vec<&Row> = self
+            .list
+            .iter()
+            .filter(|row| row.section == section)
+            .collect();
+        let last = |row: &Row| {
+            let same = here
+                .iter()
+                .filter(|other| other.workload == row.workload && other.setting() == row.setting());
+            same.map(|other| other.instance).max() == Some(row.instance)
+        };
+        match aggregate {
+            Aggregate::Median => here,
+            Aggregate::Trimmed => here.iter().copied().filter(|row| last(row)).collect(),
+        }
+    }
+}
+
+impl Row {
+    /// What a row shares with other instances of itself.
+    fn setting(&self) -> Option<(Option<&str>, Option<&str>, Option<&str>)> {
+        let record = self.records.first()?;
+        Some((
+            record.variant.as_deref(),
+            record.data.as_deref(),
+            record.file_system.as_deref(),
+        ))
+    }
+
+    pub(super) fn of<'r>(&'r self, engine: &'r str) -> impl Iterator<Item = &'r Record> {
+        self.records
+            .iter()
+            .filter(move |record| record.engine == engine)
+    }
+
+    pub(super) fn rates(&self, engine: &str, aggregate: Aggregate) -> Option<Spread> {
+        let good = self.of(engine).filter(|record| record.status == Status::Ok);
+        Spread::of(
+            &good.filter_map(Record::rate).collect::<Vec<_>>(),
+            aggregate,
+        )
+    }
+
+    /// Whether an engine's figures may be compared; those of the harness itself have no mark.
+    pub(super) fn is_ranked(&self, engine: &str) -> bool {
+        engine == HARNESS || self.of(engine).all(|record| record.ranked != Some(false))
+    }
+
+    /// A figure's median over the rounds.
+    #[expect(clippy::cast_precision_loss, reason = "shown with a few digits")]
+    pub(super) fn middle(
+        &self,
+        engine: &str,
+        figure: impl Fn(&Record) -> Option<u64>,
+    ) -> Option<f64> {
+        let values: Vec<f64> = self
+            .of(engine)
+            .filter_map(figure)
+            .map(|value| value as f64)
+            .collect();
+        (!values.is_empty()).then(|| median(&values))
+    }
+}
+
+/// What a row is called: its workload, and what sets it apart from others of that name.
+pub(crate) fn label(record: &Record) -> String {
+    let mut text = record.workload.clone();
+    if record.state.as_deref() == Some("compacted") {
+        text.push_str(", compacted");
+    }
+    let data = record.data.as_deref().filter(|&data| data != "synthetic");
+    let variant = record.variant.as_deref();
+    let variant = variant.filter(|&name| name != Variant::Fair.word());
+    // Several directories are told apart by the file system and the directory.
+    let place = record
+        .file_system
+        .as_deref()
+        .filter(|place| place.contains(", "));
+    for part in [data, variant, place].into_iter().flatten() {
+        text.push_str(" [");
+        text.push_str(part);
+        text.push(']');
+    }
+    text
+}
+
+/// Whether a workload is one event, shown as a time and not as a rate.
+pub(super) fn is_event(workload: &str) -> bool {
+    catalog::named(workload).is_some_and(Workload::is_event)
+}

@@ -1,0 +1,303 @@
+//! What every adapter owes the harness, asked of each one that can be loaded here: its answers, its
+//! cursors in both directions, and that a write has left the process when its call returns.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use bench_core::engine::{Cursor as _, Durability, Engine, Role, Session as _, Store};
+use bench_core::fault::Fault;
+use bench_core::settings::{Memory, Settings, Variant};
+
+use crate::common::skip;
+
+type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// Writes without appending, in the mode that survives the process.
+const ROLE: Role = Role {
+    durability: Durability::Os,
+    appending: false,
+};
+
+fn settings(value_bytes: usize) -> Settings {
+    Settings {
+        memory: Memory::split(4 << 20, false),
+        compression: true,
+        bloom_bits: None,
+        block_bytes: None,
+        file_bytes: None,
+        open_files: None,
+        statistics: false,
+        durability: Durability::Os,
+        variant: Variant::Fair,
+        entries: 1000,
+        key_bytes: 16,
+        value_bytes,
+    }
+}
+
+/// Every entry in a store, upwards.
+fn contents(store: &impl Store) -> Map {
+    let mut session = store.session(ROLE).expect("a session");
+    let mut cursor = session.cursor().expect("a cursor");
+    let mut found = Map::new();
+    cursor.first().expect("positioned");
+    while cursor.valid() {
+        let key = cursor.key().to_vec();
+        let value = cursor.value().expect("a value").to_vec();
+        assert!(found.insert(key, value).is_none(), "a key came twice");
+        cursor.next().expect("stepped");
+    }
+    cursor.check().expect("no error");
+    found
+}
+
+fn key(index: u32) -> Vec<u8> {
+    format!("{index:016}").into_bytes()
+}
+
+/// Puts, overwrites, deletes, batches and merges; gives what must be stored then.
+fn write(engine: &impl Engine, store: &impl Store, value_bytes: usize) -> Map {
+    let able = engine.capabilities();
+    let mut session = store.session(ROLE).expect("a session");
+    let mut model = Map::new();
+    let value = |index: u32, round: u8| {
+        let mut value = vec![round; value_bytes];
+        value.extend_from_slice(&index.to_le_bytes());
+        value
+    };
+    for index in (0..600).rev() {
+        session.put(&key(index), &value(index, 1)).expect("put");
+        model.insert(key(index), value(index, 1));
+    }
+    for index in (0..600).step_by(3) {
+        session.put(&key(index), &value(index, 9)).expect("put");
+        model.insert(key(index), value(index, 9));
+    }
+    for index in (0..700).step_by(7) {
+        session.delete(&key(index)).expect("deleted");
+        model.remove(&key(index));
+    }
+    if able.batch {
+        for index in 550..650 {
+            session.batch_put(&key(index), b"").expect("added");
+            model.insert(key(index), Vec::new());
+        }
+        session.batch_write().expect("written");
+        session.batch_write().expect("an empty batch is none");
+    }
+    if able.merge {
+        for (index, round) in [(1, 0), (2, 2), (3, 9), (7, 1), (600, 1), (700, 1), (2, 3)] {
+            let operand = value(index, round);
+            session.merge(&key(index), &operand).expect("merged");
+            let stored = model.entry(key(index)).or_insert_with(|| operand.clone());
+            *stored = operand.max(stored.clone());
+        }
+    }
+    model
+}
+
+/// Point reads and multi-gets of present and absent keys.
+fn check_reads(store: &impl Store, model: &Map) {
+    let mut session = store.session(ROLE).expect("a session");
+    let keys: Vec<Vec<u8>> = (0..720).map(key).chain([b"0".to_vec()]).collect();
+    for key in &keys {
+        let found = session.get(key, <[u8]>::to_vec).expect("read");
+        assert_eq!(found.as_ref(), model.get(key), "{key:?}");
+    }
+    let keys: Vec<&[u8]> = keys.iter().rev().map(Vec::as_slice).collect();
+    let mut answers = vec![None; keys.len()];
+    let each = |at: usize, value: Option<&[u8]>| {
+        answers[at] = Some(value.map(<[u8]>::to_vec));
+    };
+    session.multi_get(&keys, each).expect("read");
+    for (key, answer) in keys.iter().zip(&answers) {
+        let answer = answer.as_ref().expect("answered");
+        assert_eq!(answer.as_ref(), model.get(*key), "{key:?}");
+    }
+}
+
+/// Walks, seeks and turns; cursors one after the other in one session.
+fn check_cursors(engine: &impl Engine, store: &impl Store, model: &Map) {
+    let able = engine.capabilities();
+    let mut session = store.session(ROLE).expect("a session");
+    if able.seek {
+        let mut cursor = session.cursor().expect("a cursor");
+        for index in (0..720).step_by(11) {
+            cursor.seek(&key(index)).expect("sought");
+            let expected = model.range(key(index)..).next();
+            assert_eq!(cursor.valid(), expected.is_some(), "{index}");
+            if let Some((key, value)) = expected {
+                assert_eq!(cursor.key(), key);
+                assert_eq!(cursor.value().expect("a value"), value);
+            }
+        }
+    }
+    if able.reverse {
+        let mut cursor = session.cursor().expect("a cursor");
+        cursor.last().expect("positioned");
+        for (key, value) in model.iter().rev() {
+            assert_eq!(cursor.key(), key);
+            assert_eq!(cursor.value().expect("a value"), value);
+            cursor.prev().expect("stepped");
+        }
+        assert!(!cursor.valid());
+        cursor.check().expect("no error");
+    }
+    if able.reverse && able.seek {
+        // Three up, two down, from one end to the other.
+        let keys: Vec<&Vec<u8>> = model.keys().collect();
+        let mut cursor = session.cursor().expect("a cursor");
+        cursor.seek(keys[0]).expect("sought");
+        let mut at = 0;
+        while at + 3 < keys.len() {
+            for _ in 0..3 {
+                cursor.next().expect("stepped");
+            }
+            cursor.prev().expect("stepped");
+            cursor.prev().expect("stepped");
+            at += 1;
+            assert_eq!(cursor.key(), keys[at]);
+        }
+        cursor.first().expect("positioned");
+        assert_eq!(cursor.key(), keys[0]);
+        cursor.prev().expect("stepped");
+        assert!(!cursor.valid(), "before the first");
+    }
+}
+
+/// The files of a directory as they are now, as after the death of the process. The system's own
+/// program keeps the holes of a sparse file.
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-r").args([from, to]).status();
+    assert!(copied.expect("cp runs").success());
+}
+
+fn conforms<E: Engine>(loaded: Result<E, Fault>, package: &str) {
+    let engine = match loaded {
+        Ok(engine) => engine,
+        Err(fault) => return skip(&format!("an adapter ({fault}): install {package}")),
+    };
+    // Less than a write buffer, so that no file comes or goes while they are copied.
+    for value_bytes in [100, 1000] {
+        let home = tempfile::tempdir().expect("a directory");
+        let (dir, after) = (home.path().join("db"), home.path().join("after"));
+        std::fs::create_dir(&dir).expect("created");
+        let settings = settings(value_bytes);
+        let mut store = engine.open(&dir, &settings).expect("opens");
+        assert!(contents(&store).is_empty());
+        let model = write(&engine, &store, value_bytes);
+        // Nothing was closed: what the copy holds had left the process.
+        copy(&dir, &after);
+        let survivor = engine.open(&after, &settings).expect("opens");
+        assert_eq!(contents(&survivor), model);
+        survivor.close().expect("closes");
+        check_reads(&store, &model);
+        check_cursors(&engine, &store, &model);
+        store.flush().expect("flushed");
+        if engine.capabilities().compact {
+            store.compact().expect("compacted");
+        }
+        store.quiesce().expect("quiet");
+        check_reads(&store, &model);
+        check_cursors(&engine, &store, &model);
+        assert!(!store.options().is_empty());
+        store.close().expect("closes");
+        let store = engine.open(&dir, &settings).expect("opens again");
+        assert_eq!(contents(&store), model);
+    }
+}
+
+/// The text of the error with which a store in a directory is refused.
+fn refusal<E: Engine>(engine: &E, dir: &Path) -> String {
+    let opened = engine.open(dir, &settings(100));
+    opened.map(|_| ()).expect_err("refused").to_string()
+}
+
+#[test]
+fn cairndb_conforms() {
+    conforms(Ok(engine_cairndb::Cairn), "");
+}
+
+#[test]
+fn leveldb_conforms() {
+    let loaded = engine_leveldb::LevelDb::load(None);
+    conforms(loaded.as_ref().map_err(Clone::clone), "libleveldb1d");
+}
+
+#[test]
+fn rocksdb_conforms() {
+    let loaded = engine_rocksdb::RocksDb::load(None);
+    conforms(loaded.as_ref().map_err(Clone::clone), "librocksdb7.8");
+}
+
+#[test]
+fn sqlite3_conforms() {
+    let loaded = engine_sqlite3::Sqlite::load(None);
+    conforms(loaded.as_ref().map_err(Clone::clone), "libsqlite3-0");
+}
+
+#[test]
+fn lmdb_conforms() {
+    let loaded = engine_lmdb::Lmdb::load(None);
+    conforms(loaded.as_ref().map_err(Clone::clone), "liblmdb0");
+}
+
+#[test]
+fn rocksdb_tells_why_it_does_not_open() {
+    let Ok(engine) = engine_rocksdb::RocksDb::load(None) else {
+        return skip("RocksDB's errors: install librocksdb7.8");
+    };
+    let home = tempfile::tempdir().expect("a directory");
+    std::fs::write(home.path().join("CURRENT"), "nonsense").expect("written");
+    let text = refusal(&&engine, home.path());
+    assert!(text.starts_with("Corruption: "), "{text}");
+}
+
+#[test]
+fn sqlite3_tells_why_it_does_not_open() {
+    let Ok(engine) = engine_sqlite3::Sqlite::load(None) else {
+        return skip("SQLite's errors: install libsqlite3-0");
+    };
+    let home = tempfile::tempdir().expect("a directory");
+    let absent = refusal(&&engine, &home.path().join("absent"));
+    assert_eq!(absent, "unable to open database file");
+    std::fs::write(home.path().join("test.db"), [b'x'; 4096]).expect("written");
+    let text = refusal(&&engine, home.path());
+    assert_eq!(text, "file is not a database");
+}
+
+#[test]
+fn sqlite3_pages_have_the_size_it_was_told() {
+    let Ok(engine) = engine_sqlite3::Sqlite::load(None) else {
+        return skip("SQLite's settings: install libsqlite3-0");
+    };
+    let home = tempfile::tempdir().expect("a directory");
+    let wide = Settings {
+        memory: Memory::split(128 << 20, true),
+        durability: Durability::Sync,
+        ..settings(100)
+    };
+    let store = (&engine).open(home.path(), &wide).expect("opens");
+    let told = store.options();
+    let told: Vec<(&str, &str)> = told
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let expected = [
+        ("page_size", "1024"),
+        ("cache_size", "131072"),
+        ("journal_mode", "wal"),
+        ("locking_mode", "exclusive"),
+        ("synchronous", "2"),
+        ("wal_autocheckpoint", "4096"),
+        ("table", "without rowid"),
+    ];
+    for pair in expected {
+        assert!(told.contains(&pair), "{pair:?} in {told:?}");
+    }
+    store.close().expect("closes");
+    // The file's own word, big-endian, after the magic of sixteen bytes.
+    let file = std::fs::read(home.path().join("test.db")).expect("there");
+    assert_eq!(file[16..18], [4, 0]);
+}

@@ -1,0 +1,220 @@
+//! Data sets, keys, formats and the pass that times single operations.
+
+use std::path::Path;
+
+use crate::common::{command, run, stderr, stdout};
+
+#[test]
+fn rocks_format_has_its_fields_where_its_scripts_look() {
+    let list = "--benchmarks=fillseq,readrandom,seekrandom";
+    let output = run(&[
+        "-engine=null",
+        "-num=2000",
+        list,
+        "-format=rocksdb",
+        "-histogram",
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(
+        text.starts_with("Keys:       16 bytes each (+ 0 bytes user-defined timestamp)\n"),
+        "{text}"
+    );
+    for name in ["fillseq", "readrandom", "seekrandom"] {
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(name))
+            .expect("ran");
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(fields[7], "seconds", "{line}");
+        for number in [2, 4, 6] {
+            assert!(fields[number].parse::<f64>().is_ok(), "{line}");
+        }
+        assert_eq!((fields[8], fields[9]), ("2000", "operations;"), "{line}");
+        if name != "seekrandom" {
+            assert!(fields[10].parse::<f64>().is_ok(), "{line}");
+            assert_eq!(fields[11], "MB/s", "{line}");
+        }
+    }
+    for title in [
+        "Microseconds per write:\n",
+        "Microseconds per read:\n",
+        "Microseconds per seek:\n",
+    ] {
+        assert!(text.contains(title), "{title} in {text}");
+    }
+    let percentiles = text
+        .lines()
+        .filter(|line| line.starts_with("Percentiles:"))
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut count = 0;
+    for fields in percentiles {
+        for (at, name) in [(1, "P50:"), (5, "P99:"), (7, "P99.9:"), (9, "P99.99:")] {
+            assert_eq!(fields[at], name);
+            assert!(fields[at + 1].parse::<f64>().is_ok(), "{fields:?}");
+        }
+        count += 1;
+    }
+    assert_eq!(count, 3);
+    assert_eq!(text.matches("DB path: [").count(), 3);
+}
+
+#[test]
+fn a_data_file_is_written_and_read_back() {
+    let home = tempfile::tempdir().expect("a directory");
+    let path = home.path().join("records.tsv");
+    std::fs::write(&path, "pear\tgreen\napple\tred and round\nfig\tblue\n").expect("written");
+    let data = format!("--data={}", path.display());
+    let db = home.path().join("db");
+    let go = |words: &[&str]| {
+        let words = [words, &[data.as_str()]].concat();
+        command(&db, &words).output().expect("runs")
+    };
+    let output = go(&["--benchmarks=fillseq,readseq,fillrandom,readrandom,verify"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("Entries:    3\n"), "{text}");
+    assert!(
+        !text.contains("failed") && !text.contains("unverified"),
+        "{text}"
+    );
+    let again = stdout(&go(&["--benchmarks=readseq", "--use_existing_db"]));
+    assert!(!again.contains("unverified"), "{again}");
+    let many = go(&["--num=4", "--benchmarks=fillseq"]);
+    assert!(!many.status.success());
+    assert!(
+        stderr(&many).contains("--num=4: a whole number from 1 to 3 is allowed"),
+        "{}",
+        stderr(&many)
+    );
+    let sized = go(&["--value_size=5", "--benchmarks=fillseq"]);
+    assert!(
+        stderr(&sized).contains("--value_size: keys and values come from --data="),
+        "{}",
+        stderr(&sized)
+    );
+    std::fs::write(&path, "pear\tgreen\napple red\n").expect("written");
+    let broken = go(&["--benchmarks=fillseq"]);
+    assert!(!broken.status.success());
+    assert!(
+        stderr(&broken).contains("records.tsv: line 2: no tab between key and value"),
+        "{}",
+        stderr(&broken)
+    );
+}
+
+#[test]
+fn json_values_and_rocks_keys_are_read_back() {
+    let output = run(&[
+        "--num=3000",
+        "--data=json",
+        "--keys=rocksdb",
+        "--benchmarks=fillrandom,readrandom,readseq,readreverse,compact,readmissing,verify",
+    ]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{text}{}", stderr(&output));
+    assert!(
+        text.contains(" of 3000 found)\n") && !text.contains("unverified"),
+        "{text}"
+    );
+}
+
+#[test]
+fn times_come_from_a_pass_of_their_own() {
+    let home = tempfile::tempdir().expect("a directory");
+    let json = home.path().join("results.json");
+    let words = [
+        "--num=500",
+        "--benchmarks=fillseq,readrandom[X2],crc32c,nosuch,deleteseq",
+        "--histogram",
+        &format!("--json={}", json.display()),
+    ];
+    let output = command(&home.path().join("db"), &words)
+        .output()
+        .expect("runs");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let told = stderr(&output);
+    assert!(told.contains("timed first, in a pass of its own"), "{told}");
+    assert!(
+        told.contains("the times of fillseq are of a pass of their own"),
+        "{told}"
+    );
+    let text = stdout(&output);
+    assert_eq!(
+        text.matches("Microseconds per op:\nCount: ").count(),
+        5,
+        "{text}"
+    );
+    let rows = std::fs::read_to_string(json).expect("written");
+    for row in rows.lines().skip(1) {
+        let row: serde_json::Value = serde_json::from_str(row).expect("an object");
+        assert!(row["p99_ns"].is_u64() && row["wall_ns"].is_u64(), "{row}");
+    }
+}
+
+#[test]
+fn both_passes_find_an_existing_database_as_it_was() {
+    let home = tempfile::tempdir().expect("a directory");
+    let db = home.path().join("db");
+    let go = |words: &[&str]| command(&db, words).output().expect("runs");
+    go(&["--num=500", "--benchmarks=fillseq"]);
+    let output = go(&[
+        "--num=500",
+        "--benchmarks=readrandom,deleteseq,readrandom",
+        "--use_existing_db",
+        "--histogram",
+    ]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{text}{}", stderr(&output));
+    assert!(text.contains("(500 of 500 found)\n"), "{text}");
+    assert!(text.contains("(0 of 500 found)\n"), "{text}");
+    assert!(!text.contains("unverified"), "{text}");
+    let mut left: Vec<String> = std::fs::read_dir(home.path())
+        .expect("there")
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["db", "db.db_bench"]);
+}
+
+#[test]
+fn codecs_tell_their_ratio() {
+    let output = run(&["--benchmarks=snappycomp,zstduncomp"]);
+    let text = stdout(&output);
+    let line = |name: &str| {
+        text.lines()
+            .find(|line| line.starts_with(name))
+            .expect("ran")
+            .to_owned()
+    };
+    assert!(line("snappycomp").contains(" MB/s (output: "), "{text}");
+    assert!(line("zstduncomp").ends_with(" MB/s"), "{text}");
+}
+
+/// The command lines that people copy from pages about these programs, as they stand there.
+#[test]
+fn command_lines_of_the_pages_work_as_they_stand() {
+    let home = tempfile::tempdir().expect("a directory");
+    let go = |words: &[&str]| {
+        let words = [words, &["--num=1000"]].concat();
+        let output = command(Path::new(&home.path().join("db")), &words)
+            .output()
+            .expect("runs");
+        assert!(output.status.success(), "{words:?}: {}", stderr(&output));
+        stdout(&output)
+    };
+    let first = go(&["--benchmarks=fillseq"]);
+    assert!(first.contains("\nfillseq      : "), "{first}");
+    let second = go(&["--benchmarks=fillseq,stats", "--statistics"]);
+    assert!(
+        second.contains("Compactions\n") && second.contains("STATISTICS:\n"),
+        "{second}"
+    );
+    let third = go(&["--benchmarks=readrandom", "--use_existing_db"]);
+    assert!(third.contains("(1000 of 1000 found)\n"), "{third}");
+    let fourth = go(&["--benchmarks=fillseq,readrandom,readseq"]);
+    for name in ["fillseq", "readrandom", "readseq"] {
+        assert!(fourth.contains(&format!("\n{name:<12} : ")), "{fourth}");
+    }
+}

@@ -1,0 +1,288 @@
+//! Suites: those of the program and a user's own.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{command, run, stderr, stdout};
+
+/// The objects of a file of JSON lines that are results.
+pub(crate) fn results(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).expect("written");
+    text.lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("an object a line"))
+        .filter(|object| object.get("type").is_none())
+        .collect()
+}
+
+#[test]
+fn quick_prints_every_row_and_removes_its_databases() {
+    let home = tempfile::tempdir().expect("a directory");
+    let db = home.path().join("db");
+    let words = [
+        "--suite=quick",
+        "--num=1000",
+        "--rounds=1",
+        "--engine=cairndb,null",
+    ];
+    let output = command(&db, &words).output().expect("runs");
+    let text = stdout(&output);
+    assert!(output.status.success(), "{text}\n{}", stderr(&output));
+    for row in [
+        "overwrite",
+        "fillsync",
+        "readseq",
+        "readreverse",
+        "readrandom",
+        "readmissing",
+        "readhot",
+        "seekrandom",
+        "deleteseq",
+        "deleterandom",
+        "open",
+        "compact",
+        "fillseq",
+        "fillrandom",
+        "fillbatch",
+        "fill100K",
+        "readrandom, compacted",
+        "readseq, compacted",
+    ] {
+        let line = format!("  {row:<24} ");
+        let rows = text.lines().filter(|text| text.starts_with(&line)).count();
+        assert!(rows >= 2, "{row}: {rows} in\n{text}");
+    }
+    for heading in [
+        "\n1A  1. Baseline Performance / A. Sequential Reads\n",
+        "\n2C random  2. Write Performance under Different Configurations / C. Synchronous Writes / Random Writes\n",
+        "\n3B  3. Read Performance under Different Configurations / B. No Compression Reads / Sequential Reads\n",
+        "quick: 1000 entries, 1 round: ",
+    ] {
+        assert!(text.contains(heading), "{heading} in\n{text}");
+    }
+    let left: Vec<_> = std::fs::read_dir(&db).expect("there").flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// A suite of one's own, in a file beside the database.
+fn own(home: &Path, text: &str, words: &[&str]) -> std::process::Output {
+    let file = home.join("own.toml");
+    std::fs::write(&file, text).expect("written");
+    let suite = format!("--suite={}", file.display());
+    command(&home.join("db"), &[&[suite.as_str()], words].concat())
+        .output()
+        .expect("runs")
+}
+
+const OWN: &str = r#"
+num = 500
+rounds = 2
+[[variant]]
+name = "small"
+about = "less memory"
+engines = ["cairndb"]
+write_mb = 1
+cache_mb = 1
+ranked = false
+[[section]]
+name = "mix"
+heading = "My mix"
+before = ["fillrandom"]
+memory_mb = 8
+split = "reads"
+variants = ["small"]
+workloads = ["readrandom", "updaterandom", "compact", "readrandom"]
+"#;
+
+#[test]
+fn a_file_of_ones_own_is_a_suite() {
+    let home = tempfile::tempdir().expect("a directory");
+    let (json, csv) = (home.path().join("own.json"), home.path().join("own.csv"));
+    let words = [
+        "--engine=cairndb,null",
+        &format!("--json={}", json.display()),
+        &format!("--csv={}", csv.display()),
+    ];
+    let output = own(home.path(), OWN, &words);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let rows = results(&json);
+    let of = |engine: &str, wanted: &str| -> Vec<&Value> {
+        let same = |row: &&Value| row["engine"] == engine && row["pass"].is_null();
+        let named = |row: &&Value| row["variant"].as_str().unwrap_or("plain") == wanted;
+        rows.iter().filter(same).filter(named).collect()
+    };
+    assert_eq!(of("null", "plain").len(), 8);
+    assert_eq!(of("cairndb", "plain").len(), 8);
+    let small = of("cairndb", "small");
+    assert_eq!(small.len(), 8);
+    assert!(
+        small
+            .iter()
+            .all(|row| row["ranked"] == false && row["memory_bytes"] == 2 << 20)
+    );
+    let told = |row: &&Value| {
+        (
+            row["round"].as_u64().expect("a number"),
+            row["workload"].as_str().expect("a text").to_owned(),
+            row["instance"].as_u64().expect("a number"),
+            row["state"].as_str().map(str::to_owned),
+        )
+    };
+    let state = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        small[..4].iter().map(told).collect::<Vec<_>>(),
+        [
+            (1, "readrandom".into(), 1, state("as left")),
+            (1, "updaterandom".into(), 1, None),
+            (1, "compact".into(), 1, None),
+            (1, "readrandom".into(), 2, state("compacted")),
+        ]
+    );
+    for row in &rows {
+        assert_eq!(
+            (&row["suite"], &row["section"]),
+            (&"own".into(), &"mix".into())
+        );
+        assert_eq!(row["data"], "synthetic");
+        let timed = row["pass"] == "latency";
+        assert_eq!(row.get("wall_ns").is_some(), !timed, "{row}");
+        if timed && row["workload"] == "readrandom" {
+            assert!(row["p50_ns"].is_u64() && row["max_ns"].is_u64(), "{row}");
+        }
+        if row["workload"] == "updaterandom" && !timed {
+            assert!(
+                row["intervals"].is_array() && row["page_cache_bytes"].is_u64(),
+                "{row}"
+            );
+        }
+    }
+    let cells = std::fs::read_to_string(csv).expect("written");
+    assert!(cells.starts_with("engine,engine_version,suite,section,"));
+    assert_eq!(cells.lines().count(), rows.len() + 1);
+}
+
+#[test]
+fn a_file_that_is_wrong_is_refused_before_anything_runs() {
+    let home = tempfile::tempdir().expect("a directory");
+    let text = OWN.replace("updaterandom", "updatrandom");
+    let output = own(home.path(), &text, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(
+        said.contains(
+            "own.toml:18: workload \"updatrandom\" is unknown; did you mean updaterandom?"
+        ),
+        "{said}"
+    );
+    assert!(!home.path().join("db").exists());
+}
+
+#[test]
+fn flags_that_a_suite_says_itself_are_refused() {
+    let output = run(&["--suite=quick", "--memory=8M"]);
+    assert!(
+        stderr(&output).starts_with("--memory: a suite says this"),
+        "{}",
+        stderr(&output)
+    );
+    let output = run(&["--resume", "--benchmarks=fillseq"]);
+    assert!(
+        stderr(&output).starts_with("--resume: only a suite"),
+        "{}",
+        stderr(&output)
+    );
+    let output = run(&["--resume", "--suite=quick"]);
+    assert!(
+        stderr(&output).starts_with("--resume: --json=FILE"),
+        "{}",
+        stderr(&output)
+    );
+    let output = run(&["--suite=quik"]);
+    assert!(
+        stderr(&output).contains("did you mean quick?"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn two_directories_are_compared() {
+    let home = tempfile::tempdir().expect("a directory");
+    let text = "num = 200\nrounds = 1\nlatency = false\n[[section]]\nname = \"FS\"\nheading = \"Two\"\neach_db = true\nworkloads = [\"fillsync\", \"fillseq\"]\n";
+    let (one, two) = (home.path().join("one"), home.path().join("two"));
+    let file = home.path().join("fs.toml");
+    std::fs::write(&file, text).expect("written");
+    let json = home.path().join("fs.json");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_db_bench"))
+        .arg(format!("--suite={}", file.display()))
+        .arg(format!("--db={},{}", one.display(), two.display()))
+        .arg(format!("--json={}", json.display()))
+        .arg("--engine=cairndb")
+        .output()
+        .expect("runs");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let places: Vec<String> = results(&json)
+        .iter()
+        .map(|row| row["file_system"].as_str().expect("a text").to_owned())
+        .collect();
+    assert_eq!(places.len(), 4);
+    assert!(
+        places[0].ends_with("/one") && places[2].ends_with("/two"),
+        "{places:?}"
+    );
+    assert!(stdout(&output).contains("/two]"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_library_that_is_no_allocator_of_anybodys_is_refused() {
+    let output = run(&[
+        "--allocator=libnowhere.so.1",
+        "--benchmarks=fillseq",
+        "--num=10",
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(
+        said.starts_with("--allocator=libnowhere.so.1: the loader does not"),
+        "{said}"
+    );
+    let output = run(&["--allocator=/nowhere/x.so", "--benchmarks=fillseq"]);
+    assert!(
+        stderr(&output).starts_with("--allocator=/nowhere/x.so: "),
+        "{}",
+        stderr(&output)
+    );
+    // Any library that is there can stand for an allocator here: it is preloaded and told.
+    let output = run(&[
+        "--allocator=libm.so.6",
+        "--benchmarks=fillseq",
+        "--num=10",
+        "--engine=null",
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn a_section_runs_once_for_each_data_set() {
+    let home = tempfile::tempdir().expect("a directory");
+    let json = home.path().join("own.json");
+    let suite = r#"
+num = 300
+rounds = 1
+data = ["synthetic", "json"]
+[[section]]
+name = "both"
+heading = "Both"
+workloads = ["fillrandom", "readrandom"]
+"#;
+    let words = ["--engine=cairndb", &format!("--json={}", json.display())];
+    let output = own(home.path(), suite, &words);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for data in ["synthetic", "json"] {
+        let rows = results(&json);
+        let verified = rows
+            .iter()
+            .filter(|row| row["data"] == data && row["verified"] == true);
+        assert!(verified.count() >= 2, "{data}: {rows:?}");
+    }
+}

@@ -1,0 +1,222 @@
+//! One thread's way into an open RocksDB.
+
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
+use std::ffi::{c_char, c_void};
+use std::ptr::null_mut;
+
+use bench_core::engine::{Durability, Role, Session};
+use bench_core::fault::Fault;
+
+use crate::cursor::RocksCursor;
+use crate::database::Database;
+use crate::sys::Api;
+
+/// One thread's way into an open RocksDB.
+#[derive(Debug)]
+pub struct RocksSession<'s> {
+    database: &'s Database<'s>,
+    write_options: *mut c_void,
+    batch: *mut c_void,
+    several: Several,
+}
+
+/// The places of a multi-get, kept from one to the next.
+#[derive(Debug, Default)]
+struct Several {
+    keys: Vec<*const u8>,
+    lengths: Vec<usize>,
+    values: Vec<*mut c_void>,
+    errors: Vec<*mut c_char>,
+}
+
+impl<'s> RocksSession<'s> {
+    pub(crate) fn new(database: &'s Database<'s>, role: Role) -> Self {
+        let api = database.api;
+        // SAFETY: takes nothing, gives an owned object.
+        let write_options = unsafe { (api.writeoptions_create)() };
+        let sync = role.durability == Durability::Sync;
+        // SAFETY: the object was just made.
+        unsafe { (api.writeoptions_set_sync)(write_options, sync.into()) };
+        Self {
+            database,
+            write_options,
+            // SAFETY: takes nothing, gives an owned object.
+            batch: unsafe { (api.writebatch_create)() },
+            several: Several::default(),
+        }
+    }
+}
+
+impl Drop for RocksSession<'_> {
+    fn drop(&mut self) {
+        let api = self.database.api;
+        // SAFETY: made by this session, used by nobody else.
+        unsafe { (api.writebatch_destroy)(self.batch) };
+        // SAFETY: as above.
+        unsafe { (api.writeoptions_destroy)(self.write_options) };
+    }
+}
+
+/// Shows the bytes of a pinned value and lets it go.
+#[inline]
+fn show<R>(api: &Api, pinned: *mut c_void, found: impl FnOnce(&[u8]) -> R) -> R {
+    let mut length = 0;
+    // SAFETY: the caller has a live pinned value; the place is ours.
+    let bytes = unsafe { (api.pinnableslice_value)(pinned, &raw mut length) };
+    // SAFETY: the bytes stay until the value is let go.
+    let result = found(unsafe { std::slice::from_raw_parts(bytes, length) });
+    // SAFETY: live, and not used again.
+    unsafe { (api.pinnableslice_destroy)(pinned) };
+    result
+}
+
+impl Session for RocksSession<'_> {
+    type Cursor<'c>
+        = RocksCursor<'c>
+    where
+        Self: 'c;
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        let mut error = null_mut();
+        let (db, options, error_at) = (self.database.db, self.write_options, &raw mut error);
+        let (start, length) = (value.as_ptr(), value.len());
+        let put = self.database.api.put;
+        // SAFETY: lengths belong to live slices, which the library copies.
+        unsafe {
+            put(
+                db,
+                options,
+                key.as_ptr(),
+                key.len(),
+                start,
+                length,
+                error_at,
+            );
+        };
+        self.database.api.outcome(error)
+    }
+
+    #[inline]
+    fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        let mut error = null_mut();
+        let (db, options, error_at) = (self.database.db, self.write_options, &raw mut error);
+        // SAFETY: the length belongs to a live slice, which the library copies.
+        unsafe { (self.database.api.delete)(db, options, key.as_ptr(), key.len(), error_at) };
+        self.database.api.outcome(error)
+    }
+
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
+        let api = self.database.api;
+        let mut error = null_mut();
+        let (db, options, error_at) =
+            (self.database.db, self.database.read_options, &raw mut error);
+        // SAFETY: the length belongs to a live slice.
+        let pinned = unsafe { (api.get_pinned)(db, options, key.as_ptr(), key.len(), error_at) };
+        api.outcome(error)?;
+        Ok((!pinned.is_null()).then(|| show(api, pinned, found)))
+    }
+
+    #[inline]
+    fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        let (start, length) = (value.as_ptr(), value.len());
+        let put = self.database.api.writebatch_put;
+        // SAFETY: lengths belong to live slices, which the library copies.
+        unsafe { put(self.batch, key.as_ptr(), key.len(), start, length) };
+        Ok(())
+    }
+
+    fn batch_write(&mut self) -> Result<(), Fault> {
+        let api = self.database.api;
+        let mut error = null_mut();
+        // SAFETY: all three objects are live and belong to this session or its store.
+        unsafe {
+            (api.write)(
+                self.database.db,
+                self.write_options,
+                self.batch,
+                &raw mut error,
+            );
+        };
+        // SAFETY: the batch is live.
+        unsafe { (api.writebatch_clear)(self.batch) };
+        api.outcome(error)
+    }
+
+    #[inline]
+    fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), Fault> {
+        let mut error = null_mut();
+        let (db, options, error_at) = (self.database.db, self.write_options, &raw mut error);
+        let (start, length) = (operand.as_ptr(), operand.len());
+        let merge = self.database.api.merge;
+        // SAFETY: lengths belong to live slices, which the library copies.
+        unsafe {
+            merge(
+                db,
+                options,
+                key.as_ptr(),
+                key.len(),
+                start,
+                length,
+                error_at,
+            );
+        };
+        self.database.api.outcome(error)
+    }
+
+    fn multi_get(
+        &mut self,
+        keys: &[&[u8]],
+        mut each: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Fault> {
+        let api = self.database.api;
+        let places = &mut self.several;
+        places.keys.clear();
+        places.keys.extend(keys.iter().map(|key| key.as_ptr()));
+        places.lengths.clear();
+        places.lengths.extend(keys.iter().map(|key| key.len()));
+        places.values.clear();
+        places.values.resize(keys.len(), null_mut());
+        places.errors.clear();
+        places.errors.resize(keys.len(), null_mut());
+        // SAFETY: each place holds as many as there are keys; the slices are live.
+        unsafe {
+            (api.batched_multi_get_cf)(
+                self.database.db,
+                self.database.read_options,
+                self.database.family,
+                keys.len(),
+                places.keys.as_ptr(),
+                places.lengths.as_ptr(),
+                places.values.as_mut_ptr(),
+                places.errors.as_mut_ptr(),
+                false,
+            );
+        }
+        let mut outcome = Ok(());
+        for (index, (&pinned, &error)) in places.values.iter().zip(&places.errors).enumerate() {
+            outcome = outcome.and(api.outcome(error));
+            if pinned.is_null() {
+                each(index, None);
+            } else {
+                show(api, pinned, |value| each(index, Some(value)));
+            }
+        }
+        outcome
+    }
+
+    #[inline]
+    fn cursor(&mut self) -> Result<RocksCursor<'_>, Fault> {
+        let database = self.database;
+        Ok(RocksCursor::new(
+            database.api,
+            database.db,
+            database.read_options,
+        ))
+    }
+}

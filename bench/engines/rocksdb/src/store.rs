@@ -1,0 +1,150 @@
+//! An open RocksDB.
+
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
+use std::ffi::CStr;
+use std::path::Path;
+use std::ptr::{null, null_mut};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use bench_core::engine::{Quiet, Role, Store};
+use bench_core::fault::Fault;
+use bench_core::settings::Settings;
+
+use crate::database::Database;
+use crate::session::RocksSession;
+use crate::sys::Api;
+use crate::{counters, effective};
+
+/// Numbers that are all zero when no background work is left.
+const WORK: [&CStr; 5] = [
+    c"rocksdb.num-immutable-mem-table",
+    c"rocksdb.mem-table-flush-pending",
+    c"rocksdb.num-running-flushes",
+    c"rocksdb.compaction-pending",
+    c"rocksdb.num-running-compactions",
+];
+const FAILURES: &CStr = c"rocksdb.background-errors";
+/// `BottommostLevelCompaction::kForceOptimized`.
+const FORCE_OPTIMIZED: u8 = 3;
+/// Between two looks at them.
+const LOOK: Duration = Duration::from_millis(1);
+/// After this the harness watches the threads instead.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// An open RocksDB.
+#[derive(Debug)]
+pub struct RocksStore<'e> {
+    database: Database<'e>,
+    options: Vec<(String, String)>,
+}
+
+impl<'e> RocksStore<'e> {
+    pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
+        let database = Database::open(api, dir, settings)?;
+        let mut options = effective::options(dir);
+        if let Some(bytes) = database.number(c"rocksdb.block-cache-capacity") {
+            options.insert(0, ("block_cache".to_owned(), bytes.to_string()));
+        }
+        Ok(Self { database, options })
+    }
+
+    /// How much the library says is left to do; `None` when it does not know the question.
+    fn work(&self) -> Option<u64> {
+        WORK.iter().map(|name| self.database.number(name)).sum()
+    }
+
+    /// Errors of background work, which no call returns.
+    fn failures(&self) -> Result<(), Fault> {
+        match self.database.number(FAILURES) {
+            Some(0) | None => Ok(()),
+            Some(count) => Err(Fault::new(format!(
+                "{count} background errors: see the file LOG"
+            ))),
+        }
+    }
+}
+
+impl Store for RocksStore<'_> {
+    type Session<'s>
+        = RocksSession<'s>
+    where
+        Self: 's;
+
+    fn session(&self, role: Role) -> Result<RocksSession<'_>, Fault> {
+        Ok(RocksSession::new(&self.database, role))
+    }
+
+    /// Everything, the lowest level included where it is not the work of this compaction: what
+    /// RocksDB's own program does under this name.
+    fn compact(&mut self) -> Result<(), Fault> {
+        let api = self.database.api;
+        // SAFETY: takes nothing, gives an owned object.
+        let options = unsafe { (api.compactoptions_create)() };
+        // SAFETY: the object was just made.
+        unsafe { (api.compactoptions_set_bottommost_level_compaction)(options, FORCE_OPTIMIZED) };
+        let db = self.database.db;
+        // SAFETY: null ends mean the whole range.
+        unsafe { (api.compact_range_opt)(db, options, null(), 0, null(), 0) };
+        // SAFETY: not used again.
+        unsafe { (api.compactoptions_destroy)(options) };
+        self.failures()
+    }
+
+    fn flush(&mut self) -> Result<(), Fault> {
+        // SAFETY: takes nothing, gives an owned object: wait until it is done.
+        let options = unsafe { (self.database.api.flushoptions_create)() };
+        let mut error = null_mut();
+        // SAFETY: database and options are live; the error pointer starts as null.
+        unsafe { (self.database.api.flush)(self.database.db, options, &raw mut error) };
+        // SAFETY: not used again.
+        unsafe { (self.database.api.flushoptions_destroy)(options) };
+        self.database.api.outcome(error)
+    }
+
+    fn quiesce(&self) -> Result<Quiet, Fault> {
+        let since = Instant::now();
+        // A receiver whose sender stays alive: a wait with a limit, without sleeping.
+        let (alive, never) = mpsc::channel::<()>();
+        // Twice, since the numbers are not read at one moment.
+        let mut rests = 0;
+        while rests < 2 {
+            match self.work() {
+                Some(0) => rests += 1,
+                Some(_) if since.elapsed() < PATIENCE => {
+                    rests = 0;
+                    let _ = never.recv_timeout(LOOK);
+                }
+                _ => return Ok(Quiet::Watch),
+            }
+        }
+        drop(alive);
+        self.failures()?;
+        Ok(Quiet::Known)
+    }
+
+    fn property(&self, name: &str) -> Option<String> {
+        if name == "statistics" {
+            return self.database.statistics();
+        }
+        self.database.text(&counters::property_name(name))
+    }
+
+    fn bytes_written(&self) -> Option<u64> {
+        counters::bytes_written(&self.database.statistics()?)
+    }
+
+    fn options(&self) -> Vec<(String, String)> {
+        self.options.clone()
+    }
+
+    fn close(self) -> Result<(), Fault> {
+        // The library's C interface reports nothing when it closes.
+        drop(self);
+        Ok(())
+    }
+}

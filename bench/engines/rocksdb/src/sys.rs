@@ -1,0 +1,198 @@
+//! RocksDB's C interface, found in the library at run time.
+//!
+//! Every function is looked up once, when the library is loaded; a missing one is refused by its
+//! name. The library is loaded with local scope, so its symbols never meet another one's, and is
+//! never unloaded: its thread pools outlive every database.
+
+#![expect(unsafe_code, reason = "foreign functions found by name")]
+
+use std::ffi::{CStr, c_char, c_double, c_int, c_uchar, c_void};
+use std::path::Path;
+
+use bench_core::fault::Fault;
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+/// Names tried when no path is given: Debian's own first.
+pub(crate) const SONAMES: &[&str] = &["librocksdb.so.7.8", "librocksdb.so.7", "librocksdb.so"];
+
+/// `RTLD_NODELETE` of Linux: the library stays until the process ends.
+const RTLD_NODELETE: c_int = 0x1000;
+
+macro_rules! functions {
+    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// The functions used, under their C names without the prefix.
+        #[derive(Debug)]
+        pub(crate) struct Api {
+            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            /// Last, so that the functions never outlive the library.
+            pub(crate) library: Library,
+        }
+
+        impl Api {
+            fn find(library: Library) -> Result<Self, Fault> {
+                Ok(Self {
+                    $($name: {
+                        let symbol = concat!("rocksdb_", stringify!($name));
+                        // SAFETY: the types are those of RocksDB's c.h of 7.8, which later versions keep.
+                        let found = unsafe { library.get(symbol.as_bytes()) };
+                        *found.map_err(|_| Fault::new(format!("the RocksDB library lacks the symbol {symbol}")))?
+                    },)*
+                    library,
+                })
+            }
+        }
+    };
+}
+
+/// Where the library puts an error text, if there is one.
+pub(crate) type ErrorPointer = *mut *mut c_char;
+/// Merges operands into a value, or into one operand when there is no value to be had.
+pub(crate) type FullMerge = unsafe extern "C" fn(
+    *mut c_void,
+    *const u8,
+    usize,
+    *const u8,
+    usize,
+    *const *const u8,
+    *const usize,
+    c_int,
+    *mut c_uchar,
+    *mut usize,
+) -> *const u8;
+/// Merges operands into one.
+pub(crate) type PartialMerge = unsafe extern "C" fn(
+    *mut c_void,
+    *const u8,
+    usize,
+    *const *const u8,
+    *const usize,
+    c_int,
+    *mut c_uchar,
+    *mut usize,
+) -> *const u8;
+pub(crate) type DeleteValue = unsafe extern "C" fn(*mut c_void, *const u8, usize);
+pub(crate) type NameOf = unsafe extern "C" fn(*mut c_void) -> *const c_char;
+pub(crate) type Destructor = unsafe extern "C" fn(*mut c_void);
+
+functions! {
+    open_column_families: fn(*const c_void, *const c_char, c_int, *const *const c_char, *const *const c_void, *mut *mut c_void, ErrorPointer) -> *mut c_void;
+    column_family_handle_destroy: fn(*mut c_void);
+    close: fn(*mut c_void);
+    put: fn(*mut c_void, *const c_void, *const u8, usize, *const u8, usize, ErrorPointer);
+    merge: fn(*mut c_void, *const c_void, *const u8, usize, *const u8, usize, ErrorPointer);
+    delete: fn(*mut c_void, *const c_void, *const u8, usize, ErrorPointer);
+    write: fn(*mut c_void, *const c_void, *mut c_void, ErrorPointer);
+    get_pinned: fn(*mut c_void, *const c_void, *const u8, usize, ErrorPointer) -> *mut c_void;
+    batched_multi_get_cf: fn(*mut c_void, *const c_void, *mut c_void, usize, *const *const u8, *const usize, *mut *mut c_void, *mut *mut c_char, bool);
+    pinnableslice_value: fn(*const c_void, *mut usize) -> *const u8;
+    pinnableslice_destroy: fn(*mut c_void);
+    create_iterator: fn(*mut c_void, *const c_void) -> *mut c_void;
+    iter_destroy: fn(*mut c_void);
+    iter_valid: fn(*const c_void) -> c_uchar;
+    iter_seek_to_first: fn(*mut c_void);
+    iter_seek_to_last: fn(*mut c_void);
+    iter_seek: fn(*mut c_void, *const u8, usize);
+    iter_next: fn(*mut c_void);
+    iter_prev: fn(*mut c_void);
+    iter_key: fn(*const c_void, *mut usize) -> *const u8;
+    iter_value: fn(*const c_void, *mut usize) -> *const u8;
+    iter_get_error: fn(*const c_void, ErrorPointer);
+    writebatch_create: fn() -> *mut c_void;
+    writebatch_destroy: fn(*mut c_void);
+    writebatch_clear: fn(*mut c_void);
+    writebatch_put: fn(*mut c_void, *const u8, usize, *const u8, usize);
+    property_value: fn(*mut c_void, *const c_char) -> *mut c_char;
+    property_int: fn(*mut c_void, *const c_char, *mut u64) -> c_int;
+    compact_range_opt: fn(*mut c_void, *mut c_void, *const u8, usize, *const u8, usize);
+    compactoptions_create: fn() -> *mut c_void;
+    compactoptions_destroy: fn(*mut c_void);
+    compactoptions_set_bottommost_level_compaction: fn(*mut c_void, c_uchar);
+    flush: fn(*mut c_void, *const c_void, ErrorPointer);
+    flushoptions_create: fn() -> *mut c_void;
+    flushoptions_destroy: fn(*mut c_void);
+    options_create: fn() -> *mut c_void;
+    options_destroy: fn(*mut c_void);
+    options_set_create_if_missing: fn(*mut c_void, c_uchar);
+    options_set_write_buffer_size: fn(*mut c_void, usize);
+    options_set_max_write_buffer_number: fn(*mut c_void, c_int);
+    options_set_max_open_files: fn(*mut c_void, c_int);
+    options_set_target_file_size_base: fn(*mut c_void, u64);
+    options_set_compression: fn(*mut c_void, c_int);
+    options_set_merge_operator: fn(*mut c_void, *mut c_void);
+    options_set_block_based_table_factory: fn(*mut c_void, *mut c_void);
+    options_enable_statistics: fn(*mut c_void);
+    options_statistics_get_string: fn(*mut c_void) -> *mut c_char;
+    block_based_options_create: fn() -> *mut c_void;
+    block_based_options_destroy: fn(*mut c_void);
+    block_based_options_set_block_cache: fn(*mut c_void, *mut c_void);
+    block_based_options_set_block_size: fn(*mut c_void, usize);
+    block_based_options_set_filter_policy: fn(*mut c_void, *mut c_void);
+    filterpolicy_create_bloom_full: fn(c_double) -> *mut c_void;
+    cache_create_lru: fn(usize) -> *mut c_void;
+    cache_destroy: fn(*mut c_void);
+    mergeoperator_create: fn(*mut c_void, Destructor, FullMerge, PartialMerge, DeleteValue, NameOf) -> *mut c_void;
+    readoptions_create: fn() -> *mut c_void;
+    readoptions_destroy: fn(*mut c_void);
+    writeoptions_create: fn() -> *mut c_void;
+    writeoptions_destroy: fn(*mut c_void);
+    writeoptions_set_sync: fn(*mut c_void, c_uchar);
+    free: fn(*mut c_void);
+}
+
+/// What the system's loader said about a library that was asked for by path.
+fn refusal(path: &Path, error: &libloading::Error) -> Fault {
+    let said =
+        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    Fault::new(format!("{}: {said}", path.display()))
+}
+
+impl Api {
+    /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
+    pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
+        let open = |name: &std::ffi::OsStr| {
+            // SAFETY: loading runs the library's constructors; that is what naming it asks for.
+            unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) }
+        };
+        if let Some(path) = path {
+            let library = open(path.as_os_str()).map_err(|error| refusal(path, &error))?;
+            return Self::find(library);
+        }
+        let found = SONAMES.iter().find_map(|name| open(name.as_ref()).ok());
+        let library = found.ok_or_else(|| {
+            Fault::new(format!(
+                "none of {} was found; install librocksdb7.8",
+                SONAMES.join(", ")
+            ))
+        })?;
+        Self::find(library)
+    }
+
+    /// Turns the error text of a call into a result and gives the text back to the library.
+    #[inline]
+    pub(crate) fn outcome(&self, error: *mut c_char) -> Result<(), Fault> {
+        if error.is_null() {
+            Ok(())
+        } else {
+            Err(self.fault(error))
+        }
+    }
+
+    #[cold]
+    fn fault(&self, error: *mut c_char) -> Fault {
+        Fault::new(self.text(error).unwrap_or_default())
+    }
+
+    /// A text of the library's as our own; gives it back to the library. `None` for null.
+    pub(crate) fn text(&self, text: *mut c_char) -> Option<String> {
+        if text.is_null() {
+            return None;
+        }
+        // SAFETY: the library gives texts that end with zero.
+        let owned = unsafe { CStr::from_ptr(text) }
+            .to_string_lossy()
+            .into_owned();
+        // SAFETY: the text was allocated by the library and is not used again.
+        unsafe { (self.free)(text.cast()) };
+        Some(owned)
+    }
+}

@@ -1,0 +1,81 @@
+//! A thread's access to the connection: for one operation, or for a whole batch.
+
+use std::ops::Deref;
+
+use bench_core::fault::Fault;
+
+use crate::connection::{Connection, Statement, Turn};
+
+/// A thread's access to the connection.
+#[derive(Debug)]
+pub(crate) struct Access<'s> {
+    connection: &'s Connection<'s>,
+    /// Held from the first entry of a batch to its commit.
+    batch: Option<Turn<'s>>,
+}
+
+/// The turn of a running batch, or one for a single operation.
+pub(crate) enum Use<'u, 's> {
+    Batch(&'u Turn<'s>),
+    Single(Turn<'s>),
+}
+
+impl<'s> Deref for Use<'_, 's> {
+    type Target = Turn<'s>;
+
+    #[inline]
+    fn deref(&self) -> &Turn<'s> {
+        match self {
+            Self::Batch(turn) => turn,
+            Self::Single(turn) => turn,
+        }
+    }
+}
+
+impl<'s> Access<'s> {
+    pub(crate) const fn new(connection: &'s Connection<'s>) -> Self {
+        Self {
+            connection,
+            batch: None,
+        }
+    }
+
+    /// The right to use the connection, which a batch already has.
+    #[inline]
+    pub(crate) fn turn(&self) -> Use<'_, 's> {
+        match &self.batch {
+            Some(turn) => Use::Batch(turn),
+            None => Use::Single(self.connection.turn()),
+        }
+    }
+
+    /// Begins a batch unless one is running.
+    #[inline]
+    pub(crate) fn begin(&mut self, begin: Statement) -> Result<(), Fault> {
+        if self.batch.is_none() {
+            let turn = self.connection.turn();
+            turn.execute(begin)?;
+            self.batch = Some(turn);
+        }
+        Ok(())
+    }
+
+    /// Ends the batch that is running, if one is.
+    pub(crate) fn commit(&mut self, commit: Statement) -> Result<(), Fault> {
+        let Some(turn) = self.batch.take() else {
+            return Ok(());
+        };
+        turn.execute(commit).inspect_err(|_| {
+            // Whatever is left of the transaction; the commit's own words are what is told.
+            let _ = turn.run("ROLLBACK");
+        })
+    }
+
+    /// Gives up the batch that is running, if one is.
+    pub(crate) fn abandon(&mut self) {
+        if let Some(turn) = self.batch.take() {
+            // Nobody is left to hear of a failure.
+            let _ = turn.run("ROLLBACK");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The one connection of a store, and who may use it.
+//!
+//! With `locking_mode=EXCLUSIVE` a database has exactly one connection, so all threads share it. It
+//! is opened without SQLite's own mutex, which would be taken several times in each operation;
+//! instead a thread holds [`Turn`] for a whole operation, or from the first entry of a batch to its
+//! commit. Every method of a [`Turn`] is called by the one thread that has it.
+
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr::{null, null_mut};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bench_core::fault::Fault;
+
+use crate::sys::{
+    Api, CHECKPOINT_TRUNCATE, DONE, OK, OPEN_CREATE, OPEN_NOMUTEX, OPEN_READWRITE,
+    PREPARE_PERSISTENT, ROW,
+};
+
+/// The connection.
+#[derive(Debug)]
+pub(crate) struct Connection<'e> {
+    api: &'e Api,
+    db: *mut c_void,
+    turn: Mutex<()>,
+}
+
+// SAFETY: the connection is only used by the thread that holds its turn.
+unsafe impl Sync for Connection<'_> {}
+
+/// The right to use the connection.
+#[derive(Debug)]
+pub(crate) struct Turn<'t> {
+    api: &'t Api,
+    db: *mut c_void,
+    _guard: MutexGuard<'t, ()>,
+}
+
+/// A prepared statement. It is finalized by its owner, within a turn, before the connection closes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Statement(*mut c_void);
+
+/// Bytes of a column: they stay until the statement is stepped, reset or finalized.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    start: *const u8,
+    length: usize,
+}
+
+impl Column {
+    pub(crate) const EMPTY: Self = Self {
+        start: null(),
+        length: 0,
+    };
+
+    /// The bytes.
+    ///
+    /// # Safety
+    /// The statement has not been stepped, reset or finalized since.
+    #[inline]
+    pub(crate) const unsafe fn bytes<'b>(self) -> &'b [u8] {
+        if self.start.is_null() {
+            return &[];
+        }
+        // SAFETY: the library gave this many bytes, and they stay as the caller promises.
+        unsafe { std::slice::from_raw_parts(self.start, self.length) }
+    }
+}
+
+impl<'e> Connection<'e> {
+    /// Opens the database in `file`, or makes an empty one.
+    pub(crate) fn open(api: &'e Api, file: &Path) -> Result<Self, Fault> {
+        let path = CString::new(file.as_os_str().as_bytes())
+            .map_err(|_| Fault::new("the directory's name has a zero byte"))?;
+        let mut connection = Self {
+            api,
+            db: null_mut(),
+            turn: Mutex::new(()),
+        };
+        let flags = OPEN_READWRITE | OPEN_CREATE | OPEN_NOMUTEX;
+        let place = &raw mut connection.db;
+        // SAFETY: the path ends with zero; the place is ours; null is the system's own file layer.
+        let opened = unsafe { (api.open_v2)(path.as_ptr(), place, flags, null()) };
+        connection.turn().check(opened)?;
+        Ok(connection)
+    }
+
+    /// Waits for the right to use the connection.
+    #[inline]
+    pub(crate) fn turn(&self) -> Turn<'_> {
+        Turn {
+            api: self.api,
+            db: self.db,
+            _guard: self.turn.lock().unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    /// Closes it; SQLite then brings everything from the log into the database.
+    pub(crate) fn close(mut self) -> Result<(), Fault> {
+        // SAFETY: open, or null, which is nothing to do; no statement is left.
+        let closed = unsafe { (self.api.close)(self.db) };
+        self.turn().check(closed)?;
+        self.db = null_mut();
+        Ok(())
+    }
+}
+
+impl Drop for Connection<'_> {
+    fn drop(&mut self) {
+        // SAFETY: open, or null, which is nothing to do; nobody is left to use it.
+        unsafe { (self.api.close)(self.db) };
+    }
+}
+
+impl Turn<'_> {
+    #[inline]
+    pub(crate) fn check(&self, code: c_int) -> Result<(), Fault> {
+        if code == OK {
+            Ok(())
+        } else {
+            // SAFETY: whoever has the turn is the only user.
+            Err(unsafe { self.api.fault(self.db) })
+        }
+    }
+
+    /// Runs some SQL and throws away what it answers.
+    pub(crate) fn run(&self, sql: &str) -> Result<(), Fault> {
+        let sql = CString::new(sql).map_err(|_| Fault::new("a zero byte in SQL"))?;
+        // SAFETY: the text ends with zero; null stands for no callback and no text of an error.
+        let ran = unsafe { (self.api.exec)(self.db, sql.as_ptr(), null(), null_mut(), null_mut()) };
+        self.check(ran)
+    }
+
+    /// Prepares one statement that will be used often.
+    pub(crate) fn prepare(&self, sql: &CStr) -> Result<Statement, Fault> {
+        let mut statement = null_mut();
+        let place = &raw mut statement;
+        // SAFETY: the text ends with zero, which -1 says; the place is ours.
+        let prepared = unsafe {
+            (self.api.prepare_v3)(
+                self.db,
+                sql.as_ptr(),
+                -1,
+                PREPARE_PERSISTENT,
+                place,
+                null_mut::<*const c_char>(),
+            )
+        };
+        self.check(prepared)?;
+        Ok(Statement(statement))
+    }
+
+    /// Gives a statement back.
+    pub(crate) fn finalize(&self, statement: Statement) {
+        // SAFETY: prepared here; its owner does not use it again. The result repeats an old error.
+        unsafe { (self.api.finalize)(statement.0) };
+    }
+
+    /// Sets parameter `at`, from 1.
+    ///
+    /// # Safety
+    /// `bytes` stay until the statement is reset.
+    #[inline]
+    pub(crate) unsafe fn bind(
+        &self,
+        statement: Statement,
+        at: c_int,
+        bytes: &[u8],
+    ) -> Result<(), Fault> {
+        let length = c_int::try_from(bytes.len()).map_err(|_| Fault::new("more than 2 GiB"))?;
+        let start = bytes.as_ptr().cast();
+        // SAFETY: the statement is live and not being stepped; null says that the bytes stay.
+        let bound = unsafe { (self.api.bind_blob)(statement.0, at, start, length, null()) };
+        self.check(bound)
+    }
+
+    /// Goes to the next row, if there is one.
+    #[inline]
+    pub(crate) fn step(&self, statement: Statement) -> Result<bool, Fault> {
+        // SAFETY: the statement is live and its parameters are set.
+        match unsafe { (self.api.step)(statement.0) } {
+            ROW => Ok(true),
+            DONE => Ok(false),
+            _ => {
+                // SAFETY: whoever has the turn is the only user.
+                let fault = unsafe { self.api.fault(self.db) };
+                self.reset(statement);
+                Err(fault)
+            }
+        }
+    }
+
+    /// Makes a statement ready for its next use and ends its hold on the database.
+    #[inline]
+    pub(crate) fn reset(&self, statement: Statement) {
+        // SAFETY: the statement is live. The result repeats the error of the last step.
+        unsafe { (self.api.reset)(statement.0) };
+    }
+
+    /// Runs a statement that answers nothing.
+    #[inline]
+    pub(crate) fn execute(&self, statement: Statement) -> Result<(), Fault> {
+        self.step(statement)?;
+        self.reset(statement);
+        Ok(())
+    }
+
+    /// Column `at`, from 0, of the row a statement stands on.
+    #[inline]
+    pub(crate) fn column(&self, statement: Statement, at: c_int) -> Column {
+        // SAFETY: the statement stands on a row that has such a column.
+        let start = unsafe { (self.api.column_blob)(statement.0, at) };
+        // SAFETY: as above; asked after the bytes, as demanded.
+        let length = unsafe { (self.api.column_bytes)(statement.0, at) };
+        Column {
+            start,
+            length: usize::try_from(length).unwrap_or(0),
+        }
+    }
+
+    /// The first column of the first row that some SQL answers.
+    pub(crate) fn ask(&self, sql: &str) -> Result<Option<String>, Fault> {
+        let sql = CString::new(sql).map_err(|_| Fault::new("a zero byte in SQL"))?;
+        let statement = self.prepare(&sql)?;
+        let answer = self.step(statement).map(|row| {
+            row.then(|| {
+                // SAFETY: the statement stands on a row; the text ends with zero.
+                let text = unsafe { (self.api.column_text)(statement.0, 0) };
+                (!text.is_null()).then(|| {
+                    // SAFETY: the text stays until the statement is finalized below.
+                    let text = unsafe { CStr::from_ptr(text) };
+                    text.to_string_lossy().into_owned()
+                })
+            })
+            .flatten()
+        });
+        self.finalize(statement);
+        answer
+    }
+
+    /// Brings everything from the log into the database and empties the log.
+    pub(crate) fn checkpoint(&self) -> Result<(), Fault> {
+        let (frames, done) = (null_mut(), null_mut());
+        // SAFETY: the connection is open; null is every database; null places are allowed.
+        let ended = unsafe {
+            (self.api.wal_checkpoint_v2)(self.db, null(), CHECKPOINT_TRUNCATE, frames, done)
+        };
+        self.check(ended)
+    }
+
+    /// One of the connection's counters.
+    pub(crate) fn counter(&self, which: c_int) -> Option<c_int> {
+        let (mut now, mut highest) = (0, 0);
+        let (now_at, highest_at) = (&raw mut now, &raw mut highest);
+        // SAFETY: the connection is open; the places are ours.
+        let told = unsafe { (self.api.db_status)(self.db, which, now_at, highest_at, 0) };
+        (told == OK).then_some(now)
+    }
+}

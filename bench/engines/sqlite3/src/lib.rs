@@ -1,0 +1,92 @@
+//! SQLite through its C interface: a table of keys and values, prepared statements, zero copies.
+//!
+//! Settings of the 2011 document: pages of 1024 bytes (set before anything is written, so for real),
+//! a page cache of the whole memory setting (4096 pages for 4 MB), a write-ahead log that is brought
+//! into the database every 4096 pages, exclusive locking, `synchronous` OFF where writes need only
+//! survive the process (the log is written to the operating system at every commit) and FULL where
+//! they must survive a loss of power. A batch is a transaction.
+//!
+//! One thing differs from 2011: where entries fit into a page the table is `WITHOUT ROWID`, one tree of
+//! keys and values, which SQLite did not have then. The old one keeps two trees, a table and an index
+//! of its keys. One tree scans five times as fast and fills in order with a tenth less work; random
+//! fills cost it a fifth more, since they write to all of it and not to an index alone. Values of
+//! 100,000 bytes go into the old table, which takes them in two thirds of the time. The variant `seed`
+//! has the old table for everything.
+//!
+//! A merge is an upsert with `max()`, one statement. Nothing is ever compressed. A compaction is
+//! `VACUUM` and a checkpoint. Exclusive locking allows one connection, which all threads share in
+//! turns: a cursor sees what other threads write meanwhile, so there are no snapshots.
+
+mod access;
+mod connection;
+mod cursor;
+mod session;
+mod store;
+mod sys;
+mod table;
+
+use std::path::Path;
+
+use bench_core::engine::{Capabilities, Engine, Variant};
+use bench_core::fault::Fault;
+use bench_core::settings::Settings;
+
+pub use cursor::SqliteCursor;
+pub use session::SqliteSession;
+pub use store::SqliteStore;
+use sys::Api;
+
+/// The loaded library. The engine is a reference to it, so that every store can borrow it.
+#[derive(Debug)]
+pub struct Sqlite {
+    api: Api,
+}
+
+impl Sqlite {
+    /// Loads the library at `path`, or the one installed.
+    ///
+    /// # Errors
+    /// When there is none, or it lacks a symbol, which is named.
+    pub fn load(path: Option<&Path>) -> Result<Self, Fault> {
+        Ok(Self {
+            api: Api::load(path)?,
+        })
+    }
+}
+
+impl<'e> Engine for &'e Sqlite {
+    type Store = SqliteStore<'e>;
+
+    fn name(&self) -> &'static str {
+        "sqlite3"
+    }
+
+    fn title(&self) -> &'static str {
+        "SQLite"
+    }
+
+    fn version(&self) -> String {
+        self.api.version_text()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            batch: true,
+            merge: true,
+            snapshot: false,
+            reverse: true,
+            seek: true,
+            compact: true,
+            sync: true,
+            stores: true,
+        }
+    }
+
+    fn variants(&self) -> &'static [Variant] {
+        &[Variant::Fair, Variant::Seed]
+    }
+
+    fn open(&self, dir: &Path, settings: &Settings) -> Result<SqliteStore<'e>, Fault> {
+        SqliteStore::open(&self.api, dir, settings)
+    }
+}

@@ -1,0 +1,148 @@
+//! One thread's way into an open SQLite database: its prepared statements and its batch.
+
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
+use std::ffi::CStr;
+
+use bench_core::engine::Session;
+use bench_core::fault::Fault;
+
+use crate::access::Access;
+use crate::connection::{Connection, Statement, Turn};
+use crate::cursor::{Scans, SqliteCursor};
+
+const PUT: &CStr = c"REPLACE INTO test (key, value) VALUES (?1, ?2)";
+const GET: &CStr = c"SELECT value FROM test WHERE key = ?1";
+const DELETE: &CStr = c"DELETE FROM test WHERE key = ?1";
+const MERGE: &CStr = c"INSERT INTO test (key, value) VALUES (?1, ?2) \
+    ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)";
+const BEGIN: &CStr = c"BEGIN IMMEDIATE";
+const COMMIT: &CStr = c"COMMIT";
+
+/// The statements a session always has.
+#[derive(Clone, Copy, Debug)]
+struct Statements {
+    put: Statement,
+    get: Statement,
+    delete: Statement,
+    merge: Statement,
+    begin: Statement,
+    commit: Statement,
+}
+
+/// One thread's way into an open SQLite database.
+#[derive(Debug)]
+pub struct SqliteSession<'s> {
+    access: Access<'s>,
+    statements: Statements,
+    scans: Scans,
+}
+
+impl<'s> SqliteSession<'s> {
+    pub(crate) fn new(connection: &'s Connection<'s>) -> Result<Self, Fault> {
+        let access = Access::new(connection);
+        let turn = access.turn();
+        let statements = Statements {
+            put: turn.prepare(PUT)?,
+            get: turn.prepare(GET)?,
+            delete: turn.prepare(DELETE)?,
+            merge: turn.prepare(MERGE)?,
+            begin: turn.prepare(BEGIN)?,
+            commit: turn.prepare(COMMIT)?,
+        };
+        drop(turn);
+        Ok(Self {
+            access,
+            statements,
+            scans: Scans::default(),
+        })
+    }
+
+    /// Runs a statement with a key.
+    #[inline]
+    fn one(turn: &Turn<'_>, statement: Statement, key: &[u8]) -> Result<(), Fault> {
+        // SAFETY: the statement is reset before this returns.
+        unsafe { turn.bind(statement, 1, key) }?;
+        turn.execute(statement)
+    }
+
+    /// Runs a statement with a key and a value.
+    #[inline]
+    fn two(turn: &Turn<'_>, statement: Statement, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        // SAFETY: the statement is reset before this returns.
+        unsafe { turn.bind(statement, 2, value) }?;
+        Self::one(turn, statement, key)
+    }
+}
+
+impl Drop for SqliteSession<'_> {
+    fn drop(&mut self) {
+        self.access.abandon();
+        let turn = self.access.turn();
+        let Statements {
+            put,
+            get,
+            delete,
+            merge,
+            begin,
+            commit,
+        } = self.statements;
+        let prepared = [put, get, delete, merge, begin, commit];
+        for statement in prepared.into_iter().chain(self.scans.prepared()) {
+            turn.finalize(statement);
+        }
+    }
+}
+
+impl<'s> Session for SqliteSession<'s> {
+    type Cursor<'c>
+        = SqliteCursor<'c, 's>
+    where
+        Self: 'c;
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        Self::two(&self.access.turn(), self.statements.put, key, value)
+    }
+
+    #[inline]
+    fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        Self::one(&self.access.turn(), self.statements.delete, key)
+    }
+
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
+        let (turn, get) = (self.access.turn(), self.statements.get);
+        // SAFETY: the statement is reset before this returns, by the step if it fails.
+        unsafe { turn.bind(get, 1, key) }?;
+        let answer = turn.step(get)?.then(|| {
+            // SAFETY: the statement stands on the row until it is reset below.
+            found(unsafe { turn.column(get, 0).bytes() })
+        });
+        turn.reset(get);
+        Ok(answer)
+    }
+
+    #[inline]
+    fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        self.access.begin(self.statements.begin)?;
+        self.put(key, value)
+    }
+
+    fn batch_write(&mut self) -> Result<(), Fault> {
+        self.access.commit(self.statements.commit)
+    }
+
+    #[inline]
+    fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), Fault> {
+        Self::two(&self.access.turn(), self.statements.merge, key, operand)
+    }
+
+    #[inline]
+    fn cursor(&mut self) -> Result<SqliteCursor<'_, 's>, Fault> {
+        Ok(SqliteCursor::new(&self.access, &mut self.scans))
+    }
+}

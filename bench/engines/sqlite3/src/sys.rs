@@ -1,0 +1,127 @@
+//! SQLite's C interface, found in the library at run time with local scope.
+//!
+//! Every function is looked up once; a missing one is refused by its name.
+
+#![expect(unsafe_code, reason = "foreign functions found by name")]
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::path::Path;
+
+use bench_core::fault::Fault;
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+/// Names tried when no path is given: Debian's own first.
+pub(crate) const SONAMES: &[&str] = &["libsqlite3.so.0", "libsqlite3.so"];
+
+// Values of sqlite3.h, which are part of its binary interface.
+pub(crate) const OK: c_int = 0;
+pub(crate) const ROW: c_int = 100;
+pub(crate) const DONE: c_int = 101;
+pub(crate) const OPEN_READWRITE: c_int = 0x2;
+pub(crate) const OPEN_CREATE: c_int = 0x4;
+pub(crate) const OPEN_NOMUTEX: c_int = 0x8000;
+pub(crate) const PREPARE_PERSISTENT: c_uint = 1;
+pub(crate) const CHECKPOINT_TRUNCATE: c_int = 3;
+
+macro_rules! functions {
+    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// The functions used, under their C names without the prefix.
+        #[derive(Debug)]
+        pub(crate) struct Api {
+            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            /// Last, so that the functions never outlive the library.
+            _library: Library,
+        }
+
+        impl Api {
+            fn find(library: Library) -> Result<Self, Fault> {
+                Ok(Self {
+                    $($name: {
+                        let symbol = concat!("sqlite3_", stringify!($name));
+                        // SAFETY: the types are those of sqlite3.h, whose interface only grows.
+                        let found = unsafe { library.get(symbol.as_bytes()) };
+                        *found.map_err(|_| Fault::new(format!("the SQLite library lacks the symbol {symbol}")))?
+                    },)*
+                    _library: library,
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    libversion: fn() -> *const c_char;
+    threadsafe: fn() -> c_int;
+    open_v2: fn(*const c_char, *mut *mut c_void, c_int, *const c_char) -> c_int;
+    close: fn(*mut c_void) -> c_int;
+    exec: fn(*mut c_void, *const c_char, *const c_void, *mut c_void, *mut *mut c_char) -> c_int;
+    errmsg: fn(*mut c_void) -> *const c_char;
+    prepare_v3: fn(*mut c_void, *const c_char, c_int, c_uint, *mut *mut c_void, *mut *const c_char) -> c_int;
+    finalize: fn(*mut c_void) -> c_int;
+    step: fn(*mut c_void) -> c_int;
+    reset: fn(*mut c_void) -> c_int;
+    bind_blob: fn(*mut c_void, c_int, *const c_void, c_int, *const c_void) -> c_int;
+    column_blob: fn(*mut c_void, c_int) -> *const u8;
+    column_bytes: fn(*mut c_void, c_int) -> c_int;
+    column_text: fn(*mut c_void, c_int) -> *const c_char;
+    db_status: fn(*mut c_void, c_int, *mut c_int, *mut c_int, c_int) -> c_int;
+    wal_checkpoint_v2: fn(*mut c_void, *const c_char, c_int, *mut c_int, *mut c_int) -> c_int;
+}
+
+/// What the system's loader said about a library that was asked for by path.
+fn refusal(path: &Path, error: &libloading::Error) -> Fault {
+    let said =
+        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    Fault::new(format!("{}: {said}", path.display()))
+}
+
+impl Api {
+    /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
+    pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
+        let open = |name: &std::ffi::OsStr| {
+            // SAFETY: loading runs the library's constructors; that is what naming it asks for.
+            unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }
+        };
+        let library = if let Some(path) = path {
+            open(path.as_os_str()).map_err(|error| refusal(path, &error))?
+        } else {
+            let found = SONAMES.iter().find_map(|name| open(name.as_ref()).ok());
+            found.ok_or_else(|| {
+                let names = SONAMES.join(", ");
+                Fault::new(format!("none of {names} was found; install libsqlite3-0"))
+            })?
+        };
+        let api = Self::find(library)?;
+        // SAFETY: takes nothing and touches nothing.
+        if unsafe { (api.threadsafe)() } == 0 {
+            return Err(Fault::new("the SQLite library was built for one thread"));
+        }
+        Ok(api)
+    }
+
+    /// The version in three numbers.
+    pub(crate) fn version_text(&self) -> String {
+        // SAFETY: gives a static text that ends with zero.
+        let text = unsafe { (self.libversion)() };
+        // SAFETY: as above.
+        unsafe { CStr::from_ptr(text) }
+            .to_string_lossy()
+            .into_owned()
+    }
+
+    /// What a connection says about the call that failed last.
+    ///
+    /// # Safety
+    /// `db` is null or a connection that no other thread is using.
+    #[cold]
+    pub(crate) unsafe fn fault(&self, db: *mut c_void) -> Fault {
+        // SAFETY: as the caller promises; null gives "out of memory".
+        let text = unsafe { (self.errmsg)(db) };
+        // SAFETY: the text ends with zero and stays until the next call.
+        Fault::new(
+            unsafe { CStr::from_ptr(text) }
+                .to_string_lossy()
+                .into_owned(),
+        )
+    }
+}
