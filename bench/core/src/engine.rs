@@ -54,6 +54,9 @@ pub struct Role {
 pub enum Quiet {
     /// The engine itself says that nothing is left to do.
     Known,
+    /// How far background work has come, by the engine's own counters: the harness asks again until
+    /// they rest. For engines whose threads stir even when there is nothing to do.
+    Progress(u64),
     /// The engine cannot tell: the harness watches its threads until they rest.
     Watch,
 }
@@ -74,6 +77,11 @@ pub trait Engine: Sync {
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
+
+    /// Why it has no batches, in a word or two, where they are not simply missing.
+    fn without_batch(&self) -> Option<&'static str> {
+        None
+    }
 
     /// The variants of its settings. Rows of another one are skipped.
     fn variants(&self) -> &'static [Variant] {

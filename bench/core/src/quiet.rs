@@ -1,6 +1,6 @@
 //! Waiting until an engine that cannot say so has ended its background work.
 //!
-//! The threads of the process other than the harness's are watched: when none of them has used CPU
+//! An engine with counters is asked for them until they rest. Without any, the threads of the process other than the harness's are watched: when none of them has used CPU
 //! time or waited for the disk for 60 ms, work ended at the last sign of life. The result is exact
 //! to about one look; LevelDB through its C interface offers nothing better.
 
@@ -8,11 +8,16 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use crate::fault::Fault;
+
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(10);
 /// No sign of life for this long means quiet. LevelDB syncs each table it has written, and a thread
 /// in such a wait is in state D, so the rest only has to cover moments between two steps.
 const REST: Duration = Duration::from_millis(60);
+/// Counters that have not moved for this long rest: long enough for a merge that follows a flush to
+/// be found by a manager that looks around every few milliseconds.
+const STILL: Duration = Duration::from_millis(150);
 /// A store that is never quiet is given up on after this.
 const PATIENCE: Duration = Duration::from_mins(10);
 
@@ -72,9 +77,52 @@ pub fn wait(since: Instant, ignored: &[&str]) -> Option<Duration> {
     }
 }
 
+/// Asks for a number until it rests; gives the time it last moved, or `None` when patience ran out.
+///
+/// # Errors
+/// Whatever the question answers.
+pub fn wait_still(
+    since: Instant,
+    first: u64,
+    mut ask: impl FnMut() -> Result<u64, Fault>,
+) -> Result<Option<Duration>, Fault> {
+    let (alive, never) = mpsc::channel::<()>();
+    let (mut before, mut last_sign) = (first, since);
+    let (mut looked, mut still) = (Instant::now(), Duration::ZERO);
+    while still < STILL {
+        if since.elapsed() > PATIENCE {
+            return Ok(None);
+        }
+        let _ = never.recv_timeout(LOOK);
+        let (now, again) = (ask()?, Instant::now());
+        // A pause of the whole process is one look, not a rest.
+        still += (again - looked).min(2 * LOOK);
+        looked = again;
+        if now != before {
+            (before, last_sign, still) = (now, again, Duration::ZERO);
+        }
+    }
+    drop(alive);
+    Ok(Some(last_sign.saturating_duration_since(since)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counters_are_asked_until_they_rest() {
+        let (since, mut left) = (Instant::now(), 5);
+        let settled = wait_still(since, 0, || {
+            left -= i64::from(left > 0);
+            Ok(left.unsigned_abs())
+        });
+        let settled = settled.expect("no fault").expect("rests");
+        assert!(settled >= 4 * LOOK && left == 0, "{settled:?}");
+        assert!(since.elapsed() >= settled + STILL);
+        let fault = wait_still(since, 0, || Err(Fault::new("gone"))).expect_err("told");
+        assert_eq!(fault.to_string(), "gone");
+    }
 
     #[test]
     fn a_busy_thread_is_waited_for() {

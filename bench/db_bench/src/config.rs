@@ -63,10 +63,9 @@ impl Config {
         }
         let bases = bases(given, suite.is_some())?;
         let plan = plan(given)?;
-        let libraries = LIBRARIES
+        let libraries = engines::LIBRARY_FLAGS
             .iter()
-            .copied()
-            .filter_map(|(engine, flag)| Some((engine, PathBuf::from(given.given(flag)?))))
+            .filter_map(|&(engine, flag)| Some((engine, PathBuf::from(given.given(flag)?))))
             .collect();
         let report = given.given("report").map(PathBuf::from);
         // A report is made from records, so they are kept, in its own directory if nowhere else.
@@ -134,14 +133,6 @@ impl Config {
         order
     }
 }
-
-/// The flag that names another build of an engine's library.
-const LIBRARIES: &[(&str, &str)] = &[
-    ("leveldb", "leveldb_lib"),
-    ("rocksdb", "rocksdb_lib"),
-    ("sqlite3", "sqlite3_lib"),
-    ("lmdb", "lmdb_lib"),
-];
 
 /// Refuses flags whose meaning a suite has in its own file.
 fn refuse_what_suites_say(given: &Given) -> Result<(), String> {
@@ -225,10 +216,34 @@ fn default_db(suite: bool) -> PathBuf {
     base.join("dbbench")
 }
 
+/// The names of a list.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+}
+
+/// The engine a name stands for.
+fn picked<'n>(name: &'n str, given: &Given) -> &'n str {
+    let (either, two) = engines::EITHER;
+    if name == either {
+        two[usize::from(given.is_on("use_lsm"))]
+    } else {
+        name
+    }
+}
+
 /// The engines, and whether they were named.
 fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String> {
     let all = || engines::names().map(str::to_owned).collect();
-    let Some(text) = given.given("engine") else {
+    let either = engines::EITHER.0;
+    let text = given.given("engine");
+    if given.given("use_lsm").is_some() && !names(text.unwrap_or("")).any(|name| name == either) {
+        return Err(format!(
+            "--use_lsm picks one of two trees: it goes with --engine={either}"
+        ));
+    }
+    let Some(text) = text else {
         return Ok(if table {
             (all(), false)
         } else {
@@ -239,16 +254,12 @@ fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String
         return Ok((all(), false));
     }
     let mut list: Vec<String> = Vec::new();
-    for name in text
-        .split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-    {
+    for name in names(text).map(|name| picked(name, given)) {
         if !engines::names().any(|known| known == name) {
             let hint = nearest(name, engines::names());
             let names: Vec<&str> = engines::names().collect();
             return Err(format!(
-                "--engine={name}: {} or all is allowed{hint}",
+                "--engine={name}: {}, {either} or all is allowed{hint}",
                 names.join(", ")
             ));
         }

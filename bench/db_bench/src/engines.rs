@@ -1,25 +1,54 @@
 //! The engines this program knows, by name.
 
+use std::path::Path;
+
+use bench_core::engine::Engine;
 use bench_core::fault::Fault;
 use bench_core::plan::Plan;
 use bench_core::runner::{self, Event};
 use engine_cairndb::Cairn;
+use engine_kyoto::TreeDb;
 use engine_leveldb::LevelDb;
 use engine_lmdb::Lmdb;
 use engine_null::Null;
 use engine_rocksdb::RocksDb;
 use engine_sqlite3::Sqlite;
+use engine_wiredtiger::{Kind, WiredTiger};
 
 use crate::extra;
 
-/// The engines of this program, in the order of a table's first round.
-pub(crate) const NAMES: &[&str] = &["cairndb", "leveldb", "rocksdb", "sqlite3", "lmdb", "null"];
+/// Every engine, in the order of a table's first round.
+pub(crate) const NAMES: &[&str] = &[
+    "cairndb",
+    "leveldb",
+    "rocksdb",
+    "sqlite3",
+    "kyoto_treedb",
+    "wiredtiger_btree",
+    "wiredtiger_lsm",
+    "lmdb",
+    "null",
+];
 
 /// Every engine by name.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
     let brought = extra::all().iter().map(|extra| extra.name);
     NAMES.iter().copied().chain(brought)
 }
+
+/// The engine that two names stand for, by `--use_lsm`.
+pub(crate) const EITHER: (&str, [&str; 2]) = ("wiredtiger", ["wiredtiger_btree", "wiredtiger_lsm"]);
+
+/// The flag that names another build of an engine's library.
+pub(crate) const LIBRARY_FLAGS: &[(&str, &str)] = &[
+    ("leveldb", "leveldb_lib"),
+    ("rocksdb", "rocksdb_lib"),
+    ("sqlite3", "sqlite3_lib"),
+    ("kyoto_treedb", "kyotocabinet_lib"),
+    ("wiredtiger_btree", "wiredtiger_lib"),
+    ("wiredtiger_lsm", "wiredtiger_lib"),
+    ("lmdb", "lmdb_lib"),
+];
 
 /// Why an engine cannot be used, in two cases that are told differently.
 pub(crate) enum Trouble {
@@ -29,44 +58,79 @@ pub(crate) enum Trouble {
     Broken(Fault),
 }
 
+/// What is done with an engine once it is there.
+trait Use {
+    type Output;
+
+    fn with<E: Engine>(self, engine: &E) -> Result<Self::Output, Fault>;
+}
+
+/// Runs a plan over it.
+struct Run<'r> {
+    plan: &'r Plan,
+    emit: &'r mut dyn FnMut(Event),
+}
+
+impl Use for Run<'_> {
+    type Output = ();
+
+    fn with<E: Engine>(self, engine: &E) -> Result<(), Fault> {
+        runner::run(engine, self.plan, self.emit)
+    }
+}
+
+/// Asks its version.
+struct Version;
+
+impl Use for Version {
+    type Output = String;
+
+    fn with<E: Engine>(self, engine: &E) -> Result<String, Fault> {
+        Ok(engine.version())
+    }
+}
+
+/// Uses an engine whose library has been looked for.
+fn loaded<L, U: Use>(library: Result<L, Fault>, task: U) -> Result<U::Output, Trouble>
+where
+    for<'e> &'e L: Engine,
+{
+    let engine = library.map_err(Trouble::Absent)?;
+    task.with(&&engine).map_err(Trouble::Broken)
+}
+
+/// Uses the engine of this name.
+fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Output, Trouble> {
+    match name {
+        "cairndb" => task.with(&Cairn).map_err(Trouble::Broken),
+        "null" => task.with(&Null).map_err(Trouble::Broken),
+        "leveldb" => loaded(LevelDb::load(library), task),
+        "rocksdb" => loaded(RocksDb::load(library), task),
+        "sqlite3" => loaded(Sqlite::load(library), task),
+        "kyoto_treedb" => loaded(TreeDb::load(library), task),
+        "wiredtiger_btree" => loaded(WiredTiger::load(library, Kind::Btree), task),
+        "wiredtiger_lsm" => loaded(WiredTiger::load(library, Kind::Lsm), task),
+        "lmdb" => loaded(Lmdb::load(library), task),
+        other => Err(Trouble::Broken(Fault::new(format!(
+            "no engine is called {other}"
+        )))),
+    }
+}
+
 /// Runs a plan in this process.
 pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
     if let Some(extra) = extra::named(&plan.engine) {
         return (extra.run)(plan, emit).map_err(Trouble::Broken);
     }
-    let library = plan.library.as_deref();
-    match plan.engine.as_str() {
-        "leveldb" => {
-            let loaded = LevelDb::load(library).map_err(Trouble::Absent)?;
-            runner::run(&&loaded, plan, emit)
-        }
-        "rocksdb" => {
-            let loaded = RocksDb::load(library).map_err(Trouble::Absent)?;
-            runner::run(&&loaded, plan, emit)
-        }
-        "sqlite3" => {
-            let loaded = Sqlite::load(library).map_err(Trouble::Absent)?;
-            runner::run(&&loaded, plan, emit)
-        }
-        "lmdb" => {
-            let loaded = Lmdb::load(library).map_err(Trouble::Absent)?;
-            runner::run(&&loaded, plan, emit)
-        }
-        "cairndb" => runner::run(&Cairn, plan, emit),
-        "null" => runner::run(&Null, plan, emit),
-        other => Err(Fault::new(format!("no engine is called {other}"))),
-    }
-    .map_err(Trouble::Broken)
+    using(&plan.engine, plan.library.as_deref(), Run { plan, emit })
 }
 
 /// Whether an engine's library can be loaded: its version, or why not.
 pub(crate) fn probe(name: &str) -> Result<String, Fault> {
-    use bench_core::engine::Engine as _;
-    match name {
-        "leveldb" => LevelDb::load(None).map(|loaded| (&&loaded).version()),
-        "rocksdb" => RocksDb::load(None).map(|loaded| (&&loaded).version()),
-        "sqlite3" => Sqlite::load(None).map(|loaded| (&&loaded).version()),
-        "lmdb" => Lmdb::load(None).map(|loaded| (&&loaded).version()),
-        _ => Ok(env!("CARGO_PKG_VERSION").to_owned()),
+    if extra::named(name).is_some() {
+        return Ok(env!("CARGO_PKG_VERSION").to_owned());
     }
+    using(name, None, Version).map_err(|trouble| match trouble {
+        Trouble::Absent(fault) | Trouble::Broken(fault) => fault,
+    })
 }

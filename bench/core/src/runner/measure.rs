@@ -78,7 +78,11 @@ impl Totals {
     }
 
     fn timed(start: Instant, ops: u64) -> Self {
-        let seconds = start.elapsed().as_secs_f64();
+        Self::took(start.elapsed(), ops)
+    }
+
+    fn took(time: Duration, ops: u64) -> Self {
+        let seconds = time.as_secs_f64();
         Self {
             outcome: Outcome {
                 ops,
@@ -117,8 +121,8 @@ impl<E: Engine> Runner<'_, E> {
                 Ok(Totals::timed(start, 1))
             }
             Action::Wait => {
-                self.rest()?;
-                Ok(Totals::timed(start, 1))
+                let rested = self.rest()?;
+                Ok(Totals::took(rested.unwrap_or_else(|| start.elapsed()), 1))
             }
             Action::Verify => {
                 let mut totals = Totals::timed(start, 1);
@@ -147,6 +151,13 @@ impl<E: Engine> Runner<'_, E> {
             .map_or(Ok(Quiet::Known), Store::quiesce)?;
         Ok(match known {
             Quiet::Known => Some(since.elapsed()),
+            Quiet::Progress(first) => quiet::wait_still(since, first, || {
+                match self.store.as_ref().map(Store::quiesce) {
+                    Some(Ok(Quiet::Progress(now))) => Ok(now),
+                    Some(Err(fault)) => Err(fault),
+                    _ => Ok(first),
+                }
+            })?,
             Quiet::Watch => quiet::wait(since, &[SAMPLER_THREAD]),
         })
     }

@@ -152,7 +152,12 @@ impl<E: Engine> Runner<'_, E> {
             return Some("a data file has no keys to add".into());
         }
         if !supported {
-            return Some(format!("not supported by {}", self.engine.name()));
+            let why = self
+                .engine
+                .without_batch()
+                .filter(|_| workload.batch > 1)
+                .map_or(String::new(), |why| format!(": {why}"));
+            return Some(format!("not supported by {}{why}", self.engine.name()));
         }
         if !workload.fresh && !workload.is_engineless() && self.missing.is_some() {
             return self.missing.clone();

@@ -57,6 +57,13 @@ pub(crate) static FLAGS: &[Flag] = &[
     ),
     flag(
         WHAT,
+        "use_lsm",
+        Kind::Bool,
+        "1",
+        "which tree the engine wiredtiger is: 1 wiredtiger_lsm, 0 wiredtiger_btree",
+    ),
+    flag(
+        WHAT,
         "num",
         Kind::Number(1, KEYS_MAX),
         "1000000",
@@ -169,6 +176,13 @@ pub(crate) static FLAGS: &[Flag] = &[
     ),
     flag(
         WHAT,
+        "kyotocabinet_lib",
+        Kind::Text,
+        "",
+        "another build of the Kyoto Cabinet library",
+    ),
+    flag(
+        WHAT,
         "rocksdb_lib",
         Kind::Text,
         "",
@@ -187,6 +201,13 @@ pub(crate) static FLAGS: &[Flag] = &[
         Kind::Text,
         "",
         "another build of the LMDB library",
+    ),
+    flag(
+        WHAT,
+        "wiredtiger_lib",
+        Kind::Text,
+        "",
+        "another build of the WiredTiger library, of version 3.2",
     ),
     flag(
         DATA,

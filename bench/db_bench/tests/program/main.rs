@@ -12,3 +12,4 @@ mod report;
 mod results;
 mod resume;
 mod suites;
+mod survival;

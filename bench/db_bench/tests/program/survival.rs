@@ -1,0 +1,216 @@
+//! What a process that dies without closing anything leaves behind: every write it was told of, by
+//! every engine whose rows say so.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use bench_core::engine::{Durability, Engine, Role, Session, Store, Survival, Variant};
+use bench_core::fault::Fault;
+use bench_core::settings::{Memory, Settings};
+use engine_cairndb::Cairn;
+use engine_kyoto::TreeDb;
+use engine_leveldb::LevelDb;
+use engine_lmdb::Lmdb;
+use engine_rocksdb::RocksDb;
+use engine_sqlite3::Sqlite;
+use engine_wiredtiger::{Kind, WiredTiger};
+
+use crate::common::skip;
+
+/// Tells the child what to write where: an engine, `os` or `sync`, and a directory.
+const PLACE: &str = "CAIRN_SURVIVAL";
+/// Enough for every engine to write tables, pages or chunks several times.
+const ENTRIES: u32 = 40_000;
+const ENTRIES_SYNCED: u32 = 20;
+
+fn settings(durability: Durability) -> Settings {
+    Settings {
+        memory: Memory::split(4 << 20, false),
+        compression: true,
+        bloom_bits: None,
+        block_bytes: None,
+        file_bytes: None,
+        open_files: None,
+        durability,
+        variant: Variant::Fair,
+        statistics: false,
+        entries: ENTRIES.into(),
+        key_bytes: 16,
+        value_bytes: 100,
+    }
+}
+
+fn entries(durability: Durability) -> u32 {
+    match durability {
+        Durability::Os => ENTRIES,
+        Durability::Sync => ENTRIES_SYNCED,
+    }
+}
+
+fn key(index: u32) -> String {
+    format!("{:016}", u64::from(index) * 7919 % 1_000_003)
+}
+
+fn value(index: u32) -> String {
+    format!("{index:0100}")
+}
+
+/// What is done with an engine that is there.
+trait Act {
+    fn with<E: Engine>(&self, engine: &E);
+}
+
+/// Does it, or says which library is missing.
+fn act(name: &str, act: &impl Act) {
+    fn loaded<L>(library: Result<L, Fault>, act: &impl Act)
+    where
+        for<'e> &'e L: Engine,
+    {
+        match library {
+            Ok(engine) => act.with(&&engine),
+            Err(fault) => skip(&format!("survival: {fault}")),
+        }
+    }
+    match name {
+        "cairndb" => act.with(&Cairn),
+        "leveldb" => loaded(LevelDb::load(None), act),
+        "rocksdb" => loaded(RocksDb::load(None), act),
+        "sqlite3" => loaded(Sqlite::load(None), act),
+        "lmdb" => loaded(Lmdb::load(None), act),
+        "kyoto_treedb" => loaded(TreeDb::load(None), act),
+        "wiredtiger_btree" => loaded(WiredTiger::load(None, Kind::Btree), act),
+        "wiredtiger_lsm" => loaded(WiredTiger::load(None, Kind::Lsm), act),
+        other => panic!("{other} is not known here"),
+    }
+}
+
+/// Writes everything, then dies.
+struct Write<'d> {
+    dir: &'d Path,
+    durability: Durability,
+}
+
+impl Act for Write<'_> {
+    fn with<E: Engine>(&self, engine: &E) {
+        let durability = self.durability;
+        let store = engine.open(self.dir, &settings(durability)).expect("opens");
+        let role = Role {
+            durability,
+            appending: false,
+        };
+        let mut session = store.session(role).expect("a session");
+        for index in 0..entries(durability) {
+            session
+                .put(key(index).as_bytes(), value(index).as_bytes())
+                .expect("written");
+        }
+        std::process::abort();
+    }
+}
+
+/// Runs the writer and counts what is found after it.
+struct Count<'n> {
+    name: &'n str,
+    durability: Durability,
+}
+
+impl Act for Count<'_> {
+    fn with<E: Engine>(&self, engine: &E) {
+        let (name, durability) = (self.name, self.durability);
+        let home = tempfile::tempdir().expect("a directory");
+        let word = Survival::from(durability).word();
+        let status = Command::new(std::env::current_exe().expect("known"))
+            .args(["--exact", "survival::child"])
+            .env(PLACE, format!("{name}:{word}:{}", home.path().display()))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .expect("starts");
+        assert!(!status.success(), "{name}: it was to die");
+        let store = engine
+            .open(home.path(), &settings(durability))
+            .expect("recovers");
+        let role = Role {
+            durability: Durability::Os,
+            appending: false,
+        };
+        let mut session = store.session(role).expect("a session");
+        let kept = (0..entries(durability))
+            .filter(|&index| {
+                let found = session.get(key(index).as_bytes(), <[u8]>::to_vec);
+                found.expect("readable") == Some(value(index).into_bytes())
+            })
+            .count();
+        let promised = engine.survival(durability, Variant::Fair);
+        let all = entries(durability) as usize;
+        if promised == Survival::BelowOs {
+            assert!(kept < all, "{name} is better than it says: {kept} of {all}");
+        } else {
+            assert_eq!(kept, all, "{name} lost writes at {}", promised.word());
+        }
+    }
+}
+
+/// Only as a child of the tests below.
+#[test]
+fn child() {
+    let Ok(place) = std::env::var(PLACE) else {
+        return;
+    };
+    let mut words = place.splitn(3, ':');
+    let mut word = || words.next().expect("three words");
+    let name = word();
+    let durability = if word() == "sync" {
+        Durability::Sync
+    } else {
+        Durability::Os
+    };
+    let dir = Path::new(word());
+    act(name, &Write { dir, durability });
+}
+
+fn as_promised(name: &str) {
+    for durability in [Durability::Os, Durability::Sync] {
+        act(name, &Count { name, durability });
+    }
+}
+
+#[test]
+fn cairndb_survives_as_promised() {
+    as_promised("cairndb");
+}
+
+#[test]
+fn leveldb_survives_as_promised() {
+    as_promised("leveldb");
+}
+
+#[test]
+fn rocksdb_survives_as_promised() {
+    as_promised("rocksdb");
+}
+
+#[test]
+fn sqlite3_survives_as_promised() {
+    as_promised("sqlite3");
+}
+
+#[test]
+fn lmdb_survives_as_promised() {
+    as_promised("lmdb");
+}
+
+#[test]
+fn kyoto_treedb_survives_as_promised() {
+    as_promised("kyoto_treedb");
+}
+
+#[test]
+fn wiredtiger_btree_survives_as_promised() {
+    as_promised("wiredtiger_btree");
+}
+
+#[test]
+fn wiredtiger_lsm_survives_as_promised() {
+    as_promised("wiredtiger_lsm");
+}

@@ -1,0 +1,186 @@
+//! Kyoto Cabinet's cursor.
+//!
+//! One call visits a record and steps on in the direction of the last jump. The visitor copies the
+//! record into a buffer that is used again for every step: what lies in the library may move as soon
+//! as the call has returned.
+
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+
+use bench_core::engine::Cursor;
+use bench_core::fault::Fault;
+
+use crate::sys::{Api, NOREC};
+use crate::visit::Visit;
+
+/// Where the library's cursor stands relative to the record that was copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// On it.
+    On,
+    /// On the one after it, going forward.
+    After,
+    /// On the one before it, going back.
+    Before,
+}
+
+/// A cursor of Kyoto Cabinet's.
+#[derive(Debug)]
+pub struct TreeCursor<'c> {
+    api: &'c Api,
+    db: *mut c_void,
+    cursor: *mut c_void,
+    /// Key and value of the present record.
+    record: Vec<u8>,
+    key_length: usize,
+    valid: bool,
+    place: Place,
+    session: PhantomData<&'c mut ()>,
+}
+
+impl<'c> TreeCursor<'c> {
+    /// A cursor over a database that outlives it.
+    pub(crate) fn new(api: &'c Api, db: *mut c_void) -> Self {
+        // SAFETY: the database is open; the cursor is given back before it is closed.
+        let cursor = unsafe { (api.dbcursor)(db) };
+        Self {
+            api,
+            db,
+            cursor,
+            record: Vec::new(),
+            key_length: 0,
+            valid: false,
+            place: Place::On,
+            session: PhantomData,
+        }
+    }
+
+    /// Copies the record the library's cursor stands on, which then is in `place` to it.
+    #[inline]
+    fn fetch(&mut self, place: Place) -> Result<(), Fault> {
+        let (record, key_length) = (&mut self.record, &mut self.key_length);
+        let mut visit = Visit::new(self.api, |key: &[u8], value: &[u8]| {
+            record.clear();
+            record.extend_from_slice(key);
+            record.extend_from_slice(value);
+            *key_length = key.len();
+        });
+        let full = callback(&visit);
+        let steps = i32::from(place != Place::On);
+        // SAFETY: cursor and visit are live, and the callback is this visit's own.
+        let visited = unsafe { (self.api.curaccept)(self.cursor, full, visit.context(), 0, steps) };
+        self.place = place;
+        self.reached(visited)
+    }
+
+    /// Notes whether there is a record; an error other than its absence is told.
+    #[inline]
+    fn reached(&mut self, succeeded: i32) -> Result<(), Fault> {
+        self.valid = succeeded != 0;
+        if self.valid || self.api.code(self.db) == NOREC {
+            Ok(())
+        } else {
+            Err(self.api.fault(self.db))
+        }
+    }
+
+    /// Copies the record in `place` if the library's cursor has come to one.
+    #[inline]
+    fn after(&mut self, moved: i32, place: Place) -> Result<(), Fault> {
+        self.reached(moved)?;
+        if self.valid {
+            self.fetch(place)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn key_parts(&self) -> (*const u8, usize) {
+        (self.record.as_ptr(), self.key_length)
+    }
+}
+
+/// The callback for a visit.
+const fn callback<F: FnMut(&[u8], &[u8])>(_visit: &Visit<F>) -> crate::sys::Full {
+    Visit::<F>::full
+}
+
+impl Drop for TreeCursor<'_> {
+    fn drop(&mut self) {
+        // SAFETY: made by this cursor, used by nobody else.
+        unsafe { (self.api.curdel)(self.cursor) };
+    }
+}
+
+impl Cursor for TreeCursor<'_> {
+    fn first(&mut self) -> Result<(), Fault> {
+        // SAFETY: the cursor is live.
+        let moved = unsafe { (self.api.curjump)(self.cursor) };
+        self.after(moved, Place::After)
+    }
+
+    fn last(&mut self) -> Result<(), Fault> {
+        // SAFETY: the cursor is live.
+        let moved = unsafe { (self.api.curjumpback)(self.cursor) };
+        self.after(moved, Place::Before)
+    }
+
+    #[inline]
+    fn seek(&mut self, key: &[u8]) -> Result<(), Fault> {
+        // SAFETY: the cursor is live; the length belongs to a live slice.
+        let moved = unsafe { (self.api.curjumpkey)(self.cursor, key.as_ptr(), key.len()) };
+        self.after(moved, Place::On)
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<(), Fault> {
+        if self.place == Place::After {
+            return self.fetch(Place::After);
+        }
+        let (key, length) = self.key_parts();
+        // SAFETY: the cursor is live; the key is this cursor's own.
+        let mut moved = unsafe { (self.api.curjumpkey)(self.cursor, key, length) };
+        if moved != 0 {
+            // SAFETY: the cursor is live.
+            moved = unsafe { (self.api.curstep)(self.cursor) };
+        }
+        self.after(moved, Place::After)
+    }
+
+    #[inline]
+    fn prev(&mut self) -> Result<(), Fault> {
+        if self.place == Place::Before {
+            return self.fetch(Place::Before);
+        }
+        let (key, length) = self.key_parts();
+        // SAFETY: the cursor is live; the key is this cursor's own.
+        let mut moved = unsafe { (self.api.curjumpbackkey)(self.cursor, key, length) };
+        if moved != 0 {
+            // SAFETY: the cursor is live.
+            moved = unsafe { (self.api.curstepback)(self.cursor) };
+        }
+        self.after(moved, Place::Before)
+    }
+
+    #[inline]
+    fn valid(&self) -> bool {
+        self.valid
+    }
+
+    #[inline]
+    fn key(&self) -> &[u8] {
+        debug_assert!(self.valid, "a key of no entry");
+        &self.record[..self.key_length]
+    }
+
+    #[inline]
+    fn value(&mut self) -> Result<&[u8], Fault> {
+        debug_assert!(self.valid, "a value of no entry");
+        Ok(&self.record[self.key_length..])
+    }
+}

@@ -1,0 +1,222 @@
+//! An open TreeDB, and one thread's way into it.
+
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
+use std::ffi::{CStr, c_void};
+use std::path::Path;
+use std::ptr::{null, null_mut};
+
+use bench_core::engine::{Durability, Quiet, Role, Session, Store};
+use bench_core::fault::Fault;
+use bench_core::settings::Settings;
+
+use crate::chosen;
+use crate::cursor::TreeCursor;
+use crate::sys::{Api, Empty, Full, NOREC, OAUTOSYNC, OCREATE, OWRITER};
+use crate::visit::Visit;
+
+/// An open TreeDB.
+#[derive(Debug)]
+pub struct TreeStore<'e> {
+    api: &'e Api,
+    db: *mut c_void,
+    open: bool,
+    autosync: bool,
+}
+
+// SAFETY: a database object may be used by any thread; errors are kept for each thread apart.
+unsafe impl Sync for TreeStore<'_> {}
+
+impl<'e> TreeStore<'e> {
+    pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
+        let path = chosen::tuned_path(dir, settings)?;
+        let autosync = settings.durability == Durability::Sync;
+        let mode = OWRITER | OCREATE | if autosync { OAUTOSYNC } else { 0 };
+        // SAFETY: takes nothing, gives an owned object.
+        let db = unsafe { (api.dbnew)() };
+        // Complete before anything can fail, so that a failed open gives the object back.
+        let mut store = Self {
+            api,
+            db,
+            open: false,
+            autosync,
+        };
+        // SAFETY: the object is live and not open yet; the path ends with zero.
+        let opened = unsafe { (api.dbopen)(db, path.as_ptr(), mode) };
+        if opened == 0 {
+            return Err(api.fault(db));
+        }
+        store.open = true;
+        Ok(store)
+    }
+
+    /// Turns the result of a call into ours.
+    #[inline]
+    fn outcome(&self, succeeded: i32) -> Result<(), Fault> {
+        if succeeded == 0 {
+            Err(self.api.fault(self.db))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Hands every changed page to the system.
+    fn write_back(&self) -> Result<(), Fault> {
+        // SAFETY: the database is open; no procedure is given.
+        let synced = unsafe { (self.api.dbsync)(self.db, 0, null(), null_mut()) };
+        self.outcome(synced)
+    }
+
+    /// The library's own report: a name, a tab and a value each line.
+    fn status(&self) -> Option<String> {
+        // SAFETY: the database is open.
+        let text = unsafe { (self.api.dbstatus)(self.db) };
+        if text.is_null() {
+            return None;
+        }
+        // SAFETY: the library gives texts that end with zero.
+        let owned = unsafe { CStr::from_ptr(text) }
+            .to_string_lossy()
+            .into_owned();
+        // SAFETY: the text was allocated by the library and is not used again.
+        unsafe { (self.api.free)(text.cast()) };
+        Some(owned)
+    }
+
+    fn shut(&mut self) -> Result<(), Fault> {
+        if !self.open {
+            return Ok(());
+        }
+        self.open = false;
+        // SAFETY: no session outlives the store.
+        let closed = unsafe { (self.api.dbclose)(self.db) };
+        self.outcome(closed)
+    }
+}
+
+impl Drop for TreeStore<'_> {
+    fn drop(&mut self) {
+        // A fault here has no reader: `close` reports it where it matters.
+        let _ = self.shut();
+        // SAFETY: made by this store, closed, and not used again.
+        unsafe { (self.api.dbdel)(self.db) };
+    }
+}
+
+impl Store for TreeStore<'_> {
+    type Session<'s>
+        = TreeSession<'s>
+    where
+        Self: 's;
+
+    fn session(&self, _role: Role) -> Result<TreeSession<'_>, Fault> {
+        Ok(TreeSession {
+            store: self,
+            api: self.api,
+            db: self.db,
+        })
+    }
+
+    fn compact(&mut self) -> Result<(), Fault> {
+        Err(Fault::new("Kyoto Cabinet has no compaction"))
+    }
+
+    fn flush(&mut self) -> Result<(), Fault> {
+        self.write_back()
+    }
+
+    /// Nothing runs in the background: what is left to do is writing back the changed pages.
+    fn quiesce(&self) -> Result<Quiet, Fault> {
+        self.write_back()?;
+        Ok(Quiet::Known)
+    }
+
+    fn property(&self, name: &str) -> Option<String> {
+        if !matches!(name, "leveldb.stats" | "statistics") {
+            return None;
+        }
+        self.status().map(|text| text.replace('\t', ": "))
+    }
+
+    fn options(&self) -> Vec<(String, String)> {
+        chosen::describe(&self.status().unwrap_or_default(), self.autosync)
+    }
+
+    fn close(mut self) -> Result<(), Fault> {
+        self.shut()
+    }
+}
+
+/// One thread's way into an open TreeDB.
+#[derive(Debug)]
+pub struct TreeSession<'s> {
+    /// Keeps the store open while the session lives.
+    store: &'s TreeStore<'s>,
+    api: &'s Api,
+    db: *mut c_void,
+}
+
+/// The callbacks for a visit.
+const fn callbacks<F: FnMut(&[u8], &[u8])>(_visit: &Visit<F>) -> (Full, Empty) {
+    (Visit::<F>::full, Visit::<F>::empty)
+}
+
+impl Session for TreeSession<'_> {
+    type Cursor<'c>
+        = TreeCursor<'c>
+    where
+        Self: 'c;
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        let (bytes, length) = (value.as_ptr(), value.len());
+        // SAFETY: lengths belong to live slices, which the library copies.
+        let set = unsafe { (self.api.dbset)(self.db, key.as_ptr(), key.len(), bytes, length) };
+        self.store.outcome(set)
+    }
+
+    #[inline]
+    fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        // SAFETY: the length belongs to a live slice.
+        let removed = unsafe { (self.api.dbremove)(self.db, key.as_ptr(), key.len()) };
+        if removed == 0 && self.api.code(self.db) == NOREC {
+            return Ok(());
+        }
+        self.store.outcome(removed)
+    }
+
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
+        let (mut found, mut result) = (Some(found), None);
+        let mut visit = Visit::new(self.api, |_key: &[u8], value: &[u8]| {
+            result = found.take().map(|found| found(value));
+        });
+        let (full, empty) = callbacks(&visit);
+        let context = visit.context();
+        // SAFETY: the key and the visit are live for the call, and the callbacks are this visit's.
+        let visited = unsafe {
+            (self.api.dbaccept)(self.db, key.as_ptr(), key.len(), full, empty, context, 0)
+        };
+        self.store.outcome(visited)?;
+        Ok(result)
+    }
+
+    fn batch_put(&mut self, _key: &[u8], _value: &[u8]) -> Result<(), Fault> {
+        Err(Fault::new("Kyoto Cabinet has no atomic batch"))
+    }
+
+    fn batch_write(&mut self) -> Result<(), Fault> {
+        Err(Fault::new("Kyoto Cabinet has no atomic batch"))
+    }
+
+    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
+        Err(Fault::new("Kyoto Cabinet has no merge"))
+    }
+
+    fn cursor(&mut self) -> Result<TreeCursor<'_>, Fault> {
+        Ok(TreeCursor::new(self.api, self.db))
+    }
+}

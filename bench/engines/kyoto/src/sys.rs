@@ -1,0 +1,187 @@
+//! Kyoto Cabinet's C interface, found in the library at run time.
+//!
+//! Every function is looked up once, when the library is loaded; a missing one is refused by its
+//! name. The library is loaded with local scope, so its symbols never meet another one's.
+
+#![expect(unsafe_code, reason = "foreign functions found by name")]
+
+use std::ffi::{CStr, OsStr, c_char, c_void};
+use std::path::Path;
+
+use bench_core::fault::Fault;
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+/// Names tried when no path is given: Debian's own first.
+pub(crate) const SONAMES: &[&str] = &["libkyotocabinet.so.16", "libkyotocabinet.so"];
+
+/// Open for writing.
+pub(crate) const OWRITER: u32 = 1 << 1;
+/// Create the file if there is none.
+pub(crate) const OCREATE: u32 = 1 << 2;
+/// Synchronize with the device after every update.
+pub(crate) const OAUTOSYNC: u32 = 1 << 5;
+
+/// The error code for a record that is not there, and for a cursor past its end.
+pub(crate) const NOREC: i32 = 7;
+
+/// Sees a record where it lies; what it returns is [`Api::nop`] or a new value.
+pub(crate) type Full = unsafe extern "C" fn(
+    *const u8,
+    usize,
+    *const u8,
+    usize,
+    *mut usize,
+    *mut c_void,
+) -> *const c_char;
+
+/// Hears that there is no record.
+pub(crate) type Empty =
+    unsafe extern "C" fn(*const u8, usize, *mut usize, *mut c_void) -> *const c_char;
+
+/// Given the file by a synchronization; never used here.
+pub(crate) type FileProcedure = *const c_void;
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// The functions used, under their C names without the prefix.
+        #[derive(Debug)]
+        pub(crate) struct Api {
+            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            /// What a visitor returns to leave a record as it is.
+            pub(crate) nop: *const c_char,
+            version: String,
+            /// Last, so that the functions never outlive the library.
+            _library: Library,
+        }
+
+        impl Api {
+            fn find(library: Library) -> Result<Self, Fault> {
+                Ok(Self {
+                    $($name: {
+                        let symbol = concat!("kc", stringify!($name));
+                        // SAFETY: the types are those of kclangc.h, which is the same in all of 1.2.
+                        let found = unsafe { library.get(symbol.as_bytes()) };
+                        *found.map_err(|_| lacks(symbol))?
+                    },)*
+                    nop: text_at(&library, "KCVISNOP")?,
+                    version: version(&library)?,
+                    _library: library,
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    free: fn(*mut c_void);
+    ecodename: fn(i32) -> *const c_char;
+    dbnew: fn() -> *mut c_void;
+    dbdel: fn(*mut c_void);
+    dbopen: fn(*mut c_void, *const c_char, u32) -> i32;
+    dbclose: fn(*mut c_void) -> i32;
+    dbecode: fn(*mut c_void) -> i32;
+    dbemsg: fn(*mut c_void) -> *const c_char;
+    dbaccept: fn(*mut c_void, *const u8, usize, Full, Empty, *mut c_void, i32) -> i32;
+    dbset: fn(*mut c_void, *const u8, usize, *const u8, usize) -> i32;
+    dbremove: fn(*mut c_void, *const u8, usize) -> i32;
+    dbsync: fn(*mut c_void, i32, FileProcedure, *mut c_void) -> i32;
+    dbstatus: fn(*mut c_void) -> *mut c_char;
+    dbcursor: fn(*mut c_void) -> *mut c_void;
+    curdel: fn(*mut c_void);
+    curaccept: fn(*mut c_void, Full, *mut c_void, i32, i32) -> i32;
+    curjump: fn(*mut c_void) -> i32;
+    curjumpkey: fn(*mut c_void, *const u8, usize) -> i32;
+    curjumpback: fn(*mut c_void) -> i32;
+    curjumpbackkey: fn(*mut c_void, *const u8, usize) -> i32;
+    curstep: fn(*mut c_void) -> i32;
+    curstepback: fn(*mut c_void) -> i32;
+}
+
+// SAFETY: functions and constants of a library may be used by any thread.
+unsafe impl Sync for Api {}
+
+fn lacks(symbol: &str) -> Fault {
+    Fault::new(format!(
+        "the Kyoto Cabinet library lacks the symbol {symbol}"
+    ))
+}
+
+/// The value of one of the library's `const char*` constants.
+fn text_at(library: &Library, symbol: &str) -> Result<*const c_char, Fault> {
+    // SAFETY: kclangc.h declares the constants of this name as pointers to characters.
+    let place = unsafe { library.get::<*const *const c_char>(symbol.as_bytes()) }
+        .map_err(|_| lacks(symbol))?;
+    // SAFETY: the place is a variable of the library, which is loaded.
+    Ok(unsafe { **place })
+}
+
+fn version(library: &Library) -> Result<String, Fault> {
+    let text = text_at(library, "KCVERSION")?;
+    if text.is_null() {
+        return Err(Fault::new("the Kyoto Cabinet library tells no version"));
+    }
+    // SAFETY: the library's version is a text that ends with zero.
+    let text = unsafe { CStr::from_ptr(text) };
+    Ok(text.to_string_lossy().into_owned())
+}
+
+/// What the system's loader said about a library that was asked for by path.
+fn refusal(path: &Path, error: &libloading::Error) -> Fault {
+    let said =
+        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    Fault::new(format!("{}: {said}", path.display()))
+}
+
+impl Api {
+    /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
+    pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
+        let open = |name: &OsStr| {
+            // SAFETY: loading runs the library's constructors; that is what naming it asks for.
+            unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }
+        };
+        if let Some(path) = path {
+            let library = open(path.as_os_str()).map_err(|error| refusal(path, &error))?;
+            return Self::find(library);
+        }
+        let found = SONAMES.iter().find_map(|name| open(name.as_ref()).ok());
+        let library = found.ok_or_else(|| {
+            Fault::new(format!(
+                "none of {} was found; install libkyotocabinet16v5",
+                SONAMES.join(", ")
+            ))
+        })?;
+        Self::find(library)
+    }
+
+    /// The library's own version.
+    pub(crate) fn version_text(&self) -> &str {
+        &self.version
+    }
+
+    /// The last error of a database in the calling thread, in the library's words.
+    #[cold]
+    pub(crate) fn fault(&self, db: *mut c_void) -> Fault {
+        // SAFETY: the object is live, open or not.
+        let message = unsafe { (self.dbemsg)(db) };
+        // SAFETY: takes a number.
+        let name = unsafe { (self.ecodename)(self.code(db)) };
+        Fault::new(format!("{}: {}", text(name), text(message)))
+    }
+
+    /// The code of the last error of a database in the calling thread.
+    pub(crate) fn code(&self, db: *mut c_void) -> i32 {
+        // SAFETY: the object is live, open or not.
+        unsafe { (self.dbecode)(db) }
+    }
+}
+
+/// A text of the library's that lives as long as the library.
+fn text(place: *const c_char) -> String {
+    if place.is_null() {
+        return String::new();
+    }
+    // SAFETY: the library gives texts that end with zero.
+    unsafe { CStr::from_ptr(place) }
+        .to_string_lossy()
+        .into_owned()
+}

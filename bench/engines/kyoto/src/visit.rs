@@ -1,0 +1,69 @@
+//! Visitors: Rust closures behind the library's callbacks.
+//!
+//! The library calls a visitor with a record where it lies, under the lock of its page. A visitor
+//! here only looks, so it returns the library's word for "leave it", which travels with the closure.
+
+#![expect(unsafe_code, reason = "callbacks of the foreign interface")]
+
+use std::ffi::{c_char, c_void};
+
+use crate::sys::Api;
+
+/// A closure for one record, and what its callback returns.
+pub(crate) struct Visit<F> {
+    look: F,
+    nop: *const c_char,
+}
+
+impl<F: FnMut(&[u8], &[u8])> Visit<F> {
+    pub(crate) const fn new(api: &Api, look: F) -> Self {
+        Self { look, nop: api.nop }
+    }
+
+    /// What the callbacks get back as their last argument.
+    pub(crate) const fn context(&mut self) -> *mut c_void {
+        (&raw mut *self).cast()
+    }
+
+    /// The callback for a record.
+    ///
+    /// # Safety
+    /// `context` is that of a live visit of this very type, and the slices are readable.
+    #[expect(
+        clippy::multiple_unsafe_ops_per_block,
+        reason = "the two slices and the context are given together by the library"
+    )]
+    pub(crate) unsafe extern "C" fn full(
+        key: *const u8,
+        key_length: usize,
+        value: *const u8,
+        value_length: usize,
+        _new_length: *mut usize,
+        context: *mut c_void,
+    ) -> *const c_char {
+        // SAFETY: promised by the caller; the library holds the record's page for the call.
+        let (visit, key, value) = unsafe {
+            (
+                &mut *context.cast::<Self>(),
+                std::slice::from_raw_parts(key, key_length),
+                std::slice::from_raw_parts(value, value_length),
+            )
+        };
+        (visit.look)(key, value);
+        visit.nop
+    }
+
+    /// The callback for a record that is not there.
+    ///
+    /// # Safety
+    /// `context` is that of a live visit of this very type.
+    pub(crate) unsafe extern "C" fn empty(
+        _key: *const u8,
+        _key_length: usize,
+        _new_length: *mut usize,
+        context: *mut c_void,
+    ) -> *const c_char {
+        // SAFETY: promised by the caller.
+        unsafe { (*context.cast::<Self>()).nop }
+    }
+}

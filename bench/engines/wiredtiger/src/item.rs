@@ -1,0 +1,46 @@
+//! Keys and values as WiredTiger takes and gives them.
+
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
+use crate::structs::{Cursor, Item};
+
+/// The bytes as the table holds them: as they are, or with a zero behind them in `buffer`.
+#[inline]
+pub(crate) fn stored<'b>(bytes: &'b [u8], buffer: &'b mut Vec<u8>, zero_ended: bool) -> Item {
+    if zero_ended {
+        buffer.clear();
+        buffer.extend_from_slice(bytes);
+        buffer.push(0);
+        Item::of(buffer)
+    } else {
+        Item::of(bytes)
+    }
+}
+
+/// A cursor's key, read where it lies until the next operation on the cursor.
+#[inline]
+pub(crate) fn set_key(cursor: *mut Cursor, item: &Item) {
+    // SAFETY: the cursor is live.
+    let function = unsafe { (*cursor).set_key };
+    // SAFETY: raw keys are items; the library copies the view, not the bytes.
+    unsafe { function(cursor, std::ptr::from_ref(item)) };
+}
+
+#[inline]
+pub(crate) fn set_value(cursor: *mut Cursor, item: &Item) {
+    // SAFETY: the cursor is live.
+    let function = unsafe { (*cursor).set_value };
+    // SAFETY: raw values are items; the library copies the view, not the bytes.
+    unsafe { function(cursor, std::ptr::from_ref(item)) };
+}
+
+/// The bytes of a view, without the zero they may end with.
+#[inline]
+pub(crate) fn shown(item: &Item, zero_ended: bool) -> &[u8] {
+    let length = item.size - usize::from(zero_ended);
+    // SAFETY: only called with a view that the library filled, while its cursor stands on the entry.
+    unsafe { std::slice::from_raw_parts(item.data, length) }
+}

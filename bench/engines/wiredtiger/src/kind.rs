@@ -1,0 +1,10 @@
+//! Which data structure holds the table.
+
+/// One of WiredTiger's two trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A B+ tree.
+    Btree,
+    /// A log-structured merge tree of B+ trees.
+    Lsm,
+}

@@ -1,0 +1,103 @@
+//! WiredTiger through its C interface, as a B-tree and as an LSM tree.
+//!
+//! Two variants of settings. `fair`: log written to the system at each commit, checksums on, raw
+//! bytes as keys and values. `seed`: as in the WiredTiger project's own comparison with LevelDB, with
+//! neither log nor checksums and with a bulk cursor for sequential fills; shown as below `Os` and not
+//! ranked. One session for each thread and one cursor in it, reset after each read so that nothing
+//! stays pinned; values are read where they lie in the cache.
+
+mod chosen;
+mod connection;
+mod cursor;
+mod handler;
+mod item;
+mod kind;
+mod session;
+mod statistics;
+mod store;
+mod structs;
+mod sys;
+
+use std::path::Path;
+
+use bench_core::engine::{Capabilities, Durability, Engine, Survival, Variant};
+use bench_core::fault::Fault;
+use bench_core::settings::Settings;
+
+pub use cursor::TigerCursor;
+pub use kind::Kind;
+pub use session::TigerSession;
+pub use store::TigerStore;
+use sys::Api;
+
+/// The loaded library. The engine is a reference to it, so that every store can borrow it.
+#[derive(Debug)]
+pub struct WiredTiger {
+    api: Api,
+    kind: Kind,
+}
+
+impl WiredTiger {
+    /// Loads the library at `path`, or the one installed.
+    ///
+    /// # Errors
+    /// When there is none, it lacks a symbol, which is named, or its version is not the one whose
+    /// structures are known here.
+    pub fn load(path: Option<&Path>, kind: Kind) -> Result<Self, Fault> {
+        Ok(Self {
+            api: Api::load(path)?,
+            kind,
+        })
+    }
+}
+
+impl<'e> Engine for &'e WiredTiger {
+    type Store = TigerStore<'e>;
+
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Btree => "wiredtiger_btree",
+            Kind::Lsm => "wiredtiger_lsm",
+        }
+    }
+
+    fn title(&self) -> &'static str {
+        match self.kind {
+            Kind::Btree => "WiredTiger B-tree",
+            Kind::Lsm => "WiredTiger LSM",
+        }
+    }
+
+    fn version(&self) -> String {
+        self.api.version_text()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            batch: true,
+            merge: false,
+            snapshot: true,
+            reverse: true,
+            seek: true,
+            compact: true,
+            sync: true,
+            stores: true,
+        }
+    }
+
+    fn variants(&self) -> &'static [Variant] {
+        &[Variant::Fair, Variant::Seed]
+    }
+
+    fn survival(&self, asked: Durability, variant: Variant) -> Survival {
+        match (asked, variant) {
+            // Without a log only a checkpoint makes writes survive.
+            (Durability::Os, Variant::Seed) => Survival::BelowOs,
+            _ => asked.into(),
+        }
+    }
+
+    fn open(&self, dir: &Path, settings: &Settings) -> Result<TigerStore<'e>, Fault> {
+        TigerStore::open(&self.api, self.kind, dir, settings)
+    }
+}

@@ -1,0 +1,269 @@
+//! One thread's session and its cursor.
+
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
+use std::ffi::{CStr, c_int};
+
+use bench_core::engine::Session;
+use bench_core::fault::Fault;
+
+use crate::connection::{Connection, OwnedSession, TABLE};
+use crate::cursor::TigerCursor;
+use crate::item::{set_key, set_value, shown, stored};
+use crate::structs::{Cursor, Item, Session as Raw};
+use crate::sys::{NOTFOUND, ROLLBACK, open_cursor, step};
+
+/// Times a write that lost against another one is tried again.
+const TRIES: u32 = 10_000;
+
+/// One thread's way into an open table.
+#[derive(Debug)]
+pub struct TigerSession<'s> {
+    connection: &'s Connection<'s>,
+    /// Whether keys and values are texts that end with zero.
+    zero_ended: bool,
+    /// The cursor of everything, closed with the session.
+    cursor: *mut Cursor,
+    /// Whether it is a bulk cursor, which can do nothing but insert.
+    is_bulk: bool,
+    key: Vec<u8>,
+    value: Vec<u8>,
+    batch: Batch,
+    session: OwnedSession,
+}
+
+/// Entries that wait for their transaction: keys and values behind each other, and their ends.
+#[derive(Debug, Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    ends: Vec<(usize, usize)>,
+}
+
+impl Batch {
+    #[inline]
+    fn push(&mut self, key: &[u8], value: &[u8], zero_ended: bool) {
+        let zero: &[u8] = if zero_ended { b"\0" } else { b"" };
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(zero);
+        let middle = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.bytes.extend_from_slice(zero);
+        self.ends.push((middle, self.bytes.len()));
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (Item, Item)> {
+        let mut start = 0;
+        self.ends.iter().map(move |&(middle, end)| {
+            let entry = (
+                Item::of(&self.bytes[start..middle]),
+                Item::of(&self.bytes[middle..end]),
+            );
+            start = end;
+            entry
+        })
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+}
+
+impl<'s> TigerSession<'s> {
+    pub(crate) fn new(
+        connection: &'s Connection<'s>,
+        zero_ended: bool,
+        is_bulk: bool,
+    ) -> Result<Self, Fault> {
+        let session = connection.open_session()?;
+        let config = if is_bulk { c"raw,bulk" } else { c"raw" };
+        let cursor = open(connection, &session, config)?;
+        Ok(Self {
+            connection,
+            zero_ended,
+            cursor,
+            is_bulk,
+            key: Vec::new(),
+            value: Vec::new(),
+            batch: Batch::default(),
+            session,
+        })
+    }
+
+    #[inline]
+    fn check(&self, result: c_int) -> Result<(), Fault> {
+        self.connection.check(result)
+    }
+
+    /// Makes sure that the cursor can do more than insert.
+    #[inline]
+    fn any_use(&mut self) -> Result<(), Fault> {
+        if self.is_bulk {
+            self.end_bulk()
+        } else {
+            Ok(())
+        }
+    }
+
+    #[cold]
+    fn end_bulk(&mut self) -> Result<(), Fault> {
+        self.is_bulk = false;
+        let closed = step!(self.cursor, close);
+        self.check(closed)?;
+        self.cursor = open(self.connection, &self.session, c"raw")?;
+        Ok(())
+    }
+
+    /// A write that lost against another thread's is done again.
+    #[cold]
+    fn again(&self, mut write: impl FnMut() -> c_int) -> Result<(), Fault> {
+        let mut result = ROLLBACK;
+        for _ in 0..TRIES {
+            std::thread::yield_now();
+            result = write();
+            if result != ROLLBACK {
+                break;
+            }
+        }
+        self.check(result)
+    }
+
+    /// Inserts the batch in a transaction; a result that is not 0 has undone it.
+    fn commit(&self) -> c_int {
+        let begun = self.act(|session| session.begin_transaction);
+        if begun != 0 {
+            return begun;
+        }
+        for (key, value) in self.batch.entries() {
+            set_key(self.cursor, &key);
+            set_value(self.cursor, &value);
+            let inserted = step!(self.cursor, insert);
+            if inserted != 0 {
+                // The first error is the one to tell.
+                let _ = self.act(|session| session.rollback_transaction);
+                return inserted;
+            }
+        }
+        // A commit that fails has rolled back.
+        self.act(|session| session.commit_transaction)
+    }
+
+    /// Calls a function of the session that takes settings, with none.
+    fn act(
+        &self,
+        function: impl FnOnce(&Raw) -> unsafe extern "C" fn(*mut Raw, *const std::ffi::c_char) -> c_int,
+    ) -> c_int {
+        // SAFETY: the session is live.
+        let function = function(unsafe { &*self.session.0 });
+        // SAFETY: as above.
+        unsafe { function(self.session.0, c"".as_ptr()) }
+    }
+}
+
+fn open(
+    connection: &Connection<'_>,
+    session: &OwnedSession,
+    config: &CStr,
+) -> Result<*mut Cursor, Fault> {
+    open_cursor(session.0, TABLE, config).map_err(|result| {
+        let told = connection.check(result).err();
+        told.unwrap_or_else(|| Fault::new("the cursor was not opened"))
+    })
+}
+
+impl Session for TigerSession<'_> {
+    type Cursor<'c>
+        = TigerCursor<'c>
+    where
+        Self: 'c;
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        let (cursor, zero_ended) = (self.cursor, self.zero_ended);
+        let key = stored(key, &mut self.key, zero_ended);
+        let value = stored(value, &mut self.value, zero_ended);
+        let insert = || {
+            set_key(cursor, &key);
+            set_value(cursor, &value);
+            step!(cursor, insert)
+        };
+        match insert() {
+            ROLLBACK => self.again(insert),
+            result => self.check(result),
+        }
+    }
+
+    #[inline]
+    fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.any_use()?;
+        let cursor = self.cursor;
+        let key = stored(key, &mut self.key, self.zero_ended);
+        let remove = || {
+            set_key(cursor, &key);
+            step!(cursor, remove)
+        };
+        match remove() {
+            ROLLBACK => self.again(remove),
+            NOTFOUND => Ok(()),
+            result => self.check(result),
+        }
+    }
+
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
+        self.any_use()?;
+        let (cursor, zero_ended) = (self.cursor, self.zero_ended);
+        set_key(cursor, &stored(key, &mut self.key, zero_ended));
+        match step!(cursor, search) {
+            0 => {}
+            NOTFOUND => return Ok(None),
+            result => return self.check(result).map(|()| None),
+        }
+        let mut value = Item::EMPTY;
+        // SAFETY: the cursor is live.
+        let get_value = unsafe { (*cursor).get_value };
+        // SAFETY: the cursor stands on an entry; raw values are items.
+        let got = unsafe { get_value(cursor, &raw mut value) };
+        self.check(got)?;
+        let result = found(shown(&value, zero_ended));
+        // Lets go of the page, so that the cache may evict it.
+        let reset = step!(cursor, reset);
+        self.check(reset)?;
+        Ok(Some(result))
+    }
+
+    #[inline]
+    fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        self.batch.push(key, value, self.zero_ended);
+        Ok(())
+    }
+
+    fn batch_write(&mut self) -> Result<(), Fault> {
+        self.any_use()?;
+        let result = match self.commit() {
+            ROLLBACK => self.again(|| self.commit()),
+            result => self.check(result),
+        };
+        self.batch.clear();
+        result
+    }
+
+    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
+        Err(Fault::new("WiredTiger has no merge"))
+    }
+
+    /// The session's own cursor: it holds nothing between two uses, and a new one would only cost.
+    #[inline]
+    fn cursor(&mut self) -> Result<TigerCursor<'_>, Fault> {
+        self.any_use()?;
+        Ok(TigerCursor::new(
+            self.connection,
+            self.zero_ended,
+            self.cursor,
+            &mut self.key,
+        ))
+    }
+}
