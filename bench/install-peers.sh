@@ -13,6 +13,9 @@ peers=(
     "libleveldb.so.1d libleveldb1d"
     "librocksdb.so.7.8 librocksdb7.8"
     "libsqlite3.so.0 libsqlite3-0"
+    "libkyotocabinet.so.16 libkyotocabinet16v5"
+    "libwiredtiger.so.0 libwiredtiger0"
+    "libwiredtiger_snappy.so libwiredtiger0"
     "liblmdb.so.0 liblmdb0"
 )
 folder=$PWD/target/peers
@@ -20,21 +23,23 @@ lib=$folder/libraries
 
 # Whether the loader, or our own folder, has a library.
 has() {
-    ldconfig -p 2>/dev/null | grep -qF "$1 " && return 0
     local dir
+    ldconfig -p 2>/dev/null | grep -F "$1 " >/dev/null && return 0
     for dir in /usr/lib /usr/local/lib /usr/lib/*-linux-gnu /lib/*-linux-gnu "$lib"; do
         [ -e "$dir/$1" ] && return 0
     done
     return 1
 }
 
-# The packages whose library is missing, into `missing`.
+# The packages whose library is missing, into `missing`, each once.
 look() {
-    missing=()
     local peer soname package
+    missing=()
     for peer in "${peers[@]}"; do
         read -r soname package <<<"$peer"
-        has "$soname" || missing+=("$package")
+        if ! has "$soname" && [[ " ${missing[*]:-} " != *" $package "* ]]; then
+            missing+=("$package")
+        fi
     done
 }
 
@@ -46,42 +51,86 @@ if [ "${INSTALL:-1}" = 0 ]; then
     exit 0
 fi
 
-# Unpacks downloaded packages into our own folder and links their libraries where db_bench looks.
-unpack() {
-    local work file
-    work=$(mktemp -d) || return 1
-    if (cd "$work" && apt-get download -qq "$@" $(needs "$@") >/dev/null 2>&1); then
-        mkdir -p "$lib"
-        for file in "$work"/*.deb; do
-            dpkg -x "$file" "$folder" 2>/dev/null || true
-        done
-        find "$folder/usr" "$folder/lib" -name "*.so*" -exec ln -sf {} "$lib"/ \; 2>/dev/null
-    fi
-    rm -rf "$work"
-}
-
-# What the packages depend on and is not installed (LevelDB needs Snappy).
-needs() {
-    apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
-        --no-replaces --no-enhances "$@" 2>/dev/null |
-        grep -E '^[a-z]' | sort -u |
-        while read -r package; do
-            dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok' || echo "$package"
-        done
-}
-
 if ! command -v apt-get >/dev/null; then
     echo "peers: no apt-get here; install by hand: ${missing[*]}" >&2
     exit 0
 fi
+
+# Installs what is missing; package lists that are old or absent are fetched and it is tried again.
+install() {
+    local command=("$@" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y
+        --no-install-recommends "${missing[@]}")
+    "${command[@]}" >/dev/null 2>&1 && return 0
+    "$@" apt-get update -qq >/dev/null 2>&1
+    "${command[@]}" >/dev/null 2>&1
+}
+
+# apt's own state, where the user may write: package lists and what was downloaded.
+own=(-o "Dir::State::Lists=$folder/lists" -o "Dir::Cache=$folder/cache" -o Debug::NoLocking=1)
+
+# What packages depend on and is not installed (LevelDB needs Snappy), the packages themselves
+# included. Takes apt's options up to `--`.
+needs() {
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    {
+        printf '%s\n' "$@"
+        apt-cache "${options[@]}" depends --recurse --no-recommends --no-suggests --no-conflicts \
+            --no-breaks --no-replaces --no-enhances "$@" 2>/dev/null | grep -E '^[a-z]' |
+            while read -r package; do
+                dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep '^install ok' >/dev/null ||
+                    echo "$package"
+            done
+    } | sort -u
+}
+
+# Downloads packages and what they need into a folder. Takes apt's options up to `--`.
+download() {
+    local work=$1 options=() package
+    shift
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    # One by one: a dependency that is only a name, or that another one provides, stops no other.
+    for package in $(needs "${options[@]}" -- "$@"); do
+        (cd "$work" && apt-get "${options[@]}" download -qq "$package" >/dev/null 2>&1)
+    done
+    for package in "$@"; do
+        compgen -G "$work/${package}_*.deb" >/dev/null || return 1
+    done
+}
+
+# Unpacks downloaded packages into our own folder and links their libraries where db_bench looks.
+unpack() {
+    local work file
+    work=$(mktemp -d) || return 1
+    mkdir -p "$lib" "$folder/lists/partial" "$folder/cache/archives/partial"
+    if ! download "$work" -- "$@"; then
+        apt-get "${own[@]}" update -qq >/dev/null 2>&1
+        download "$work" "${own[@]}" -- "$@"
+    fi
+    for file in "$work"/*.deb; do
+        [ -e "$file" ] && dpkg -x "$file" "$folder" 2>/dev/null
+    done
+    for file in "$folder"/usr/lib/*-linux-gnu "$folder"/lib/*-linux-gnu "$folder"/usr/lib; do
+        [ -d "$file" ] && find "$file" -maxdepth 1 -name "*.so*" -exec ln -sf {} "$lib"/ \;
+    done
+    rm -rf "$work" "$folder/lists" "$folder/cache"
+}
+
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
     as_root=(sudo -n)
 fi
 if [ ${#as_root[@]} -eq 0 ] || sudo -n true 2>/dev/null; then
     echo "peers: installing ${missing[*]} (INSTALL=0 prevents it)" >&2
-    install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}")
-    "${install[@]}" >/dev/null 2>&1 || { "${as_root[@]}" apt-get update -qq >/dev/null 2>&1; "${install[@]}" >/dev/null 2>&1; }
+    install "${as_root[@]}"
     look
     [ ${#missing[@]} -eq 0 ] && exit 0
 fi

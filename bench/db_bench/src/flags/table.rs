@@ -39,6 +39,10 @@ const fn flag(
     }
 }
 
+const fn library(name: &'static str, help: &'static str) -> Flag {
+    flag(WHAT, name, Kind::Text, "", help)
+}
+
 /// Every flag.
 pub(crate) static FLAGS: &[Flag] = &[
     flag(
@@ -167,46 +171,16 @@ pub(crate) static FLAGS: &[Flag] = &[
         "1",
         "compare every answer with what was written",
     ),
-    flag(
-        WHAT,
-        "leveldb_lib",
-        Kind::Text,
-        "",
-        "another build of the LevelDB library",
-    ),
-    flag(
-        WHAT,
+    library("leveldb_lib", "another build of the LevelDB library"),
+    library(
         "kyotocabinet_lib",
-        Kind::Text,
-        "",
         "another build of the Kyoto Cabinet library",
     ),
-    flag(
-        WHAT,
-        "rocksdb_lib",
-        Kind::Text,
-        "",
-        "another build of the RocksDB library",
-    ),
-    flag(
-        WHAT,
-        "sqlite3_lib",
-        Kind::Text,
-        "",
-        "another build of the SQLite library",
-    ),
-    flag(
-        WHAT,
-        "lmdb_lib",
-        Kind::Text,
-        "",
-        "another build of the LMDB library",
-    ),
-    flag(
-        WHAT,
+    library("rocksdb_lib", "another build of the RocksDB library"),
+    library("sqlite3_lib", "another build of the SQLite library"),
+    library("lmdb_lib", "another build of the LMDB library"),
+    library(
         "wiredtiger_lib",
-        Kind::Text,
-        "",
         "another build of the WiredTiger library, of version 3.2",
     ),
     flag(
