@@ -13,12 +13,14 @@ mod extra;
 mod flags;
 mod machine;
 mod output;
+mod report;
 mod suite;
 mod supervise;
 mod table;
 mod timed;
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::output::{print, tell};
@@ -44,7 +46,7 @@ pub fn main(extra: &'static [Extra]) -> ExitCode {
 
 /// Does what the words say; false when something asked for was absent or wrong.
 fn run(words: &[String]) -> Result<bool, String> {
-    let given = flags::Given::parse(words)?;
+    let given = flags::parse(words)?;
     for warning in &given.warnings {
         tell(&format!("warning: {warning}\n"));
     }
@@ -60,11 +62,19 @@ fn run(words: &[String]) -> Result<bool, String> {
         print(&list());
         return Ok(true);
     }
+    if let Some(file) = given.given("render") {
+        report::render(Path::new(file), given.given("report").map(Path::new))?;
+        return Ok(true);
+    }
     let config = config::Config::new(&given)?;
-    match &config.suite {
+    let good = match &config.suite {
         Some(name) => suite::run(&config, name),
         None => classic::run(&config),
+    }?;
+    if let Some(dir) = &config.report {
+        report::write(&config, dir)?;
     }
+    Ok(good)
 }
 
 /// The engines with what is known of each, and the workloads.

@@ -1,23 +1,6 @@
 //! The table of flags: name, kind, default, meaning. The parser knows nothing else.
 
-use super::kind::Kind;
-
-/// One flag.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Flag {
-    /// Its name.
-    pub(crate) name: &'static str,
-    /// Other names for it.
-    pub(crate) aliases: &'static [&'static str],
-    /// What it may be.
-    pub(crate) kind: Kind,
-    /// What it is when not given; empty for "not given".
-    pub(crate) default: &'static str,
-    /// What it means.
-    pub(crate) help: &'static str,
-    /// Where the help lists it.
-    pub(crate) topic: &'static str,
-}
+use bench_core::flags::{Flag, Kind};
 
 /// LevelDB's own list.
 const BENCHMARKS: &str = "fillseq,fillsync,fillrandom,overwrite,readrandom,readrandom,readseq,readreverse,compact,\
@@ -410,6 +393,20 @@ pub(crate) static FLAGS: &[Flag] = &[
         Kind::Text,
         "",
         "write one JSON object a line to this file as each workload ends",
+    ),
+    flag(
+        SHOW,
+        "report",
+        Kind::Text,
+        "",
+        "write index.html, report.md, report.csv and report.json into this directory",
+    ),
+    flag(
+        SHOW,
+        "render",
+        Kind::Text,
+        "",
+        "run nothing: make the report of this report.json or file of --json again, beside it or in --report=DIR",
     ),
     flag(
         SHOW,

@@ -8,6 +8,7 @@ mod full;
 mod lines;
 mod peers;
 mod refusals;
+mod report;
 mod results;
 mod resume;
 mod suites;
