@@ -63,7 +63,7 @@ pub enum Event {
     },
     /// The engine cannot be used at all here.
     Unavailable(String),
-    /// The store could not be opened or closed; nothing follows.
+    /// The store could not be opened or closed; nothing of this process follows.
     Broken(String),
     /// The list has ended.
     End,

@@ -39,6 +39,12 @@ pub(crate) const ALL: &[Extra] = &[
     extra("crashes_once", |plan, emit| {
         runner::run(&Liar(Lie::CrashesOnce), plan, emit)
     }),
+    extra("crashes_closing", |plan, emit| {
+        runner::run(&Liar(Lie::CrashesClosing), plan, emit)
+    }),
+    extra("crashes_after_error", |plan, emit| {
+        runner::run(&Liar(Lie::CrashesAfterError), plan, emit)
+    }),
 ];
 
 /// An engine with a lie.
@@ -57,6 +63,8 @@ impl Engine for Liar {
             Lie::IgnoresMemory => "ignores_memory",
             Lie::Crashes => "crashes",
             Lie::CrashesOnce => "crashes_once",
+            Lie::CrashesClosing => "crashes_closing",
+            Lie::CrashesAfterError => "crashes_after_error",
         }
     }
 

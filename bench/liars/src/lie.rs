@@ -17,4 +17,8 @@ pub(crate) enum Lie {
     Crashes,
     /// The same, but only once.
     CrashesOnce,
+    /// Ends the process when a store is closed that had been merged into.
+    CrashesClosing,
+    /// Reports a full disk in merging, and ends the process when it is closed after that.
+    CrashesAfterError,
 }

@@ -75,7 +75,7 @@ impl Session for LiarSession<'_> {
 
     fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), Fault> {
         self.catch_up()?;
-        self.shared.crash()?;
+        self.shared.merge()?;
         self.inner.merge(key, operand)
     }
 

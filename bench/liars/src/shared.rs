@@ -66,17 +66,28 @@ impl Shared {
         hoard.push(value.to_vec());
     }
 
-    /// Ends the process, if it is one that crashes and the time has come.
-    pub(crate) fn crash(&self) -> Result<(), Fault> {
-        let doomed = match self.lie {
-            Lie::Crashes => true,
-            Lie::CrashesOnce => !self.crashed.exists(),
-            _ => false,
-        };
-        if doomed && self.count() > MERGES {
-            std::fs::write(&self.crashed, "").map_err(|error| Fault::io("a mark", &error))?;
+    /// What happens to a merge.
+    pub(crate) fn merge(&self) -> Result<(), Fault> {
+        let merges = self.count();
+        if merges <= MERGES {
+            return Ok(());
+        }
+        match self.lie {
+            Lie::Crashes => std::process::abort(),
+            Lie::CrashesOnce if !self.crashed.exists() => {
+                std::fs::write(&self.crashed, "").map_err(|error| Fault::io("a mark", &error))?;
+                std::process::abort();
+            }
+            Lie::CrashesAfterError => Err(Fault::new("no space left on device")),
+            _ => Ok(()),
+        }
+    }
+
+    /// What happens when the store is closed.
+    pub(crate) fn close(&self) {
+        let doomed = matches!(self.lie, Lie::CrashesClosing | Lie::CrashesAfterError);
+        if doomed && self.calls.load(Ordering::Relaxed) > MERGES {
             std::process::abort();
         }
-        Ok(())
     }
 }

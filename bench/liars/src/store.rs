@@ -64,6 +64,7 @@ impl Store for LiarStore {
 
     fn close(self) -> Result<(), Fault> {
         self.catch_up()?;
+        self.shared.close();
         self.inner.close()
     }
 }
