@@ -5,6 +5,10 @@
 //! therefore keeps one [`ChunkPool`] for all its memtables. Chunks in the pool are uninitialised to
 //! their next owner.
 //!
+//! A chunk of a memtable's size is mapped, not allocated: the allocator raises its limit for mappings
+//! with the first one freed, keeps later ones in its heap, and what lies between them for ever. A
+//! random load under 4 MiB had come to hold 6.4 MiB for 2.1 MiB of chunks.
+//!
 //! Invariants: a chunk has one owner, a pool or an arena; `bytes` is the sum of the pooled chunks'
 //! sizes and never above `limit` between two calls.
 #![expect(unsafe_code, reason = "allocates raw memory")]
@@ -18,26 +22,66 @@ use parking_lot::Mutex;
 /// Alignment of every chunk, and of the pieces cut from it: that of the links and words in a node.
 pub(crate) const ALIGN: usize = 8;
 
-/// One allocation.
+/// Chunks from here on are mapped.
+const MAPPED_BYTES_MIN: usize = 128 << 10;
+
+/// One allocation or anonymous mapping.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     start: NonNull<u8>,
     layout: Layout,
+    /// Owns the memory of a mapped chunk.
+    mapping: Option<Mapping>,
+}
+
+#[cfg(not(any(loom, miri)))]
+type Mapping = memmap2::MmapMut;
+
+/// Model checkers know the allocator only.
+#[cfg(any(loom, miri))]
+type Mapping = std::convert::Infallible;
+
+/// A mapping of `bytes`, where they are enough for one and the system has them.
+#[cfg(not(any(loom, miri)))]
+fn map(bytes: usize) -> Option<(NonNull<u8>, Mapping)> {
+    if bytes < MAPPED_BYTES_MIN {
+        return None;
+    }
+    let mut mapping = memmap2::MmapOptions::new().len(bytes).map_anon().ok()?;
+    let start = NonNull::new(mapping.as_mut_ptr())?;
+    Some((start, mapping))
+}
+
+#[cfg(any(loom, miri))]
+fn map(bytes: usize) -> Option<(NonNull<u8>, Mapping)> {
+    debug_assert!(bytes > 0 && MAPPED_BYTES_MIN > 0);
+    None
 }
 
 // SAFETY: a chunk is owned memory without thread affinity, and shows nothing but its address.
 unsafe impl Send for Chunk {}
 
 impl Chunk {
-    /// Allocates `bytes`, at least one, from the global allocator.
+    /// Maps `bytes`, or allocates them from the global allocator; at least one.
     pub(crate) fn new(bytes: usize) -> Chunk {
         assert!(bytes > 0, "a chunk holds at least one piece");
         let layout = Layout::from_size_align(bytes, ALIGN)
             .expect("pieces are bounded by the limits on keys and values");
+        if let Some((start, mapping)) = map(bytes) {
+            return Chunk {
+                start,
+                layout,
+                mapping: Some(mapping),
+            };
+        }
         // SAFETY: the layout's size is not zero, asserted above.
         let start = unsafe { alloc(layout) };
         match NonNull::new(start) {
-            Some(start) => Chunk { start, layout },
+            Some(start) => Chunk {
+                start,
+                layout,
+                mapping: None,
+            },
             None => handle_alloc_error(layout),
         }
     }
@@ -55,7 +99,11 @@ impl Chunk {
 
 impl Drop for Chunk {
     fn drop(&mut self) {
-        // SAFETY: `start` came from `alloc` with this very layout, and a chunk is dropped once.
+        if self.mapping.is_some() {
+            return;
+        }
+        // SAFETY: without a mapping `start` came from `alloc` with this very layout, and a chunk is
+        // dropped once.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }
 }

@@ -101,7 +101,7 @@ impl Core {
     /// Flushes parts of about `bytes`, at least one. A writer that helps takes few: while it is at
     /// it no new ones come, and the worker should not run out of them.
     pub(crate) fn flush_up_to(&self, bytes: usize) -> Result<bool> {
-        let Some(taken) = self.take_parts(bytes) else {
+        let Some(mut taken) = self.take_parts(bytes) else {
             return Ok(false);
         };
         let begun = self.env.now_ns();
@@ -114,6 +114,9 @@ impl Core {
             self.env.now_ns().saturating_sub(begun),
         );
 
+        // Before they leave the queue: a writer that finds room there takes the memory of these parts
+        // from the pool, not new memory beside it.
+        taken.parts.clear();
         let mut state = self.state.lock();
         let result = match result {
             Ok(outcome) => {

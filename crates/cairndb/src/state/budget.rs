@@ -1,6 +1,6 @@
 //! Everything that is derived from the memory budget, in one place.
 //!
-//! Half of the budget is the write share: one mutable memtable part, small enough to stay in the
+//! Three eighths of the budget are the write share: one mutable memtable part, small enough to stay in the
 //! second-level cache, and a queue of sealed ones. A quarter is the page cache (used
 //! only by tables read with `pread`), the rest is for cursors, merges, flushes and what the
 //! allocator keeps.
@@ -37,13 +37,13 @@ pub(crate) const RETAINED_LOG_BYTES_MAX: u64 = 64 << 20;
 impl Budget {
     pub(crate) fn new(total: usize) -> Budget {
         let part = (total / 16).clamp(PART_BYTES_MIN, PART_BYTES_MAX);
-        let write_share = total / 2;
+        let write_share = total / 8 * 3;
         let budget = Budget {
             total,
             part,
             write_share,
             flush: (write_share / 8 * 3).clamp(part, FLUSH_BYTES_MAX),
-            help: (write_share / 4).clamp(part, FLUSH_BYTES_MAX / 4),
+            help: (write_share / 3).clamp(part, FLUSH_BYTES_MAX / 4),
             cache: total / 4,
             segment: (total as u64 / 4)
                 .clamp(64 << 10, 4 << 20)

@@ -16,7 +16,7 @@ use cairndb_kernel::codec::{Encoder, decode};
 
 use super::bits::{compare_keys, low32};
 use super::fence::FenceBuilder;
-use super::filter::{FilterLines, LINES_PER_PAGE, fold};
+use super::filter::{FilterLines, Hashes, LINES_PER_PAGE, fold};
 use super::groups::{GROUPED_VALUE_BYTES_MAX, GroupPacker, Packed};
 use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
 use super::meta::Meta;
@@ -45,7 +45,7 @@ pub struct TableBuilder {
     last_key: Vec<u8>,
     last_seq: Option<SeqNo>,
     fence: FenceBuilder,
-    hashes: Vec<u32>,
+    hashes: Hashes,
     summary: TableSummary,
 }
 
@@ -71,7 +71,7 @@ impl TableBuilder {
             last_key: Vec::new(),
             last_seq: None,
             fence: FenceBuilder::new(bytewise),
-            hashes: Vec::new(),
+            hashes: Hashes::default(),
             summary: TableSummary {
                 smallest: Vec::new(),
                 largest: Vec::new(),
@@ -253,7 +253,7 @@ impl TableBuilder {
         self.output.buffer.capacity()
             + self.page.memory_bytes()
             + self.fence.memory_bytes()
-            + self.hashes.capacity() * 4
+            + self.hashes.memory_bytes()
             + self.last_key.capacity()
             + self.groups.as_ref().map_or(0, GroupPacker::memory_bytes)
             + self.sample.as_ref().map_or(0, Sample::memory_bytes)
@@ -467,7 +467,7 @@ impl TableBuilder {
     /// Writes the filter pages; gives the number of lines and probes.
     fn write_filter(&mut self) -> Result<(u32, u32)> {
         let hashes = std::mem::take(&mut self.hashes);
-        if hashes.is_empty() {
+        if hashes.len() == 0 {
             return Ok((0, 0));
         }
         let filter = FilterLines::build(&hashes, self.options.filter_bits_per_key);

@@ -87,15 +87,64 @@ pub(super) struct FilterLines {
     pub(super) probes: u32,
 }
 
+/// The folded hashes of a table's keys, kept until their number is known.
+///
+/// In pieces: one vector that doubles would hold half of it twice while it grows, and leave holes of
+/// its size in the heap.
+#[derive(Debug, Default)]
+pub(super) struct Hashes {
+    pieces: Vec<Vec<u32>>,
+    len: usize,
+}
+
+/// Hashes in a piece: 32 KiB of them.
+const PIECE_LEN: usize = 8 << 10;
+
+impl Hashes {
+    #[inline]
+    pub(super) fn push(&mut self, folded: u32) {
+        self.len += 1;
+        match self.pieces.last_mut() {
+            Some(piece) if piece.len() < PIECE_LEN => piece.push(folded),
+            _ => self.begin_piece(folded),
+        }
+    }
+
+    fn begin_piece(&mut self, folded: u32) {
+        // The first grows as it needs: most tables of a small database are small.
+        let room = if self.pieces.is_empty() {
+            64
+        } else {
+            PIECE_LEN
+        };
+        let mut piece = Vec::with_capacity(room);
+        piece.push(folded);
+        self.pieces.push(piece);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.capacity() * 4).sum()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
+        self.pieces.iter().flatten().copied()
+    }
+}
+
 impl FilterLines {
     /// Builds the filter for folded hashes of distinct keys.
-    pub(super) fn build(folded: &[u32], bits_per_key: u32) -> FilterLines {
-        let bits = folded.len() as u64 * u64::from(bits_per_key);
+    pub(super) fn build(hashes: &Hashes, bits_per_key: u32) -> FilterLines {
+        let bits = hashes.len() as u64 * u64::from(bits_per_key);
         let count = bits.div_ceil(8 * LINE_BYTES as u64).max(1);
         let count = low32(usize::try_from(count).unwrap_or(u32::MAX as usize));
         let probes = probes_for(bits_per_key);
         let mut lines = vec![[0u8; LINE_BYTES]; count as usize];
-        for &folded in folded {
+        for folded in hashes.iter() {
             let line = &mut lines[line_of(folded, count) as usize];
             for (byte, mask) in self::bits(folded, probes) {
                 line[byte & (LINE_BYTES - 1)] |= mask;
@@ -120,13 +169,15 @@ mod tests {
     fn no_key_is_lost_and_few_absent_ones_pass() {
         for entries in [1u32, 50, 5_000, 300_000] {
             let hash = |number: u32| fold(hash64(format!("{number:016}").as_bytes()));
-            let folded: Vec<u32> = (0..entries).map(hash).collect();
+            let mut folded = Hashes::default();
+            (0..entries).map(hash).for_each(|hash| folded.push(hash));
+            assert_eq!(folded.len(), entries as usize);
             let filter = FilterLines::build(&folded, 10);
             let may_hold = |folded: u32| {
                 let line = &filter.lines[line_of(folded, filter.count()) as usize];
                 line_may_hold(line, folded, filter.probes)
             };
-            assert!(folded.iter().all(|folded| may_hold(*folded)));
+            assert!(folded.iter().all(may_hold));
             let absent = 100_000u32;
             let passed = (entries..entries + absent)
                 .filter(|number| may_hold(hash(*number)))
