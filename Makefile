@@ -46,13 +46,13 @@ build: toolchain ## build db_bench and cache_bench and put them at the repositor
 
 .PHONY: bench
 bench: toolchain peers build ## the benchmark over every engine found, at a tenth of the count
-	./db_bench --suite=quick
+	./db_bench --suite=quick --report=report
 
 .PHONY: bench-full
 bench-full: toolchain peers build ## the pages of 2011 and of WiredTiger at full size; goes on where it was stopped
 	@mkdir -p report
-	./db_bench --suite=leveldb-2011 --json=report/leveldb-2011.json --resume
-	./db_bench --suite=wiredtiger --json=report/wiredtiger.json --resume
+	./db_bench --suite=leveldb-2011 --json=report/leveldb-2011.json --resume --report=report/leveldb-2011
+	./db_bench --suite=wiredtiger --json=report/wiredtiger.json --resume --report=report/wiredtiger
 
 .PHONY: test
 test: toolchain peers ## every test of a push: format, lints, tidy, all tests, documents' code

@@ -8,7 +8,9 @@ use std::fs;
 use std::path::Path;
 
 /// Names that are never read, at any depth. `.git` is a file in a linked working tree.
-const SKIPPED: [&str; 5] = ["target", ".git", "report", "corpus", "artifacts"];
+const SKIPPED: [&str; 4] = ["target", ".git", "corpus", "artifacts"];
+/// What the benchmark writes at the root.
+const SKIPPED_AT_ROOT: &str = "report";
 
 /// Every text file by its path relative to the root, with `/` between components.
 #[derive(Debug, Default)]
@@ -30,11 +32,12 @@ impl Tree {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let path = format!("{prefix}{name}");
                 let kind = entry.file_type().map_err(|e| format!("{path}: {e}"))?;
+                let skipped = SKIPPED.contains(&name.as_str()) || path == SKIPPED_AT_ROOT;
                 if kind.is_dir() {
-                    if !SKIPPED.contains(&name.as_str()) {
+                    if !skipped {
                         folders.push((entry.path(), format!("{path}/")));
                     }
-                } else if kind.is_file() && !SKIPPED.contains(&name.as_str()) {
+                } else if kind.is_file() && !skipped {
                     let bytes = fs::read(entry.path()).map_err(|e| format!("{path}: {e}"))?;
                     tree.insert(path, bytes);
                 }

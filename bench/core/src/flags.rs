@@ -259,6 +259,21 @@ impl Given {
     pub fn is_on(&self, name: &str) -> bool {
         self.text(name) == "1"
     }
+
+    /// A whole number; the table guarantees that it parses.
+    pub fn number(&self, name: &str) -> i64 {
+        self.text(name).parse().unwrap_or(-1)
+    }
+
+    /// A whole number that is not negative.
+    pub fn count(&self, name: &str) -> u64 {
+        u64::try_from(self.number(name)).unwrap_or(0)
+    }
+
+    /// A number given and not negative.
+    pub fn chosen(&self, name: &str) -> Option<u64> {
+        self.given(name)?.parse().ok()
+    }
 }
 
 /// Characters to insert, remove, replace or exchange with their neighbour to make one word of another.

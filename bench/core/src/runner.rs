@@ -63,7 +63,7 @@ pub enum Event {
     },
     /// The engine cannot be used at all here.
     Unavailable(String),
-    /// The store could not be opened or closed; nothing follows.
+    /// The store could not be opened or closed; nothing of this process follows.
     Broken(String),
     /// The list has ended.
     End,
@@ -172,6 +172,8 @@ impl<E: Engine> Runner<'_, E> {
         };
         self.base_rss = resident().0;
         self.open(durability)?;
+        // A list that goes on has had its head.
+        self.silent = plan.resume_at > 0;
         let event = Event::Engine {
             title: self.engine.title().to_owned(),
             version: self.engine.version(),

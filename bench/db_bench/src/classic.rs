@@ -123,7 +123,11 @@ impl Run<'_> {
                 self.good &= record.status != Status::Failed;
                 self.output.row(&record)?;
             }
-            Event::Begin(_) | Event::Unavailable(_) | Event::Broken(_) | Event::End => {}
+            Event::Broken(reason) => {
+                tell(&format!("{reason}\n"));
+                self.good = false;
+            }
+            Event::Begin(_) | Event::Unavailable(_) | Event::End => {}
         }
         Ok(())
     }

@@ -3,13 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bench_core::flags::Given;
 use bench_core::outline::Aggregate;
 use bench_core::plan::{Data, Distribution, Format, Keys, Plan};
 use bench_core::pool;
 use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
-use crate::flags::{Given, nearest};
+use crate::flags::nearest;
 use crate::{child, engines};
+
+/// The records of a report, where no file was named for them.
+const RECORDS: &str = "records.jsonl";
 
 /// Everything the command line said.
 #[derive(Clone, Debug)]
@@ -30,6 +34,8 @@ pub(crate) struct Config {
     pub(crate) row_timeout: Option<Duration>,
     /// Where the JSON lines go.
     pub(crate) json: Option<PathBuf>,
+    /// Where the report goes.
+    pub(crate) report: Option<PathBuf>,
     /// Where the same goes as a table of cells.
     pub(crate) csv: Option<PathBuf>,
     /// Whether to go on with what is in the JSON file.
@@ -61,9 +67,14 @@ impl Config {
             .iter()
             .filter_map(|&(engine, flag)| Some((engine, PathBuf::from(given.given(flag)?))))
             .collect();
-        let json = given.given("json").map(PathBuf::from);
+        let report = given.given("report").map(PathBuf::from);
+        // A report is made from records, so they are kept, in its own directory if nowhere else.
+        let beside = report.as_ref().map(|dir| dir.join(RECORDS));
+        let json = given.given("json").map(PathBuf::from).or(beside);
         if given.is_on("resume") && json.is_none() {
-            return Err("--resume: --json=FILE says what there is to go on with".into());
+            return Err(
+                "--resume: --json=FILE or --report=DIR says what there is to go on with".into(),
+            );
         }
         let rounds = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         let aggregate = given.given("aggregate").map(|word| match word {
@@ -79,6 +90,7 @@ impl Config {
             num: given.chosen("num"),
             row_timeout: given.chosen("row_timeout").map(Duration::from_secs),
             json,
+            report,
             csv: given.given("csv").map(PathBuf::from),
             resume: given.is_on("resume"),
             suite,

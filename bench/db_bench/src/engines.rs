@@ -15,6 +15,8 @@ use engine_rocksdb::RocksDb;
 use engine_sqlite3::Sqlite;
 use engine_wiredtiger::{Kind, WiredTiger};
 
+use crate::extra;
+
 /// Every engine, in the order of a table's first round.
 pub(crate) const NAMES: &[&str] = &[
     "cairndb",
@@ -30,7 +32,8 @@ pub(crate) const NAMES: &[&str] = &[
 
 /// Every engine by name.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
-    NAMES.iter().copied()
+    let brought = extra::all().iter().map(|extra| extra.name);
+    NAMES.iter().copied().chain(brought)
 }
 
 /// The engine that two names stand for, by `--use_lsm`.
@@ -116,11 +119,17 @@ fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Outpu
 
 /// Runs a plan in this process.
 pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
+    if let Some(extra) = extra::named(&plan.engine) {
+        return (extra.run)(plan, emit).map_err(Trouble::Broken);
+    }
     using(&plan.engine, plan.library.as_deref(), Run { plan, emit })
 }
 
 /// Whether an engine's library can be loaded: its version, or why not.
 pub(crate) fn probe(name: &str) -> Result<String, Fault> {
+    if extra::named(name).is_some() {
+        return Ok(env!("CARGO_PKG_VERSION").to_owned());
+    }
     using(name, None, Version).map_err(|trouble| match trouble {
         Trouble::Absent(fault) | Trouble::Broken(fault) => fault,
     })

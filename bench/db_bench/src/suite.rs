@@ -59,7 +59,8 @@ pub(crate) fn run(config: &Config, name: &str) -> Result<bool, String> {
         &results.notes,
     ));
     tell(&format!("took {:.0} s\n", results.seconds));
-    Ok(!results.rows.any_failed() && (results.absent.is_empty() || !config.named))
+    let good = !results.rows.any_failed() && !results.crashed;
+    Ok(good && (results.absent.is_empty() || !config.named))
 }
 
 /// Reads the suite and lays out what is to be done.

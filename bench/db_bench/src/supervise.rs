@@ -4,7 +4,8 @@
 //! child that dies or exceeds the time limit costs the row it was in: the row is reported as failed,
 //! and another child goes on behind it, first doing again, unreported, what earlier rows had done to
 //! the database. A row that died is tried once more on that way, since later rows may need what it
-//! writes; one that was too slow is not.
+//! writes; one that was too slow or ended by an error is not. A child that dies when its row has been
+//! told costs nothing more than a word about it.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -17,6 +18,7 @@ use bench_core::line;
 use bench_core::plan::Plan;
 use bench_core::record::{Record, Status};
 use bench_core::runner::Event;
+use bench_core::step::Step;
 
 use crate::child;
 
@@ -60,6 +62,8 @@ enum ChildEnding {
     /// It went without a word, in this entry of the list if any was reached.
     Lost {
         entry: Option<usize>,
+        /// Whether everything about that entry had been told.
+        over: bool,
         reason: String,
         /// Whether it was ended for being slow.
         slow: bool,
@@ -80,6 +84,8 @@ struct Job<'j> {
     lost: Vec<Position>,
     /// Rows that died and are tried again, unreported.
     again: Vec<Position>,
+    /// Rows that were told to have ended by an error.
+    errors: Vec<Position>,
 }
 
 /// Runs the parts of a job to their end, through as many children as it takes. The sink is given the
@@ -96,6 +102,7 @@ pub(crate) fn run(
         sink,
         lost: start.lost.clone(),
         again: Vec::new(),
+        errors: Vec::new(),
     };
     job.run(start.at)
 }
@@ -105,7 +112,7 @@ impl Job<'_> {
         let mut part = 0;
         while part < self.parts.len() {
             let plan = self.plan(part, report_from);
-            match run_child(&plan, self.limit, &mut |event| (self.sink)(part, event)) {
+            match self.child(part, &plan) {
                 ChildEnding::Told(Told::End) => part += 1,
                 ChildEnding::Told(Told::Unavailable(reason)) => return Ending::Unavailable(reason),
                 ChildEnding::Told(Told::Broken(reason)) => return Ending::Broken { part, reason },
@@ -123,30 +130,49 @@ impl Job<'_> {
                 }
                 ChildEnding::Lost {
                     entry: Some(entry),
+                    over,
                     reason,
                     slow,
                 } => {
-                    (self.sink)(part, lost_row(&plan, entry, &reason));
                     let at = Position { part, entry };
-                    let changes = changes(&plan.benchmarks[entry]);
-                    if slow || !changes {
-                        self.lost.push(at);
-                    } else {
+                    (self.sink)(
+                        part,
+                        if over {
+                            Event::Broken(behind_row(&plan, entry, &reason))
+                        } else {
+                            lost_row(&plan, entry, &reason)
+                        },
+                    );
+                    if changes(&plan.benchmarks[entry]) && (over || !slow) {
                         self.again.push(at);
+                    } else {
+                        self.lost.push(at);
                     }
                     report_from = self.behind(at);
                     if report_from.part >= self.parts.len() {
                         return Ending::Complete;
                     }
                     // Where nothing but reading was done, the directory is as the part before left it.
-                    let touched = plan.benchmarks[..=entry]
-                        .iter()
-                        .any(|name| self::changes(name));
+                    let touched = plan.benchmarks[..=entry].iter().any(|name| changes(name));
                     part = if touched { 0 } else { report_from.part };
                 }
             }
         }
         Ending::Complete
+    }
+
+    /// Runs one child and notes which of its rows end by an error.
+    fn child(&mut self, part: usize, plan: &Plan) -> ChildEnding {
+        let mut at = Position { part, entry: 0 };
+        let (sink, errors) = (&mut *self.sink, &mut self.errors);
+        run_child(plan, self.limit, &mut |event| {
+            match &event {
+                Event::Begin(entry) => at.entry = *entry,
+                Event::Row { record, .. } if is_error(record) => errors.push(at),
+                _ => {}
+            }
+            sink(part, event);
+        })
     }
 
     /// The plan of a part when rows before `from` are not to be reported.
@@ -162,7 +188,7 @@ impl Job<'_> {
                 std::cmp::Ordering::Equal => from.entry,
                 std::cmp::Ordering::Greater => 0,
             },
-            lost: of_part(&self.lost),
+            lost: [of_part(&self.lost), of_part(&self.errors)].concat(),
             ..plan
         }
     }
@@ -190,6 +216,17 @@ fn bare(entry: &str) -> &str {
 
 fn changes(entry: &str) -> bool {
     catalog::named(bare(entry)).is_some_and(bench_core::definition::Workload::changes)
+}
+
+/// Whether a row ended by an error: one that is told to be wrong has its figures.
+fn is_error(record: &Record) -> bool {
+    record.status == Status::Failed && record.ops.is_none()
+}
+
+/// What is said of a child that was lost between two rows, or behind the last.
+fn behind_row(plan: &Plan, entry: usize, reason: &str) -> String {
+    let (engine, name) = (&plan.engine, bare(&plan.benchmarks[entry]));
+    format!("{engine}: {reason} behind {name}")
 }
 
 /// The row a child was lost in.
@@ -229,6 +266,46 @@ pub(crate) fn blank(plan: &Plan) -> Record {
     }
 }
 
+/// How far a child has come.
+#[derive(Debug, Default)]
+struct Reached {
+    entry: Option<usize>,
+    rows: u32,
+    /// Whether everything about the entry has been told.
+    over: bool,
+}
+
+impl Reached {
+    /// Takes note of an event; true for one that shows that the child gets on.
+    fn look(&mut self, plan: &Plan, event: &Event) -> bool {
+        match event {
+            Event::Begin(entry) => {
+                *self = Self {
+                    entry: Some(*entry),
+                    ..Self::default()
+                };
+            }
+            Event::Row { record, .. } => {
+                self.rows += 1;
+                let entry = self.entry.and_then(|entry| plan.benchmarks.get(entry));
+                let wanted = entry.and_then(|entry| Some(Step::parse(entry).ok()?.repeats));
+                self.over = record.ops.is_none() || wanted.is_none_or(|rows| self.rows >= rows);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn lost(self, reason: String, slow: bool) -> ChildEnding {
+        ChildEnding::Lost {
+            entry: self.entry,
+            over: self.over,
+            reason,
+            slow,
+        }
+    }
+}
+
 fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> ChildEnding {
     let (mut child, events) = match start(plan) {
         Ok(started) => started,
@@ -240,44 +317,31 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
     // Entries before the one to resume at are done again without a word: each gets its time.
     let replays = u32::try_from(plan.resume_at).unwrap_or(u32::MAX - 1) + 1;
     let mut deadline = Instant::now() + limit.saturating_mul(replays);
-    let (mut entry, mut told) = (None, None);
+    let mut reached = Reached::default();
     let last_word = loop {
         match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Event::Begin(index)) => {
-                entry = Some(index);
-                deadline = Instant::now() + limit;
-                sink(Event::Begin(index));
-            }
             Ok(Event::End) => break Told::End,
             Ok(Event::Unavailable(reason)) => break Told::Unavailable(reason),
             Ok(Event::Broken(reason)) => break Told::Broken(reason),
             Ok(event) => {
-                if matches!(event, Event::Row { .. }) {
+                if reached.look(plan, &event) {
                     deadline = Instant::now() + limit;
-                    told = entry;
                 }
                 sink(event);
             }
             Err(RecvTimeoutError::Timeout) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return ChildEnding::Lost {
-                    entry,
-                    reason: format!("time limit of {} s", limit.as_secs()),
-                    slow: true,
-                };
+                return reached.lost(format!("time limit of {} s", limit.as_secs()), true);
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let status = child.wait();
                 let killed = status.as_ref().ok().and_then(ExitStatus::signal) == Some(SIGKILL);
-                if plan.kill && killed && entry.is_some() && told == entry {
+                if plan.kill && killed && reached.over {
                     return ChildEnding::Told(Told::End);
                 }
-                return ChildEnding::Lost {
-                    entry,
-                    reason: status.map_or_else(|error| error.to_string(), describe),
-                    slow: false,
-                };
+                let reason = status.map_or_else(|error| error.to_string(), describe);
+                return reached.lost(reason, false);
             }
         }
     };
@@ -293,8 +357,26 @@ fn describe(status: ExitStatus) -> String {
                 status.code().unwrap_or(-1)
             )
         },
-        |signal| format!("the process was ended by signal {signal}"),
+        |signal| {
+            let name = signal_name(signal);
+            format!("the process was ended by signal {signal}{name}")
+        },
     )
+}
+
+/// The names of signals that crashes end with. A full disk below a mapped file is a `SIGBUS`.
+const fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        4 => " (SIGILL)",
+        6 => " (SIGABRT)",
+        7 => " (SIGBUS)",
+        8 => " (SIGFPE)",
+        SIGKILL => " (SIGKILL)",
+        11 => " (SIGSEGV)",
+        15 => " (SIGTERM)",
+        25 => " (SIGXFSZ)",
+        _ => "",
+    }
 }
 
 /// Starts a child, hands it the plan and turns its lines into events.

@@ -1,5 +1,6 @@
 //! The table of a suite: a line for each row, a column for each engine, and what the writes cost.
 
+mod baseline;
 mod row;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ pub(crate) use row::{Rows, label};
 
 const OURS: &str = "cairndb";
 const CELL: usize = 13;
+/// The least width of the names of rows.
 const LABEL: usize = 26;
 /// Behind figures that are shown and not compared.
 const UNRANKED: &str = "*";
@@ -122,21 +124,29 @@ pub(crate) fn render(
         shape.rounds,
         if shape.rounds == 1 { "" } else { "s" }
     );
-    head(&mut text, &outline.engines, "cairndb / best peer");
-    for section in &outline.sections {
-        let shown = rows.shown(&section.name, outline.aggregate);
-        if shown.is_empty() {
-            continue;
-        }
+    let sections: Vec<(&Section, Vec<&Row>)> = outline
+        .sections
+        .iter()
+        .map(|section| (section, rows.shown(&section.name, outline.aggregate)))
+        .filter(|(_, shown)| !shown.is_empty())
+        .collect();
+    let shown = sections.iter().flat_map(|(_, shown)| shown);
+    let width = width(shown.map(|row| row.label.chars().count() + 2));
+    head(&mut text, width, &outline.engines, "cairndb / best peer");
+    for (section, shown) in sections {
         let _ = writeln!(text, "{}", title(section));
         for row in shown {
-            let _ = write!(text, "  {:<1$}", row.label, LABEL - 2);
-            for engine in &outline.engines {
+            let cell = |engine: &String| {
                 let absent = absent.contains_key(engine);
-                let cell = cell(row, engine, absent, outline.aggregate);
-                let _ = write!(text, " {cell:>CELL$}");
-            }
+                cell(row, engine, absent, outline.aggregate)
+            };
+            let cells = outline.engines.iter().map(cell);
+            line(&mut text, width, &format!("  {}", row.label), cells);
             let _ = writeln!(text, "  {}", ratio(row, outline));
+            if let Some((name, cells)) = baseline::line(rows, outline, section, row) {
+                line(&mut text, width, &format!("    {name}"), cells.into_iter());
+                text.push('\n');
+            }
         }
     }
     costs(&mut text, outline, rows);
@@ -154,6 +164,14 @@ pub(crate) fn render(
     text
 }
 
+/// A name and a cell for each engine, without the line's end.
+fn line(text: &mut String, width: usize, name: &str, cells: impl Iterator<Item = String>) {
+    let _ = write!(text, "{name:<width$}");
+    for cell in cells {
+        let _ = write!(text, " {cell:>CELL$}");
+    }
+}
+
 /// Name, chapter, heading and caption of a section in one line.
 fn title(section: &Section) -> String {
     let parts = [&section.chapter, &section.heading, &section.table];
@@ -165,8 +183,13 @@ fn title(section: &Section) -> String {
     format!("{}  {}", section.name, words.join(" / "))
 }
 
+/// The width of the names of rows: that of the longest.
+fn width(lengths: impl Iterator<Item = usize>) -> usize {
+    lengths.max().unwrap_or(0).max(LABEL)
+}
+
 /// The names of the engines, in two lines where they are long.
-fn head(text: &mut String, engines: &[String], last: &str) {
+fn head(text: &mut String, width: usize, engines: &[String], last: &str) {
     let halves: Vec<(&str, &str)> = engines
         .iter()
         .map(|name| match name.split_once('_') {
@@ -175,13 +198,13 @@ fn head(text: &mut String, engines: &[String], last: &str) {
         })
         .collect();
     if halves.iter().any(|(first, _)| !first.is_empty()) {
-        let _ = write!(text, "{:<LABEL$}", "");
+        let _ = write!(text, "{:<width$}", "");
         for (first, _) in &halves {
             let _ = write!(text, " {first:>CELL$}");
         }
         text.push('\n');
     }
-    let _ = write!(text, "{:<LABEL$}", "");
+    let _ = write!(text, "{:<width$}", "");
     for (_, second) in &halves {
         let _ = write!(text, " {second:>CELL$}");
     }
@@ -205,6 +228,12 @@ fn costs(text: &mut String, outline: &Outline, rows: &Rows) {
     if settled.is_empty() {
         return;
     }
+    let name = |section: &Section, row: &Row| format!("{} {}", section.name, row.label);
+    let names = settled.iter().flat_map(|(section, shown)| {
+        let lengths = shown.iter().map(|row| name(section, row).chars().count());
+        lengths.collect::<Vec<_>>()
+    });
+    let width = width(names);
     let figures: [(&str, Figure); 4] = [
         ("seconds until quiet", |row, engine| {
             Some(row.middle(engine, |record| record.settle_ns)? / 1e9)
@@ -226,15 +255,13 @@ fn costs(text: &mut String, outline: &Outline, rows: &Rows) {
     ];
     for (caption, figure) in figures {
         let _ = writeln!(text, "\n{caption}");
-        head(text, &outline.engines, "");
+        head(text, width, &outline.engines, "");
         for (section, shown) in &settled {
             for row in shown {
-                let name = format!("{} {}", section.name, row.label);
-                let _ = write!(text, "{name:<LABEL$}");
-                for engine in &outline.engines {
-                    let cell = figure(row, engine).map_or_else(|| "-".into(), digits);
-                    let _ = write!(text, " {cell:>CELL$}");
-                }
+                let engines = outline.engines.iter();
+                let cells =
+                    engines.map(|engine| figure(row, engine).map_or_else(|| "-".into(), digits));
+                line(text, width, &name(section, row), cells);
                 text.push('\n');
             }
         }

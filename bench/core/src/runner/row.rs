@@ -118,11 +118,14 @@ impl<E: Engine> Runner<'_, E> {
         if workload.changes() {
             // The call that failed may or may not have been done.
             self.model.set_unknown();
+            // A store that is broken beyond errors shall show it here, not in the next row.
+            let _ = self.close();
         }
         if workload.fresh {
             self.missing = Some(unmade(workload));
+            return;
         }
-        // The row `open` may leave it closed.
+        // The row `open` may leave it closed too.
         if self.store.is_none() && self.open(self.opened_for).is_err() {
             self.missing = Some(unmade(workload));
         }
@@ -187,6 +190,9 @@ impl<E: Engine> Runner<'_, E> {
                 ),
             };
             return self.open(durability);
+        }
+        if workload.is_engineless() {
+            return Ok(());
         }
         if workload.changes() {
             self.forget_note()?;

@@ -1,94 +1,6 @@
 //! The table of flags: name, kind, default, meaning. The parser knows nothing else.
 
-/// What a flag's value may be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
-    /// A switch.
-    Bool,
-    /// Any text.
-    Text,
-    /// A whole number in this range; a suffix K, M or G multiplies by powers of 1024.
-    Number(i64, i64),
-    /// A number in this range, ends included.
-    Ratio(f64, f64),
-    /// One of these words.
-    Word(&'static [&'static str]),
-}
-
-impl Kind {
-    /// The value in its plain form, or `None` when it is not allowed.
-    pub(crate) fn check(self, value: &str) -> Option<String> {
-        match self {
-            Self::Text => Some(value.to_owned()),
-            Self::Bool => switch(value).map(str::to_owned),
-            Self::Number(low, high) => number(value)
-                .filter(|number| (low..=high).contains(number))
-                .map(|number| number.to_string()),
-            Self::Ratio(low, high) => {
-                let ratio: f64 = value.parse().ok()?;
-                (low..=high).contains(&ratio).then(|| ratio.to_string())
-            }
-            Self::Word(words) => words.contains(&value).then(|| value.to_owned()),
-        }
-    }
-
-    /// What is allowed, for an error.
-    pub(crate) fn allowed(self) -> String {
-        match self {
-            Self::Bool => "1, 0, true, false, yes or no".into(),
-            Self::Text => "any text".into(),
-            Self::Number(low, i64::MAX) => format!("a whole number of at least {low}"),
-            Self::Number(low, high) => format!("a whole number from {low} to {high}"),
-            Self::Ratio(low, high) => format!("a number from {low} to {high}"),
-            Self::Word(words) => format!("one of {}", words.join(", ")),
-        }
-    }
-
-    /// The name of the type, for the help.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Bool => "bool",
-            Self::Text | Self::Word(_) => "string",
-            Self::Number(..) => "int64",
-            Self::Ratio(..) => "double",
-        }
-    }
-}
-
-fn switch(value: &str) -> Option<&'static str> {
-    match value.to_ascii_lowercase().as_str() {
-        "1" | "true" | "t" | "yes" | "y" => Some("1"),
-        "0" | "false" | "f" | "no" | "n" => Some("0"),
-        _ => None,
-    }
-}
-
-fn number(value: &str) -> Option<i64> {
-    let (digits, factor) = match value.chars().last()? {
-        'k' | 'K' => (&value[..value.len() - 1], 1 << 10),
-        'm' | 'M' => (&value[..value.len() - 1], 1 << 20),
-        'g' | 'G' => (&value[..value.len() - 1], 1 << 30),
-        _ => (value, 1),
-    };
-    digits.parse::<i64>().ok()?.checked_mul(factor)
-}
-
-/// One flag.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Flag {
-    /// Its name.
-    pub(crate) name: &'static str,
-    /// Other names for it.
-    pub(crate) aliases: &'static [&'static str],
-    /// What it may be.
-    pub(crate) kind: Kind,
-    /// What it is when not given; empty for "not given".
-    pub(crate) default: &'static str,
-    /// What it means.
-    pub(crate) help: &'static str,
-    /// Where the help lists it.
-    pub(crate) topic: &'static str,
-}
+use bench_core::flags::{Flag, Kind};
 
 /// LevelDB's own list.
 const BENCHMARKS: &str = "fillseq,fillsync,fillrandom,overwrite,readrandom,readrandom,readseq,readreverse,compact,\
@@ -476,6 +388,20 @@ pub(crate) static FLAGS: &[Flag] = &[
         Kind::Text,
         "",
         "write one JSON object a line to this file as each workload ends",
+    ),
+    flag(
+        SHOW,
+        "report",
+        Kind::Text,
+        "",
+        "write index.html, report.md, report.csv and report.json into this directory",
+    ),
+    flag(
+        SHOW,
+        "render",
+        Kind::Text,
+        "",
+        "run nothing: make the report of this report.json or file of --json again, beside it or in --report=DIR",
     ),
     flag(
         SHOW,

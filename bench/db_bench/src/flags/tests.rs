@@ -1,8 +1,10 @@
+use std::collections::BTreeSet;
+
 use super::*;
 
 fn parse(line: &str) -> Result<Given, String> {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    Given::parse(&words)
+    super::parse(&words)
 }
 
 #[test]

@@ -41,6 +41,8 @@ pub(super) struct Results {
     /// Engines that cannot be run here, and why.
     pub(super) absent: BTreeMap<String, String>,
     pub(super) notes: Vec<String>,
+    /// Whether a process was lost when all its rows had been told.
+    pub(super) crashed: bool,
     pub(super) rounds: u32,
     pub(super) seconds: f64,
 }
@@ -205,11 +207,23 @@ impl<'c> Run<'c> {
                 let told = self.row(turn, part, record);
                 trouble = trouble.take().or(told.err());
             }
+            Event::Broken(reason) => {
+                self.results.crashed = true;
+                trouble = trouble.take().or(self.note(reason).err());
+            }
             _ => {}
         });
         if let Some(trouble) = trouble {
             return Err(trouble);
         }
+        self.end(turn, ending)?;
+        // What cannot be removed is in nobody's way: the next run asks again.
+        let _ = place::remove(&parts[0].db);
+        Ok(())
+    }
+
+    /// Tells what a turn could not reach.
+    fn end(&mut self, turn: &mut Turn<'_>, ending: Ending) -> Result<(), String> {
         match ending {
             Ending::Complete => {}
             Ending::Unavailable(reason) => {
@@ -229,11 +243,15 @@ impl<'c> Run<'c> {
                     self.judge_killed(turn, held, Some(text))?;
                 }
                 turn.reached = turn.reached.max(Position { part, entry: 0 });
-                self.lose(turn, Status::Failed, &reason)?;
+                // What had no database before needs no other reason.
+                match turn.ruined.clone() {
+                    Some((ruined, why)) if ruined < part => {
+                        self.lose(turn, Status::Skipped, &why)?;
+                    }
+                    _ => self.lose(turn, Status::Failed, &reason)?,
+                }
             }
         }
-        // What cannot be removed is in nobody's way: the next run asks again.
-        let _ = place::remove(&parts[0].db);
         Ok(())
     }
 

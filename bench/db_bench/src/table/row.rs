@@ -118,6 +118,22 @@ impl Row {
         ))
     }
 
+    /// Whether another row was run with the same data, settings and sizes, over a database in the
+    /// same state.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let state = |row: &Self| {
+            let record = row.records.first();
+            record.is_some_and(|record| record.state.as_deref() == Some("compacted"))
+        };
+        let sizes = |row: &Self| {
+            let mut known = row.records.iter();
+            known.find_map(|record| Some((record.key_bytes?, record.value_bytes?)))
+        };
+        self.setting() == other.setting()
+            && state(self) == state(other)
+            && sizes(self) == sizes(other)
+    }
+
     pub(super) fn of<'r>(&'r self, engine: &'r str) -> impl Iterator<Item = &'r Record> {
         self.records
             .iter()

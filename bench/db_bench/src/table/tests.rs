@@ -189,3 +189,57 @@ fn rows_of_one_workload_are_told_apart() {
     };
     assert_eq!(label(&plain), "fillseq");
 }
+
+#[test]
+fn a_section_with_a_baseline_tells_each_engines_ratio_to_its_own() {
+    let in_section = |section: &str, record: Record| Record {
+        section: Some(section.into()),
+        ..record
+    };
+    let mut records = Vec::new();
+    for (engine, base, own) in [("cairndb", 1_000, 500), ("leveldb", 1_000, 1_250)] {
+        let large = Record {
+            value_bytes: Some(100_000),
+            key_bytes: Some(16),
+            workload: "fill100K".into(),
+            ..record(engine, 1, 7, base * 1_000)
+        };
+        records.push(in_section("1C", record(engine, 1, 1_000, base * 1_000)));
+        records.push(in_section("2B", record(engine, 1, 1_000, own * 1_000)));
+        records.push(in_section("2B", large));
+    }
+    let mut outline = outline(&["cairndb", "leveldb"], Aggregate::Median);
+    outline.sections.push(Section {
+        name: "2B".into(),
+        baseline: Some("1C".into()),
+        ..Section::default()
+    });
+    let text = table(&outline, records);
+    let lines: Vec<&str> = text.lines().collect();
+    let told: Vec<usize> = (0..lines.len())
+        .filter(|&at| lines[at].starts_with("    x baseline 1C "))
+        .collect();
+    // Neither the baseline itself nor values of another size have such a line.
+    assert_eq!(told.len(), 1, "{text}");
+    let words: Vec<&str> = lines[told[0]].split_whitespace().collect();
+    assert_eq!(words, ["x", "baseline", "1C", "2.00x", "0.80x"]);
+    assert!(lines[told[0] - 1].starts_with("  fillseq "), "{text}");
+}
+
+#[test]
+fn columns_stay_below_their_heads_whatever_rows_are_called() {
+    let long = Record {
+        file_system: Some("ext4, /somewhere/far/away/from/here".into()),
+        ..record("cairndb", 1, 1_000, 1_000_000)
+    };
+    let outline = outline(&["cairndb"], Aggregate::Median);
+    let text = table(&outline, vec![record("cairndb", 1, 1_000, 500_000), long]);
+    let ends: Vec<usize> = ["  fillseq  ", "  fillseq [ext4"]
+        .map(|start| {
+            let mut lines = text.lines();
+            let line = lines.find(|line| line.starts_with(start)).expect("a row");
+            line[..line.find('%').expect("a spread")].chars().count()
+        })
+        .into();
+    assert_eq!(ends[0], ends[1], "{text}");
+}

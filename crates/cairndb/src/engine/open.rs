@@ -229,9 +229,8 @@ fn assemble(
     reaper: Arc<Reaper>,
     mut recovered: Recovered,
 ) -> Arc<Core> {
-    let order = options.order.clone();
-    let pool = ChunkPool::new(settings.budget.write_share);
-    let (part, prefix) = (settings.budget.part, recovered.key_prefix());
+    let (order, budget) = (options.order.clone(), settings.budget);
+    let (part, prefix) = (budget.part, recovered.key_prefix());
     // Not from the pool: a database that is given a few entries takes little memory for them.
     let (mutable, writer) = Memtable::new(order.clone(), prefix, part);
     opener
@@ -250,7 +249,7 @@ fn assemble(
         close_turn: Mutex::new(()),
         settings,
         cache,
-        pool,
+        pool: ChunkPool::new(budget.write_share),
         health: Health::default(),
         stats: Stats::default(),
         snapshots: Snapshots::default(),

@@ -456,3 +456,6 @@ impl Core {
         self.health.check_write()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -68,6 +68,12 @@ impl ValueLog {
         }
     }
 
+    /// Has the next pass sync `file` too.
+    #[cfg(test)]
+    pub(crate) fn sync_also(&self, file: Arc<dyn FileSync>) {
+        self.dirty.lock().push((u64::MAX, file));
+    }
+
     /// Syncs every file appended to since the last call; returns how many there were.
     pub(crate) fn sync(&self) -> Result<u64> {
         // Taken out first: what is appended from here on belongs to the next pass.

@@ -2,25 +2,34 @@
 //!
 //! The parent process reads the flags and prints; each engine and round runs in a child process of its
 //! own over a directory of its own, so that engines share no memory, no threads and no fate.
+//!
+//! A library, so that a program with other engines than the usual ones is one line: `main` with them.
 
 mod child;
 mod classic;
 mod config;
 mod engines;
+mod extra;
 mod flags;
 mod machine;
 mod output;
+mod report;
 mod suite;
 mod supervise;
 mod table;
 mod timed;
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::output::{print, tell};
 
-fn main() -> ExitCode {
+pub use extra::{Extra, Run};
+
+/// The whole program, as parent or as child, with these engines beside its own.
+pub fn main(extra: &'static [Extra]) -> ExitCode {
+    extra::register(extra);
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.first().is_some_and(|word| word == child::WORD) {
         return child::main(&words[1..]);
@@ -37,7 +46,7 @@ fn main() -> ExitCode {
 
 /// Does what the words say; false when something asked for was absent or wrong.
 fn run(words: &[String]) -> Result<bool, String> {
-    let given = flags::Given::parse(words)?;
+    let given = flags::parse(words)?;
     for warning in &given.warnings {
         tell(&format!("warning: {warning}\n"));
     }
@@ -53,17 +62,25 @@ fn run(words: &[String]) -> Result<bool, String> {
         print(&list());
         return Ok(true);
     }
+    if let Some(file) = given.given("render") {
+        report::render(Path::new(file), given.given("report").map(Path::new))?;
+        return Ok(true);
+    }
     let config = config::Config::new(&given)?;
-    match &config.suite {
+    let good = match &config.suite {
         Some(name) => suite::run(&config, name),
         None => classic::run(&config),
+    }?;
+    if let Some(dir) = &config.report {
+        report::write(&config, dir)?;
     }
+    Ok(good)
 }
 
 /// The engines with what is known of each, and the workloads.
 fn list() -> String {
     let mut text = String::from("engines:\n");
-    for name in engines::NAMES {
+    for name in engines::names() {
         let found = child::probe(name);
         // Writing to a String cannot fail, here and below.
         let _ = writeln!(text, "  {name:<16} {found}");

@@ -1,0 +1,37 @@
+//! Engines that another program brings along.
+
+use std::sync::OnceLock;
+
+use bench_core::fault::Fault;
+use bench_core::plan::Plan;
+use bench_core::runner::Event;
+
+/// Runs a plan over an engine and gives away what happens.
+pub type Run = fn(&Plan, &mut dyn FnMut(Event)) -> Result<(), Fault>;
+
+/// An engine under its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Extra {
+    /// What `--engine=` and results call it.
+    pub name: &'static str,
+    /// Runs a plan over it, as [`bench_core::runner::run`] does.
+    pub run: Run,
+}
+
+/// Set once, before the flags are read.
+static EXTRA: OnceLock<&'static [Extra]> = OnceLock::new();
+
+/// Makes them known.
+pub(crate) fn register(extra: &'static [Extra]) {
+    EXTRA.get_or_init(|| extra);
+}
+
+/// All of them.
+pub(crate) fn all() -> &'static [Extra] {
+    EXTRA.get().copied().unwrap_or_default()
+}
+
+/// The one of this name.
+pub(crate) fn named(name: &str) -> Option<&'static Extra> {
+    all().iter().find(|extra| extra.name == name)
+}

@@ -1,0 +1,69 @@
+//! `--report` and `--render`.
+
+use crate::common::{run, stderr, stdout};
+
+const FORMS: [&str; 4] = ["index.html", "report.md", "report.csv", "report.json"];
+
+#[test]
+fn a_run_leaves_its_report_and_the_report_can_be_made_again() {
+    let home = tempfile::tempdir().expect("a directory");
+    let first = home.path().join("first");
+    let flag = format!("--report={}", first.display());
+    let output = run(&[
+        &flag,
+        "--suite=quick",
+        "--num=1000",
+        "--rounds=1",
+        "--engine=cairndb,null",
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(
+        text.contains("CairnDB alone has a figure here that can be ranked."),
+        "{text}"
+    );
+    let page = std::fs::read_to_string(first.join("index.html")).expect("written");
+    assert!(page.contains("1. Baseline Performance"));
+    assert!(page.contains("--suite=quick"), "the command line is told");
+
+    let second = home.path().join("second");
+    let source = format!("--render={}", first.join("report.json").display());
+    let output = run(&[&source, &format!("--report={}", second.display())]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for name in FORMS {
+        let read = |dir: &std::path::Path| std::fs::read(dir.join(name)).expect("written");
+        assert!(read(&first) == read(&second), "{name} differs");
+    }
+}
+
+#[test]
+fn a_list_has_a_report_too_and_no_summary() {
+    let home = tempfile::tempdir().expect("a directory");
+    let flag = format!("--report={}", home.path().display());
+    let output = run(&[&flag, "--benchmarks=fillseq,readseq", "--num=1000"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!stdout(&output).contains("can be ranked"));
+    let page = std::fs::read_to_string(home.path().join("index.html")).expect("written");
+    assert!(page.contains("Sequential Reads (readseq), as left"));
+}
+
+#[test]
+fn what_is_no_report_is_refused_by_its_line() {
+    let home = tempfile::tempdir().expect("a directory");
+    let file = home.path().join("records.jsonl");
+    let record = r#"{"engine":"lmdb","workload":"fillseq","status":"ok"}"#;
+    std::fs::write(&file, format!("{record}\n{record}x\n")).expect("room");
+    let output = run(&[&format!("--render={}", file.display())]);
+    assert!(!output.status.success());
+    let told = stderr(&output);
+    assert!(
+        told.contains("records.jsonl: line 2: not a result: "),
+        "{told}"
+    );
+    let output = run(&["--render=nowhere.json"]);
+    assert!(
+        stderr(&output).starts_with("nowhere.json: "),
+        "{}",
+        stderr(&output)
+    );
+}

@@ -1,0 +1,24 @@
+//! What the engines of this program do that they should not.
+
+/// What an engine does that it should not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lie {
+    /// Acknowledges every ten thousandth put without doing it.
+    DropsKeys,
+    /// Gives every ten thousandth value it is asked for with one byte changed.
+    FlipsBytes,
+    /// Acknowledges puts and writes them some time later.
+    AcknowledgesFirst,
+    /// Acknowledges synchronous writes as soon as the system has them.
+    SkipsSync,
+    /// Keeps a copy of every value in memory, whatever it was told to use.
+    IgnoresMemory,
+    /// Ends the process in the middle of merging.
+    Crashes,
+    /// The same, but only once.
+    CrashesOnce,
+    /// Ends the process when a store is closed that had been merged into.
+    CrashesClosing,
+    /// Reports a full disk in merging, and ends the process when it is closed after that.
+    CrashesAfterError,
+}

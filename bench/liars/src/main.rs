@@ -1,0 +1,14 @@
+//! `db_bench` with engines that lie: the tests of this package run it as users run `db_bench`, and
+//! look whether each lie fails the row it was told in.
+
+mod liar;
+mod lie;
+mod session;
+mod shared;
+mod store;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    db_bench::main(liar::ALL)
+}

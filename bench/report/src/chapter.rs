@@ -1,0 +1,49 @@
+//! The chapters of the run, in order: those of the page of 2011, then what it lacked.
+
+mod bias;
+mod cost;
+mod facts;
+mod fair;
+mod harness;
+mod latency;
+mod overview;
+mod results;
+mod then;
+mod timeline;
+
+use crate::document::{Bars, Block};
+use crate::run::Run;
+use crate::table::Table;
+
+/// The whole report.
+pub(crate) fn all(run: &Run) -> Vec<Block> {
+    let chapters: [fn(&Run) -> Vec<Block>; 14] = [
+        overview::title,
+        overview::glance,
+        facts::source_code,
+        facts::builds,
+        fair::rules,
+        results::results,
+        latency::latency,
+        timeline::timeline,
+        cost::costs,
+        harness::harness,
+        then::pages,
+        bias::biases,
+        facts::provenance,
+        facts::missing,
+    ];
+    let mut blocks: Vec<Block> = chapters.iter().flat_map(|chapter| chapter(run)).collect();
+    blocks.extend(facts::acknowledgements());
+    blocks
+}
+
+/// Title and warnings, for the summary.
+pub(crate) fn summary_head(run: &Run) -> Vec<Block> {
+    overview::title(run)
+}
+
+/// The bars of one table.
+pub(crate) fn bars(run: &Run, table: &Table) -> Bars {
+    results::bars(run, table)
+}

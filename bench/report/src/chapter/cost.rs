@@ -1,0 +1,204 @@
+//! What rows cost beside time: CPU, memory, disk, writes.
+
+use bench_core::outline::Aggregate;
+use bench_core::record::Record;
+
+use crate::document::{Block, Cell, Grid, Line, Tone};
+use crate::number::{self, float};
+use crate::outline;
+use crate::run::Run;
+use crate::table::{Row, Table};
+
+/// A store that needs less to come to rest has nothing left to do.
+const QUIET_NS: f64 = 1e6;
+
+/// A cost: lower is better.
+#[derive(Clone, Copy)]
+pub(crate) struct Cost {
+    /// Heading of its column.
+    pub(crate) title: &'static str,
+    /// From a record.
+    pub(crate) of: fn(&Record) -> Option<f64>,
+    /// In words.
+    pub(crate) show: fn(f64) -> String,
+    /// Less than this is as good as nothing when stores are compared.
+    pub(crate) floor: f64,
+}
+
+fn per_op(record: &Record, total: Option<u64>) -> Option<f64> {
+    let ops = record.ops.filter(|&ops| ops > 0)?;
+    Some(float(total?) / float(ops))
+}
+
+fn per_byte(record: &Record, total: Option<u64>) -> Option<f64> {
+    let raw = record.user_bytes.filter(|&bytes| bytes > 0)?;
+    Some(float(total?) / float(raw))
+}
+
+/// Whether the row wrote all that is in the store.
+fn fills(record: &Record) -> bool {
+    bench_core::catalog::named(&record.workload).is_some_and(|workload| workload.fresh)
+}
+
+fn show_count(value: f64) -> String {
+    number::ratio(value)
+}
+
+/// Every cost.
+pub(crate) const COSTS: [Cost; 10] = [
+    Cost {
+        title: "CPU an operation",
+        of: |record| {
+            let user = record.cpu_user_ns?;
+            per_op(
+                record,
+                Some(user.saturating_add(record.cpu_sys_ns.unwrap_or(0))),
+            )
+        },
+        show: number::time,
+        floor: 0.0,
+    },
+    Cost {
+        title: "of it in the kernel",
+        of: |record| per_op(record, record.cpu_sys_ns),
+        show: number::time,
+        floor: 0.0,
+    },
+    Cost {
+        title: "anonymous MB, peak",
+        of: |record| record.anon_rss_peak.map(float),
+        show: number::megabytes,
+        floor: 0.0,
+    },
+    Cost {
+        title: "mapped MB",
+        of: |record| record.mapped_rss.map(float),
+        show: number::megabytes,
+        floor: 0.0,
+    },
+    Cost {
+        title: "page cache MB",
+        of: |record| record.page_cache_bytes.map(float),
+        show: number::megabytes,
+        floor: 0.0,
+    },
+    Cost {
+        title: "until quiet",
+        of: |record| record.settle_ns.map(float),
+        show: number::time,
+        floor: QUIET_NS,
+    },
+    Cost {
+        title: "MB on disk",
+        of: |record| record.disk_bytes.map(float),
+        show: number::megabytes,
+        floor: 0.0,
+    },
+    Cost {
+        title: "space amplification",
+        of: |record| per_byte(record, record.disk_bytes.filter(|_| fills(record))),
+        show: show_count,
+        floor: 0.0,
+    },
+    Cost {
+        title: "write amplification, engine",
+        of: |record| per_byte(record, record.engine_write_bytes),
+        show: show_count,
+        floor: 0.0,
+    },
+    Cost {
+        title: "write amplification, kernel",
+        of: |record| per_byte(record, record.io_write_bytes),
+        show: show_count,
+        floor: 0.0,
+    },
+];
+
+/// Costs in which engines are compared on the page of biases.
+pub(crate) const COMPARED: [usize; 6] = [0, 2, 5, 6, 8, 9];
+
+/// A row's cost.
+pub(crate) fn value(row: &Row, cost: &Cost) -> Option<f64> {
+    row.figure(Aggregate::Median, cost.of)
+        .map(|spread| spread.middle)
+}
+
+/// The chapter.
+pub(crate) fn costs(run: &Run) -> Vec<Block> {
+    let told = |record: &Record| COSTS.iter().any(|cost| (cost.of)(record).is_some());
+    if !run.source.records.iter().any(told) {
+        return Vec::new();
+    }
+    let mut blocks = vec![
+        Block::PageBreak,
+        Block::heading(2, "Costs"),
+        Block::text(
+            "Medians of the rounds, the lowest of ranked rows in bold. CPU time is that of all threads of the process, \
+             background work until quiet included; memory is that of the process with the harness in it. \
+             Space amplification is bytes on disk when quiet over the raw bytes of keys and values put, and stands only \
+             beside rows that fill an empty store (random fills put about a third of the keys more than once). Write \
+             amplification is bytes written until quiet over raw bytes, as the engine counts them and as the kernel does. \
+             Mapped memory and page cache belong to the system and are given back when it needs them.",
+        ),
+    ];
+    let mut sections: Vec<(String, Vec<&Table>)> = Vec::new();
+    let measured = |table: &&Table| table.engines().any(|row| row.rate().is_some());
+    for table in run.tables.iter().filter(measured) {
+        let words = run.suite_words(table.key.suite.as_deref());
+        let section = format!(
+            "{words}{}",
+            table.key.section.as_deref().unwrap_or_default()
+        );
+        match sections.iter_mut().find(|(name, _)| *name == section) {
+            Some((_, known)) => known.push(table),
+            None => sections.push((section, vec![table])),
+        }
+    }
+    for (section, tables) in sections {
+        if !section.is_empty() {
+            blocks.push(Block::heading(4, section));
+        }
+        blocks.push(Block::Grid(grid(&tables)));
+    }
+    blocks
+}
+
+/// The costs of one section, without columns that would be empty.
+fn grid(tables: &[&Table]) -> Grid {
+    let rows = || tables.iter().flat_map(|table| table.engines());
+    let told = |cost: &&Cost| rows().any(|row| value(row, cost).is_some());
+    let columns: Vec<&Cost> = COSTS.iter().filter(told).collect();
+    let mut head = vec![String::new()];
+    head.extend(columns.iter().map(|cost| cost.title.to_owned()));
+    let lines = tables
+        .iter()
+        .flat_map(|table| lines(table, &columns))
+        .collect();
+    Grid { head, lines }
+}
+
+fn lines(table: &Table, columns: &[&Cost]) -> Vec<Line> {
+    let rows: Vec<&Row> = table.engines().filter(|row| row.rate().is_some()).collect();
+    let lowest: Vec<Option<f64>> = columns
+        .iter()
+        .map(|cost| {
+            let ranked = rows.iter().filter(|row| row.is_ranked());
+            let values = ranked.filter_map(|row| value(row, cost));
+            values.min_by(f64::total_cmp).filter(|_| rows.len() > 1)
+        })
+        .collect();
+    let mut lines = vec![Line::Group(outline::label(table))];
+    for row in rows {
+        let mut cells = vec![Cell::name(row.name())];
+        for (cost, lowest) in columns.iter().zip(&lowest) {
+            let value = value(row, cost);
+            let mut cell = Cell::number(value.map(cost.show));
+            if row.is_ranked() && value.is_some() && value == *lowest {
+                cell.tone = Tone::Best;
+            }
+            cells.push(cell);
+        }
+        lines.push(Line::Cells(cells));
+    }
+    lines
+}

@@ -1,0 +1,346 @@
+//! Where the figures come from: sources, builds, machine, options, and what could not be measured.
+
+use std::fmt::Write as _;
+
+use bench_core::record::Record;
+
+use crate::chapter::overview;
+use crate::document::{Block, Cell, Grid, Item, Line, Tone};
+use crate::face;
+use crate::number;
+use crate::outline;
+use crate::run::Run;
+use crate::source::words;
+use crate::table::Outcome;
+
+/// Facts of the machine's line that have a name for readers, in the order they are shown.
+const FACTS: [(&str, &str); 22] = [
+    ("db_bench", "db_bench"),
+    ("commit", "Commit"),
+    ("dirty", "Changed since the commit"),
+    ("profile", "Build profile"),
+    ("compiler", "Compiler"),
+    ("flags", "Compiler flags"),
+    ("assertions", "Assertions"),
+    ("allocator", "Allocator"),
+    ("command", "Command line"),
+    ("cpu", "CPU"),
+    ("cpus", "Cores"),
+    ("cpu_cache", "CPU cache"),
+    ("governor", "Frequency governor"),
+    ("memory_bytes", "Memory"),
+    ("kernel", "Kernel"),
+    ("huge_pages", "Huge pages"),
+    ("device", "Device"),
+    ("write_cache", "Disk write cache"),
+    ("file_system", "File system"),
+    ("mount_options", "Mount options"),
+    ("free_bytes", "Free space"),
+    ("load_average", "Load before the start"),
+];
+
+/// Where the code of the benchmark stands.
+pub(crate) fn source_code(run: &Run) -> Vec<Block> {
+    let items: Vec<Item> = run
+        .engines()
+        .iter()
+        .map(|engine| {
+            let text = match face::source(engine) {
+                Some(folder) => format!("{folder}/"),
+                None => "an adapter outside this tree".to_owned(),
+            };
+            Item::new(face::title(engine), text)
+        })
+        .collect();
+    if items.is_empty() {
+        return Vec::new();
+    }
+    vec![
+        Block::heading(2, "Benchmark Source Code"),
+        Block::text(
+            "One program runs every store: bench/core holds the workloads, the keys and values, the clocks and the \
+             checks, and knows no store by name; an adapter of a few hundred lines turns its calls into those of one \
+             store's public interface.",
+        ),
+        Block::List(items),
+    ]
+}
+
+/// Versions and what they were built and opened with.
+pub(crate) fn builds(run: &Run) -> Vec<Block> {
+    let engines = run.engines();
+    if engines.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    for engine in &engines {
+        let version = overview::version(run, engine);
+        let first = settings(run, engine).into_iter().next();
+        let option = |names: &[&str]| {
+            let (_, options) = first.as_ref()?;
+            let found = options
+                .iter()
+                .find(|(name, _)| names.contains(&name.as_str()))?;
+            Some(found.1.clone())
+        };
+        let unknown = || Cell::toned("not told", Tone::Faint);
+        let cell = |text: Option<String>| text.map_or_else(unknown, Cell::plain);
+        lines.push(Line::Cells(vec![
+            Cell::plain(face::title(engine)),
+            cell(version),
+            cell(option(&[
+                "compression",
+                "codec",
+                "block_compressor",
+                "compressor",
+            ])),
+            cell(option(&["library", "path", "soname"]).or_else(|| built_in(engine))),
+            cell(assertions(run, engine).or_else(|| option(&["assertions", "checks"]))),
+        ]));
+    }
+    let head = [
+        "Store",
+        "Version",
+        "Codec in section 1",
+        "Library",
+        "Assertions",
+    ];
+    let allocator = run
+        .source
+        .machines
+        .first()
+        .and_then(|machine| machine.text("allocator"));
+    let allocator = allocator.unwrap_or_else(|| "the system's".into());
+    let mut blocks = vec![
+        Block::heading(2, "Custom Build Specifications"),
+        Block::text(format!(
+            "The libraries are loaded at run time and report their own versions. The allocator is {allocator}, for every \
+             store alike. Every option in effect, section by section, stands under Provenance."
+        )),
+        Block::Grid(Grid {
+            head: head.map(str::to_owned).to_vec(),
+            lines,
+        }),
+    ];
+    blocks.extend(variants(run));
+    blocks
+}
+
+/// Settings that ran beside the plain ones.
+fn variants(run: &Run) -> Vec<Block> {
+    let mut items: Vec<(&str, &str)> = Vec::new();
+    for variant in run.source.suites.iter().flat_map(|suite| &suite.variants) {
+        let item = (variant.name.as_str(), variant.about.as_str());
+        if !items.contains(&item) {
+            items.push(item);
+        }
+    }
+    if items.is_empty() {
+        return Vec::new();
+    }
+    let items = items
+        .iter()
+        .map(|(name, about)| Item::new(*name, *about))
+        .collect();
+    vec![
+        Block::text("Rows with a word beside the store\u{2019}s name have other settings:"),
+        Block::List(items),
+    ]
+}
+
+fn built_in(engine: &str) -> Option<String> {
+    let ours = engine == face::OURS;
+    ours.then(|| "built into db_bench, called as Rust".to_owned())
+}
+
+/// Whether the store's own code checks itself, where the program knows.
+fn assertions(run: &Run, engine: &str) -> Option<String> {
+    if engine != face::OURS {
+        return None;
+    }
+    let on = run.source.machines.first()?.flag("assertions")?;
+    Some(if on { "on".into() } else { "off".into() })
+}
+
+type Settings = Vec<(String, String)>;
+
+/// The distinct settings an engine ran with, each with the places where it did.
+fn settings(run: &Run, engine: &str) -> Vec<(Vec<String>, Settings)> {
+    let mut found: Vec<(Vec<String>, Settings)> = Vec::new();
+    let of = |record: &&Record| record.engine == engine && !record.options.is_empty();
+    for record in run.source.records.iter().filter(of) {
+        let mut place = match (&record.suite, &record.section) {
+            (Some(suite), Some(section)) => format!("{suite} {section}"),
+            (None, Some(section)) => section.clone(),
+            (Some(suite), None) => suite.clone(),
+            (None, None) => "all rows".to_owned(),
+        };
+        if let Some(variant) = &record.variant {
+            // Writing to a String cannot fail, here and below.
+            let _ = write!(place, " ({variant})");
+        }
+        match found
+            .iter_mut()
+            .find(|(_, options)| *options == record.options)
+        {
+            Some((places, _)) if places.contains(&place) => {}
+            Some((places, _)) => places.push(place),
+            None => found.push((vec![place], record.options.clone())),
+        }
+    }
+    found
+}
+
+/// Machine, program, command line and every engine's options.
+pub(crate) fn provenance(run: &Run) -> Vec<Block> {
+    let mut blocks = vec![Block::PageBreak, Block::heading(2, "Provenance")];
+    let several = run.source.machines.len() > 1;
+    for (index, machine) in run.source.machines.iter().enumerate() {
+        if several {
+            blocks.push(Block::heading(3, format!("Start {}", index + 1)));
+        }
+        let mut lines = Vec::new();
+        for (key, title) in FACTS {
+            if let Some(text) = fact(key, machine.facts.get(key)) {
+                lines.push(Line::Cells(vec![Cell::plain(title), Cell::plain(text)]));
+            }
+        }
+        for (key, value) in &machine.facts {
+            let known = key == "started_at" || FACTS.iter().any(|(name, _)| name == key);
+            if let (false, Some(text)) = (known, words(value)) {
+                lines.push(Line::Cells(vec![
+                    Cell::plain(key.replace('_', " ")),
+                    Cell::plain(text),
+                ]));
+            }
+        }
+        if let Some(seconds) = machine.number("started_at") {
+            let text = format!("{} ({seconds} seconds after 1970)", number::day(seconds));
+            lines.push(Line::Cells(vec![Cell::plain("Started"), Cell::plain(text)]));
+        }
+        blocks.push(Block::Grid(Grid {
+            head: Vec::new(),
+            lines,
+        }));
+    }
+    if run.source.machines.is_empty() {
+        blocks.push(Block::text(
+            "The records came without a line about the machine.",
+        ));
+    }
+    blocks.extend(options(run));
+    blocks
+}
+
+fn fact(key: &str, value: Option<&serde_json::Value>) -> Option<String> {
+    let value = value?;
+    match (key, value.as_u64(), value.as_bool()) {
+        ("memory_bytes" | "free_bytes", Some(bytes), _) => {
+            Some(format!("{} MB", number::megabytes(number::float(bytes))))
+        }
+        (_, _, Some(true)) => Some("yes".into()),
+        (_, _, Some(false)) => Some("no".into()),
+        _ => words(value),
+    }
+}
+
+fn options(run: &Run) -> Vec<Block> {
+    let mut lines = Vec::new();
+    for engine in run.engines() {
+        for (places, options) in settings(run, &engine) {
+            let text: Vec<String> = options
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            lines.push(Line::Cells(vec![
+                Cell::plain(face::title(&engine)),
+                Cell::plain(places.join(", ")),
+                Cell::plain(text.join(" ")),
+            ]));
+        }
+    }
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let head = ["Store", "Where", "Options in effect"]
+        .map(str::to_owned)
+        .to_vec();
+    vec![
+        Block::heading(3, "Options"),
+        Block::text(
+            "Read back from the store where it can tell; otherwise what it was given. Rows with the same options \
+             are told once.",
+        ),
+        Block::Grid(Grid { head, lines }),
+    ]
+}
+
+/// Rows that were skipped or failed, each reason once.
+pub(crate) fn missing(run: &Run) -> Vec<Block> {
+    let mut groups: Vec<(String, String, Vec<String>, usize)> = Vec::new();
+    for table in &run.tables {
+        for row in table.engines() {
+            let (word, reason) = match &row.outcome {
+                Outcome::Measured(_) => continue,
+                Outcome::Skipped(reason) => ("skipped", reason),
+                Outcome::Failed(reason) => ("failed", reason),
+            };
+            let title = row.name().title;
+            let label = outline::label(table);
+            let same = groups.iter_mut().find(|(engine, text, _, _)| {
+                *engine == title
+                    && text
+                        .strip_prefix(word)
+                        .is_some_and(|rest| rest[2..] == **reason)
+            });
+            match same {
+                Some((_, _, labels, _)) => labels.push(label),
+                None => groups.push((
+                    title,
+                    format!("{word}: {reason}"),
+                    vec![label],
+                    face::index(&row.engine),
+                )),
+            }
+        }
+    }
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    groups.sort_by_key(|group| group.3);
+    let lines = groups.into_iter().map(|(title, text, labels, _)| {
+        let tone = if text.starts_with("failed") {
+            Tone::Bad
+        } else {
+            Tone::Plain
+        };
+        Line::Cells(vec![
+            Cell::plain(title),
+            Cell::toned(text, tone),
+            Cell::plain(labels.join("; ")),
+        ])
+    });
+    let head = ["Store", "Why", "Rows"].map(str::to_owned).to_vec();
+    let grid = Grid {
+        head,
+        lines: lines.collect(),
+    };
+    vec![
+        Block::heading(2, "Rows without a Figure"),
+        Block::Grid(grid),
+    ]
+}
+
+/// Whom the benchmark owes.
+pub(crate) fn acknowledgements() -> Vec<Block> {
+    vec![
+        Block::heading(2, "Acknowledgements"),
+        Block::text(
+            "The workloads and the shape of this page are those of LevelDB Benchmarks (Google, July 2011) and of the \
+             LevelDB against WiredTiger comparison that followed it. Jeff Dean and Sanjay Ghemawat wrote LevelDB; Kevin \
+             Tseng wrote the benchmarks of 2011, with help and advice from Mikio Hirabayashi, Scott Hess and Gabor \
+             Cselle. The stores beside ours are other people's work; whoever knows a fairer setting for one of them is \
+             asked to say so.",
+        ),
+    ]
+}

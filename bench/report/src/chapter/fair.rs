@@ -1,0 +1,65 @@
+//! The rules of fairness, in every report.
+
+use crate::document::{Block, Item};
+use crate::run::Run;
+
+const RULES: [(&str, &str); 7] = [
+    (
+        "Equal durability or no ranking.",
+        "Every ranked write survives SIGKILL when its call returns (Os), in the synchronous rows loss of power (Sync), \
+         where the flushes that reached the kernel are counted. A store that keeps acknowledged writes in its own process \
+         is shown, marked \u{201c}below Os\u{201d} and not ranked. So are settings that give up more than the others \
+         (the variant \u{201c}seed\u{201d} of WiredTiger: no log, no checksums).",
+    ),
+    (
+        "Equal memory.",
+        "Every store is told the same total, split as it can. Peak anonymous memory, mapped memory and page cache are \
+         reported apart, because not every store counts the same things.",
+    ),
+    (
+        "Every byte read.",
+        "The harness folds every byte of each value it reads into a sum, for every store, and checks counts and contents \
+         against what was written. One wrong answer fails the row.",
+    ),
+    (
+        "Debt shown.",
+        "A fill's rate ends with its last call. What it left to do is shown beside it: time until quiet, size on disk \
+         when quiet, bytes written over raw bytes. Reads run over the store as the fills left it and again after compact.",
+    ),
+    (
+        "Harness cost shown.",
+        "A store that stores nothing runs every row; what that costs is everybody's floor. Latencies come from a pass of \
+         their own, because looking at the clock costs as much as many operations.",
+    ),
+    (
+        "Noise shown.",
+        "Lowest, middle and highest round on every bar. A difference inside the spread is called a tie. Ratios between \
+         stores of one run are the result; absolute times are this machine's.",
+    ),
+    (
+        "Bias stated.",
+        "Where CairnDB loses, which defaults favour whom and what the classic data flatters has a chapter of its own, \
+         written against ourselves.",
+    ),
+];
+
+/// The chapter.
+pub(crate) fn rules(run: &Run) -> Vec<Block> {
+    if run.tables.is_empty() {
+        return Vec::new();
+    }
+    vec![
+        Block::heading(2, "Rules of Fairness"),
+        Block::List(
+            RULES
+                .iter()
+                .map(|(subject, text)| Item::new(*subject, *text))
+                .collect(),
+        ),
+        Block::text(
+            "How to read the bars: the longest belongs to the fastest row of its table, and longer is better \
+             everywhere. The thin line across the end of a bar goes from the lowest round to the highest. Pale bars are \
+             not ranked.",
+        ),
+    ]
+}

@@ -1,0 +1,85 @@
+//! What the harness itself costs: the rows of the engine that stores nothing.
+
+use bench_core::definition::Action;
+
+use crate::document::{Block, Cell, Grid, Line, Tone};
+use crate::face;
+use crate::number;
+use crate::outline;
+use crate::run::Run;
+use crate::standing;
+use crate::table::Table;
+
+/// What a fill or point read of nothing may cost, nanoseconds.
+const POINT_NS: f64 = 25.0;
+/// What a step of a scan of nothing may cost, nanoseconds.
+const SCAN_NS: f64 = 5.0;
+
+/// The chapter.
+pub(crate) fn harness(run: &Run) -> Vec<Block> {
+    if run.tables.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![Block::heading(2, "Harness Cost")];
+    let lines: Vec<Line> = run
+        .tables
+        .iter()
+        .filter_map(|table| line(run, table))
+        .collect();
+    if lines.is_empty() {
+        blocks.push(Block::text(
+            "The store that stores nothing (null) was not part of this run; what the harness costs is not known.",
+        ));
+        return blocks;
+    }
+    blocks.push(Block::text(format!(
+        "The same loops over a store that stores nothing and answers reads with a value held in memory. The \
+         harness may cost {} on fills and point reads of small values, and {} on a step of a scan. The last two columns are the fastest ranked store \
+         and which part of its time is the harness's; nothing is subtracted from any figure.",
+        number::time(POINT_NS),
+        number::time(SCAN_NS)
+    )));
+    let head = [
+        "",
+        "null, an operation",
+        "allowed",
+        "fastest ranked, an operation",
+        "harness's part",
+    ];
+    blocks.push(Block::Grid(Grid {
+        head: head.map(str::to_owned).to_vec(),
+        lines,
+    }));
+    blocks
+}
+
+/// What the row may cost, where it is limited.
+fn allowed(table: &Table) -> Option<f64> {
+    let workload = table.workload()?;
+    if workload.sync || matches!(workload.values, bench_core::definition::Values::Large) {
+        return None;
+    }
+    match workload.action {
+        Action::Scan { .. } => Some(SCAN_NS),
+        Action::Fill(_) | Action::Get(_) => Some(POINT_NS),
+        _ => None,
+    }
+}
+
+fn line(run: &Run, table: &Table) -> Option<Line> {
+    let own = table.nanoseconds(table.row(face::HARNESS)?)?;
+    let allowed = allowed(table);
+    let ranking = standing::ranking(table);
+    let fastest = ranking.first().and_then(|(row, _)| table.nanoseconds(row));
+    let over = allowed.is_some_and(|allowed| own > allowed);
+    let words = run.suite_words(table.key.suite.as_deref());
+    let tone = if over { Tone::Bad } else { Tone::Number };
+    let note = if over { " (over)" } else { "" };
+    Some(Line::Cells(vec![
+        Cell::plain(format!("{words}{}", outline::label(table))),
+        Cell::toned(format!("{}{note}", number::time(own)), tone),
+        Cell::number(allowed.map(number::time)),
+        Cell::number(fastest.map(number::time)),
+        Cell::number(fastest.map(|fastest| format!("{:.0} %", 100.0 * own / fastest))),
+    ]))
+}

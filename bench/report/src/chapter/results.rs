@@ -1,0 +1,221 @@
+//! The tables with bars: chapters and sections of the page of 2011 in its order, then everybody else's.
+
+use crate::arrangement::{Chapter, Group, arrange};
+use crate::chapter::overview;
+use crate::document::{Bar, Bars, Block, Item, Measured, Value};
+use crate::face;
+use crate::number;
+use crate::outline;
+use crate::run::Run;
+use crate::sentence;
+use crate::spread::Spread;
+use crate::standing;
+use crate::table::{Outcome, Row, Table};
+
+/// Every chapter with results.
+pub(crate) fn results(run: &Run) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let several = run.suites().len() > 1;
+    for suite in run.suites() {
+        let tables: Vec<&Table> = run
+            .tables
+            .iter()
+            .filter(|table| table.key.suite == suite && shown(table))
+            .collect();
+        if tables.is_empty() {
+            continue;
+        }
+        let legend = overview::legend(run);
+        if several {
+            let title = suite.as_deref().unwrap_or("No suite");
+            blocks.push(Block::heading(2, format!("Suite {title}")));
+            blocks.extend(about(run, suite.as_deref()));
+        }
+        blocks.push(legend);
+        for chapter in arrange(run, suite.as_deref(), &tables) {
+            blocks.extend(results_of(run, &chapter, &tables));
+        }
+    }
+    blocks
+}
+
+/// What the suite says of itself.
+fn about(run: &Run, suite: Option<&str>) -> Option<Block> {
+    let outline = run.outline(suite)?;
+    (!outline.about.is_empty()).then(|| Block::text(outline.about.clone()))
+}
+
+/// A table whose only row is the harness's own is told under the harness's cost.
+fn shown(table: &Table) -> bool {
+    table.engines().next().is_some()
+}
+
+fn results_of(run: &Run, chapter: &Chapter<'_>, tables: &[&Table]) -> Vec<Block> {
+    let mut blocks = vec![Block::heading(2, chapter.title.clone())];
+    let first = chapter
+        .groups
+        .first()
+        .and_then(|group| group.tables.first());
+    if first.is_some_and(|(_, table)| is_of_section_1(table)) {
+        blocks.extend(baseline(tables));
+    }
+    for group in &chapter.groups {
+        if !group.heading.is_empty() {
+            blocks.push(Block::heading(3, group.heading.clone()));
+        }
+        blocks.extend(group.about.iter().map(|text| Block::text(text.clone())));
+        blocks.extend(group_of(run, group));
+    }
+    blocks
+}
+
+fn is_of_section_1(table: &Table) -> bool {
+    outline::place(&table.key).is_some_and(|place| place.starts_with('1'))
+}
+
+/// What holds for section 1, from its own records.
+fn baseline(tables: &[&Table]) -> Vec<Block> {
+    let mut records = tables
+        .iter()
+        .filter(|table| is_of_section_1(table))
+        .flat_map(|table| table.engines())
+        .flat_map(|row| &row.records);
+    let known = records.find(|record| record.key_bytes.is_some() && record.memory_bytes.is_some());
+    let mut items = Vec::new();
+    if let Some(record) = known {
+        let size = |bytes: Option<u64>| bytes.map_or_else(|| "-".into(), number::size);
+        items.push(format!(
+            "Each store is told to use {} of memory.",
+            size(record.memory_bytes)
+        ));
+        items.push("Every write is handed to the operating system before its call returns, and no call waits for the device.".into());
+        items.push(format!("Keys have {} each.", size(record.key_bytes)));
+        items.push(format!(
+            "Values have {} each, cut from a pool that a simple compressor halves.",
+            size(record.value_bytes)
+        ));
+    }
+    items.push("Sequential rows go through the keys in increasing order.".into());
+    items.push("Random rows draw keys with replacement: about 37 % of them are never written or asked for.".into());
+    let items = items.into_iter().map(|text| Item::new("", text)).collect();
+    vec![
+        Block::text(
+            "What all stores do under the same small memory; the sections after it change one thing at a time.",
+        ),
+        Block::List(items),
+    ]
+}
+
+/// The tables under one heading.
+fn group_of(run: &Run, group: &Group<'_>) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let tables: Vec<&Table> = group.tables.iter().map(|(_, table)| *table).collect();
+    for (caption, table) in &group.tables {
+        if tables.len() > 1 || !is_of_section_1(table) {
+            let heading = outline::heading(table, &tables, caption);
+            blocks.push(Block::heading(4, heading));
+        }
+        blocks.push(Block::Bars(bars(run, table)));
+        blocks.push(Block::Verdict(sentence::verdict(table)));
+    }
+    blocks
+}
+
+/// The bars of one table, scaled to the fastest row.
+pub(crate) fn bars(run: &Run, table: &Table) -> Bars {
+    let fastest = table
+        .engines()
+        .filter_map(|row| row.rate())
+        .map(|rate| rate.middle)
+        .fold(0.0, f64::max);
+    let best = standing::ranking(table).first().map(|(_, rate)| **rate);
+    let rows = table.engines().map(|row| Bar {
+        name: row.name(),
+        unranked: row.unranked().map(str::to_owned),
+        value: match &row.outcome {
+            Outcome::Measured(rate) => {
+                let leads = row.is_ranked()
+                    && best.is_some_and(|best| best.ties(rate) || best.middle <= rate.middle);
+                Value::Measured(measured(run, table, row, Scale { fastest, leads }))
+            }
+            Outcome::Skipped(reason) => Value::Missing("skipped", reason.clone()),
+            Outcome::Failed(reason) => Value::Missing("failed", reason.clone()),
+        },
+    });
+    Bars {
+        rows: rows.collect(),
+    }
+}
+
+/// What a bar is drawn against.
+#[derive(Clone, Copy)]
+struct Scale {
+    fastest: f64,
+    leads: bool,
+}
+
+fn measured(run: &Run, table: &Table, row: &Row, scale: Scale) -> Measured {
+    let none = Spread {
+        low: 0.0,
+        middle: 0.0,
+        high: 0.0,
+        rounds: 0,
+    };
+    let rate = row.rate().copied().unwrap_or(none);
+    let share = |value: f64| {
+        if scale.fastest > 0.0 {
+            value / scale.fastest
+        } else {
+            0.0
+        }
+    };
+    let show = |value: f64| overview::amount(table, value);
+    // An event's lowest time is its highest rate.
+    let (first, last) = if table.is_event() {
+        (rate.high, rate.low)
+    } else {
+        (rate.low, rate.high)
+    };
+    let reference = standing::reference(table).filter(|_| row.engine != face::REFERENCE);
+    let times = reference.and_then(|(reference, other)| {
+        Some(format!(
+            "{}x {}",
+            number::ratio(standing::over(&rate, other)?),
+            reference.title()
+        ))
+    });
+    let text = if table.is_event() {
+        show(rate.middle)
+    } else {
+        format!("{} {}", number::rate(rate.middle), table.unit())
+    };
+    Measured {
+        share: share(rate.middle),
+        low: share(rate.low),
+        high: share(rate.high),
+        range: (rate.rounds > 1).then(|| format!("{} to {}", show(first), show(last))),
+        hint: hint(table, &rate),
+        leads: scale.leads,
+        times_reference: times,
+        times_baseline: standing::times_baseline(run, table, row)
+            .map(|times| format!("({}x baseline)", number::ratio(times))),
+        text,
+    }
+}
+
+fn hint(table: &Table, rate: &Spread) -> String {
+    let show = |value: f64| {
+        if table.is_event() {
+            overview::amount(table, value)
+        } else {
+            number::rate(value)
+        }
+    };
+    format!(
+        "lowest {}, figure {}, highest {}, of {} measurements",
+        show(rate.low),
+        show(rate.middle),
+        show(rate.high),
+        rate.rounds
+    )
+}

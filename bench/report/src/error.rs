@@ -1,0 +1,32 @@
+//! What can go wrong: input that is not a result, and places that cannot be written.
+
+use std::fmt;
+use std::path::Path;
+
+/// A sentence that names what was wrong and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    text: String,
+}
+
+impl Error {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into() }
+    }
+
+    pub(crate) fn line(number: usize, what: impl fmt::Display) -> Self {
+        Self::new(format!("line {number}: {what}"))
+    }
+
+    pub(crate) fn at(path: &Path, what: impl fmt::Display) -> Self {
+        Self::new(format!("{}: {what}", path.display()))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,203 @@
+//! How an engine looks: title, colour, pattern, and where its adapter stands.
+//!
+//! LevelDB, TreeDB and SQLite keep the colours of the page of 2011. Every engine also has a pattern of
+//! its own, so that bars can be told apart without colours and in black ink.
+
+/// What is drawn over the colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    Solid,
+    Slash,
+    Backslash,
+    Dots,
+    Upright,
+    Level,
+    Cross,
+    Mesh,
+    Wide,
+    Hollow,
+}
+
+/// One engine's look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Face {
+    /// Name in the records; `None` for engines nobody foresaw.
+    name: Option<&'static str>,
+    title: &'static str,
+    /// Ground colour.
+    pub(crate) colour: &'static str,
+    /// Colour of the pattern.
+    pub(crate) ink: &'static str,
+    /// Pattern.
+    pub(crate) pattern: Pattern,
+    /// Folder of the adapter below `bench/engines`.
+    folder: &'static str,
+}
+
+/// The store this project is about.
+pub(crate) const OURS: &str = "cairndb";
+/// The same through its C library.
+pub(crate) const OURS_IN_C: &str = "cairndb-c";
+/// The engine that stores nothing.
+pub(crate) const HARNESS: &str = "null";
+/// What the page of 2011 was about, and what ratios refer to.
+pub(crate) const REFERENCE: &str = "leveldb";
+
+const LIGHT: &str = "rgba(255,255,255,.6)";
+const DARK: &str = "rgba(0,0,0,.45)";
+
+const fn known(
+    name: &'static str,
+    title: &'static str,
+    colour: &'static str,
+    ink: &'static str,
+    pattern: Pattern,
+    folder: &'static str,
+) -> Face {
+    Face {
+        name: Some(name),
+        title,
+        colour,
+        ink,
+        pattern,
+        folder,
+    }
+}
+
+const fn spare(colour: &'static str, pattern: Pattern) -> Face {
+    Face {
+        name: None,
+        title: "",
+        colour,
+        ink: LIGHT,
+        pattern,
+        folder: "",
+    }
+}
+
+/// Every face, in the order of rows; the last three are for engines that are not in the list.
+pub(crate) const FACES: [Face; 13] = [
+    known(OURS, "CairnDB", "#30363d", LIGHT, Pattern::Solid, "cairndb"),
+    known(
+        OURS_IN_C,
+        "CairnDB (C)",
+        "#838c95",
+        LIGHT,
+        Pattern::Level,
+        "",
+    ),
+    known(
+        REFERENCE,
+        "LevelDB",
+        "#0255df",
+        LIGHT,
+        Pattern::Slash,
+        "leveldb",
+    ),
+    known(
+        "rocksdb",
+        "RocksDB",
+        "#f2b50c",
+        DARK,
+        Pattern::Backslash,
+        "rocksdb",
+    ),
+    known(
+        "kyoto_treedb",
+        "Kyoto TreeDB",
+        "#df5555",
+        LIGHT,
+        Pattern::Upright,
+        "kyoto",
+    ),
+    known(
+        "sqlite3",
+        "SQLite3",
+        "#aadf55",
+        DARK,
+        Pattern::Dots,
+        "sqlite3",
+    ),
+    known(
+        "wiredtiger_btree",
+        "WiredTiger B-tree",
+        "#7b3fc4",
+        LIGHT,
+        Pattern::Cross,
+        "wiredtiger",
+    ),
+    known(
+        "wiredtiger_lsm",
+        "WiredTiger LSM",
+        "#c59af0",
+        DARK,
+        Pattern::Mesh,
+        "wiredtiger",
+    ),
+    known("lmdb", "LMDB", "#00a3a3", LIGHT, Pattern::Wide, "lmdb"),
+    known(HARNESS, "null", "#d0d4d9", DARK, Pattern::Hollow, "null"),
+    spare("#8a5a2b", Pattern::Slash),
+    spare("#e070b0", Pattern::Upright),
+    spare("#5f7a1f", Pattern::Backslash),
+];
+
+const SPARE: usize = 3;
+
+/// Position in [`FACES`] of an engine; unknown ones share the spare faces by the sum of their bytes.
+pub(crate) fn index(engine: &str) -> usize {
+    let found = FACES.iter().position(|face| face.name == Some(engine));
+    found.unwrap_or_else(|| {
+        let sum: usize = engine.bytes().map(usize::from).sum();
+        FACES.len() - SPARE + sum % SPARE
+    })
+}
+
+/// What the engine is called; an unknown one goes by its own name.
+pub(crate) fn title(engine: &str) -> &str {
+    match FACES[index(engine)] {
+        Face {
+            name: Some(_),
+            title,
+            ..
+        } => title,
+        _ => engine,
+    }
+}
+
+/// Where the source of the adapter stands, for an engine that has one.
+pub(crate) fn source(engine: &str) -> Option<String> {
+    let face = &FACES[index(engine)];
+    (face.name.is_some() && !face.folder.is_empty())
+        .then(|| format!("bench/engines/{}", face.folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_colours_of_2011_are_kept() {
+        let colour = |engine| FACES[index(engine)].colour;
+        assert_eq!(colour("leveldb"), "#0255df");
+        assert_eq!(colour("kyoto_treedb"), "#df5555");
+        assert_eq!(colour("sqlite3"), "#aadf55");
+    }
+
+    #[test]
+    fn no_two_known_engines_share_a_colour_or_a_pattern() {
+        let known = &FACES[..FACES.len() - SPARE];
+        for (at, face) in known.iter().enumerate() {
+            for other in &known[..at] {
+                assert_ne!(face.colour, other.colour);
+                assert_ne!(face.pattern, other.pattern);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_engine_has_a_face_and_its_own_name() {
+        assert_eq!(title("a<b"), "a<b");
+        assert!(index("a<b") >= FACES.len() - SPARE);
+        assert_eq!(source("a<b"), None);
+    }
+}

@@ -1,0 +1,265 @@
+//! `index.html`: the blocks as one page without script, outside resource or frame.
+//!
+//! Values reach the page through maud, which escapes them; what is not escaped is the style sheet
+//! and the patterns, which are constants of this crate.
+
+mod chart;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::document::{Block, Cell, Grid, Item, Line, Name, Tone};
+use crate::face::{FACES, Pattern};
+
+const STYLE: &str = include_str!("html/style.css");
+
+/// The whole page.
+pub(crate) fn page(blocks: &[Block]) -> String {
+    let title = blocks.iter().find_map(|block| match block {
+        Block::Heading(1, text) => Some(text.as_str()),
+        _ => None,
+    });
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light";
+                title { (title.unwrap_or_default()) }
+                style { (PreEscaped(STYLE)) (PreEscaped(swatches())) }
+            }
+            body {
+                (patterns())
+                main { (body(blocks)) }
+            }
+        }
+    };
+    markup.into_string()
+}
+
+/// Classes that give small squares their engine's colour.
+fn swatches() -> String {
+    let class =
+        |(index, face): (usize, &crate::face::Face)| format!(".f{index}{{--face:{}}}", face.colour);
+    FACES.iter().enumerate().map(class).collect()
+}
+
+/// What is drawn over the ground of a bar, one for each face, as long as the longest bar. Shapes are
+/// used and clipped instead of filled with a pattern: printed, every filling would become a picture.
+fn patterns() -> Markup {
+    html! {
+        svg.defs width="0" height="0" aria-hidden="true" {
+            defs {
+                @for (index, face) in FACES.iter().enumerate() {
+                    @let (path, width) = strokes(face.pattern);
+                    path id={"t" (index)} d=(path) stroke=(face.ink) stroke-width=(width)
+                        stroke-linecap=[(face.pattern == Pattern::Dots).then_some("round")] fill="none" {}
+                }
+            }
+        }
+    }
+}
+
+/// Length of the drawn patterns: a little more than any bar has.
+const PATTERN_PX: usize = 440;
+
+/// The path of a pattern, and the width of its strokes.
+fn strokes(pattern: Pattern) -> (String, &'static str) {
+    let every = |step: usize, shape: fn(usize) -> String| -> String {
+        (0..PATTERN_PX).step_by(step).map(shape).collect()
+    };
+    let level = |heights: [u32; 2]| heights.map(|y| format!("M0 {y}h{PATTERN_PX}")).concat();
+    match pattern {
+        Pattern::Solid => (String::new(), "0"),
+        Pattern::Slash => (every(8, |x| format!("M{x} 16l16 -16")), "1.4"),
+        Pattern::Backslash => (every(8, |x| format!("M{x} 0l16 16")), "1.4"),
+        Pattern::Dots => (
+            every(8, |x| format!("M{} 4h0M{x} 8h0M{} 12h0", x + 4, x + 4)),
+            "2.4",
+        ),
+        Pattern::Upright => (every(4, |x| format!("M{} 0v16", x + 2)), "1"),
+        Pattern::Level => (level([5, 11]), "1.4"),
+        Pattern::Cross => (every(8, |x| format!("M{x} 16l16 -16M{x} 0l16 16")), "0.9"),
+        Pattern::Mesh => (
+            every(8, |x| format!("M{} 0v16", x + 4)) + &level([5, 11]),
+            "0.9",
+        ),
+        Pattern::Wide => (every(10, |x| format!("M{x} 16l16 -16")), "3"),
+        Pattern::Hollow => (level([1, 15]), "1"),
+    }
+}
+
+fn body(blocks: &[Block]) -> Markup {
+    let chapters: Vec<(usize, &str)> = blocks
+        .iter()
+        .enumerate()
+        .filter_map(|(index, block)| match block {
+            Block::Heading(2, text) => Some((index, text.as_str())),
+            _ => None,
+        })
+        .collect();
+    let first = chapters.first().map_or(blocks.len(), |(index, _)| *index);
+    html! {
+        header { (run(blocks, 0..first)) }
+        @if chapters.len() > 1 {
+            nav aria-label="Chapters" {
+                ol {
+                    @for (index, text) in &chapters {
+                        li { a href={"#c" (index)} { (text) } }
+                    }
+                }
+            }
+        }
+        (run(blocks, first..blocks.len()))
+    }
+}
+
+fn run(blocks: &[Block], range: std::ops::Range<usize>) -> Markup {
+    html! {
+        @for index in range {
+            @let breaks = index > 0 && matches!(blocks[index - 1], Block::PageBreak);
+            (block(&blocks[index], index, breaks))
+        }
+    }
+}
+
+fn block(block: &Block, index: usize, breaks: bool) -> Markup {
+    match block {
+        Block::Heading(1, text) => html! { h1 { (text) } },
+        Block::Heading(2, text) => html! {
+            h2 id={"c" (index)} class=[breaks.then_some("newpage")] { (text) }
+        },
+        Block::Heading(3, text) => html! { h3 { (text) } },
+        Block::Heading(_, text) => html! { h4 { (text) } },
+        Block::Text(text) => html! { p { (text) } },
+        Block::Verdict(text) => html! { p.verdict { (text) } },
+        Block::Note(text) => html! { p.note role="note" { (text) } },
+        Block::List(items) => list(items),
+        Block::Legend(names) => legend(names),
+        Block::Bars(bars) => chart::bars(bars),
+        Block::Latency(latency) => chart::latency(latency),
+        Block::Timeline(strips) => chart::timeline(strips),
+        Block::Grid(grid) => table(grid),
+        Block::PageBreak => html! {},
+    }
+}
+
+fn list(items: &[Item]) -> Markup {
+    html! {
+        ul {
+            @for item in items {
+                li {
+                    @if !item.subject.is_empty() { b { (item.subject) } " " }
+                    (item.text)
+                }
+            }
+        }
+    }
+}
+
+fn legend(names: &[Name]) -> Markup {
+    html! {
+        ul.legend aria-label="Colours" {
+            @for name in names {
+                li { (chart::swatch(name.face)) (chart::title(name)) }
+            }
+        }
+    }
+}
+
+fn table(grid: &Grid) -> Markup {
+    let columns = grid.lines.iter().map(|line| match line {
+        Line::Group(_) => 1,
+        Line::Cells(cells) => cells.len(),
+    });
+    let columns = columns.max().unwrap_or(1).max(grid.head.len()).max(1);
+    let words = grid.head.len() == 3 || grid.head.is_empty();
+    let numeric: Vec<bool> = (0..columns).map(|at| is_numeric(grid, at)).collect();
+    html! {
+        div.scroll tabindex="0" {
+            table.grid.words[words] {
+                @if !grid.head.is_empty() {
+                    thead {
+                        tr {
+                            @for (title, numeric) in grid.head.iter().zip(&numeric) {
+                                th.n[*numeric] scope="col" { (title) }
+                            }
+                        }
+                    }
+                }
+                tbody {
+                    @for line in &grid.lines {
+                        @match line {
+                            Line::Group(title) => {
+                                tr.group { th colspan=(columns) scope="colgroup" { span { (title) } } }
+                            }
+                            Line::Cells(cells) => {
+                                tr {
+                                    @for (at, one) in cells.iter().enumerate() {
+                                        (cell(one, Place {
+                                            first: at == 0,
+                                            columns: if cells.len() == 1 { columns } else { 1 },
+                                            numeric: numeric[at],
+                                        }))
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether a column holds numbers, which stand to the right.
+fn is_numeric(grid: &Grid, column: usize) -> bool {
+    let counts = |cell: &Cell| match cell.tone {
+        Tone::Number | Tone::Best => true,
+        Tone::Bad => cell.text.starts_with(|first: char| first.is_ascii_digit()),
+        Tone::Plain | Tone::Faint => false,
+    };
+    grid.lines.iter().any(|line| match line {
+        Line::Cells(cells) => cells.get(column).is_some_and(counts),
+        Line::Group(_) => false,
+    })
+}
+
+/// Where a cell stands.
+#[derive(Clone, Copy)]
+struct Place {
+    first: bool,
+    columns: usize,
+    numeric: bool,
+}
+
+fn cell(cell: &Cell, place: Place) -> Markup {
+    let tone = match cell.tone {
+        Tone::Plain | Tone::Number => "",
+        Tone::Best => "best",
+        Tone::Bad => "bad",
+        Tone::Faint => "faint",
+    };
+    let class = match (place.numeric && !place.first, tone) {
+        (true, tone) => format!("n {tone}"),
+        (false, tone) => tone.to_owned(),
+    };
+    let class = Some(class.trim_end()).filter(|class| !class.is_empty());
+    let inner = html! {
+        @match (cell.face, cell.bar) {
+            (Some(face), Some(share)) => { (cell.text) (chart::small_bar(face, share)) }
+            (Some(face), None) => { (chart::swatch(face)) (cell.text) }
+            _ => { (cell.text) }
+        }
+        @if let Some(tag) = &cell.tag { " " span.tag { (tag) } }
+    };
+    html! {
+        @if place.columns > 1 {
+            td.aside colspan=(place.columns) { (inner) }
+        } @else if place.first {
+            th scope="row" class=[class] { (inner) }
+        } @else {
+            td class=[class] { (inner) }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Reports of the benchmark: records in, pages out.
+//!
+//! [`Report::from_records`] reads the lines of `--json`; [`Report::write`] makes `index.html`,
+//! `report.md`, `report.csv` and `report.json`; [`Report::summary`] is for the terminal. Everything is
+//! computed from the records: `report.json` holds them all, and [`Report::from_json`] makes the same
+//! pages from it again.
+//!
+//! The readable forms are made from one sequence of blocks (`document`), so that they cannot differ in
+//! a number. The page is markup checked at compile time (maud) that escapes every value; there is no other
+//! way for a text to reach it.
+
+mod arrangement;
+mod chapter;
+mod document;
+mod error;
+mod face;
+mod html;
+mod json;
+mod markdown;
+mod number;
+mod outline;
+mod published;
+mod report;
+mod run;
+mod sentence;
+mod sheet;
+mod source;
+mod spread;
+mod standing;
+mod table;
+mod terminal;
+
+pub use error::Error;
+pub use report::Report;

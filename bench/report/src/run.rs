@@ -1,0 +1,72 @@
+//! One run of the benchmark: what was told, and the tables it makes.
+
+use bench_core::outline::{Aggregate, Outline};
+
+use crate::face;
+use crate::source::Source;
+use crate::table::{self, Table};
+
+/// A run, ready to be told.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    /// As it came.
+    pub(crate) source: Source,
+    /// Records put together.
+    pub(crate) tables: Vec<Table>,
+}
+
+impl Run {
+    pub(crate) fn new(source: Source) -> Self {
+        let tables = table::tables(&source.records, |record| {
+            aggregate(&source, record.suite.as_deref())
+        });
+        Self { source, tables }
+    }
+
+    /// How the rounds of a table become one figure.
+    pub(crate) fn aggregate(&self, table: &Table) -> Aggregate {
+        aggregate(&self.source, table.key.suite.as_deref())
+    }
+
+    /// The outline of a suite, where the records came with it.
+    pub(crate) fn outline(&self, suite: Option<&str>) -> Option<&Outline> {
+        self.source.outline(suite)
+    }
+
+    /// Engines in the order of faces, the harness's own left out.
+    pub(crate) fn engines(&self) -> Vec<String> {
+        let mut names: Vec<&str> = Vec::new();
+        for row in self.tables.iter().flat_map(Table::engines) {
+            if !names.contains(&row.engine.as_str()) {
+                names.push(&row.engine);
+            }
+        }
+        names.sort_by_key(|name| (face::index(name), *name));
+        names.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Suites, `None` for lists that belong to none, each once in order.
+    pub(crate) fn suites(&self) -> Vec<Option<String>> {
+        let mut suites: Vec<Option<String>> = Vec::new();
+        for table in &self.tables {
+            if !suites.contains(&table.key.suite) {
+                suites.push(table.key.suite.clone());
+            }
+        }
+        suites
+    }
+
+    /// What comes before the name of a table when there are several suites.
+    pub(crate) fn suite_words(&self, suite: Option<&str>) -> String {
+        match suite {
+            Some(suite) if self.suites().len() > 1 => format!("{suite}: "),
+            _ => String::new(),
+        }
+    }
+}
+
+/// How rounds become one figure: as was chosen, else as the suite says.
+fn aggregate(source: &Source, suite: Option<&str>) -> Aggregate {
+    let said = || source.outline(suite).map(|outline| outline.aggregate);
+    source.aggregate.or_else(said).unwrap_or_default()
+}

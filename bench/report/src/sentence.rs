@@ -1,0 +1,165 @@
+//! What stands under a table, computed from it.
+
+use bench_core::definition::{Action, Target};
+
+use crate::face;
+use crate::number;
+use crate::standing::{self, Ranked};
+use crate::table::{Outcome, Row, Table};
+
+/// Names with commas and an "and" before the last.
+pub(crate) fn list(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Who is first, by how much, who is last, and what else the rows say.
+pub(crate) fn verdict(table: &Table) -> String {
+    let ranking = standing::ranking(table);
+    let mut sentences = vec![first(table, &ranking)];
+    sentences.extend(our_place(&ranking));
+    sentences.extend(last(&ranking));
+    sentences.extend(unranked(table, &ranking));
+    sentences.extend(missing(table));
+    sentences.extend(remarks(table));
+    sentences.extend(found(table));
+    sentences.join(" ")
+}
+
+fn first(table: &Table, ranking: &[Ranked<'_>]) -> String {
+    let Some(((row, rate), rest)) = ranking.split_first() else {
+        return "No store has a figure here that can be ranked.".into();
+    };
+    let Some((next, next_rate)) = rest.first() else {
+        return format!(
+            "{} alone has a figure here that can be ranked.",
+            row.title()
+        );
+    };
+    let tied: Vec<String> = rest
+        .iter()
+        .filter(|(_, other)| rate.ties(other))
+        .map(|(row, _)| row.title())
+        .collect();
+    if !tied.is_empty() {
+        let names: Vec<String> = std::iter::once(row.title()).chain(tied).collect();
+        return format!(
+            "{} tie for the first place: their spreads overlap.",
+            list(&names)
+        );
+    }
+    let what = if table.is_event() {
+        "quickest"
+    } else {
+        "fastest"
+    };
+    match standing::over(rate, next_rate) {
+        Some(times) => format!(
+            "{} is {what}, {} times {}, the next.",
+            row.title(),
+            number::ratio(times),
+            next.title()
+        ),
+        None => format!("{} is {what}.", row.title()),
+    }
+}
+
+/// Where CairnDB stands when it is not in front.
+fn our_place(ranking: &[Ranked<'_>]) -> Option<String> {
+    let at = ranking
+        .iter()
+        .position(|(row, _)| row.engine == face::OURS)?;
+    let ((first, first_rate), (ours, our_rate)) = (ranking.first()?, ranking.get(at)?);
+    if at == 0 || first_rate.ties(our_rate) {
+        return None;
+    }
+    let times = standing::over(first_rate, our_rate)?;
+    Some(format!(
+        "{} is number {} of {}: {} does {} times as much.",
+        ours.title(),
+        at + 1,
+        ranking.len(),
+        first.title(),
+        number::ratio(times)
+    ))
+}
+
+fn last(ranking: &[Ranked<'_>]) -> Option<String> {
+    let [(first, first_rate), _, .., (row, rate)] = ranking else {
+        return None;
+    };
+    if row.engine == face::OURS {
+        return None;
+    }
+    let times = standing::over(first_rate, rate)?;
+    Some(format!(
+        "{} is last: {} does {} times as much.",
+        row.title(),
+        first.title(),
+        number::ratio(times)
+    ))
+}
+
+/// Rows without a rank that would have come first.
+fn unranked(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
+    let best = ranking.first()?.1.middle;
+    let ahead =
+        |row: &&Row| row.unranked().is_some() && row.rate().is_some_and(|rate| rate.middle > best);
+    let names: Vec<String> = table.engines().filter(ahead).map(Row::title).collect();
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    (!names.is_empty()).then(|| format!("{} {verb} faster still and not ranked.", list(&names)))
+}
+
+fn missing(table: &Table) -> Option<String> {
+    let failed = |row: &&Row| matches!(row.outcome, Outcome::Failed(_));
+    let names: Vec<String> = table.engines().filter(failed).map(Row::title).collect();
+    (!names.is_empty()).then(|| format!("{} failed.", list(&names)))
+}
+
+/// What rows with a figure have to say: that a store marked below Os did lose writes, for one.
+fn remarks(table: &Table) -> Vec<String> {
+    let measured = table.engines().filter(|row| row.rate().is_some());
+    let remark = |row: &Row| {
+        let reason = row.first(|record| record.reason.clone())?;
+        Some(format!(
+            "{}: {}.",
+            row.title(),
+            reason.trim_end_matches('.')
+        ))
+    };
+    measured.filter_map(remark).collect()
+}
+
+/// How many of the keys asked for were there.
+fn found(table: &Table) -> Option<String> {
+    if !matches!(
+        table.workload()?.action,
+        Action::Get(Target::All | Target::Hot) | Action::MultiGet | Action::Seek
+    ) {
+        return None;
+    }
+    let mut shares = table.engines().filter_map(|row| {
+        let record = row.typical()?;
+        let (found, ops) = (record.found?, record.ops.filter(|&ops| ops > 0)?);
+        Some(number::float(found) / number::float(ops))
+    });
+    let first = shares.next()?;
+    let same = shares.all(|share| (share - first).abs() < 0.005);
+    same.then(|| format!("{:.1} % of the keys asked for were there.", 100.0 * first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_end_with_and() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(list(&names), "a, b and c");
+        assert_eq!(list(&names[..1]), "a");
+        assert_eq!(list(&[]), "");
+    }
+}

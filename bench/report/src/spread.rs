@@ -1,0 +1,97 @@
+//! Several measurements of one thing, as one figure and how far they lie apart.
+
+use bench_core::outline::Aggregate;
+use serde::Serialize;
+
+/// What the report calls a way to make one figure of several rounds.
+pub(crate) const fn words(aggregate: Aggregate) -> &'static str {
+    match aggregate {
+        Aggregate::Median => "median",
+        Aggregate::Trimmed => "mean without lowest and highest",
+    }
+}
+
+/// Lowest, middle and highest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Spread {
+    /// Lowest.
+    pub(crate) low: f64,
+    /// The figure.
+    pub(crate) middle: f64,
+    /// Highest.
+    pub(crate) high: f64,
+    /// How many there were.
+    pub(crate) rounds: usize,
+}
+
+impl Spread {
+    /// Of all finite values; `None` without any.
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>, aggregate: Aggregate) -> Option<Self> {
+        let mut sorted: Vec<f64> = values
+            .into_iter()
+            .filter(|value| value.is_finite())
+            .collect();
+        sorted.sort_by(f64::total_cmp);
+        Some(Self {
+            low: *sorted.first()?,
+            middle: aggregate.of(&sorted)?,
+            high: *sorted.last()?,
+            rounds: sorted.len(),
+        })
+    }
+
+    /// Whether the two cannot be told apart: some round of the one lies within the other.
+    pub(crate) fn ties(&self, other: &Self) -> bool {
+        self.rounds.max(other.rounds) > 1 && self.low <= other.high && other.low <= self.high
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn middle(values: &[f64], aggregate: Aggregate) -> f64 {
+        Spread::of(values.iter().copied(), aggregate)
+            .expect("values")
+            .middle
+    }
+
+    fn exactly(left: f64, right: f64) {
+        assert!((left - right).abs() < 1e-9, "{left} {right}");
+    }
+
+    #[test]
+    fn the_middle_is_the_median_or_the_mean_of_the_inner_ones() {
+        exactly(middle(&[3.0, 1.0, 2.0], Aggregate::Median), 2.0);
+        exactly(middle(&[4.0, 1.0, 2.0, 9.0], Aggregate::Median), 3.0);
+        exactly(middle(&[9.0, 1.0, 2.0, 4.0, 3.0], Aggregate::Trimmed), 3.0);
+        exactly(middle(&[1.0, 100.0, 4.0, 6.0], Aggregate::Trimmed), 5.0);
+        exactly(middle(&[1.0, 3.0], Aggregate::Trimmed), 2.0);
+        exactly(middle(&[7.0], Aggregate::Trimmed), 7.0);
+    }
+
+    #[test]
+    fn what_is_not_a_number_does_not_count() {
+        assert_eq!(Spread::of([], Aggregate::Median), None);
+        assert_eq!(
+            Spread::of([f64::NAN, f64::INFINITY], Aggregate::Median),
+            None
+        );
+        assert_eq!(
+            Spread::of([f64::NAN, 2.0], Aggregate::Median)
+                .expect("one")
+                .rounds,
+            1
+        );
+    }
+
+    #[test]
+    fn a_tie_needs_an_overlap_and_more_than_one_round() {
+        let spread =
+            |values: &[f64]| Spread::of(values.iter().copied(), Aggregate::Median).expect("values");
+        assert!(spread(&[1.0, 3.0]).ties(&spread(&[2.0, 4.0])));
+        assert!(!spread(&[1.0, 2.0]).ties(&spread(&[3.0, 4.0])));
+        assert!(!spread(&[2.0]).ties(&spread(&[2.0])));
+        assert!(spread(&[1.0, 5.0]).ties(&spread(&[2.0, 3.0])));
+    }
+}

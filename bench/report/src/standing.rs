@@ -1,0 +1,95 @@
+//! Who is ahead: of a table's ranked rows, and against the baseline of the same engine.
+
+use bench_core::definition::{Action, Order, Target};
+
+use crate::face;
+use crate::outline;
+use crate::run::Run;
+use crate::spread::Spread;
+use crate::table::{Row, Table};
+
+/// A ranked row with its rate.
+pub(crate) type Ranked<'t> = (&'t Row, &'t Spread);
+
+/// Ranked rows, fastest first.
+pub(crate) fn ranking(table: &Table) -> Vec<Ranked<'_>> {
+    let ranked = table.rows.iter().filter(|row| row.is_ranked());
+    let mut rows: Vec<Ranked<'_>> = ranked.filter_map(|row| Some((row, row.rate()?))).collect();
+    rows.sort_by(|a, b| b.1.middle.total_cmp(&a.1.middle));
+    rows
+}
+
+/// Whether the row is this project's store, through whichever interface.
+pub(crate) fn is_ours(row: &Row) -> bool {
+    row.engine == face::OURS || row.engine == face::OURS_IN_C
+}
+
+/// The fastest ranked row of another store.
+pub(crate) fn best_peer(table: &Table) -> Option<Ranked<'_>> {
+    ranking(table).into_iter().find(|(row, _)| !is_ours(row))
+}
+
+/// Our row with its ordinary settings, ranked or not.
+pub(crate) fn ours(table: &Table) -> Option<Ranked<'_>> {
+    let row = table.row(face::OURS)?;
+    Some((row, row.rate()?))
+}
+
+/// The row ratios refer to.
+pub(crate) fn reference(table: &Table) -> Option<Ranked<'_>> {
+    let row = table.row(face::REFERENCE)?;
+    Some((row, row.rate()?))
+}
+
+/// A rate over another.
+pub(crate) fn over(rate: &Spread, other: &Spread) -> Option<f64> {
+    (other.middle > 0.0).then(|| rate.middle / other.middle)
+}
+
+/// The section and workload that a row is divided by, where no outline says: section 1 of 2011.
+fn usual_base(table: &Table) -> Option<(&'static str, &'static str)> {
+    if outline::place(&table.key)?.starts_with('1') {
+        return None;
+    }
+    match table.workload()?.action {
+        Action::Fill(Order::Sequential) => Some(("1C", "fillseq")),
+        Action::Fill(Order::Random) => Some(("1D", "fillrandom")),
+        Action::Scan { backward: false } => Some(("1A", "readseq")),
+        Action::Get(Target::All) => Some(("1B", "readrandom")),
+        _ => None,
+    }
+}
+
+/// Whether a table is the one that another is divided by.
+fn is_base(run: &Run, table: &Table, base: &Table) -> bool {
+    let alike = base.key.suite == table.key.suite
+        && base.key.data == table.key.data
+        && base.state == table.state;
+    let named = match run.outline(table.key.suite.as_deref()) {
+        Some(suite) => {
+            let name = table.key.section.as_deref();
+            let mut sections = suite.sections.iter();
+            let section = sections.find(|section| Some(section.name.as_str()) == name);
+            let wanted = section.and_then(|section| section.baseline.as_deref());
+            wanted.is_some() && wanted == base.key.section.as_deref()
+        }
+        None => usual_base(table).is_some_and(|(place, workload)| {
+            outline::place(&base.key) == Some(place) && base.key.workload == workload
+        }),
+    };
+    alike && named
+}
+
+/// The row's rate over its own engine's figure in the section it is compared with, where there is
+/// one: the first table there with the same data, key and value sizes and state of the store.
+pub(crate) fn times_baseline(run: &Run, table: &Table, row: &Row) -> Option<f64> {
+    let mut tables = run.tables.iter();
+    let base = tables.find(|base| is_base(run, table, base))?;
+    let same = |other: &&Row| other.engine == row.engine && other.variant == row.variant;
+    let base = base.rows.iter().find(same)?;
+    let sizes = |row: &Row| row.first(|record| Some((record.key_bytes?, record.value_bytes?)));
+    if sizes(base) != sizes(row) {
+        return None;
+    }
+    over(row.rate()?, base.rate()?)
+}

@@ -1,0 +1,422 @@
+//! Records put together: a table for each workload, a row for each engine and variant.
+
+use bench_core::catalog;
+use bench_core::definition::{Action, Workload};
+use bench_core::outline::Aggregate;
+use bench_core::record::{Record, Status};
+
+use crate::document::Name;
+use crate::face;
+use crate::number::float;
+use crate::spread::Spread;
+
+/// What all rows of a table have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// Suite.
+    pub(crate) suite: Option<String>,
+    /// Section of the suite.
+    pub(crate) section: Option<String>,
+    /// Workload.
+    pub(crate) workload: String,
+    /// Its occurrence in the run.
+    pub(crate) instance: u32,
+    /// Data set.
+    pub(crate) data: Option<String>,
+    /// Measured threads.
+    pub(crate) threads: Option<u32>,
+    /// File system of the database.
+    pub(crate) file_system: Option<String>,
+}
+
+impl Key {
+    fn of(record: &Record) -> Self {
+        Self {
+            suite: record.suite.clone(),
+            section: record.section.clone(),
+            workload: record.workload.clone(),
+            instance: record.instance,
+            data: record.data.clone(),
+            threads: record.threads,
+            file_system: record.file_system.clone(),
+        }
+    }
+
+    /// Whether a record belongs here; what a row that was never reached does not know fits anything.
+    fn takes(&self, record: &Record) -> bool {
+        let fits = |here: &Option<String>, there: &Option<String>| {
+            here.is_none() || there.is_none() || here == there
+        };
+        self.suite == record.suite
+            && self.section == record.section
+            && self.workload == record.workload
+            && self.instance == record.instance
+            && fits(&self.data, &record.data)
+            && fits(&self.file_system, &record.file_system)
+            && (self.threads.is_none()
+                || record.threads.is_none()
+                || self.threads == record.threads)
+    }
+}
+
+/// The state reads find the store in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Not a read.
+    Irrelevant,
+    /// As the writes before left it.
+    AsLeft,
+    /// After a compaction of everything.
+    Compacted,
+}
+
+/// How a row ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Outcome {
+    /// Measured.
+    Measured(Spread),
+    /// Not run, and why.
+    Skipped(String),
+    /// Wrong or ended, and why.
+    Failed(String),
+}
+
+/// One engine in one variant.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    /// Engine.
+    pub(crate) engine: String,
+    /// Variant of its settings.
+    pub(crate) variant: Option<String>,
+    /// Its records, those of a separate pass for latencies left out.
+    pub(crate) records: Vec<Record>,
+    /// Records of a pass that timed every call, where another gave the rates.
+    pub(crate) timed: Vec<Record>,
+    /// How it ended.
+    pub(crate) outcome: Outcome,
+}
+
+/// One workload.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    /// What it is.
+    pub(crate) key: Key,
+    /// State of the store.
+    pub(crate) state: State,
+    /// Rows in the order of faces, variants after their engine.
+    pub(crate) rows: Vec<Row>,
+}
+
+impl Row {
+    /// Title with the variant, where it is not the plain one.
+    pub(crate) fn title(&self) -> String {
+        self.name().full()
+    }
+
+    /// Face, title and variant.
+    pub(crate) fn name(&self) -> Name {
+        Name {
+            variant: self.variant.clone().filter(|variant| !is_plain(variant)),
+            ..Name::plain(&self.engine)
+        }
+    }
+
+    /// Whether these are the engine's ordinary settings.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.variant.as_deref().is_none_or(is_plain)
+    }
+
+    /// The rate, where it was measured.
+    pub(crate) const fn rate(&self) -> Option<&Spread> {
+        match &self.outcome {
+            Outcome::Measured(spread) => Some(spread),
+            _ => None,
+        }
+    }
+
+    /// Whether the row takes part in a ranking.
+    pub(crate) fn is_ranked(&self) -> bool {
+        self.rate().is_some() && self.unranked().is_none()
+    }
+
+    /// Why a row is shown without a rank.
+    pub(crate) fn unranked(&self) -> Option<&'static str> {
+        let below = |record: &Record| record.durability.as_deref() == Some("below_os");
+        if self.engine == face::HARNESS {
+            Some("stores nothing")
+        } else if self.records.iter().any(below) {
+            Some("below Os")
+        } else if self
+            .records
+            .iter()
+            .any(|record| record.ranked == Some(false))
+        {
+            Some("not ranked")
+        } else {
+            None
+        }
+    }
+
+    /// Spread of a figure over the rounds.
+    pub(crate) fn figure(
+        &self,
+        aggregate: Aggregate,
+        figure: impl Fn(&Record) -> Option<f64>,
+    ) -> Option<Spread> {
+        Spread::of(self.records.iter().filter_map(figure), aggregate)
+    }
+
+    /// In how many rounds it ran.
+    pub(crate) fn rounds(&self) -> usize {
+        let mut rounds: Vec<u32> = self.records.iter().map(|record| record.round).collect();
+        rounds.sort_unstable();
+        rounds.dedup();
+        rounds.len()
+    }
+
+    /// A field of the first record that has it.
+    pub(crate) fn first<T>(&self, field: impl Fn(&Record) -> Option<T>) -> Option<T> {
+        self.records.iter().find_map(field)
+    }
+
+    /// The record whose rate is nearest to the figure.
+    pub(crate) fn typical(&self) -> Option<&Record> {
+        let middle = self.rate()?.middle;
+        let off = |record: &Record| {
+            record
+                .rate()
+                .map_or(f64::INFINITY, |rate| (rate - middle).abs())
+        };
+        self.records.iter().min_by(|a, b| off(a).total_cmp(&off(b)))
+    }
+}
+
+fn is_plain(variant: &str) -> bool {
+    matches!(variant, "" | "main" | "default" | "fair")
+}
+
+impl Table {
+    /// The workload of the catalogue, if it is one.
+    pub(crate) fn workload(&self) -> Option<&'static Workload> {
+        catalog::named(&self.key.workload)
+    }
+
+    /// Whether it is an event, told as a time and not as a rate.
+    pub(crate) fn is_event(&self) -> bool {
+        self.workload().is_some_and(|workload| {
+            matches!(
+                workload.action,
+                Action::Compact | Action::Open | Action::Flush | Action::Wait | Action::Verify
+            )
+        })
+    }
+
+    /// What is counted.
+    pub(crate) fn unit(&self) -> &'static str {
+        match self.workload() {
+            Some(workload) if workload.batch > 1 => "entries/sec",
+            _ => "ops/sec",
+        }
+    }
+
+    /// Rows that stand for engines; the harness's own is told apart.
+    pub(crate) fn engines(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.engine != face::HARNESS)
+    }
+
+    /// The row of an engine with its ordinary settings; any of its rows where there is none.
+    pub(crate) fn row(&self, engine: &str) -> Option<&Row> {
+        let mut rows = self.rows.iter().filter(|row| row.engine == engine);
+        let first = rows.clone().next()?;
+        rows.find(|row| row.is_plain()).or(Some(first))
+    }
+
+    /// Nanoseconds one operation of one thread takes.
+    pub(crate) fn nanoseconds(&self, row: &Row) -> Option<f64> {
+        let rate = row.rate()?.middle;
+        let threads = float(u64::from(self.key.threads.unwrap_or(1).max(1)));
+        (rate > 0.0).then(|| 1e9 * threads / rate)
+    }
+}
+
+/// Puts records together, tables in the order they first appear.
+pub(crate) fn tables(records: &[Record], choose: impl Fn(&Record) -> Aggregate) -> Vec<Table> {
+    let states = states(records);
+    let mut tables: Vec<Table> = Vec::new();
+    // Those that say what they ran come first, so that those that do not find a table to join.
+    let (known, unknown): (Vec<_>, Vec<_>) = (0..records.len())
+        .partition(|&index| records[index].data.is_some() || records[index].threads.is_some());
+    for index in known.into_iter().chain(unknown) {
+        let record = &records[index];
+        if is_text(record) {
+            continue;
+        }
+        let takes = |table: &Table| {
+            table.key.takes(record) && (record.state.is_none() || table.state == states[index])
+        };
+        let at = tables.iter().position(takes);
+        let at = at.unwrap_or_else(|| {
+            tables.push(Table {
+                key: Key::of(record),
+                state: states[index],
+                rows: Vec::new(),
+            });
+            tables.len() - 1
+        });
+        tables[at].add(record);
+    }
+    for table in &mut tables {
+        for row in &mut table.rows {
+            row.conclude(choose(&row.records[0]));
+        }
+        table.rows.sort_by(|a, b| order(a).cmp(&order(b)));
+    }
+    tables
+}
+
+/// Rows of a page: faces in their order, unknown engines by name, plain settings first.
+fn order(row: &Row) -> (usize, &str, bool, Option<&str>) {
+    let variant = row.variant.as_deref();
+    (
+        face::index(&row.engine),
+        &row.engine,
+        !row.is_plain(),
+        variant,
+    )
+}
+
+/// Whether the row only printed something.
+fn is_text(record: &Record) -> bool {
+    record.status == Status::Ok && catalog::named(&record.workload).is_some_and(Workload::is_text)
+}
+
+impl Table {
+    fn add(&mut self, record: &Record) {
+        let same = |row: &Row| row.engine == record.engine && row.variant == record.variant;
+        let at = self.rows.iter().position(same).or_else(|| {
+            // A row that was lost before its child told its variant.
+            let lost = record.variant.is_none() && record.status == Status::Failed;
+            lost.then(|| self.rows.iter().position(|row| row.engine == record.engine))
+                .flatten()
+        });
+        let at = at.unwrap_or_else(|| {
+            self.rows.push(Row {
+                engine: record.engine.clone(),
+                variant: record.variant.clone(),
+                records: Vec::new(),
+                timed: Vec::new(),
+                outcome: Outcome::Skipped(String::new()),
+            });
+            self.rows.len() - 1
+        });
+        self.key.data = self.key.data.take().or_else(|| record.data.clone());
+        self.key.threads = self.key.threads.or(record.threads);
+        self.key.file_system = self
+            .key
+            .file_system
+            .take()
+            .or_else(|| record.file_system.clone());
+        self.rows[at].records.push(record.clone());
+    }
+}
+
+impl Row {
+    /// Decides what the records say together. A row that ran several times in a round has as many
+    /// records of it, and all count.
+    fn conclude(&mut self, aggregate: Aggregate) {
+        let timed = |record: &Record| {
+            record.pass.is_some() || record.wall_ns.is_none() && record.p50_ns.is_some()
+        };
+        if self
+            .records
+            .iter()
+            .any(|record| !timed(record) && record.rate().is_some())
+        {
+            let (pass, rest) = std::mem::take(&mut self.records)
+                .into_iter()
+                .partition(timed);
+            self.timed = pass;
+            self.records = rest;
+        }
+        self.outcome = self.judged(aggregate);
+    }
+
+    fn judged(&self, aggregate: Aggregate) -> Outcome {
+        let reason = |record: &Record| {
+            record
+                .reason
+                .clone()
+                .unwrap_or_else(|| "no reason given".into())
+        };
+        let all = || self.records.iter().chain(&self.timed);
+        if let Some(record) = all().find(|record| record.status == Status::Failed) {
+            return Outcome::Failed(reason(record));
+        }
+        let good = self
+            .records
+            .iter()
+            .filter(|record| record.status == Status::Ok);
+        if let Some(spread) = Spread::of(good.filter_map(Record::rate), aggregate) {
+            return Outcome::Measured(spread);
+        }
+        match all().find(|record| record.status == Status::Skipped) {
+            Some(record) => Outcome::Skipped(reason(record)),
+            None => Outcome::Skipped("nothing was measured".into()),
+        }
+    }
+}
+
+/// For each record, whether everything had been compacted when it began, where the record itself does
+/// not say: the rows of one engine, variant, section and round follow one another.
+fn states(records: &[Record]) -> Vec<State> {
+    type Run<'r> = (
+        &'r str,
+        Option<&'r str>,
+        Option<&'r str>,
+        Option<&'r str>,
+        u32,
+    );
+    let mut compacted: Vec<Run<'_>> = Vec::new();
+    let mut states = Vec::with_capacity(records.len());
+    for record in records {
+        let run: Run<'_> = (
+            &record.engine,
+            record.variant.as_deref(),
+            record.suite.as_deref(),
+            record.section.as_deref(),
+            record.round,
+        );
+        let at = compacted.iter().position(|other| *other == run);
+        let Some(workload) = catalog::named(&record.workload) else {
+            states.push(State::Irrelevant);
+            continue;
+        };
+        states.push(match (record.state.as_deref(), at) {
+            (Some("compacted"), _) => State::Compacted,
+            (Some("as left"), _) => State::AsLeft,
+            _ if !is_read(workload) => State::Irrelevant,
+            (_, Some(_)) => State::Compacted,
+            (_, None) => State::AsLeft,
+        });
+        if workload.action == Action::Compact && at.is_none() {
+            compacted.push(run);
+        } else if workload.changes()
+            && let Some(at) = at
+        {
+            compacted.swap_remove(at);
+        }
+    }
+    states
+}
+
+/// Whether what the row finds depends on the state of the store.
+const fn is_read(workload: &Workload) -> bool {
+    matches!(
+        workload.action,
+        Action::Scan { .. }
+            | Action::Get(_)
+            | Action::MultiGet
+            | Action::Seek
+            | Action::SeekOrdered
+    )
+}

@@ -1,0 +1,131 @@
+//! The summary at the end of a run: bars and verdicts in the columns of a terminal.
+
+use std::fmt::Write as _;
+
+use crate::chapter;
+use crate::document::{Bar, Block, Value};
+use crate::markdown;
+use crate::outline;
+use crate::run::Run;
+use crate::sentence;
+
+const NAME: usize = 24;
+const FIGURE: usize = 22;
+const BAR_MIN: usize = 8;
+const BAR_MAX: usize = 40;
+const WIDTH_MIN: usize = 40;
+
+/// The whole text.
+pub(crate) fn summary(run: &Run, width: usize) -> String {
+    let width = width.max(WIDTH_MIN);
+    let mut text = String::new();
+    for block in chapter::summary_head(run) {
+        if let Block::Note(note) = block {
+            text.push_str(&wrapped(&format!("note: {}", plain(&note)), width));
+        }
+    }
+    for table in &run.tables {
+        let bars = chapter::bars(run, table);
+        if bars.rows.is_empty() {
+            continue;
+        }
+        let suite = table
+            .key
+            .suite
+            .as_deref()
+            .map(|suite| format!("{suite} "))
+            .unwrap_or_default();
+        // Writing to a String cannot fail, here and below.
+        let _ = write!(
+            text,
+            "\n{}\n",
+            plain(&format!("{suite}{}", outline::label(table)))
+        );
+        for bar in &bars.rows {
+            text.push_str(&row(bar, width));
+        }
+        text.push_str(&wrapped(&plain(&sentence::verdict(table)), width));
+    }
+    text
+}
+
+fn row(bar: &Bar, width: usize) -> String {
+    let mut title = plain(&bar.name.full());
+    if title.chars().count() > NAME {
+        title = title.chars().take(NAME - 1).chain(['\u{2026}']).collect();
+    }
+    let text = match &bar.value {
+        Value::Missing(word, reason) => {
+            let word = if *word == "failed" { "FAILED" } else { word };
+            format!("  {title:<NAME$} {word:>FIGURE$}  {}", plain(reason))
+        }
+        Value::Measured(measured) => {
+            let mut after = String::new();
+            for part in [&measured.range, &measured.times_baseline]
+                .into_iter()
+                .flatten()
+            {
+                after.push_str("  ");
+                after.push_str(part);
+            }
+            if let Some(reason) = &bar.unranked {
+                let _ = write!(after, "  not ranked: {reason}");
+            }
+            let rest = width.saturating_sub(2 + NAME + 1 + FIGURE + 2 + 40);
+            let room = rest.clamp(BAR_MIN, BAR_MAX);
+            let line = markdown::line(measured.share, room);
+            format!(
+                "  {title:<NAME$} {:>FIGURE$}  {line:<room$}{after}",
+                measured.text
+            )
+        }
+    };
+    format!(
+        "{}\n",
+        text.chars().take(width).collect::<String>().trim_end()
+    )
+}
+
+/// A text without characters that a terminal would act upon.
+fn plain(text: &str) -> String {
+    text.chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect()
+}
+
+/// Words in lines of at most this many columns.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = String::from("  ");
+    let mut column = 2;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > 2 && column + 1 + length > width {
+            lines.push_str("\n  ");
+            column = 2;
+        }
+        if column > 2 {
+            lines.push(' ');
+            column += 1;
+        }
+        lines.push_str(word);
+        column += length;
+    }
+    lines.push('\n');
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_wrapped() {
+        assert_eq!(wrapped("aa bb cc", 8), "  aa bb\n  cc\n");
+        assert_eq!(wrapped("", 8), "  \n");
+    }
+
+    #[test]
+    fn no_control_character_reaches_the_terminal() {
+        assert_eq!(plain("a\u{1b}[2Jb"), "a [2Jb");
+    }
+}

@@ -1,0 +1,50 @@
+//! Records to make reports from.
+
+use std::time::Duration;
+
+use bench_report::Report;
+use serde_json::{Value, json};
+
+/// A record of one engine in one round, with this many operations a second.
+pub(crate) fn row(engine: &str, section: &str, workload: &str, round: u32, rate: f64) -> Value {
+    let wall = Duration::from_secs_f64(1e6 / rate);
+    let wall_ns = u64::try_from(wall.as_nanos()).expect("less than centuries");
+    json!({
+        "engine": engine, "engine_version": "1.0", "suite": "leveldb-2011", "section": section,
+        "workload": workload, "instance": 1, "round": round, "status": "ok", "durability": "os",
+        "ranked": true, "verified": true, "data": "synthetic", "memory_bytes": 4 << 20,
+        "key_bytes": 16, "value_bytes": 100, "threads": 1, "ops": 1_000_000,
+        "user_bytes": 116_000_000, "wall_ns": wall_ns,
+        "options": [["compression", "snappy"]],
+    })
+}
+
+/// The same in three rounds, one and two per cent apart.
+pub(crate) fn rounds(engine: &str, section: &str, workload: &str, rate: f64) -> Vec<Value> {
+    (1..)
+        .zip([0.99, 1.0, 1.02])
+        .map(|(round, part)| row(engine, section, workload, round, rate * part))
+        .collect()
+}
+
+/// A line about a machine.
+pub(crate) fn machine() -> Value {
+    json!({
+        "type": "machine", "db_bench": "0.1.0", "command": ["db_bench", "--suite=leveldb-2011"],
+        "cpu": "Some CPU", "cpus": 2, "kernel": "Linux 6", "file_system": "ext4",
+        "write_cache": "write back", "assertions": false, "started_at": 1_311_811_199,
+    })
+}
+
+/// The report of some lines.
+pub(crate) fn report(lines: &[Value]) -> Report {
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let text = lines.join("\n");
+    Report::from_records(text.as_bytes()).expect("well formed")
+}
+
+/// A record with one field changed.
+pub(crate) fn with(mut record: Value, field: &str, value: impl Into<Value>) -> Value {
+    record[field] = value.into();
+    record
+}

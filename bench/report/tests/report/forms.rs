@@ -1,0 +1,132 @@
+//! The four files, and the way from one to the others.
+
+use bench_report::Report;
+
+use crate::common::{machine, report, rounds, row, with};
+
+fn sample() -> Report {
+    let mut lines = vec![machine()];
+    lines.extend(rounds("cairndb", "1C", "fillseq", 5e6));
+    lines.extend(rounds("leveldb", "1C", "fillseq", 7e5));
+    lines.extend(rounds("leveldb", "2D", "fillseq", 6e5));
+    lines.push(with(row("null", "1C", "fillseq", 1, 1e8), "ranked", false));
+    report(&lines)
+}
+
+#[test]
+fn everything_is_made_again_from_the_json_alone() {
+    let report = sample();
+    let json = report.json().expect("plain data");
+    let again = Report::from_json(&json).expect("what was written");
+    assert_eq!(again.html(), report.html());
+    assert_eq!(again.markdown(), report.markdown());
+    assert_eq!(again.csv(), report.csv());
+    assert_eq!(again.summary(100), report.summary(100));
+    assert_eq!(again.json().expect("plain data"), json);
+}
+
+#[test]
+fn the_json_holds_statistics_for_other_programs() {
+    let json = sample().json().expect("plain data");
+    let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let results = value["results"].as_array().expect("a list");
+    let ours = results
+        .iter()
+        .find(|row| row["engine"] == "cairndb")
+        .expect("measured");
+    assert_eq!(ours["best_peer"], "LevelDB");
+    let times = ours["times_best_peer"].as_f64().expect("a ratio");
+    assert!((times - 50.0 / 7.0).abs() < 1e-3, "{times}");
+    assert_eq!(ours["ops_per_sec"]["rounds"], 3);
+}
+
+#[test]
+fn a_text_may_be_either_of_the_two() {
+    let json = sample().json().expect("plain data");
+    let again = Report::from_text(&json).expect("a report");
+    assert_eq!(again.csv(), sample().csv());
+    let line = row("lmdb", "1A", "readseq", 1, 1e6).to_string();
+    let report = Report::from_text(&line).expect("records");
+    assert!(report.csv().contains("lmdb"));
+    let error = Report::from_text("{\"report\": ").expect_err("refused");
+    assert!(error.to_string().starts_with("not a report: "), "{error}");
+}
+
+#[test]
+fn a_file_of_another_version_is_refused() {
+    let json = sample().json().expect("plain data").replacen('1', "2", 1);
+    let error = Report::from_json(&json).expect_err("refused").to_string();
+    assert_eq!(error, "a report of version 2; this program reads version 1");
+    let error = Report::from_json("{}").expect_err("refused").to_string();
+    assert!(
+        error.starts_with("not a report: missing field `report`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn four_files_are_written() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let place = dir.path().join("new/report");
+    sample().write(&place).expect("room");
+    let mut names: Vec<String> = std::fs::read_dir(&place)
+        .expect("there")
+        .map(|entry| {
+            entry
+                .expect("one")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        ["index.html", "report.csv", "report.json", "report.md"]
+    );
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("file");
+    std::fs::write(&file, "x").expect("room");
+    let error = sample().write(&file).expect_err("a file stands there");
+    assert!(error.to_string().contains("file: "), "{error}");
+}
+
+#[test]
+fn the_page_needs_nothing_from_outside() {
+    let html = sample().html();
+    assert!(html.starts_with("<!DOCTYPE html><html lang=\"en\">"));
+    for foreign in [
+        "<script", "<link", "<img", "<iframe", "src=", "@import", "url(", "http:", "https:",
+    ] {
+        assert!(!html.contains(foreign), "{foreign}");
+    }
+}
+
+#[test]
+fn the_summary_is_as_wide_as_it_may_be() {
+    let report = sample();
+    for width in [0, 40, 80, 132, 300] {
+        let text = report.summary(width);
+        let widest = text
+            .lines()
+            .map(|line| line.chars().count())
+            .max()
+            .expect("lines");
+        assert!(widest <= width.max(40), "{widest} > {width}");
+    }
+    let golden = "
+leveldb-2011 1C fillseq
+  CairnDB                       5,000,000 ops/sec  \u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}  4.95M to 5.10M
+  LevelDB                         700,000 ops/sec  \u{2588}\u{2588}\u{2588}                    693k to 714k
+  CairnDB is fastest, 7.14 times LevelDB, the next.
+
+leveldb-2011 2D fillseq
+  LevelDB                         600,000 ops/sec  \u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}  594k to 612k  (0.86x baseline)
+  LevelDB alone has a figure here that can be ranked.
+";
+    assert_eq!(report.summary(112), golden);
+}

@@ -1,0 +1,7 @@
+//! What the report makes of records: numbers, pages, hostile values.
+
+mod common;
+mod forms;
+mod hostile;
+mod numbers;
+mod runs;
