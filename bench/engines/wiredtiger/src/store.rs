@@ -38,6 +38,7 @@ impl<'e> TigerStore<'e> {
         settings: &Settings,
     ) -> Result<Self, Fault> {
         let chosen = Chosen::new(kind, settings, api.snappy());
+        let asked = chosen.connection.clone();
         let home = c_text(dir.as_os_str().as_bytes())?;
         let connection = Connection::open(api, &home, &c_text(chosen.connection)?)?;
         let session = connection.open_session()?;
@@ -49,6 +50,8 @@ impl<'e> TigerStore<'e> {
             options.push(("compression".into(), missing.into()));
         }
         options.push(("variant".into(), settings.variant.word().into()));
+        // Nothing reads this back; the engine refuses what it does not understand.
+        options.push(("connection".into(), asked));
         Ok(Self {
             connection,
             bulk: chosen.bulk,
