@@ -4,7 +4,7 @@
 #   2. as root, or with a sudo that asks no password: apt-get install, after naming the packages
 #   3. else: the packages are downloaded and unpacked below target/peers/, which needs no rights
 #   4. else: says what is missing and goes on; the benchmark then runs over what is there
-# INSTALL=0 stops after 1. Always ends with status 0.
+# INSTALL=0 stops after 1. TOOLS=1 also brings RocksDB's own programs. Always ends with status 0.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 0
 
@@ -18,14 +18,18 @@ peers=(
     "libwiredtiger_snappy.so libwiredtiger0"
     "liblmdb.so.0 liblmdb0"
 )
+if [ "${TOOLS:-0}" = 1 ]; then
+    # Known by another of its programs: one called db_bench may be ours.
+    peers+=("sst_dump rocksdb-tools")
+fi
 folder=$PWD/target/peers
 lib=$folder/libraries
 
-# Whether the loader, or our own folder, has a library.
+# Whether the loader, or our own folder, has a library, or a program is there.
 has() {
     local dir
     ldconfig -p 2>/dev/null | grep -F "$1 " >/dev/null && return 0
-    for dir in /usr/lib /usr/local/lib /usr/lib/*-linux-gnu /lib/*-linux-gnu "$lib"; do
+    for dir in /usr/lib /usr/local/lib /usr/lib/*-linux-gnu /lib/*-linux-gnu "$lib" /usr/bin "$folder/usr/bin"; do
         [ -e "$dir/$1" ] && return 0
     done
     return 1
