@@ -54,6 +54,11 @@ bench-full: toolchain peers build ## the pages of 2011 and of WiredTiger at full
 	./db_bench --suite=leveldb-2011 --json=report/leveldb-2011.json --resume --report=report/leveldb-2011
 	./db_bench --suite=wiredtiger --json=report/wiredtiger.json --resume --report=report/wiredtiger
 
+.PHONY: calibrate
+calibrate: toolchain build ## RocksDB's own db_bench, and LevelDB's with LEVELDB_DB_BENCH=PATH, beside our rows for them
+	@TOOLS=1 bench/install-peers.sh
+	bench/calibrate.sh
+
 .PHONY: test
 test: toolchain peers ## every test of a push: format, lints, tidy, all tests, documents' code
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)

@@ -1,6 +1,7 @@
 //! The program as a user runs it: lines, statuses, files, child processes that die.
 
 mod adapters;
+mod calibrate;
 mod choices;
 mod common;
 mod crash;
