@@ -1,0 +1,14 @@
+//! `db_bench` with the sample beside its own engines.
+
+use std::process::ExitCode;
+
+use bench_core::runner;
+use db_bench::Extra;
+use engine_sample::Sample;
+
+fn main() -> ExitCode {
+    db_bench::main(&[Extra {
+        name: "sample",
+        run: |plan, emit| runner::run(&Sample, plan, emit),
+    }])
+}
