@@ -177,3 +177,21 @@ fn the_program_of_the_folder_runs_it_like_any_engine() {
     assert!(text.contains("Engine:     sample"), "{text}");
     assert_eq!(text.matches("readseq      :").count(), 2, "{text}");
 }
+
+#[test]
+fn the_guide_shows_what_stands_in_the_sources() {
+    const GUIDE: &str = include_str!("../../../../docs/guide/benchmarking.md");
+    const SOURCES: &str = concat!(
+        include_str!("../src/lib.rs"),
+        include_str!("../src/main.rs")
+    );
+    let blocks: Vec<&str> = GUIDE
+        .split("```rust\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    assert_eq!(blocks.len(), 3);
+    for block in blocks {
+        assert!(SOURCES.contains(block), "not in the sources:\n{block}");
+    }
+}
