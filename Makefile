@@ -39,6 +39,10 @@ toolchain:
 peers:
 	@if [ -x bench/install-peers.sh ]; then bench/install-peers.sh; fi
 
+.PHONY: tools
+tools:
+	@if [ -x bench/install-peers.sh ]; then TOOLS=1 bench/install-peers.sh; fi
+
 .PHONY: build
 build: toolchain ## build db_bench and cache_bench and put them at the repository's root
 	cargo build --release --locked --package db_bench --package cache_bench
@@ -55,12 +59,11 @@ bench-full: toolchain peers build ## the pages of 2011 and of WiredTiger at full
 	./db_bench --suite=wiredtiger --json=report/wiredtiger.json --resume --report=report/wiredtiger
 
 .PHONY: calibrate
-calibrate: toolchain build ## RocksDB's own db_bench, and LevelDB's with LEVELDB_DB_BENCH=PATH, beside our rows for them
-	@TOOLS=1 bench/install-peers.sh
+calibrate: toolchain tools build ## RocksDB's own db_bench, and LevelDB's with LEVELDB_DB_BENCH=PATH, beside our rows for them
 	bench/calibrate.sh
 
 .PHONY: test
-test: toolchain peers ## every test of a push: format, lints, tidy, all tests, documents' code
+test: toolchain tools ## every test of a push: format, lints, tidy, all tests, documents' code
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@xtask/check.sh format
 	@xtask/check.sh clippy
@@ -70,7 +73,7 @@ test: toolchain peers ## every test of a push: format, lints, tidy, all tests, d
 	@xtask/skips.sh
 
 .PHONY: nightly
-nightly: toolchain peers ## the tests at twenty times the size, new seeds, Miri, ThreadSanitizer, advisories
+nightly: toolchain tools ## the tests at twenty times the size, new seeds, Miri, ThreadSanitizer, advisories
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@echo "seed $(SEED): CAIRN_SEED=$(SEED) replays"
 	CAIRN_SEED=$(SEED) $(NIGHTLY) cargo test --workspace --locked
