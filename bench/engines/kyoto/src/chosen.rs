@@ -18,6 +18,11 @@ const SMALL: u64 = 1;
 const LINEAR: u64 = 2;
 const COMPRESS: u64 = 4;
 
+/// Uncompressed bytes of a page for these settings.
+pub(crate) fn page_bytes(settings: &Settings) -> u64 {
+    settings.block_bytes.unwrap_or(PAGE_BYTES_DEFAULT)
+}
+
 /// The path with the tuning parameters behind it: small records, linear chains, pages compressed
 /// with LZO unless compression is off, and the whole memory as page cache.
 pub(crate) fn tuned_path(dir: &Path, settings: &Settings) -> Result<CString, Fault> {
@@ -33,7 +38,7 @@ pub(crate) fn tuned_path(dir: &Path, settings: &Settings) -> Result<CString, Fau
     } else {
         ""
     };
-    let page = settings.block_bytes.unwrap_or(PAGE_BYTES_DEFAULT);
+    let page = page_bytes(settings);
     let cache = settings.memory.total_bytes;
     let tuning =
         format!("#type=kct#opts=sl{compression}#psiz={page}#pccap={cache}#msiz={MAP_BYTES}");

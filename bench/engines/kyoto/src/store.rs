@@ -18,6 +18,10 @@ use crate::cursor::TreeCursor;
 use crate::sys::{Api, Empty, Full, NOREC, OAUTOSYNC, OCREATE, OWRITER};
 use crate::visit::Visit;
 
+/// Looks at a key that make room for a large value: with two, random puts still grew the cache; with
+/// four it stays where it was set, for a fraction of the time the value itself takes.
+const LOOKS: u32 = 4;
+
 /// An open TreeDB.
 #[derive(Debug)]
 pub struct TreeStore<'e> {
@@ -25,6 +29,7 @@ pub struct TreeStore<'e> {
     db: *mut c_void,
     open: bool,
     autosync: bool,
+    page_bytes: usize,
 }
 
 // SAFETY: a database object may be used by any thread; errors are kept for each thread apart.
@@ -43,6 +48,7 @@ impl<'e> TreeStore<'e> {
             db,
             open: false,
             autosync,
+            page_bytes: usize::try_from(chosen::page_bytes(settings)).unwrap_or(usize::MAX),
         };
         // SAFETY: the object is live and not open yet; the path ends with zero.
         let opened = unsafe { (api.dbopen)(db, path.as_ptr(), mode) };
@@ -159,6 +165,19 @@ pub struct TreeSession<'s> {
     db: *mut c_void,
 }
 
+impl TreeSession<'_> {
+    /// The library evicts a page in calls that split none. A value larger than a page splits one with
+    /// every put, and the page cache would grow by all that is written: a few looks at the key keep
+    /// it to its size.
+    #[cold]
+    fn make_room(&self, key: &[u8]) {
+        for _ in 0..LOOKS {
+            // SAFETY: the length belongs to a live slice. What it finds does not matter.
+            unsafe { (self.api.dbcheck)(self.db, key.as_ptr(), key.len()) };
+        }
+    }
+}
+
 /// The callbacks for a visit.
 const fn callbacks<F: FnMut(&[u8], &[u8])>(_visit: &Visit<F>) -> (Full, Empty) {
     (Visit::<F>::full, Visit::<F>::empty)
@@ -175,6 +194,9 @@ impl Session for TreeSession<'_> {
         let (bytes, length) = (value.as_ptr(), value.len());
         // SAFETY: lengths belong to live slices, which the library copies.
         let set = unsafe { (self.api.dbset)(self.db, key.as_ptr(), key.len(), bytes, length) };
+        if length > self.store.page_bytes {
+            self.make_room(key);
+        }
         self.store.outcome(set)
     }
 

@@ -82,6 +82,7 @@ functions! {
     dbecode: fn(*mut c_void) -> i32;
     dbemsg: fn(*mut c_void) -> *const c_char;
     dbaccept: fn(*mut c_void, *const u8, usize, Full, Empty, *mut c_void, i32) -> i32;
+    dbcheck: fn(*mut c_void, *const u8, usize) -> i32;
     dbset: fn(*mut c_void, *const u8, usize, *const u8, usize) -> i32;
     dbremove: fn(*mut c_void, *const u8, usize) -> i32;
     dbsync: fn(*mut c_void, i32, FileProcedure, *mut c_void) -> i32;
