@@ -8,13 +8,13 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::structs::{EventHandler, Session};
 
-/// The handler handed to the library, and behind it the last message.
+/// The handler handed to the library, and behind it the first message since the last look.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Handler {
     /// First, so that a pointer to it is one to the whole.
     table: EventHandler,
-    last: Mutex<String>,
+    told: Mutex<String>,
 }
 
 impl Handler {
@@ -26,7 +26,7 @@ impl Handler {
                 progress: null(),
                 close: null(),
             },
-            last: Mutex::new(String::new()),
+            told: Mutex::new(String::new()),
         }
     }
 
@@ -35,12 +35,24 @@ impl Handler {
         (&raw mut *self).cast()
     }
 
-    /// The last message, which is forgotten.
+    /// The first message since the last look, which is forgotten.
     pub(crate) fn take(&self) -> String {
         // A text behind a panicked thread is still a text.
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *last)
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *told)
     }
+}
+
+/// A message without the time and the thread it begins with in brackets.
+fn plain(text: &str) -> &str {
+    let mut rest = text;
+    while let Some(behind) = rest
+        .strip_prefix('[')
+        .and_then(|inner| inner.split_once(']'))
+    {
+        rest = behind.1.trim_start_matches([',', ':', ' ']);
+    }
+    rest
 }
 
 /// Keeps an error's text.
@@ -57,10 +69,11 @@ unsafe extern "C" fn error(
     let handler = unsafe { &*handler.cast::<Handler>() };
     // SAFETY: promised by the caller.
     let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
-    let mut last = handler.last.lock().unwrap_or_else(PoisonError::into_inner);
-    // Each line begins with the time and the thread; what is of use stands behind them.
-    let useful = text.split_once("]: ").map_or(&*text, |(_, rest)| rest);
-    useful.clone_into(&mut last);
+    let mut told = handler.told.lock().unwrap_or_else(PoisonError::into_inner);
+    // The first is the cause; what follows it follows from it.
+    if told.is_empty() {
+        plain(&text).clone_into(&mut told);
+    }
     0
 }
 
@@ -71,4 +84,16 @@ const unsafe extern "C" fn message(
     _text: *const c_char,
 ) -> c_int {
     0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_told_without_its_time_and_thread() {
+        let text = "[1795244513:365565][27536:0x7f96b2b53c40], file:data.wt: pwrite: [5] failed";
+        assert_eq!(plain(text), "file:data.wt: pwrite: [5] failed");
+        assert_eq!(plain("no [brackets] first"), "no [brackets] first");
+    }
 }
