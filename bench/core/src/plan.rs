@@ -56,6 +56,7 @@ pub enum Format {
 
 /// How often which keys are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Distribution {
     /// All alike.
     Uniform,
@@ -63,6 +64,21 @@ pub enum Distribution {
     Zipfian,
     /// The last ones most often.
     Latest,
+}
+
+impl Distribution {
+    /// The words of flags and suites.
+    pub const WORDS: &[&str] = &["uniform", "zipfian", "latest"];
+
+    /// The one that a word stands for.
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "uniform" => Some(Self::Uniform),
+            "zipfian" => Some(Self::Zipfian),
+            "latest" => Some(Self::Latest),
+            _ => None,
+        }
+    }
 }
 
 /// One engine, one round, one list of workloads over one directory.

@@ -314,17 +314,13 @@ fn distribution(given: &Given) -> Result<Option<Distribution>, String> {
     let Some(word) = given.given("distribution") else {
         return Ok(None);
     };
-    let distribution = match word {
-        "zipfian" => Distribution::Zipfian,
-        "latest" => Distribution::Latest,
-        _ => Distribution::Uniform,
-    };
-    if given.is_on("shuffle") && distribution != Distribution::Uniform {
+    let distribution = Distribution::named(word);
+    if given.is_on("shuffle") && distribution != Some(Distribution::Uniform) {
         return Err(format!(
             "--shuffle takes every key once and --distribution={word} some more often: give one"
         ));
     }
-    Ok(Some(distribution))
+    Ok(distribution)
 }
 
 /// The part of a plan that comes from the flags alone.

@@ -1,6 +1,7 @@
 //! The table of flags: name, kind, default, meaning. The parser knows nothing else.
 
 use bench_core::flags::{Flag, Kind};
+use bench_core::plan::Distribution;
 
 /// LevelDB's own list.
 const BENCHMARKS: &str = "fillseq,fillsync,fillrandom,overwrite,readrandom,readrandom,readseq,readreverse,compact,\
@@ -127,7 +128,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "suite",
         Kind::Text,
         "",
-        "run a suite over every engine and print a table: quick, leveldb-2011, wiredtiger, rocksdb, scale, or a file of your own",
+        "run a suite over every engine and print a table: quick, leveldb-2011, wiredtiger, rocksdb, ycsb, scale, or a file of your own",
     ),
     flag(
         WHAT,
@@ -221,9 +222,9 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(
         DATA,
         "distribution",
-        Kind::Word(&["uniform", "zipfian", "latest"]),
+        Kind::Word(Distribution::WORDS),
         "",
-        "how random keys are drawn; default uniform, for ycsb as the workload says",
+        "how random keys are drawn; default uniform, for ycsb as the workload says; in a suite for the sections that do not say it",
     ),
     flag(
         DATA,
