@@ -13,6 +13,7 @@ pub mod engine;
 pub mod fault;
 pub mod flags;
 pub mod fold;
+mod heap;
 pub mod histogram;
 pub mod intervals;
 pub mod key;

@@ -10,7 +10,7 @@ use bench_core::pool;
 use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
 use crate::flags::nearest;
-use crate::{child, engines};
+use crate::{child, engines, machine, seed};
 
 /// The records of a report, where no file was named for them.
 const RECORDS: &str = "records.jsonl";
@@ -44,6 +44,8 @@ pub(crate) struct Config {
     pub(crate) suite: Option<String>,
     /// The directories of `--db`, or the usual one.
     pub(crate) bases: Vec<PathBuf>,
+    /// The seed that the clock chose, where `--seed=0` asked for one.
+    pub(crate) chosen_seed: Option<u32>,
     /// A library with an allocator, for every child.
     pub(crate) allocator: Option<PathBuf>,
     /// What every child is told; the engine, its library, directory and round are filled in.
@@ -62,7 +64,9 @@ impl Config {
             return Err("--resume: only a suite can be resumed: give --suite".into());
         }
         let bases = bases(given, suite.is_some())?;
-        let plan = plan(given)?;
+        let mut plan = plan(given)?;
+        let chosen_seed = (plan.seed == 0).then(|| seed::of(machine::now()));
+        plan.seed = chosen_seed.unwrap_or(plan.seed);
         let libraries = engines::LIBRARY_FLAGS
             .iter()
             .filter_map(|&(engine, flag)| Some((engine, PathBuf::from(given.given(flag)?))))
@@ -95,6 +99,7 @@ impl Config {
             resume: given.is_on("resume"),
             suite,
             bases,
+            chosen_seed,
             allocator: allocator(given)?,
             plan,
             libraries,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bench_core::process;
 use serde::Serialize;
@@ -63,10 +63,7 @@ impl Machine {
             assertions: cfg!(debug_assertions),
             write_cache: write_cache(db),
             allocator: allocator.map(|path| path.display().to_string()),
-            started_at: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .ok()
-                .map(|since| since.as_secs()),
+            started_at: Some(now().as_secs()),
         }
     }
 
@@ -100,6 +97,12 @@ impl Machine {
         }
         text
     }
+}
+
+/// The clock of the system since 1970; one that stands before that year says 0.
+pub(crate) fn now() -> Duration {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or(Duration::ZERO)
 }
 
 /// The type of the file system with the longest mount point above `path`.

@@ -215,9 +215,9 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(
         DATA,
         "seed",
-        Kind::Number(0, 1 << 30),
+        Kind::Number(0, crate::seed::MAX as i64),
         "1000",
-        "added to the running number of each thread to seed its draws",
+        "added to the running number of each thread to seed its draws; 0: taken from the clock and told",
     ),
     flag(
         DATA,
