@@ -6,6 +6,7 @@
 
 pub mod cached;
 pub mod catalog;
+pub mod civil;
 pub mod definition;
 pub mod draw;
 pub mod durability;
@@ -22,6 +23,7 @@ pub mod meter;
 pub mod model;
 pub mod outline;
 pub mod output;
+pub mod pace;
 pub mod place;
 pub mod plan;
 pub mod pool;

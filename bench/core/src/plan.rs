@@ -66,6 +66,15 @@ pub enum Distribution {
     Latest,
 }
 
+/// When a line of progress in RocksDB's form is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Every {
+    /// Operations between two looks, at least 1.
+    pub ops: u64,
+    /// Seconds at least between two lines.
+    pub seconds: u64,
+}
+
 impl Distribution {
     /// The words of flags and suites.
     pub const WORDS: &[&str] = &["uniform", "zipfian", "latest"];
@@ -135,6 +144,10 @@ pub struct Plan {
     pub shuffle: bool,
     /// `--duration`, seconds; 0 for none.
     pub duration: u64,
+    /// `--benchmark_write_rate_limit`, bytes a second; 0 for none.
+    pub write_rate_limit: u64,
+    /// `--benchmark_read_rate_limit`, operations a second; 0 for none.
+    pub read_rate_limit: u64,
     /// `--batch_size`, 0 when not given.
     pub batch_size: u64,
     /// `--seek_nexts`.
@@ -171,6 +184,8 @@ pub struct Plan {
     pub verify: bool,
     /// Whether `... finished N ops` goes to stderr.
     pub progress: bool,
+    /// When a line of it is due, in RocksDB's form; `None` for LevelDB's.
+    pub every: Option<Every>,
     /// `round` of the records.
     pub round: u32,
     /// `suite` of the records.

@@ -11,6 +11,7 @@ mod config;
 mod engines;
 mod extra;
 mod flags;
+mod interval;
 mod machine;
 mod output;
 mod report;

@@ -15,6 +15,11 @@ const VALUE_MAX: i64 = bench_core::pool::VALUE_BYTES_MAX as i64;
 #[expect(clippy::cast_possible_wrap, reason = "a thousand")]
 const PREFIX_MAX: i64 = bench_core::key::PREFIX_MAX as i64;
 
+/// What RocksDB's program takes for a codec.
+const CODECS: &[&str] = &[
+    "none", "snappy", "zlib", "bzip2", "lz4", "lz4hc", "xpress", "zstd",
+];
+
 const WHAT: &str = "what runs";
 const DATA: &str = "the data";
 const STORE: &str = "the store";
@@ -108,6 +113,20 @@ pub(crate) static FLAGS: &[Flag] = &[
         Kind::Number(0, 1_000_000),
         "0",
         "seconds; above 0 it replaces the count of random workloads",
+    ),
+    flag(
+        WHAT,
+        "benchmark_write_rate_limit",
+        Kind::Number(0, i64::MAX),
+        "0",
+        "bytes a second that fills, or the writer beside readers, write at most; 0: no limit",
+    ),
+    flag(
+        WHAT,
+        "benchmark_read_rate_limit",
+        Kind::Number(0, i64::MAX),
+        "0",
+        "point reads and seeks a second of all threads together at most; 0: no limit",
     ),
     flag(
         WHAT,
@@ -247,13 +266,16 @@ pub(crate) static FLAGS: &[Flag] = &[
         "0",
         "random workloads take every key once instead of drawing",
     ),
-    flag(
-        DATA,
-        "batch_size",
-        Kind::Number(1, 1_000_000),
-        "",
-        "entries of one write or multi-get; default 1, for multireadrandom 100",
-    ),
+    Flag {
+        aliases: &["batch"],
+        ..flag(
+            DATA,
+            "batch_size",
+            Kind::Number(1, 1_000_000),
+            "",
+            "entries of one write or multi-get; default 1, for multireadrandom 100",
+        )
+    },
     flag(
         DATA,
         "seek_nexts",
@@ -306,9 +328,9 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(
         STORE,
         "compression_type",
-        Kind::Text,
+        Kind::Word(CODECS),
         "",
-        "none switches compression off; any other codec leaves it on",
+        "none switches compression off; any other codec leaves it on, and each engine takes its usual one",
     ),
     flag(
         STORE,
@@ -317,13 +339,16 @@ pub(crate) static FLAGS: &[Flag] = &[
         "-1",
         "bits a key of a Bloom filter; negative: the engine's default",
     ),
-    flag(
-        STORE,
-        "block_size",
-        Kind::Number(256, 1 << 30),
-        "",
-        "uncompressed bytes of a block",
-    ),
+    Flag {
+        aliases: &["page_size"],
+        ..flag(
+            STORE,
+            "block_size",
+            Kind::Number(256, 1 << 30),
+            "",
+            "uncompressed bytes of a block or page",
+        )
+    },
     Flag {
         aliases: &["target_file_size_base"],
         ..flag(
@@ -361,6 +386,34 @@ pub(crate) static FLAGS: &[Flag] = &[
         Kind::Bool,
         "0",
         "time every operation in a pass of its own and print the distribution",
+    ),
+    flag(
+        SHOW,
+        "stats_interval",
+        Kind::Number(0, i64::MAX),
+        "0",
+        "operations between two lines of progress in RocksDB's form; 0: LevelDB's form",
+    ),
+    flag(
+        SHOW,
+        "stats_interval_seconds",
+        Kind::Number(0, 1_000_000),
+        "0",
+        "seconds at least between two such lines",
+    ),
+    flag(
+        SHOW,
+        "report_interval_seconds",
+        Kind::Number(0, 1_000_000),
+        "0",
+        "write the operations of every so many seconds of each workload to --report_file; 0: not",
+    ),
+    flag(
+        SHOW,
+        "report_file",
+        Kind::Text,
+        "report.csv",
+        "where they go; the file is that of the last workload",
     ),
     flag(
         SHOW,

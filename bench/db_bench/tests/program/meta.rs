@@ -92,6 +92,65 @@ fn counters_are_set_to_zero_where_the_engine_has_a_call_for_it() {
     );
 }
 
+#[test]
+fn limited_rates_progress_and_operations_over_time_are_rocks() {
+    let home = tempfile::tempdir().expect("a directory");
+    let file = home.path().join("qps.csv");
+    let words = [
+        "--engine=null",
+        "--num=3000",
+        "--format=rocksdb",
+        "--benchmarks=fillseq,readrandom",
+        // 116 bytes an entry: a quarter of a second for the fill, a fifth for the reads.
+        "--benchmark_write_rate_limit=1392000",
+        "--benchmark_read_rate_limit=15000",
+        "--stats_interval=1000",
+        "--report_interval_seconds=1",
+        &format!("--report_file={}", file.display()),
+    ];
+    let output = command(&home.path().join("db"), &words)
+        .output()
+        .expect("runs");
+    let (text, told) = (stdout(&output), stderr(&output));
+    assert!(output.status.success(), "{told}");
+    assert!(
+        text.contains("Write rate: 1392000 bytes/second\nRead rate: 15000 ops/second\n"),
+        "{text}"
+    );
+    for (name, most) in [("fillseq", 13_000.0), ("readrandom", 16_000.0)] {
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(name))
+            .expect(name);
+        let rate: f64 = line
+            .split_whitespace()
+            .nth(4)
+            .expect(line)
+            .parse()
+            .expect(line);
+        assert!(rate < most, "{line}");
+    }
+    for part in ["(1000,1000)", "(1000,2000)", "(1000,3000)"] {
+        let line = format!(" ... thread 0: {part} ops and (");
+        assert_eq!(told.matches(&line).count(), 2, "{line} in {told}");
+    }
+    assert!(!told.contains("... finished "), "{told}");
+    let qps = std::fs::read_to_string(file).expect("written");
+    assert!(qps.starts_with("secs_elapsed,interval_qps\n1,"), "{qps}");
+    let sum: u64 = qps
+        .lines()
+        .skip(1)
+        .map(|line| {
+            line.split_once(',')
+                .expect(line)
+                .1
+                .parse::<u64>()
+                .expect(line)
+        })
+        .sum();
+    assert_eq!(sum, 3000, "of the last workload: {qps}");
+}
+
 /// What tcmalloc's full library offers, reduced to two functions.
 const PROFILER: &str = "#include <stdlib.h>\n#include <string.h>\n\
 int IsHeapProfilerRunning(void) { return getenv(\"HEAPPROFILE\") != 0; }\n\
