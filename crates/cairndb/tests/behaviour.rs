@@ -12,6 +12,8 @@
 mod background;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
+#[path = "behaviour/descriptors.rs"]
+mod descriptors;
 #[path = "behaviour/reads.rs"]
 mod reads;
 #[path = "behaviour/regressions.rs"]

@@ -23,6 +23,7 @@ use crate::engine::recovered::Recovered;
 use crate::jobs::output::OutputSettings;
 use crate::read::fold::ReadContext;
 use crate::state::budget::Budget;
+use crate::state::files::OpenFiles;
 use crate::state::health::Health;
 use crate::state::options::{MEMORY_BUDGET_MIN, Options};
 use crate::state::reaper::Reaper;
@@ -63,7 +64,7 @@ impl Core {
         let cache: Arc<dyn PageCache> = Arc::new(ClockCache::new(budget.cache));
         let reaper = Arc::new(Reaper::default());
         let opener = Arc::new(TableOpener {
-            dir: Arc::clone(&dir),
+            files: OpenFiles::new(Arc::clone(&dir), env.open_files_max()),
             order: options.order.clone(),
             cache: Arc::clone(&cache),
             mapping: Mapping {
