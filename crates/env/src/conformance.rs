@@ -117,6 +117,18 @@ fn locks(env: &dyn Env, dir: &Arc<dyn Dir>) {
     assert_eq!(dir.size_of("LOCK").unwrap(), Some(0));
     drop(lock);
     drop(again.lock("LOCK").unwrap());
+    let readers = [dir, &again].map(|dir| dir.lock_shared("LOCK").unwrap());
+    assert!(readers.iter().all(Option::is_some));
+    assert_eq!(kind(dir.lock("LOCK")), ErrorKind::Locked);
+    let [first, second] = readers;
+    drop(first);
+    assert_eq!(kind(dir.lock("LOCK")), ErrorKind::Locked);
+    drop(second);
+    let lock = dir.lock("LOCK").unwrap();
+    assert_eq!(kind(again.lock_shared("LOCK")), ErrorKind::Locked);
+    drop(lock);
+    assert!(dir.lock_shared("NONE").unwrap().is_none());
+    assert_eq!(dir.size_of("NONE").unwrap(), None);
     dir.unlink("LOCK").unwrap();
 }
 

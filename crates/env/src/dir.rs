@@ -4,6 +4,7 @@
 //! redirect a write. Names are single components made from numbers by `crates/format`.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,6 +15,45 @@ use crate::file::{LogRegion, ReadFile, WritableFile};
 
 /// Held while a database is open; dropping it releases the lock.
 pub trait DirLock: Debug + Send + Sync {}
+
+/// Who holds which lock: one alone (0), or so many together.
+#[derive(Clone, Debug)]
+pub(crate) struct Holders<K>(BTreeMap<K, usize>);
+
+impl<K: Ord> Holders<K> {
+    pub(crate) const fn new() -> Holders<K> {
+        Holders(BTreeMap::new())
+    }
+
+    /// Whether the lock could be had, alone or `together` with others of that kind.
+    pub(crate) fn take(&mut self, lock: K, together: bool) -> bool {
+        match self.0.get_mut(&lock) {
+            None => {
+                self.0.insert(lock, usize::from(together));
+                true
+            }
+            Some(readers) if together && *readers > 0 => {
+                *readers += 1;
+                true
+            }
+            Some(_) => false,
+        }
+    }
+
+    /// Ends one holding; whether it was the last.
+    pub(crate) fn release(&mut self, lock: &K) -> bool {
+        match self.0.get_mut(lock) {
+            Some(readers) if *readers > 1 => {
+                *readers -= 1;
+                false
+            }
+            _ => {
+                self.0.remove(lock);
+                true
+            }
+        }
+    }
+}
 
 /// One open directory.
 ///
@@ -31,6 +71,14 @@ pub trait Dir: Debug + Send + Sync {
     /// # Errors
     /// `Locked` when this or another process holds it, by whatever path.
     fn lock(&self, name: &str) -> Result<Box<dyn DirLock>>;
+
+    /// Takes the lock named `name` together with other readers, which keeps out [`Dir::lock`].
+    /// Creates nothing: `None` when that file does not exist, or where the file system knows no
+    /// locks.
+    ///
+    /// # Errors
+    /// `Locked` when this or another process holds it alone.
+    fn lock_shared(&self, name: &str) -> Result<Option<Box<dyn DirLock>>>;
 
     /// The names in the directory, in no particular order, without `.` and `..`.
     ///

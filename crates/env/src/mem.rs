@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 
 use cairndb_base::{Error, ErrorKind, Result};
 
-use crate::dir::{Dir, DirLock};
+use crate::dir::{Dir, DirLock, Holders};
 use crate::environment::{Background, Env, Join};
 use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
 use crate::sync::Mutex;
@@ -67,7 +67,7 @@ impl Env for MemEnv {
         let dir = Arc::new(MemDir {
             path: path.to_owned(),
             files: Mutex::default(),
-            locked: Arc::default(),
+            locked: Arc::new(Mutex::new(Holders::new())),
             all: Arc::downgrade(&self.dirs),
         });
         dirs.insert(path.to_owned(), dir.clone());
@@ -109,7 +109,7 @@ type Dirs = Mutex<BTreeMap<PathBuf, Arc<MemDir>>>;
 struct MemDir {
     path: PathBuf,
     files: Mutex<BTreeMap<String, Arc<MemFile>>>,
-    locked: Arc<Mutex<Vec<String>>>,
+    locked: Arc<Mutex<Holders<String>>>,
     all: Weak<Dirs>,
 }
 
@@ -141,18 +141,17 @@ impl Dir for MemDir {
     }
 
     fn lock(&self, name: &str) -> Result<Box<dyn DirLock>> {
-        let mut locked = self.locked.lock();
-        if locked.iter().any(|held| held == name) {
-            let message = "this process has the database open already; share that handle";
-            return Err(Error::new(ErrorKind::Locked, message).file(name));
-        }
+        let lock = self.hold(name, false)?;
         let mut files = self.files.lock();
         files.entry(name.to_owned()).or_default();
-        locked.push(name.to_owned());
-        Ok(Box::new(MemLock {
-            name: name.to_owned(),
-            locked: self.locked.clone(),
-        }))
+        Ok(Box::new(lock))
+    }
+
+    fn lock_shared(&self, name: &str) -> Result<Option<Box<dyn DirLock>>> {
+        if !self.files.lock().contains_key(name) {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(self.hold(name, true)?)))
     }
 
     fn list(&self) -> Result<Vec<String>> {
@@ -243,14 +242,28 @@ impl Dir for MemDir {
 #[derive(Debug)]
 struct MemLock {
     name: String,
-    locked: Arc<Mutex<Vec<String>>>,
+    locked: Arc<Mutex<Holders<String>>>,
+}
+
+impl MemDir {
+    fn hold(&self, name: &str, together: bool) -> Result<MemLock> {
+        if !self.locked.lock().take(name.to_owned(), together) {
+            let message = "this process has the database open already; share that handle";
+            let path = self.path.join(name).to_string_lossy().into_owned();
+            return Err(Error::new(ErrorKind::Locked, message).file(path));
+        }
+        Ok(MemLock {
+            name: name.to_owned(),
+            locked: self.locked.clone(),
+        })
+    }
 }
 
 impl DirLock for MemLock {}
 
 impl Drop for MemLock {
     fn drop(&mut self) {
-        self.locked.lock().retain(|held| *held != self.name);
+        self.locked.lock().release(&self.name);
     }
 }
 

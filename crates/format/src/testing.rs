@@ -114,6 +114,10 @@ impl Dir for MemoryDir {
         Err(Error::new(ErrorKind::NotSupported, "no locks here"))
     }
 
+    fn lock_shared(&self, _: &str) -> Result<Option<Box<dyn DirLock>>> {
+        Ok(None)
+    }
+
     fn list(&self) -> Result<Vec<String>> {
         Ok(self.files.lock().keys().cloned().collect())
     }

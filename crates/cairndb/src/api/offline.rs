@@ -32,7 +32,8 @@ pub struct VerifyReport {
 /// Changes nothing.
 ///
 /// # Errors
-/// The first damage found, with file and offset; as [`Options::open`] otherwise.
+/// The first damage found, with file and offset; `Locked` while a handle that writes has it open; as
+/// [`Options::open`] otherwise.
 pub fn verify(path: impl AsRef<Path>, options: &Options) -> Result<VerifyReport> {
     let core = Core::open(
         &options.clone().read_only(true).verify_always(true),
@@ -60,34 +61,42 @@ pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
         Err(error) => return Err(error),
     };
     let names = dir.list()?;
-    let ours: Vec<&String> = names
-        .iter()
-        .filter(|found| FileKind::parse(found).is_some())
-        .collect();
-    if ours.is_empty() && !names.is_empty() {
+    let ours = |found: &String| FileKind::parse(found).is_some();
+    if !names.is_empty() && !names.iter().any(ours) {
         return Err(
             Error::invalid("the directory holds no database; nothing was removed")
                 .file(dir.path().display().to_string()),
         );
     }
-    let lock = dir.lock(name::LOCK)?;
+    let lock = match dir.lock(name::LOCK) {
+        Ok(lock) => lock,
+        // Another call has removed the directory since it was opened.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    // What was there before somebody else closed it may be gone, and more have come.
+    let names = dir.list()?;
     // CURRENT first: from then on a crash leaves a directory that cannot be taken for a database
     // with half its tables.
     if names.iter().any(|found| found == name::CURRENT) {
         dir.unlink(name::CURRENT)?;
         dir.sync()?;
     }
-    for found in ours {
+    for found in names.iter().filter(|found| ours(found)) {
         if found != name::CURRENT && found != name::LOCK {
             dir.unlink(found)?;
         }
     }
-    drop(lock);
     dir.unlink(name::LOCK)?;
     dir.sync()?;
-    if dir.list()?.is_empty() {
-        dir.remove()?;
+    // From here on others may begin a database: nothing is touched but a directory that is empty.
+    if dir.list()?.is_empty()
+        && let Err(error) = dir.remove()
+        && dir.list().is_ok_and(|names| names.is_empty())
+    {
+        return Err(error);
     }
+    drop(lock);
     Ok(())
 }
 

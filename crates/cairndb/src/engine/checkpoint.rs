@@ -16,15 +16,17 @@ impl Core {
     /// # Errors
     /// `InvalidArgument` when the directory holds something; of flushing, linking, syncing.
     pub(crate) fn checkpoint(&self, path: &Path) -> Result<()> {
-        let target = self.env.open_dir(path, true)?;
-        if let Some(found) = target.list()?.into_iter().next() {
-            return Err(Error::invalid("a checkpoint needs an empty directory").file(found));
-        }
         if self.settings.read_only {
             return Err(Error::new(
                 cairndb_base::ErrorKind::ReadOnly,
                 "a checkpoint flushes first; open the database for writing",
             ));
+        }
+        let target = self.env.open_dir(path, true)?;
+        if let Some(found) = target.list()?.into_iter().next() {
+            return Err(Error::invalid("a checkpoint needs an empty directory")
+                .file(path.to_string_lossy())
+                .found(found));
         }
         self.flush_all()?;
         // The version's handles keep its files from being unlinked while they are linked.

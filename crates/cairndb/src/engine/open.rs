@@ -56,7 +56,7 @@ impl Core {
         let dir = env.open_dir(path, create)?;
         look(&*dir, options)?;
         let lock = if options.read_only {
-            None
+            dir.lock_shared(name::LOCK)?
         } else {
             Some(dir.lock(name::LOCK)?)
         };

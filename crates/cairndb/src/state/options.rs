@@ -159,7 +159,10 @@ impl Options {
         self
     }
 
-    /// Opens without changing one byte; writes fail with `ReadOnly`.
+    /// Opens without changing one byte; writes fail with `ReadOnly`. Any number of handles and
+    /// processes may read at a time; while one of them does, and while a writer has the database,
+    /// the other kind of opening is `Locked`. A copy or checkpoint that was never opened for writing
+    /// has no LOCK yet, and a reader of it keeps no writer out.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Options {
         self.read_only = read_only;

@@ -330,3 +330,40 @@ fn a_destroyed_database_leaves_nothing_of_its_own() {
     );
     destroy(dir.path().join("nowhere"), &Options::new()).unwrap();
 }
+
+/// The lock was let go before its file was removed: somebody could hold the removed one while the
+/// next locked its successor.
+#[test]
+fn destroying_and_opening_at_once_leaves_one_owner() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    const OPENINGS: u32 = 150;
+    let dir = real_dir();
+    let path = dir.path().join("db");
+    let options = Options::new().create_if_missing(true);
+    let (owners, openings) = (AtomicU32::new(0), AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        for thread in 0..3u8 {
+            let (path, options, owners, openings) = (&path, &options, &owners, &openings);
+            scope.spawn(move || {
+                while openings.load(Ordering::Relaxed) < OPENINGS {
+                    let Ok(db) = options.open(path) else {
+                        continue;
+                    };
+                    openings.fetch_add(1, Ordering::Relaxed);
+                    assert_eq!(owners.fetch_add(1, Ordering::SeqCst), 0, "two owners");
+                    db.put(b"k", &[thread]).unwrap();
+                    assert_eq!(db.get(b"k").unwrap().unwrap(), [thread]);
+                    owners.fetch_sub(1, Ordering::SeqCst);
+                    db.close().unwrap();
+                }
+            });
+        }
+        scope.spawn(|| {
+            while openings.load(Ordering::Relaxed) < OPENINGS {
+                if let Err(error) = destroy(&path, &Options::new()) {
+                    assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
+                }
+            }
+        });
+    });
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cairndb::{ErrorKind, Options};
 
-use crate::{real_dir, reverse};
+use crate::{all, real_dir, reverse};
 
 fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
     std::fs::read_dir(path)
@@ -126,6 +126,51 @@ fn a_second_opening_is_locked_out_by_any_name() {
     Options::new().open(&link).unwrap();
 }
 
+/// A read-only opening beside a writer took no lock, and lost files while it read.
+#[test]
+fn readers_share_a_database_and_keep_writers_out() {
+    let dir = real_dir();
+    closed(dir.path());
+    let before = files(dir.path());
+    let read_only = Options::new().read_only(true);
+    let one = read_only.open(dir.path()).unwrap();
+    let two = read_only.open(dir.path()).unwrap();
+    cairndb::verify(dir.path(), &Options::new()).unwrap();
+    for open in [true, false] {
+        assert_eq!(all(&one).len(), all(&two).len());
+        refused(dir.path(), &Options::new(), ErrorKind::Locked, "share");
+        let error = cairndb::destroy(dir.path(), &Options::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Locked);
+        if open {
+            cairndb::verify(dir.path(), &Options::new()).unwrap();
+        }
+    }
+    drop(one);
+    refused(dir.path(), &Options::new(), ErrorKind::Locked, "share");
+    drop(two);
+    assert_eq!(files(dir.path()), before);
+    let writer = Options::new().open(dir.path()).unwrap();
+    refused(dir.path(), &read_only, ErrorKind::Locked, "share");
+    let error = cairndb::verify(dir.path(), &Options::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Locked);
+    drop(writer);
+    cairndb::verify(dir.path(), &Options::new()).unwrap();
+}
+
+#[test]
+fn an_error_names_the_directory_it_is_about() {
+    let dir = real_dir();
+    let path = dir.path().join("db");
+    let db = Options::new().create_if_missing(true).open(&path).unwrap();
+    let locked = Options::new().open(&path).unwrap_err();
+    assert_eq!(
+        locked.file_name(),
+        Some(path.join("LOCK").to_str().unwrap())
+    );
+    let taken = db.checkpoint(&path).unwrap_err();
+    assert_eq!(taken.file_name(), Some(path.to_str().unwrap()), "{taken}");
+}
+
 #[test]
 fn a_shortened_or_missing_table_is_named() {
     for shorten in [true, false] {
@@ -198,6 +243,12 @@ fn a_read_only_handle_refuses_writes() {
         ErrorKind::ReadOnly
     );
     assert!(db.get(&7u32.to_be_bytes()).unwrap().is_some());
+    let copy = dir.path().join("copy");
+    assert_eq!(
+        db.checkpoint(&copy).unwrap_err().kind(),
+        ErrorKind::ReadOnly
+    );
+    assert!(!copy.exists(), "a refused checkpoint makes no directory");
     let absent = dir.path().join("absent");
     let options = Options::new().read_only(true).create_if_missing(true);
     refused(&absent, &options, ErrorKind::NotFound, "");

@@ -152,11 +152,17 @@ impl Dir for RealDir {
 
     fn lock(&self, name: &str) -> Result<Box<dyn DirLock>> {
         check_name(name)?;
-        Ok(Box::new(lock::acquire(
-            self.fd.as_fd(),
-            name,
-            mode(self.modes.file),
-        )?))
+        let lock = lock::acquire(self.fd.as_fd(), name, mode(self.modes.file));
+        Ok(Box::new(lock.map_err(|error| self.locked(name, error))?))
+    }
+
+    fn lock_shared(&self, name: &str) -> Result<Option<Box<dyn DirLock>>> {
+        check_name(name)?;
+        let lock = lock::acquire_shared(self.fd.as_fd(), name);
+        match lock.map_err(|error| self.locked(name, error))? {
+            Some(lock) => Ok(Some(Box::new(lock))),
+            None => Ok(None),
+        }
     }
 
     fn list(&self) -> Result<Vec<String>> {
@@ -273,6 +279,14 @@ impl Dir for RealDir {
 }
 
 impl RealDir {
+    /// Every directory has a LOCK: which one is held is what the caller wants to know.
+    fn locked(&self, name: &str, error: Error) -> Error {
+        match error.kind() {
+            ErrorKind::Locked => error.file(self.path.join(name).to_string_lossy()),
+            _ => error,
+        }
+    }
+
     fn region(&self, fd: OwnedFd, name: &str, len: u64) -> Arc<dyn LogRegion> {
         let mapped = self.kind == FileSystem::InPlace;
         Arc::new(log::RealLogRegion::new(fd, name, len, mapped))

@@ -8,29 +8,41 @@
 //! be lost by any `close`, so where nothing better exists the table also keeps us from opening the
 //! file a second time.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process;
+use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::descriptor::{above_stdio, open_regular, system_error};
-use crate::dir::DirLock;
+use crate::dir::{DirLock, Holders};
 use crate::sync::Mutex;
 
 /// Device and inode of a lock file.
 type FileId = (u64, u64);
 
-/// The lock files this process holds. Held over the whole of `acquire`, so that two threads cannot
-/// both find a file free.
-static HELD: Mutex<BTreeSet<FileId>> = Mutex::new(BTreeSet::new());
+/// The lock files this process holds, and their descriptors: readers share one, for where the system
+/// only knows locks of a process, closing a second one would give up the first one's.
+#[derive(Debug)]
+struct Held {
+    holders: Holders<FileId>,
+    files: BTreeMap<FileId, Arc<OwnedFd>>,
+}
 
-/// A held lock. The file is never removed: a second holder could lock its successor.
+/// Locked over the whole of an attempt, so that two threads cannot both find a file free.
+static HELD: Mutex<Held> = Mutex::new(Held {
+    holders: Holders::new(),
+    files: BTreeMap::new(),
+});
+
+/// A held lock. Whoever holds it alone may remove the file: who opened it before and locks it
+/// afterwards sees that the name means another file now, or none, and begins anew.
 #[derive(Debug)]
 pub(super) struct RealLock {
-    fd: OwnedFd,
+    fd: Arc<OwnedFd>,
     id: FileId,
     /// The process that took it: a forked child shares the description and must not unlock it.
     owner: u32,
@@ -41,7 +53,10 @@ impl DirLock for RealLock {}
 impl Drop for RealLock {
     fn drop(&mut self) {
         let mut held = HELD.lock();
-        held.remove(&self.id);
+        if !held.holders.release(&self.id) {
+            return;
+        }
+        held.files.remove(&self.id);
         if self.owner == process::id() {
             // Unlocked by name rather than by closing: a forked child may still hold a duplicate.
             let _ = set_lock(self.fd.as_fd(), LockKind::Unlock);
@@ -49,35 +64,99 @@ impl Drop for RealLock {
     }
 }
 
-/// Takes the lock `name` in `dir`, creating the file if need be.
+/// Takes the lock `name` in `dir` alone, creating the file if need be.
 pub(super) fn acquire(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<RealLock> {
-    let mut held = HELD.lock();
-    if let Ok(stat) = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
-        && held.contains(&file_id(&stat))
-    {
-        return Err(held_here(name));
-    }
-    let fd = open_or_create(dir, name, mode)?;
-    let stat = rustix::fs::fstat(&fd)
-        .map_err(|errno| system_error("look at the lock file", errno).file(name))?;
-    let id = file_id(&stat);
-    if held.contains(&id) {
-        return Err(held_here(name));
-    }
-    match set_lock(fd.as_fd(), LockKind::Write) {
-        Ok(()) => {}
-        Err(Errno::AGAIN | Errno::ACCESS) => {
-            return Err(Error::new(
-                ErrorKind::Locked,
-                "another process has the database open; close it there first",
-            )
-            .file(name));
+    loop {
+        let mut held = HELD.lock();
+        if id_of(dir, name)?.is_some_and(|id| held.files.contains_key(&id)) {
+            return Err(held_here(name));
         }
-        Err(errno) => return Err(system_error("lock the file", errno).file(name)),
+        let fd = open_or_create(dir, name, mode)?;
+        if let Some(lock) = held.take(dir, name, fd, LockKind::Write)? {
+            return Ok(lock);
+        }
     }
-    held.insert(id);
-    let owner = process::id();
-    Ok(RealLock { fd, id, owner })
+}
+
+/// Takes the lock `name` in `dir` with other readers; `None` without that file, or without locks.
+pub(super) fn acquire_shared(dir: BorrowedFd<'_>, name: &str) -> Result<Option<RealLock>> {
+    loop {
+        let mut held = HELD.lock();
+        let Some(id) = id_of(dir, name)? else {
+            return Ok(None);
+        };
+        if let Some(fd) = held.files.get(&id).map(Arc::clone) {
+            if !held.holders.take(id, true) {
+                return Err(held_here(name));
+            }
+            let owner = process::id();
+            return Ok(Some(RealLock { fd, id, owner }));
+        }
+        let fd = match open_regular(dir, name, OFlags::RDONLY) {
+            Ok(fd) => fd,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match held.take(dir, name, fd, LockKind::Read) {
+            Ok(None) => {}
+            Err(error) if error.kind() == ErrorKind::NotSupported => return Ok(None),
+            result => return result,
+        }
+    }
+}
+
+impl Held {
+    /// Locks an open file; `None` when it is no longer the one that `name` means.
+    fn take(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        name: &str,
+        fd: OwnedFd,
+        kind: LockKind,
+    ) -> Result<Option<RealLock>> {
+        let stat = rustix::fs::fstat(&fd)
+            .map_err(|errno| system_error("look at the lock file", errno).file(name))?;
+        let id = file_id(&stat);
+        if self.files.contains_key(&id) {
+            return Err(held_here(name));
+        }
+        match set_lock(fd.as_fd(), kind) {
+            Ok(()) => {}
+            Err(Errno::AGAIN | Errno::ACCESS) => {
+                return Err(Error::new(
+                    ErrorKind::Locked,
+                    "another process has the database open; close it there first",
+                )
+                .file(name));
+            }
+            Err(errno) => {
+                let error = system_error("lock the file", errno).file(name);
+                return Err(match errno {
+                    Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL => {
+                        error.with_kind(ErrorKind::NotSupported)
+                    }
+                    _ => error,
+                });
+            }
+        }
+        if id_of(dir, name)? != Some(id) {
+            // Closing unlocks it: nobody else has this description.
+            return Ok(None);
+        }
+        let (fd, owner) = (Arc::new(fd), process::id());
+        self.holders.take(id, kind == LockKind::Read);
+        self.files.insert(id, Arc::clone(&fd));
+        Ok(Some(RealLock { fd, id, owner }))
+    }
+}
+
+/// What `name` means now.
+fn id_of(dir: BorrowedFd<'_>, name: &str) -> Result<Option<FileId>> {
+    match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(file_id(&stat))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(system_error("look at the lock file", errno).file(name)),
+    }
 }
 
 #[cold]
@@ -104,6 +183,7 @@ fn file_id(stat: &rustix::fs::Stat) -> FileId {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LockKind {
     Write,
+    Read,
     Unlock,
 }
 
@@ -116,6 +196,7 @@ fn set_lock(fd: BorrowedFd<'_>, kind: LockKind) -> std::result::Result<(), Errno
     use std::os::fd::AsRawFd;
     let kind = match kind {
         LockKind::Write => libc::F_WRLCK,
+        LockKind::Read => libc::F_RDLCK,
         LockKind::Unlock => libc::F_UNLCK,
     };
     let whole_file = libc::flock {
@@ -145,7 +226,38 @@ fn set_lock(fd: BorrowedFd<'_>, kind: LockKind) -> std::result::Result<(), Errno
     use rustix::fs::FlockOperation;
     let operation = match kind {
         LockKind::Write => FlockOperation::NonBlockingLockExclusive,
+        LockKind::Read => FlockOperation::NonBlockingLockShared,
         LockKind::Unlock => FlockOperation::NonBlockingUnlock,
     };
     rustix::fs::fcntl_lock(fd, operation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that was opened before it was removed could be locked afterwards, beside its successor.
+    #[test]
+    fn a_removed_lock_file_is_no_lock() {
+        let temp = tempfile::tempdir().unwrap();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let dir = rustix::fs::openat(rustix::fs::CWD, temp.path(), flags, Mode::empty()).unwrap();
+        let (dir, mode) = (dir.as_fd(), Mode::RUSR | Mode::WUSR);
+        let kinds = [LockKind::Write, LockKind::Read];
+        for kind in kinds {
+            let early = open_or_create(dir, "LOCK", mode).unwrap();
+            let destroyer = acquire(dir, "LOCK", mode).unwrap();
+            rustix::fs::unlinkat(dir, "LOCK", AtFlags::empty()).unwrap();
+            drop(destroyer);
+            let taken = HELD.lock().take(dir, "LOCK", early, kind).unwrap();
+            assert!(taken.is_none(), "without a name");
+            let early = open_or_create(dir, "LOCK", mode).unwrap();
+            rustix::fs::unlinkat(dir, "LOCK", AtFlags::empty()).unwrap();
+            let owner = acquire(dir, "LOCK", mode).unwrap();
+            let taken = HELD.lock().take(dir, "LOCK", early, kind).unwrap();
+            assert!(taken.is_none(), "beside its successor");
+            drop(owner);
+        }
+        assert!(acquire(dir, "LOCK", mode).is_ok());
+    }
 }

@@ -60,6 +60,22 @@ impl SimDir {
         }
     }
 
+    fn hold(
+        &self,
+        state: &mut State,
+        inode: InodeId,
+        name: &str,
+        together: bool,
+    ) -> Result<SimLock> {
+        if !state.locks.take(inode, together) {
+            let message = "this process has the database open already; share that handle";
+            let error = Error::new(ErrorKind::Locked, message).file(name);
+            return Err(state.refuse(error));
+        }
+        let shared = self.shared.clone();
+        Ok(SimLock { shared, inode })
+    }
+
     fn find(&self, state: &mut State, name: &str) -> Result<InodeId> {
         let found = state.disk.lookup(self.dir, name);
         found.ok_or_else(|| state.refuse(missing(name)))
@@ -81,13 +97,16 @@ impl Dir for SimDir {
                 Err(why) => return Err(state.refuse(refusal(why, name))),
             },
         };
-        if !state.locks.insert(inode) {
-            let message = "this process has the database open already; share that handle";
-            let error = Error::new(ErrorKind::Locked, message).file(name);
-            return Err(state.refuse(error));
+        Ok(Box::new(self.hold(&mut state, inode, name, false)?))
+    }
+
+    fn lock_shared(&self, name: &str) -> Result<Option<Box<dyn DirLock>>> {
+        let mut state = self.shared.lock();
+        state.begin(&self.call(OpKind::Lock, name), || None)?;
+        match state.disk.lookup(self.dir, name) {
+            Some(inode) => Ok(Some(Box::new(self.hold(&mut state, inode, name, true)?))),
+            None => Ok(None),
         }
-        let shared = self.shared.clone();
-        Ok(Box::new(SimLock { shared, inode }))
     }
 
     fn list(&self) -> Result<Vec<String>> {
@@ -252,6 +271,6 @@ impl DirLock for SimLock {}
 
 impl Drop for SimLock {
     fn drop(&mut self) {
-        self.shared.lock().locks.remove(&self.inode);
+        self.shared.lock().locks.release(&self.inode);
     }
 }

@@ -1,6 +1,5 @@
 //! The state behind one simulated environment, and the opening of every call on it.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use super::disk::{Disk, InodeId};
 use super::fault::{Effect, Fault};
 use super::op::{Op, OpKind};
 use super::protocol::{Checker, Event};
+use crate::dir::Holders;
 use crate::random::Random;
 
 /// Everything one lock covers.
@@ -28,7 +28,7 @@ pub(super) struct State {
     pub(super) faults: Vec<Fault>,
     pub(super) faults_struck: u64,
     pub(super) capacity: Option<u64>,
-    pub(super) locks: BTreeSet<InodeId>,
+    pub(super) locks: Holders<InodeId>,
     pub(super) clock_ns: u64,
     pub(super) random: Random,
     pub(super) checker: Checker,
@@ -82,7 +82,7 @@ impl State {
             faults: Vec::new(),
             faults_struck: 0,
             capacity: None,
-            locks: BTreeSet::new(),
+            locks: Holders::new(),
             clock_ns: 0,
             checker: Checker::new(settings.reader.clone()),
             random: Random::new(settings.seed),
