@@ -247,7 +247,8 @@ impl Db {
         self.core().property(name)
     }
 
-    /// About how many bytes on disk hold keys in `range`; memtables are not counted.
+    /// About how many bytes on disk hold keys in `range`, large values included; memtables are not
+    /// counted.
     ///
     /// # Errors
     /// `Corruption`, `Io`.

@@ -232,7 +232,8 @@ impl Core {
         out
     }
 
-    /// Bytes on disk that hold keys in `[from, to)`, about a page exact.
+    /// Bytes on disk that hold keys in `[from, to)`, about a page exact in tables; of the large values
+    /// that a table points to, the share that its pages in the range are of all its pages.
     pub(crate) fn approximate_size(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
         let order = &self.context.order;
         let version = std::sync::Arc::clone(&self.view.load().version);
@@ -256,7 +257,11 @@ impl Core {
                 }
                 _ => table.record.bytes,
             };
-            total += end.saturating_sub(start);
+            let inside = end.saturating_sub(start);
+            let large: u64 = table.record.value_refs.iter().map(|(_, bytes)| bytes).sum();
+            let share =
+                u128::from(large) * u128::from(inside) / u128::from(table.record.bytes.max(1));
+            total += inside + u64::try_from(share).unwrap_or(large);
         }
         Ok(total)
     }

@@ -198,6 +198,24 @@ fn approximate_sizes_grow_with_the_range() {
     assert_eq!(size(b"5", b"6"), 0);
 }
 
+/// Value files were left out: a key of 50 MB had a size of one page.
+#[test]
+fn approximate_sizes_count_large_values() {
+    let (db, _) = mem_db();
+    db.put(b"large", &[7; 1_000_000]).unwrap();
+    db.flush().unwrap();
+    let large = || db.approximate_size(b"l".as_slice()..b"m").unwrap();
+    let alone = large();
+    assert!((1_000_000..1_100_000).contains(&alone), "{alone}");
+    fill(&db, 0..100, &[5; 60]);
+    db.compact_range(..).unwrap();
+    let whole = db.approximate_size(..).unwrap();
+    assert!((1_000_000..1_100_000).contains(&whole), "{whole}");
+    // One of two or three pages of the table holds it.
+    let share = large();
+    assert!((300_000..whole).contains(&share), "{share}");
+}
+
 #[test]
 fn a_closed_handle_says_so() {
     let (db, options) = mem_db();
