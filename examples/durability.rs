@@ -16,7 +16,7 @@ fn main() -> cairndb::Result<()> {
     // `Os`: survives the death of this process.
     db.put(b"reading", b"21.5")?;
 
-    // `Sync`: survives loss of power, and so does everything before it.
+    // `Sync`: survives loss of power, and so does every logged write before it.
     let mut order = WriteBatch::new();
     order.put(b"order/7", b"two stones");
     db.write_with(&order, &WriteOptions::new().durability(Durability::Sync))?;

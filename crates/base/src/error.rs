@@ -89,7 +89,7 @@ struct Inner {
 ///     "corruption: page checksum does not match (file 000007.tbl, offset 4096, expected 1, found 2)"
 /// );
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
 impl Error {
@@ -194,6 +194,13 @@ impl Error {
     /// The offset the error names.
     pub fn file_offset(&self) -> Option<u64> {
         self.0.offset
+    }
+}
+
+/// As `Display`: what a `main` prints that returns the error.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

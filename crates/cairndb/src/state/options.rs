@@ -23,7 +23,7 @@ pub enum Durability {
     /// never a hole. The default, and what LevelDB calls `sync = false`.
     #[default]
     Os,
-    /// When the call returns, the write and everything before it survives a power loss.
+    /// When the call returns, the write and every logged write before it survive a power loss.
     Sync,
 }
 

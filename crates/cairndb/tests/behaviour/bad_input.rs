@@ -265,3 +265,32 @@ fn a_budget_below_the_minimum_is_refused() {
         "256 KiB",
     );
 }
+
+/// The report said that a checksum did not match, and was taken for damage.
+#[test]
+fn a_log_that_a_killed_process_leaves_is_not_called_damaged() {
+    let dir = real_dir();
+    let (path, copy) = (dir.path().join("db"), dir.path().join("copy"));
+    let db = Options::new().create_if_missing(true).open(&path).unwrap();
+    db.put(b"k", b"v").unwrap();
+    // What a kill leaves is what lies there now, in a segment that held other records before.
+    std::fs::create_dir(&copy).unwrap();
+    for (name, mut bytes) in files(&path) {
+        if Path::new(&name).extension().is_some_and(|end| end == "log")
+            && let Some(last) = bytes.iter().rposition(|byte| *byte != 0)
+        {
+            bytes[last + 1..][..200].fill(0x55);
+        }
+        std::fs::write(copy.join(name), bytes).unwrap();
+    }
+    let db = Options::new().open(&copy).unwrap();
+    assert_eq!(db.get(b"k").unwrap().unwrap(), b"v");
+    let (_, offset, what) = db.open_report().log_cut.clone().unwrap();
+    assert!(offset > 0 && what.starts_with("no record: "), "{what}");
+}
+
+#[test]
+fn an_error_that_main_returns_is_readable() {
+    let error = Options::new().open("/nowhere/at/all").unwrap_err();
+    assert_eq!(format!("{error:?}"), error.to_string());
+}

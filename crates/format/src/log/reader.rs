@@ -59,9 +59,9 @@ pub enum Bad {
 impl fmt::Display for Bad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Bad::Empty => "a record of length zero",
-            Bad::PastEnd => "a record reaching past the end of the segment",
-            Bad::Checksum => "a record whose checksum does not match",
+            Bad::Empty => "no record: nothing was written here",
+            Bad::PastEnd => "no record: its length reaches past the end of the segment",
+            Bad::Checksum => "no record: what the segment held before, or one cut short",
             Bad::Fields => "a record with contradicting fields",
         })
     }
