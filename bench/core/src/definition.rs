@@ -164,6 +164,11 @@ impl Workload {
         )
     }
 
+    /// Whether it looks for what is in the store, and does nothing else.
+    pub const fn only_reads(&self) -> bool {
+        !self.changes() && !self.is_event() && !self.is_text() && !self.is_engineless()
+    }
+
     /// Whether it adds keys beyond `--num`.
     pub const fn inserts(&self) -> bool {
         matches!(self.action, Action::Ycsb(mix) if mix.insert > 0)

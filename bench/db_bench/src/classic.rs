@@ -1,13 +1,16 @@
 //! The classic mode: one list over each engine, LevelDB's lines on stdout.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use bench_core::catalog;
 use bench_core::durability::Survival;
 use bench_core::plan::Plan;
 use bench_core::record::{Record, Status};
 use bench_core::runner::Event;
+use bench_core::step::Step;
 
 use crate::config::{Config, ROW_TIMEOUT_DEFAULT};
+use crate::flags::nearest;
 use crate::machine::Machine;
 use crate::output::{Output, print, tell};
 use crate::supervise::{self, Ending, Start};
@@ -19,11 +22,30 @@ struct Run<'c> {
     machine: Machine,
     output: Output,
     absent: BTreeSet<String>,
+    /// What the list names and nobody knows; told already.
+    unknown: BTreeSet<&'c str>,
     good: bool,
 }
 
 /// Runs the list; gives whether everything asked for was there and right.
 pub(crate) fn run(config: &Config) -> Result<bool, String> {
+    // Before anything is opened, for what it says about a directory would hide a slip of the pen.
+    let unknown = unknown(&config.plan.benchmarks);
+    for sentence in unknown.values() {
+        tell(&format!("{sentence}\n"));
+    }
+    let asked = config
+        .plan
+        .benchmarks
+        .iter()
+        .filter(|name| !name.is_empty());
+    if !unknown.is_empty()
+        && asked
+            .clone()
+            .all(|name| unknown.contains_key(name.as_str()))
+    {
+        return Ok(false);
+    }
     let machine = Machine::here(&config.bases[0], config.allocator.as_deref());
     let mut output = Output::create(config.json.as_deref(), config.csv.as_deref())?;
     output.object(&machine)?;
@@ -32,7 +54,8 @@ pub(crate) fn run(config: &Config) -> Result<bool, String> {
         machine,
         output,
         absent: BTreeSet::new(),
-        good: true,
+        good: unknown.is_empty(),
+        unknown: unknown.into_keys().collect(),
     };
     let several = config.engines.len() > 1 || config.rounds > 1;
     for round in 1..=config.rounds {
@@ -52,10 +75,30 @@ pub(crate) fn run(config: &Config) -> Result<bool, String> {
     Ok(run.good)
 }
 
+/// The entries of a list that cannot be run, each with what is wrong about it.
+fn unknown(list: &[String]) -> BTreeMap<&str, String> {
+    let wrong = |entry: &String| match Step::parse(entry) {
+        Err(sentence) => Some(sentence),
+        Ok(step) if catalog::named(&step.name).is_some() => None,
+        Ok(step) => {
+            let known = catalog::CATALOG.iter().map(|workload| workload.name);
+            let hint = nearest(&step.name, known);
+            Some(format!("unknown benchmark '{}'{hint}", step.name))
+        }
+    };
+    let named = list.iter().filter(|entry| !entry.is_empty());
+    named
+        .filter_map(|entry| Some((entry.as_str(), wrong(entry)?)))
+        .collect()
+}
+
 impl Run<'_> {
     /// The whole list over one engine.
     fn engine(&mut self, engine: &str, round: u32) -> Result<(), String> {
-        let asked = self.config.plan_for(engine, round);
+        let mut asked = self.config.plan_for(engine, round);
+        asked
+            .benchmarks
+            .retain(|name| !self.unknown.contains(name.as_str()));
         let limit = self.config.row_timeout.unwrap_or(ROW_TIMEOUT_DEFAULT);
         let mut timed = Timed::default();
         if asked.histogram {

@@ -50,6 +50,8 @@ pub(crate) struct Config {
     pub(crate) suite: Option<String>,
     /// The directories of `--db`, or the usual one.
     pub(crate) bases: Vec<PathBuf>,
+    /// Whether `--db` was given: it is then a single engine's own directory.
+    own_directory: bool,
     /// The seed that the clock chose, where `--seed=0` asked for one.
     pub(crate) chosen_seed: Option<u32>,
     /// A library with an allocator, for every child.
@@ -106,6 +108,7 @@ impl Config {
             resume: given.is_on("resume"),
             suite,
             bases,
+            own_directory: given.given("db").is_some(),
             chosen_seed,
             allocator: allocator(given)?,
             plan,
@@ -116,7 +119,7 @@ impl Config {
     /// The plan of one engine and round.
     pub(crate) fn plan_for(&self, engine: &str, round: u32) -> Plan {
         let plan = self.plan_in(0, engine, round);
-        if self.engines.len() > 1 {
+        if self.engines.len() > 1 || !self.own_directory {
             return plan;
         }
         Plan {
@@ -217,20 +220,18 @@ fn allocator(given: &Given) -> Result<Option<PathBuf>, String> {
 /// Time limit of a row that neither a flag nor a suite says.
 pub(crate) const ROW_TIMEOUT_DEFAULT: Duration = Duration::from_mins(10);
 
-/// LevelDB's choice: `$TEST_TMPDIR`, or a directory of the user's below the temporary one. A suite
-/// started in a source tree stays on its disk: the temporary directory may be no disk at all.
+/// Below `$TEST_TMPDIR`, or the user's below the temporary one: LevelDB's choice, but never the
+/// directory that LevelDB's own program fills. A suite started in a source tree stays on its disk: the
+/// temporary directory may be no disk at all.
 fn default_db(suite: bool) -> PathBuf {
     if suite && std::env::var_os("TEST_TMPDIR").is_none() && Path::new("target").is_dir() {
         return PathBuf::from("target/db_bench");
     }
-    let base = std::env::var_os("TEST_TMPDIR").map_or_else(
-        || {
-            let user = rustix::process::geteuid().as_raw();
-            Path::new("/tmp").join(format!("leveldbtest-{user}"))
-        },
-        PathBuf::from,
-    );
-    base.join("dbbench")
+    if let Some(base) = std::env::var_os("TEST_TMPDIR") {
+        return PathBuf::from(base).join("db_bench");
+    }
+    let user = rustix::process::geteuid().as_raw();
+    Path::new("/tmp").join(format!("db_bench-{user}"))
 }
 
 /// The names of a list.

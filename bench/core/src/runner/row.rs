@@ -45,6 +45,7 @@ impl<E: Engine> Runner<'_, E> {
             self.missing = Some(unmade(workload));
             return;
         }
+        self.warn_of_emptiness(workload);
         if self.plan.format == Format::RocksDb && !workload.is_engineless() {
             let text = format!("DB path: [{}]\n", self.plan.db.display());
             self.tell(Event::Text(text));
@@ -88,6 +89,16 @@ impl<E: Engine> Runner<'_, E> {
                 let text = line::combined_at_the_end(workload.name, &ops, &mbs);
                 self.tell(Event::Text(text));
             }
+        }
+    }
+
+    /// Nothing will be found, which is rarely what was meant: the list began with a fresh database.
+    fn warn_of_emptiness(&mut self, workload: &Workload) {
+        if self.empty && workload.only_reads() && self.engine.capabilities().stores {
+            let name = workload.name;
+            self.tell(Event::Note(format!(
+                "{name} reads an empty database: a list begins with one; fill it first, or give --use_existing_db\n"
+            )));
         }
     }
 

@@ -175,7 +175,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "db",
         Kind::Text,
         "",
-        "directory of the database; with several engines one folder below it for each; a suite takes several, with commas, and compares them",
+        "directory of the database; without it one folder for each engine below $TEST_TMPDIR/db_bench or /tmp/db_bench-UID, with several engines one below it for each; a suite takes several, with commas, and compares them",
     ),
     flag(
         WHAT,

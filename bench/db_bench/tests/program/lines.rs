@@ -1,6 +1,6 @@
 //! LevelDB's lines, character for character.
 
-use crate::common::{run, stderr, stdout};
+use crate::common::{command, run, stderr, stdout};
 
 /// Whether `line` has the shape of `name         :  number micros/op; rest`.
 fn is_result(line: &str, name: &str, rest: &str) -> bool {
@@ -109,7 +109,54 @@ fn an_unknown_benchmark_is_told_in_levels_words_and_the_list_goes_on() {
         stderr(&output)
     );
     assert!(stdout(&output).contains("\nfillseq      : "));
-    assert!(output.status.success());
+    assert_eq!(output.status.code(), Some(1), "not all was run");
+}
+
+/// A name that nobody knows came behind the error of the directory, and ended with success.
+#[test]
+fn a_slip_of_the_pen_is_told_before_the_directory_is_looked_at() {
+    let home = tempfile::tempdir().expect("a directory");
+    std::fs::write(home.path().join("mine.txt"), "mine").expect("written");
+    let output = command(home.path(), &["--benchmarks=fillseqq,,nosuch"]).output();
+    let output = output.expect("the program starts");
+    assert_eq!(
+        stderr(&output),
+        "unknown benchmark 'fillseqq'; did you mean fillseq?\nunknown benchmark 'nosuch'\n"
+    );
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).is_empty());
+}
+
+/// The directory was LevelDB's own, and one engine's held the folders of several.
+#[test]
+fn without_a_directory_each_engine_has_one_of_its_own() {
+    let home = tempfile::tempdir().expect("a directory");
+    let run = |words: &[&str]| {
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_db_bench"));
+        program.env("TEST_TMPDIR", home.path()).args(words);
+        let output = program.output().expect("the program starts");
+        assert!(output.status.success(), "{}", stderr(&output));
+        output
+    };
+    let leveldbs = home.path().join("dbbench");
+    std::fs::create_dir(&leveldbs).expect("created");
+    std::fs::write(leveldbs.join("CURRENT"), "MANIFEST-000002\n").expect("written");
+    let fill = ["--num=100", "--benchmarks=fillseq"];
+    run(&[&fill[..], &["--engine=cairndb,null"]].concat());
+    run(&fill);
+    run(&[&fill[..], &["--engine=null,cairndb"]].concat());
+    let read = ["--num=100", "--benchmarks=readseq", "--use_existing_db"];
+    assert!(!stderr(&run(&read)).contains("empty database"));
+    assert!(home.path().join("db_bench/cairndb").is_dir());
+    let told = stderr(&run(&[
+        "--num=100",
+        "--benchmarks=readrandom,fillseq,readseq",
+    ]));
+    assert_eq!(told.matches("reads an empty database").count(), 1, "{told}");
+    assert!(
+        told.contains("readrandom reads an empty database: "),
+        "{told}"
+    );
 }
 
 #[test]
