@@ -144,7 +144,9 @@ fn cost(record: &Record) -> String {
         parts.push(format!("quiet after {:.3} s", settle as f64 * 1e-9));
     }
     if let Some(disk) = record.disk_bytes {
-        parts.push(format!("{disk} bytes on disk"));
+        let live = record.live_bytes.filter(|&bytes| bytes > 0);
+        let times = live.map(|live| format!(", {:.2}x what is live", disk as f64 / live as f64));
+        parts.push(format!("{disk} bytes on disk{}", times.unwrap_or_default()));
     }
     let raw = record.user_bytes.filter(|&bytes| bytes > 0);
     for (who, written) in [

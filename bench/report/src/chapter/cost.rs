@@ -35,9 +35,10 @@ fn per_byte(record: &Record, total: Option<u64>) -> Option<f64> {
     Some(float(total?) / float(raw))
 }
 
-/// Whether the row wrote all that is in the store.
-fn fills(record: &Record) -> bool {
-    bench_core::catalog::named(&record.workload).is_some_and(|workload| workload.fresh)
+/// Bytes on disk over the raw bytes of what is live.
+fn space(record: &Record) -> Option<f64> {
+    let live = record.live_bytes.filter(|&bytes| bytes > 0)?;
+    Some(float(record.disk_bytes?) / float(live))
 }
 
 fn show_count(value: f64) -> String {
@@ -96,7 +97,7 @@ pub(crate) const COSTS: [Cost; 10] = [
     },
     Cost {
         title: "space amplification",
-        of: |record| per_byte(record, record.disk_bytes.filter(|_| fills(record))),
+        of: space,
         show: show_count,
         floor: 0.0,
     },
@@ -135,9 +136,9 @@ pub(crate) fn costs(run: &Run) -> Vec<Block> {
         Block::text(
             "Medians of the rounds, the lowest of ranked rows in bold. CPU time is that of all threads of the process, \
              background work until quiet included; memory is that of the process with the harness in it. \
-             Space amplification is bytes on disk when quiet over the raw bytes of keys and values put, and stands only \
-             beside rows that fill an empty store (random fills put about a third of the keys more than once). Write \
-             amplification is bytes written until quiet over raw bytes, as the engine counts them and as the kernel does. \
+             Space amplification is bytes on disk when quiet over the raw bytes of the keys and values that are live then: \
+             below 1 a store compresses more than it wastes. Write amplification is bytes written until quiet over the raw \
+             bytes put, as the engine counts them and as the kernel does. \
              Mapped memory and page cache belong to the system and are given back when it needs them.",
         ),
     ];

@@ -114,6 +114,7 @@ fn numbers_without_sense_make_no_bar_and_no_panic() {
             line[field] = u64::MAX.into();
         }
         line["user_bytes"] = 1.into();
+        line["live_bytes"] = 0.into();
         line["intervals"] = json!([u64::MAX, 0, u64::MAX, 1, 2]);
     }
     let report = report(&lines);

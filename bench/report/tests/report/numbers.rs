@@ -151,6 +151,7 @@ fn costs_are_divided_by_what_they_are_for() {
         ("cpu_user_ns", 1_500_000_000_u64),
         ("cpu_sys_ns", 500_000_000),
         ("disk_bytes", 58_000_000),
+        ("live_bytes", 46_400_000),
         ("engine_write_bytes", 232_000_000),
         ("settle_ns", 1_250_000_000),
         ("anon_rss_peak", 8 << 20),
@@ -161,7 +162,7 @@ fn costs_are_divided_by_what_they_are_for() {
     for text in [
         ">2 \u{b5}s<",
         ">500 ns<",
-        ">0.50<",
+        ">1.25<",
         ">2.00<",
         ">1.25 s<",
         ">8<",
