@@ -16,6 +16,7 @@ pub mod fold;
 pub mod histogram;
 pub mod intervals;
 pub mod key;
+pub mod library;
 pub mod line;
 pub mod meter;
 pub mod model;

@@ -24,7 +24,7 @@ struct Run<'c> {
 
 /// Runs the list; gives whether everything asked for was there and right.
 pub(crate) fn run(config: &Config) -> Result<bool, String> {
-    let machine = Machine::here(&config.bases[0], config.allocator.as_deref());
+    let machine = Machine::here(&config.bases, config.allocator.as_deref());
     let mut output = Output::create(config.json.as_deref(), config.csv.as_deref())?;
     output.object(&machine)?;
     let mut run = Run {
@@ -69,7 +69,7 @@ impl Run<'_> {
         let mut trouble = None;
         let ending = supervise::run(&[plan], &Start::default(), limit, &mut |_, event| {
             let event = timed.complete(event);
-            trouble = trouble.take().or(self.event(event).err());
+            trouble = trouble.take().or(self.event(engine, event).err());
         });
         if let Some(trouble) = trouble {
             return Err(trouble);
@@ -90,8 +90,11 @@ impl Run<'_> {
     }
 
     /// Shows what a child said.
-    fn event(&mut self, event: Event) -> Result<(), String> {
+    fn event(&mut self, engine: &str, event: Event) -> Result<(), String> {
         match event {
+            Event::Loaded { version, library } => {
+                self.output.build(engine, version, library)?;
+            }
             Event::Engine {
                 title,
                 version,

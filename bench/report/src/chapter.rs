@@ -1,12 +1,14 @@
 //! The chapters of the run, in order: those of the page of 2011, then what it lacked.
 
 mod bias;
+mod builds;
 mod cost;
 mod facts;
 mod fair;
 mod harness;
 mod latency;
 mod overview;
+mod places;
 mod results;
 mod then;
 mod timeline;
@@ -21,7 +23,7 @@ pub(crate) fn all(run: &Run) -> Vec<Block> {
         overview::title,
         overview::glance,
         facts::source_code,
-        facts::builds,
+        builds::builds,
         fair::rules,
         results::results,
         latency::latency,

@@ -99,6 +99,11 @@ pub(crate) fn megabytes(bytes: f64) -> String {
     }
 }
 
+/// An amount of memory or disk: `24,100 MB`.
+pub(crate) fn memory(bytes: u64) -> String {
+    format!("{} MB", megabytes(float(bytes)))
+}
+
 /// A setting in bytes, in the largest unit that divides it: `4 MB`.
 pub(crate) fn size(bytes: u64) -> String {
     for (shift, unit) in [(30, "GB"), (20, "MB"), (10, "KB")] {
