@@ -167,7 +167,7 @@ fn assertions(run: &Run) -> Item {
     Item::new(
         "Assertions favour CairnDB.",
         format!(
-            "{} {verb} them compiled into {whose}, as the Build Specifications show; CairnDB and the others do not. {ASSERTIONS}",
+            "{} {verb} them compiled into {whose}, as the Build Specifications show; CairnDB has not, and of the others it is not known. {ASSERTIONS}",
             sentence::list(&peers)
         ),
     )
@@ -276,7 +276,7 @@ fn dearer(run: &Run) -> Vec<Block> {
     let mut all: Vec<Compared<'_>> = Vec::new();
     for cost in COMPARED.map(|index| &COSTS[index]) {
         all.push(compared(run, cost.title.to_owned(), |row| {
-            cost::value(row, cost).map(|value| value.max(cost.floor))
+            cost::compared(row, cost)
         }));
     }
     for (index, percentile) in PERCENTILES.iter().enumerate() {
@@ -375,19 +375,24 @@ fn data_sets(run: &Run) -> Vec<Block> {
                 && other.key.threads == table.key.threads
         });
         if let Some(twin) = twin {
-            lines.push(Line::Cells(vec![
-                Cell::plain(outline::label(table)),
-                Cell::number(overview::to_best_peer(table)),
-                Cell::number(overview::to_best_peer(twin)),
-            ]));
+            let mut cells = vec![Cell::plain(outline::label(table))];
+            cells.extend(overview::to_best_peer(table));
+            cells.extend(overview::to_best_peer(twin));
+            lines.push(Line::Cells(cells));
         }
     }
     if lines.is_empty() {
         return Vec::new();
     }
-    let head = ["CairnDB to the best peer", "classic data", "JSON records"]
-        .map(str::to_owned)
-        .to_vec();
+    let head = [
+        "CairnDB to the best peer",
+        "classic data",
+        "best peer",
+        "JSON records",
+        "best peer",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     vec![
         Block::text("The same rows with both data sets:"),
         Block::Grid(Grid { head, lines }),

@@ -102,13 +102,13 @@ pub(crate) const COSTS: [Cost; 10] = [
         floor: 0.0,
     },
     Cost {
-        title: "write amplification, engine",
+        title: "write amplification (engine)",
         of: |record| per_byte(record, record.engine_write_bytes),
         show: show_count,
         floor: 0.0,
     },
     Cost {
-        title: "write amplification, kernel",
+        title: "write amplification (kernel)",
         of: |record| per_byte(record, record.io_write_bytes),
         show: show_count,
         floor: 0.0,
@@ -122,6 +122,11 @@ pub(crate) const COMPARED: [usize; 6] = [0, 2, 5, 6, 8, 9];
 pub(crate) fn value(row: &Row, cost: &Cost) -> Option<f64> {
     row.figure(Aggregate::Median, cost.of)
         .map(|spread| spread.middle)
+}
+
+/// The same as stores are compared by: what is as good as nothing is equal.
+pub(crate) fn compared(row: &Row, cost: &Cost) -> Option<f64> {
+    value(row, cost).map(|value| value.max(cost.floor))
 }
 
 /// The chapter.
@@ -184,7 +189,7 @@ fn lines(table: &Table, columns: &[&Cost]) -> Vec<Line> {
         .iter()
         .map(|cost| {
             let ranked = rows.iter().filter(|row| row.is_ranked());
-            let values = ranked.filter_map(|row| value(row, cost));
+            let values = ranked.filter_map(|row| compared(row, cost));
             values.min_by(f64::total_cmp).filter(|_| rows.len() > 1)
         })
         .collect();
@@ -194,7 +199,7 @@ fn lines(table: &Table, columns: &[&Cost]) -> Vec<Line> {
         for (cost, lowest) in columns.iter().zip(&lowest) {
             let value = value(row, cost);
             let mut cell = Cell::number(value.map(cost.show));
-            if row.is_ranked() && value.is_some() && value == *lowest {
+            if row.is_ranked() && value.is_some() && compared(row, cost) == *lowest {
                 cell.tone = Tone::Best;
             }
             cells.push(cell);

@@ -76,12 +76,13 @@ pub(super) type Settings = Vec<(String, String)>;
 
 /// The distinct settings an engine ran with, each with the places where it did.
 pub(super) fn settings(run: &Run, engine: &str) -> Vec<(Vec<String>, Settings)> {
+    let several = run.suites().len() > 1;
     let mut found: Vec<(Vec<String>, Settings)> = Vec::new();
     let of = |record: &&Record| record.engine == engine && !record.options.is_empty();
     for record in run.source.records.iter().filter(of) {
         let mut place = match (&record.suite, &record.section) {
-            (Some(suite), Some(section)) => format!("{suite} {section}"),
-            (None, Some(section)) => section.clone(),
+            (Some(suite), Some(section)) if several => format!("{suite} {section}"),
+            (_, Some(section)) => section.clone(),
             (Some(suite), None) => suite.clone(),
             (None, None) => "all rows".to_owned(),
         };

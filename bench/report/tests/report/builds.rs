@@ -61,7 +61,7 @@ fn the_program_the_machine_and_each_directory_are_told_in_every_form() {
     let html = report.html();
     assert!(html.contains("(the sources differed from it)"));
     assert!(html.contains("Clock governor: the kernel shows none."));
-    assert!(html.contains(">5 MB<"));
+    assert!(html.contains(">5.00 MB<"));
 }
 
 #[test]

@@ -160,12 +160,12 @@ fn costs_are_divided_by_what_they_are_for() {
     }
     let html = report(&[record]).html();
     for text in [
-        ">2 \u{b5}s<",
+        ">2.00 \u{b5}s<",
         ">500 ns<",
         ">1.25<",
         ">2.00<",
         ">1.25 s<",
-        ">8<",
+        ">8.00<",
     ] {
         assert!(html.contains(text), "{text}");
     }
