@@ -188,7 +188,7 @@ fn table(grid: &Grid) -> Markup {
                     thead {
                         tr {
                             @for (title, numeric) in grid.head.iter().zip(&numeric) {
-                                th.n[*numeric] scope="col" { (title) }
+                                th.n[*numeric] scope="col" { (unbroken(title)) }
                             }
                         }
                     }
@@ -206,6 +206,7 @@ fn table(grid: &Grid) -> Markup {
                                             first: at == 0,
                                             columns: if cells.len() == 1 { columns } else { 1 },
                                             numeric: numeric[at],
+                                            narrow: columns > NARROW,
                                             unit: if numeric[at] { units[at] } else { 0 },
                                         }))
                                     }
@@ -217,6 +218,11 @@ fn table(grid: &Grid) -> Markup {
             }
         }
     }
+}
+
+/// A heading whose words do not break at their hyphens.
+fn unbroken(title: &str) -> String {
+    title.replace('-', "\u{2011}")
 }
 
 /// Whether a column holds numbers, which stand to the right.
@@ -239,25 +245,36 @@ fn parted(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// Letters of the longest unit in a column whose units differ, so that its digits need a place of
-/// their own to align; 0 where they align by themselves.
+/// Letters of the unit that most cells of a column have, where units differ, so that its digits need a
+/// place of their own to align; 0 where they align by themselves.
 fn unit(grid: &Grid, column: usize) -> usize {
-    let units: Vec<&str> = grid
-        .lines
-        .iter()
-        .filter_map(|line| match line {
-            Line::Cells(cells) => cells.get(column),
-            Line::Group(_) => None,
-        })
-        .filter(|cell| cell.bar.is_none() && cell.text.contains(|one: char| one.is_ascii_digit()))
-        .map(|cell| parted(&cell.text).1)
-        .collect();
-    let differ = units.windows(2).any(|pair| pair[0] != pair[1]);
-    let longest = units.iter().map(|unit| unit.chars().count()).max();
-    longest
-        .filter(|&length| differ && length <= UNIT_MAX)
-        .unwrap_or(0)
+    let mut counts = [0; UNIT_MAX + 1];
+    let mut seen: Option<&str> = None;
+    let mut differ = false;
+    for line in &grid.lines {
+        let Line::Cells(cells) = line else { continue };
+        let Some(cell) = cells.get(column) else {
+            continue;
+        };
+        if cell.bar.is_some() || !cell.text.contains(|one: char| one.is_ascii_digit()) {
+            continue;
+        }
+        let (_, unit) = parted(&cell.text);
+        differ |= seen.is_some_and(|other| other != unit);
+        seen = Some(unit);
+        if let Some(count) = counts.get_mut(unit.chars().count()) {
+            *count += 1;
+        }
+    }
+    let most = counts.iter().enumerate().max_by_key(|(_, count)| **count);
+    most.filter(|_| differ).map_or(0, |(length, _)| length)
 }
+
+/// Words up to this length are not broken in tables of many columns.
+const SHORT: usize = 24;
+
+/// Tables of more columns have many.
+const NARROW: usize = 6;
 
 /// The longest unit with a place in the style sheet.
 const UNIT_MAX: usize = 4;
@@ -268,6 +285,8 @@ struct Place {
     first: bool,
     columns: usize,
     numeric: bool,
+    /// Whether the table has many columns.
+    narrow: bool,
     /// Letters that units take in this column, where its digits are aligned.
     unit: usize,
 }
@@ -279,8 +298,10 @@ fn cell(cell: &Cell, place: Place) -> Markup {
         Tone::Bad => "bad",
         Tone::Faint => "faint",
     };
+    let short = place.narrow && cell.text.chars().count() <= SHORT;
     let class = match (place.numeric && !place.first, tone) {
         (true, tone) => format!("n {tone}"),
+        (false, tone) if short => format!("s {tone}"),
         (false, tone) => tone.to_owned(),
     };
     let class = Some(class.trim_end()).filter(|class| !class.is_empty());

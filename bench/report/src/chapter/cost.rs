@@ -1,5 +1,6 @@
 //! What rows cost beside time: CPU, memory, disk, writes.
 
+use bench_core::durability::Survival;
 use bench_core::outline::Aggregate;
 use bench_core::record::Record;
 
@@ -41,12 +42,18 @@ fn space(record: &Record) -> Option<f64> {
     Some(float(record.disk_bytes?) / float(live))
 }
 
+/// Cache flushes that reached the device for each write that had to survive loss of power.
+fn flushes(record: &Record) -> Option<f64> {
+    let sync = record.durability.as_deref() == Some(Survival::Sync.word());
+    per_op(record, record.fsyncs.filter(|_| sync))
+}
+
 fn show_count(value: f64) -> String {
     number::ratio(value)
 }
 
 /// Every cost.
-pub(crate) const COSTS: [Cost; 10] = [
+pub(crate) const COSTS: [Cost; 11] = [
     Cost {
         title: "CPU an operation",
         of: |record| {
@@ -67,7 +74,12 @@ pub(crate) const COSTS: [Cost; 10] = [
     },
     Cost {
         title: "anonymous MB, peak",
-        of: |record| record.anon_rss_peak.map(float),
+        of: |record| {
+            let base = record.anon_rss_base.unwrap_or(0);
+            record
+                .anon_rss_peak
+                .map(|peak| float(peak.saturating_sub(base)))
+        },
         show: number::megabytes,
         floor: 0.0,
     },
@@ -113,6 +125,12 @@ pub(crate) const COSTS: [Cost; 10] = [
         show: show_count,
         floor: 0.0,
     },
+    Cost {
+        title: "flushes an operation",
+        of: flushes,
+        show: show_count,
+        floor: 0.0,
+    },
 ];
 
 /// Costs in which engines are compared on the page of biases.
@@ -140,10 +158,12 @@ pub(crate) fn costs(run: &Run) -> Vec<Block> {
         Block::heading(2, "Costs"),
         Block::text(
             "Medians of the rounds, the lowest of ranked rows in bold. CPU time is that of all threads of the process, \
-             background work until quiet included; memory is that of the process with the harness in it. \
+             background work until quiet included; anonymous memory is the highest that was seen above what the harness \
+             itself held before the store was opened. \
              Space amplification is bytes on disk when quiet over the raw bytes of the keys and values that are live then: \
              below 1 a store compresses more than it wastes. Write amplification is bytes written until quiet over the raw \
              bytes put, as the engine counts them and as the kernel does. \
+             Flushes are those the device was seen to complete in synchronous rows, where every write owes one. \
              Mapped memory and page cache belong to the system and are given back when it needs them.",
         ),
     ];

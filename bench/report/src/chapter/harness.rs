@@ -74,10 +74,13 @@ fn line(run: &Run, table: &Table) -> Option<Line> {
     let over = allowed.is_some_and(|allowed| own > allowed);
     let words = run.suite_words(table.key.suite.as_deref());
     let tone = if over { Tone::Bad } else { Tone::Number };
-    let note = if over { " (over)" } else { "" };
+    let own_cell = Cell {
+        tag: over.then(|| "over".to_owned()),
+        ..Cell::toned(number::time(own), tone)
+    };
     Some(Line::Cells(vec![
         Cell::plain(format!("{words}{}", outline::label(table))),
-        Cell::toned(format!("{}{note}", number::time(own)), tone),
+        own_cell,
         Cell::number(allowed.map(number::round_time)),
         Cell::number(fastest.map(number::time)),
         Cell::number(fastest.map(|fastest| format!("{:.0} %", 100.0 * own / fastest))),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use bench_core::outline::Aggregate;
-use bench_core::record::Status;
+use bench_core::record::{Record, Status};
 
 use crate::arrangement::arrange;
 use crate::document::{Block, Cell, Grid, Line, Name, Tone};
@@ -89,7 +89,8 @@ fn warnings(run: &Run) -> Vec<String> {
     }
     let unverified = rows_where(run, |row| {
         let all = row.records.iter().chain(&row.timed);
-        row.engine != face::HARNESS && all.into_iter().any(|record| record.verified == Some(false))
+        let unseen = |record: &Record| record.verified == Some(false) && record.reason.is_none();
+        row.engine != face::HARNESS && all.into_iter().any(unseen)
     });
     if !unverified.is_empty() {
         notes.push(format!(
@@ -97,7 +98,26 @@ fn warnings(run: &Run) -> Vec<String> {
             some(&unverified)
         ));
     }
+    notes.extend(losses(run));
     notes
+}
+
+/// Acknowledged writes that were gone after SIGKILL, where no more had been promised: such rows end
+/// well, with a reason.
+fn losses(run: &Run) -> Option<String> {
+    let lost = |row: &Row| {
+        let mut records = row.records.iter();
+        records.any(|record| record.status == Status::Ok && record.reason.is_some())
+    };
+    let rows = run.tables.iter().flat_map(Table::engines);
+    let mut names: Vec<String> = rows.filter(|row| lost(row)).map(Row::title).collect();
+    names.dedup();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} lost acknowledged writes when the process was killed, as a store below Os may; nobody else did.",
+            sentence::list(&names)
+        )
+    })
 }
 
 /// The tables with a row like this, by label.
@@ -369,9 +389,14 @@ fn wins(run: &Run) -> Option<String> {
     }
     let all = ahead + level + behind;
     (all > 0).then(|| {
+        let place = if behind > 0 {
+            " Where it is behind stands under Biases."
+        } else {
+            ""
+        };
         format!(
             "Against the best ranked peer of each row, CairnDB is ahead in {ahead} of {all}, ties in {level} \
-             and is behind in {behind}. Where it is behind stands under Biases."
+             and is behind in {behind}.{place}"
         )
     })
 }

@@ -162,7 +162,7 @@ fn the_harness_is_told_apart() {
     lines.extend(rounds("null", "1C", "fillseq", 2e7));
     lines.extend(rounds("null", "1D", "fillrandom", 1e8));
     let html = report(&lines).html();
-    assert!(html.contains("50.0 ns (over)"));
+    assert!(html.contains("50.0 ns <span class=\"tag\">over</span>"));
     assert!(html.contains(">25 %<"));
     assert!(
         !html.contains("20,000,000 ops/sec"),
