@@ -1,5 +1,6 @@
 //! The chapters of the run, in order: those of the page of 2011, then what it lacked.
 
+mod beside;
 mod bias;
 mod builds;
 mod cost;
@@ -19,7 +20,7 @@ use crate::table::Table;
 
 /// The whole report.
 pub(crate) fn all(run: &Run) -> Vec<Block> {
-    let chapters: [fn(&Run) -> Vec<Block>; 14] = [
+    let chapters: [fn(&Run) -> Vec<Block>; 15] = [
         overview::title,
         overview::glance,
         facts::source_code,
@@ -29,6 +30,7 @@ pub(crate) fn all(run: &Run) -> Vec<Block> {
         latency::latency,
         timeline::timeline,
         cost::costs,
+        beside::growth,
         harness::harness,
         then::pages,
         bias::biases,
