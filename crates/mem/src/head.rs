@@ -6,7 +6,7 @@
 use cairndb_base::Order;
 
 /// Bytes of a key that a head holds.
-const HEAD_BYTES: usize = size_of::<u64>();
+pub(crate) const HEAD_BYTES: usize = size_of::<u64>();
 
 /// How heads are taken in one memtable.
 #[derive(Debug)]
@@ -40,11 +40,28 @@ impl HeadRule {
         if self.prefix.is_empty() {
             return head_of(key);
         }
-        match key.strip_prefix(self.prefix.as_slice()) {
-            Some(rest) => head_of(rest),
-            None if key < self.prefix.as_slice() => 0,
-            None => u64::MAX,
+        let prefix = self.prefix.as_slice();
+        if starts_with(key, prefix) {
+            head_of(&key[prefix.len()..])
+        } else if key < prefix {
+            0
+        } else {
+            u64::MAX
         }
+    }
+}
+
+/// Whether `key` begins with `prefix`; the first eight bytes are compared without a call.
+#[inline]
+fn starts_with(key: &[u8], prefix: &[u8]) -> bool {
+    match (
+        key.split_first_chunk::<8>(),
+        prefix.split_first_chunk::<8>(),
+    ) {
+        (Some((first, rest)), Some((wanted, more))) => {
+            first == wanted && (more.is_empty() || rest.starts_with(more))
+        }
+        _ => key.starts_with(prefix),
     }
 }
 

@@ -17,7 +17,7 @@ use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo};
 use crate::arena::Arena;
 use crate::chunk::ChunkPool;
 use crate::filter::MemFilter;
-use crate::head::HeadRule;
+use crate::head::{HEAD_BYTES, HeadRule};
 use crate::node::NodeRef;
 use crate::skiplist::{SkipList, Splice, Target};
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
@@ -170,6 +170,15 @@ impl Memtable {
         let last = self.list.sentinel().prev().key();
         let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
         &first[..shared]
+    }
+
+    /// The prefix hint for the memtable after this one: what the keys have in common, as far as
+    /// heads behind it still reach the end of the last key. A longer one would tell keys apart no
+    /// better, and keys that go on upwards would leave it sooner.
+    pub fn next_prefix(&self) -> &[u8] {
+        let common = self.common_prefix();
+        let last = self.list.sentinel().prev().key().len();
+        &common[..common.len().min(last.saturating_sub(HEAD_BYTES))]
     }
 
     pub(crate) fn list(&self) -> &SkipList {

@@ -272,35 +272,47 @@ impl SkipList {
     /// Links a new node of the splice's height behind the splice's nodes; steps 1 to 4 of the
     /// protocol.
     ///
+    /// The splice is read one pointer at a time. A copy of the whole array lost: its wide loads over
+    /// a pointer just stored wait until every store before it has reached the cache, those of the
+    /// entry's bytes included, which was half of a sequential insert.
+    ///
     /// # Safety
     /// The splice must be this list's, and its nodes the last before the new one's place.
+    #[inline]
     unsafe fn link<'a>(&'a self, splice: &mut Splice, node: NodeRef<'a>) {
-        let before = splice.before;
-        for (level, &before) in before.iter().enumerate().take(splice.height) {
-            // SAFETY: the caller vouches that the node is this list's.
-            let before = unsafe { NodeRef::<'a>::from_ptr(before) };
-            // SAFETY: a splice's node at a level has a link there.
-            let after = unsafe { before.next_at(level) };
-            // SAFETY: the new node has the splice's height.
-            unsafe { node.set_next_at(level, after) };
-        }
+        let height = splice.height;
         // SAFETY: the caller vouches that the node is this list's.
-        let prev = unsafe { NodeRef::from_ptr(before[0]) };
-        let next = node.next();
+        let prev = unsafe { NodeRef::<'a>::from_ptr(splice.before[0]) };
+        let next = prev.next();
+        // SAFETY: every node has link 0.
+        unsafe { node.set_next_at(0, next) };
+        if height > 1 {
+            for (level, &before) in splice.before.iter().enumerate().take(height).skip(1) {
+                // SAFETY: the caller vouches that the node is this list's.
+                let before = unsafe { NodeRef::<'a>::from_ptr(before) };
+                // SAFETY: a splice's node at a level has a link there.
+                let after = unsafe { before.next_at(level) };
+                // SAFETY: the new node has the splice's height.
+                unsafe { node.set_next_at(level, after) };
+            }
+        }
         node.set_prev(prev);
         // SAFETY: every node has link 0.
         unsafe { prev.set_next_at(0, node) };
         next.set_prev(node);
-        for (level, &before) in before.iter().enumerate().take(splice.height).skip(1) {
-            // SAFETY: the caller vouches that the node is this list's.
-            let before = unsafe { NodeRef::<'a>::from_ptr(before) };
-            // SAFETY: a splice's node at a level has a link there, and so has the new node.
-            unsafe { before.set_next_at(level, node) };
+        splice.before[0] = node.as_ptr();
+        if height > 1 {
+            for (level, place) in splice.before.iter_mut().enumerate().take(height).skip(1) {
+                // SAFETY: the caller vouches that the node is this list's.
+                let before = unsafe { NodeRef::<'a>::from_ptr(*place) };
+                // SAFETY: a splice's node at a level has a link there, and so has the new node.
+                unsafe { before.set_next_at(level, node) };
+                *place = node.as_ptr();
+            }
+            if height > self.height.load(Ordering::Relaxed) {
+                self.height.store(height, Ordering::Relaxed);
+            }
         }
-        if splice.height > self.height.load(Ordering::Relaxed) {
-            self.height.store(splice.height, Ordering::Relaxed);
-        }
-        splice.before[..splice.height].fill(node.as_ptr());
         splice.last = node.as_ptr();
         splice.next_head = next.head();
     }

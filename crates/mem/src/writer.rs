@@ -31,7 +31,7 @@ impl Memtable {
     /// An empty memtable and the right to insert into it.
     ///
     /// `prefix_hint` should be the prefix that the coming keys have in common, best taken from the
-    /// previous memtable's [`Memtable::common_prefix`]; keys outside it still sort right, only
+    /// previous memtable's [`Memtable::next_prefix`]; keys outside it still sort right, only
     /// slower. It is ignored for custom orders. `capacity_bytes` bounds
     /// [`Memtable::allocated_bytes`] as long as [`MemWriter::has_room`] is heeded; memory is
     /// allocated as it is needed.

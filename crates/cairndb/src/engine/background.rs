@@ -183,7 +183,7 @@ impl Core {
                 }
                 let now = self.env.now_ns();
                 let poisoned = self.health.is_poisoned();
-                if poisoned || state.pending.is_empty() || state.persisting {
+                if poisoned || state.pending.is_none() || state.persisting {
                     self.work.wait(&mut state);
                     continue;
                 }
@@ -212,7 +212,7 @@ impl Core {
     fn persist_due(&self, state: &State, now: u64) -> bool {
         let oldest = state
             .pending
-            .front()
+            .as_ref()
             .map_or(now, |pending| pending.since_ns);
         state.quiet
             || state.hurry
@@ -252,7 +252,7 @@ impl Core {
             while self.persist()? {}
             let state = self.state.lock();
             let state = self.wait_state(state, |state| !state.persisting);
-            if state.pending.is_empty() {
+            if state.pending.is_none() {
                 return Ok(());
             }
             drop(state);
@@ -286,7 +286,7 @@ impl Core {
         state.quiet = false;
         self.work.notify_all();
         let mut state = self.wait_state(state, |state| {
-            (state.quiet && state.pending.is_empty() && !state.persisting)
+            (state.quiet && state.pending.is_none() && !state.persisting)
                 || state.closing
                 || self.health.is_poisoned()
                 || self.health.background().is_some()

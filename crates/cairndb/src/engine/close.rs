@@ -65,7 +65,7 @@ impl Core {
         self.manifest.is_open()
             || !state.mutable.is_empty()
             || !state.sealed.is_empty()
-            || !state.pending.is_empty()
+            || state.pending.is_some()
     }
 
     fn stop_threads(&self) {
@@ -131,7 +131,7 @@ impl Core {
             let done = commit.mutable.is_empty()
                 && commit.awaiting_sync.is_empty()
                 && state.sealed.is_empty()
-                && state.pending.is_empty()
+                && state.pending.is_none()
                 && !state.at_work();
             drop(state);
             if done {
@@ -147,7 +147,7 @@ impl Core {
     /// Lets go of versions that only this handle still holds, so that their files can go now.
     fn drop_old_view(&self) {
         let mut state = self.state.lock();
-        state.pending.clear();
+        state.pending = None;
         state.durable = std::sync::Arc::clone(&state.version);
         self.publish_view(&state);
     }

@@ -65,15 +65,36 @@ pub(crate) struct Added {
     pub(crate) sync: Option<Arc<dyn FileSync>>,
 }
 
-/// A version that readers see and the manifest does not know yet.
+/// What readers see and the manifest does not know yet. Installing adds to it: only the newest version
+/// is kept, for a version with a thousand tables takes as much memory as a small memtable.
 #[derive(Debug)]
 pub(crate) struct Pending {
+    /// The newest version.
     pub(crate) version: Arc<Version>,
+    /// Tables added since the durable version, those merged away meanwhile included.
     pub(crate) added: Vec<Added>,
     /// Every write up to here is in the version's tables.
     pub(crate) last_seq: SeqNo,
-    /// When readers began to see it.
+    /// When readers began to see the first of it.
     pub(crate) since_ns: u64,
+    /// Versions installed.
+    pub(crate) installed: u64,
+}
+
+impl Pending {
+    /// This and what was installed after it, as one.
+    pub(crate) fn then(mut self, newer: Pending) -> Pending {
+        self.added.extend(newer.added);
+        Pending {
+            version: newer.version,
+            added: self.added,
+            // A merge that was installed while a flush was being made durable knew only of what was
+            // durable before; the number never goes back.
+            last_seq: self.last_seq.max(newer.last_seq),
+            since_ns: self.since_ns.min(newer.since_ns),
+            installed: self.installed + newer.installed,
+        }
+    }
 }
 
 /// What the state lock guards.
@@ -88,7 +109,7 @@ pub(crate) struct State {
     pub(crate) durable: Arc<Version>,
     pub(crate) durable_seq: SeqNo,
     pub(crate) durable_dead: BTreeMap<u64, u64>,
-    pub(crate) pending: VecDeque<Pending>,
+    pub(crate) pending: Option<Pending>,
     pub(crate) next_run: u64,
     /// The number of the manifest CURRENT names.
     pub(crate) manifest: u64,

@@ -58,9 +58,8 @@ impl Core {
         });
         // A merge under way may fill the gap these tables would go into; behind every key it cannot.
         let behind = |smallest: &[u8]| {
-            version
-                .tables()
-                .all(|table| order.compare(&table.record.largest, smallest).is_lt())
+            let mut last = version.runs.iter().filter_map(|run| run.tables().last());
+            last.all(|table| order.compare(&table.record.largest, smallest).is_lt())
         };
         let safe = !state.merging
             || tables
@@ -71,7 +70,7 @@ impl Core {
             && let Some(last) = version.runs.last_mut()
         {
             let added = self.handles(last.id, tables);
-            *last = Arc::new(self.with_tables(last.id, last.tables().to_vec(), &added));
+            *last = Arc::new(self.extended(last, &added));
             crate::state::stats::Stats::add(&self.stats.moves, 1);
             return added;
         }
@@ -95,6 +94,13 @@ impl Core {
             }
         };
         written.into_iter().map(handle).collect()
+    }
+
+    /// `run` with the tables added, which share no key with its own.
+    fn extended(&self, run: &Run, added: &[Added]) -> Run {
+        let tables = added.iter().map(|added| Arc::clone(&added.table));
+        run.appended(tables, &self.context.order)
+            .unwrap_or_else(|| self.with_tables(run.id, run.tables().to_vec(), added))
     }
 
     /// Run `id` with the tables `there` and those added.
@@ -146,7 +152,7 @@ impl Core {
         added.extend(moved);
         let last_seq = state
             .pending
-            .back()
+            .as_ref()
             .map_or(state.durable_seq, |pending| pending.last_seq);
         self.install(state, version, added, last_seq);
     }
@@ -174,8 +180,8 @@ impl Core {
         added: Vec<Added>,
         last_seq: cairndb_base::SeqNo,
     ) {
-        if let Err(error) = version.check(&self.context.order) {
-            // Our own merge broke the order: nothing of it may reach the manifest.
+        if let Err(error) = version.check_since(&state.version, &self.context.order) {
+            // Our own job broke the order: nothing of it may reach the manifest.
             let _ = self.health.poison(error);
             return;
         }
@@ -186,11 +192,16 @@ impl Core {
         state.version = Arc::new(version);
         state.quiet = false;
         let version = Arc::clone(&state.version);
-        state.pending.push_back(Pending {
+        let newer = Pending {
             version,
             added,
             last_seq,
             since_ns: self.env.now_ns(),
+            installed: 1,
+        };
+        state.pending = Some(match state.pending.take() {
+            Some(older) => older.then(newer),
+            None => newer,
         });
         self.publish_view(state);
     }

@@ -190,7 +190,7 @@ impl Core {
         // Pointers in memory or in versions not yet durable may still need a file.
         let busy = in_flight
             || !state.sealed.is_empty()
-            || !state.pending.is_empty()
+            || state.pending.is_some()
             || !state.mutable.is_empty()
             || state.persisting
             || !state.flushes.is_empty();

@@ -304,7 +304,7 @@ fn first_state(
         durable: Arc::clone(version),
         durable_seq: recovered.last_seq,
         durable_dead: std::mem::take(&mut recovered.value_dead),
-        pending: VecDeque::new(),
+        pending: None,
         next_run: recovered.next_run,
         manifest: recovered.manifest,
         failed_manifest: 0,

@@ -1,6 +1,6 @@
 //! The syncer's job: making installed versions durable, then freeing what they supersede.
 //!
-//! All pending versions are taken together and only the difference between the durable version and
+//! Everything pending is taken together and only the difference between the durable version and
 //! the newest is written: a table that was flushed and merged away meanwhile is never synced. The
 //! order is what keeps a crash harmless - tables, value files, directory, then the manifest edit,
 //! then its sync; log segments and input tables only after that.
@@ -20,9 +20,8 @@ use crate::write::commit::Commit;
 
 /// Everything one pass makes durable.
 struct Batch {
-    pending: Vec<Pending>,
+    pending: Pending,
     from: Arc<Version>,
-    to: Arc<Version>,
     last_seq: SeqNo,
     /// Segments before this one hold nothing that is not in `to`.
     floor: u64,
@@ -61,10 +60,10 @@ fn difference(from: &Version, to: &Version) -> VersionEdit {
 }
 
 impl Core {
-    /// Makes every pending version durable; `false` when there is none or another thread is at it.
+    /// Makes what is pending durable; `false` when nothing is or another thread is at it.
     ///
     /// # Errors
-    /// A failed sync poisons the handle. A failed append leaves the versions pending and the next
+    /// A failed sync poisons the handle. A failed append leaves it pending and the next
     /// attempt begins a new manifest.
     pub(crate) fn persist(&self) -> Result<bool> {
         let taken = self.take_batch();
@@ -88,7 +87,7 @@ impl Core {
         let values = Arc::clone(&state.version.values);
         match result {
             Ok(edit) => {
-                let runs = batch.to.runs.clone();
+                let runs = batch.pending.version.runs.clone();
                 state.durable = Arc::new(Version { runs, values });
                 state.durable_seq = state.durable_seq.max(batch.last_seq);
                 for (file, dead) in &edit.value_dead {
@@ -101,14 +100,15 @@ impl Core {
                 Ok(true)
             }
             Err(error) => {
-                for mut pending in batch.pending.into_iter().rev() {
-                    let runs = pending.version.runs.clone();
-                    pending.version = Arc::new(Version {
-                        runs,
-                        values: Arc::clone(&values),
-                    });
-                    state.pending.push_front(pending);
-                }
+                let mut pending = batch.pending;
+                pending.version = Arc::new(Version {
+                    runs: pending.version.runs.clone(),
+                    values,
+                });
+                state.pending = Some(match state.pending.take() {
+                    Some(newer) => pending.then(newer),
+                    None => pending,
+                });
                 state.persisting = false;
                 Err(error)
             }
@@ -120,26 +120,20 @@ impl Core {
         self.health.check_write()?;
         {
             let state = self.state.lock();
-            if state.persisting || state.pending.is_empty() {
+            if state.persisting || state.pending.is_none() {
                 return Ok(None);
             }
         }
         self.ensure_manifest(&mut commit)?;
         let mut state = self.state.lock();
         let floor = self.segment_floor(&commit, &state.sealed);
-        let pending: Vec<Pending> = state.pending.drain(..).collect();
-        let Some(last) = pending.last() else {
+        let Some(pending) = state.pending.take() else {
             return Ok(None);
         };
-        // A merge that was installed while a flush was being made durable knew only of what was
-        // durable before; the number never goes back.
-        let numbers = pending.iter().map(|pending| pending.last_seq);
-        let last_seq = numbers.fold(state.durable_seq, SeqNo::max);
         state.persisting = true;
         Ok(Some(Batch {
             from: Arc::clone(&state.durable),
-            to: Arc::clone(&last.version),
-            last_seq,
+            last_seq: pending.last_seq.max(state.durable_seq),
             floor,
             pending,
         }))
@@ -161,16 +155,20 @@ impl Core {
     }
 
     fn persist_batch(&self, batch: &Batch) -> Result<VersionEdit> {
-        let mut edit = difference(&batch.from, &batch.to);
+        let mut edit = difference(&batch.from, &batch.pending.version);
         let added: BTreeSet<u64> = edit.added_tables.iter().map(|table| table.file).collect();
         let poison = |error: Error| self.health.poison(error);
-        for new in batch.pending.iter().flat_map(|pending| &pending.added) {
-            if let Some(sync) = &new.sync
-                && added.contains(&new.table.record.file)
-            {
-                sync.sync().map_err(poison)?;
-                Stats::add(&self.stats.file_syncs, 1);
-            }
+        let new = batch.pending.added.iter();
+        let new = new.filter(|new| added.contains(&new.table.record.file));
+        let syncs: Vec<_> = new.filter_map(|new| new.sync.as_ref()).collect();
+        // All of them begun before the first is waited for: the disk then has work while each sync
+        // brings its file's metadata along.
+        for sync in &syncs {
+            sync.begin();
+        }
+        for sync in syncs {
+            sync.sync().map_err(poison)?;
+            Stats::add(&self.stats.file_syncs, 1);
         }
         let _turn = self.sync_turn.lock();
         self.values.sync().map_err(poison)?;
@@ -183,7 +181,7 @@ impl Core {
         edit.retired_segments = self.segments.numbers_before(batch.floor);
         edit.last_seq = Some(batch.last_seq);
         edit.next_file = Some(self.next_file.load(Ordering::Relaxed));
-        edit.value_dead = self.newly_dead(&batch.to);
+        edit.value_dead = self.newly_dead(&batch.pending.version);
         self.manifest.append(&edit, &self.stats)?;
         self.manifest.sync(&self.stats).map_err(poison)?;
         Ok(edit)
@@ -205,8 +203,13 @@ impl Core {
 
     /// Frees what the durable manifest no longer names.
     fn release(&self, batch: Batch) {
-        let kept: BTreeSet<u64> = batch.to.tables().map(|table| table.record.file).collect();
-        let added = batch.pending.iter().flat_map(|pending| &pending.added);
+        let kept: BTreeSet<u64> = batch
+            .pending
+            .version
+            .tables()
+            .map(|table| table.record.file)
+            .collect();
+        let added = batch.pending.added.iter();
         let known = added.map(|added| &added.table).chain(batch.from.tables());
         for table in known {
             if !kept.contains(&table.record.file) {

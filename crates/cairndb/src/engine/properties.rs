@@ -176,11 +176,9 @@ impl Core {
         let log = self.commit.lock().logged_bytes;
         let (version, pending, sealed) = {
             let state = self.state.lock();
-            (
-                std::sync::Arc::clone(&state.version),
-                state.pending.len(),
-                state.sealed.len(),
-            )
+            let pending = state.pending.as_ref().map_or(0, |p| p.installed);
+            let version = std::sync::Arc::clone(&state.version);
+            (version, pending, state.sealed.len())
         };
         let numbers = [
             ("log_bytes", log),
@@ -219,7 +217,7 @@ impl Core {
                     .sum(),
             ),
             ("sealed_parts", sealed as u64),
-            ("pending_versions", pending as u64),
+            ("pending_versions", pending),
             ("snapshots", self.snapshots.count() as u64),
             ("last_seq", self.published.load(Ordering::Acquire)),
         ];

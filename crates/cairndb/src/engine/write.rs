@@ -167,7 +167,7 @@ impl Core {
             next.values = Arc::new(values);
             *version = Arc::new(next);
         }
-        for pending in &mut state.pending {
+        if let Some(pending) = &mut state.pending {
             let mut next = (*pending.version).clone();
             let mut values = (*next.values).clone();
             values.insert(number, Arc::clone(&handle));
@@ -235,7 +235,7 @@ impl Core {
         let state = self.state.lock();
         !commit.mutable.is_empty()
             || !state.sealed.is_empty()
-            || !state.pending.is_empty()
+            || state.pending.is_some()
             || state.flushing()
             || state.persisting
     }
@@ -388,7 +388,7 @@ impl Core {
         if waiting > 0 && waiting + commit.mutable.allocated_bytes() > budget.sealed_max() {
             return Some(StallReason::Memtable);
         }
-        let hint = commit.mutable.common_prefix().to_vec();
+        let hint = commit.mutable.next_prefix().to_vec();
         let order = self.context.order.clone();
         let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, budget.part);
         let (mem, first_segment) = commit.replace_part(Arc::clone(&mutable), writer);

@@ -235,6 +235,10 @@ pub(crate) struct Run {
     tables: Vec<Arc<TableHandle>>,
     prefix: Vec<u8>,
     heads: Vec<u64>,
+    /// Of the tables' files.
+    bytes: u64,
+    /// So many tables, from the first, were in the run that this one continues.
+    continued: usize,
 }
 
 /// The first eight bytes of `bytes` as a number that orders as they do.
@@ -263,18 +267,66 @@ impl Run {
         }
         Run {
             id,
+            bytes: tables.iter().map(|table| table.record.bytes).sum(),
             tables,
             prefix,
             heads,
+            continued: 0,
         }
+    }
+
+    /// This run with `added` behind its last table, for the price of a copy: no table that is there
+    /// already is looked at. `None` when they do not belong there, or not behind the run's prefix.
+    pub(crate) fn appended(
+        &self,
+        added: impl Iterator<Item = Arc<TableHandle>>,
+        order: &Order,
+    ) -> Option<Run> {
+        let mut run = self.clone();
+        run.continued = self.tables.len();
+        for table in added {
+            let last = run.tables.last()?;
+            if order
+                .compare(&last.record.largest, &table.record.smallest)
+                .is_ge()
+            {
+                return None;
+            }
+            if order.is_bytewise() {
+                let rest = table.record.largest.strip_prefix(run.prefix.as_slice())?;
+                run.heads.push(head(rest));
+            }
+            run.bytes += table.record.bytes;
+            run.tables.push(table);
+        }
+        Some(run)
     }
 
     pub(crate) fn tables(&self) -> &[Arc<TableHandle>] {
         &self.tables
     }
 
+    /// Checks that tables ascend and share no key, from the first that a continued run did not have.
+    fn check(&self, order: &Order, continued: usize) -> Result<()> {
+        for pair in self.tables[continued.saturating_sub(1)..].windows(2) {
+            let (left, right) = (&pair[0].record, &pair[1].record);
+            if order.compare(&left.largest, &right.smallest).is_ge() {
+                return Err(Error::corruption("tables of one run overlap")
+                    .file(name::table(FileNumber(right.file))));
+            }
+        }
+        for table in &self.tables[continued..] {
+            let (smallest, largest) = (&table.record.smallest, &table.record.largest);
+            if order.compare(smallest, largest).is_gt() {
+                return Err(Error::corruption("a table's bounds are in the wrong order")
+                    .file(name::table(FileNumber(table.record.file))));
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
-        self.tables.iter().map(|table| table.record.bytes).sum()
+        self.bytes
     }
 
     /// The index of the first table whose largest key is not before `key`.
@@ -343,24 +395,16 @@ impl Version {
 
     /// Checks the order of tables within each run.
     pub(crate) fn check(&self, order: &Order) -> Result<()> {
-        for run in &self.runs {
-            for pair in run.tables.windows(2) {
-                let (left, right) = (&pair[0].record, &pair[1].record);
-                if order.compare(&left.largest, &right.smallest).is_ge() {
-                    return Err(Error::corruption("tables of one run overlap")
-                        .file(name::table(FileNumber(right.file))));
-                }
-            }
-            for table in &run.tables {
-                if order
-                    .compare(&table.record.smallest, &table.record.largest)
-                    .is_gt()
-                {
-                    return Err(Error::corruption("a table's bounds are in the wrong order")
-                        .file(name::table(FileNumber(table.record.file))));
-                }
-            }
-        }
-        Ok(())
+        self.runs.iter().try_for_each(|run| run.check(order, 0))
+    }
+
+    /// Checks what is new in this version, made from `old`, which was checked.
+    pub(crate) fn check_since(&self, old: &Version, order: &Order) -> Result<()> {
+        let new = |run: &&Arc<Run>| !old.runs.iter().any(|there| Arc::ptr_eq(there, run));
+        let mut runs = self.runs.iter().filter(new);
+        runs.try_for_each(|run| run.check(order, run.continued))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,8 @@
 
 use std::io::IoSlice;
 use std::num::NonZeroU64;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
@@ -28,6 +30,14 @@ pub(super) struct NamedFile {
 impl FileSync for NamedFile {
     fn sync(&self) -> Result<()> {
         sync_data(&self.fd).map_err(|errno| system_error("sync the file", errno).file(&*self.name))
+    }
+
+    #[cfg(target_os = "linux")]
+    #[expect(unsafe_code, reason = "a system call that no library wraps")]
+    fn begin(&self) {
+        let fd = self.fd.as_raw_fd();
+        // SAFETY: the descriptor is open as long as `self.fd`; no memory is handed over.
+        let _ = unsafe { libc::sync_file_range(fd, 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
     }
 }
 

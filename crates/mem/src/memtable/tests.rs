@@ -130,6 +130,20 @@ fn interleaved_streams_and_sequence_numbers_out_of_order_agree_with_the_model() 
 }
 
 #[test]
+fn the_next_prefix_leaves_a_head_that_ends_with_the_key() {
+    let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 1 << 16);
+    for (seq, key) in [b"0000000000019998", b"0000000000019999"]
+        .iter()
+        .enumerate()
+    {
+        writer.insert(seq as u64 + 1, Kind::Put, *key, b"", hash64(*key));
+    }
+    assert_eq!(table.common_prefix(), b"000000000001999");
+    // Behind the longer prefix the head of ...20000 would tell it from no other key to come.
+    assert_eq!(table.next_prefix(), b"00000000");
+}
+
+#[test]
 fn an_empty_memtable_answers() {
     let (table, writer) = Memtable::new(Order::Bytewise, Vec::new(), 0);
     assert!(table.is_empty() && writer.has_room(1 << 20, 1 << 20));

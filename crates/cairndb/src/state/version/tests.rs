@@ -1,0 +1,92 @@
+use cairndb_env::{Background, Env, MemEnv};
+use cairndb_mem::LruCache;
+
+use super::*;
+
+fn opener() -> Arc<TableOpener> {
+    let env = MemEnv::new(Background::Stepped);
+    Arc::new(TableOpener {
+        dir: env.open_dir(std::path::Path::new("db"), true).unwrap(),
+        order: Order::Bytewise,
+        cache: Arc::new(LruCache::new(1 << 10)),
+        mapping: Mapping {
+            forced: None,
+            local: true,
+            bytes_max: 0,
+            bytes: AtomicU64::new(0),
+        },
+        verify_always: false,
+        reaper: Arc::default(),
+    })
+}
+
+fn table(file: u64, smallest: &str, largest: &str) -> Arc<TableHandle> {
+    let record = TableRecord {
+        file,
+        run: 1,
+        smallest: smallest.into(),
+        largest: largest.into(),
+        seq_min: 1,
+        seq_max: 1,
+        entries: 1,
+        deletes: 0,
+        bytes: 100,
+        raw_bytes: 1,
+        checksum: 0,
+        value_refs: Vec::new(),
+    };
+    Arc::new(TableHandle::new(record, &opener()))
+}
+
+#[test]
+fn an_appended_run_is_the_run_of_all_tables() {
+    let order = Order::Bytewise;
+    let there = vec![table(1, "key10", "key19"), table(2, "key20", "key29")];
+    let added = [table(3, "key30", "key30"), table(4, "key35", "key99")];
+    let run = Run::new(1, there.clone(), &order);
+    let appended = run.appended(added.iter().cloned(), &order).unwrap();
+    let whole = Run::new(1, [there, added.to_vec()].concat(), &order);
+    assert_eq!(appended.bytes(), 400);
+    for number in 0..100 {
+        let key = format!("key{number:02}");
+        let (ours, theirs) = (
+            appended.find(&order, key.as_bytes()),
+            whole.find(&order, key.as_bytes()),
+        );
+        assert_eq!(ours, theirs, "{key}");
+    }
+}
+
+#[test]
+fn what_does_not_belong_behind_a_run_is_not_appended() {
+    let order = Order::Bytewise;
+    let run = Run::new(1, vec![table(1, "key10", "key19")], &order);
+    let append = |table| run.appended(std::iter::once(table), &order).is_some();
+    assert!(!append(table(2, "key19", "key30")), "a key in common");
+    assert!(!append(table(2, "key00", "key05")), "before the last");
+    assert!(!append(table(2, "l", "m")), "outside the prefix");
+    assert!(
+        !Run::new(1, Vec::new(), &order)
+            .appended(std::iter::once(table(2, "a", "b")), &order)
+            .is_some()
+    );
+}
+
+#[test]
+fn a_version_checks_what_is_new_in_it() {
+    let order = Order::Bytewise;
+    let version = |run: Run| Version {
+        runs: vec![Arc::new(run)],
+        values: Arc::default(),
+    };
+    let old = version(Run::new(1, vec![table(1, "key00", "key19")], &order));
+    let behind = old.runs[0].appended(std::iter::once(table(2, "key20", "key20")), &order);
+    version(behind.unwrap()).check_since(&old, &order).unwrap();
+    let crossing = Run::new(
+        1,
+        vec![table(1, "key00", "key19"), table(2, "key19", "key30")],
+        &order,
+    );
+    let error = version(crossing).check_since(&old, &order).unwrap_err();
+    assert_eq!(error.file_name(), Some("000002.tbl"));
+}
