@@ -143,6 +143,14 @@ pub trait Store: Sync + Sized {
     /// One of the engine's own texts under LevelDB's name for it (`leveldb.stats`).
     fn property(&self, name: &str) -> Option<String>;
 
+    /// Sets the engine's counters to zero; false where it has no such call.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn reset_statistics(&self) -> Result<bool, Fault> {
+        Ok(false)
+    }
+
     /// Bytes the engine says it has written so far, log included, where it counts them.
     fn bytes_written(&self) -> Option<u64> {
         None

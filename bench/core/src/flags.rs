@@ -2,7 +2,8 @@
 //!
 //! `-flag` and `--flag`, a value after `=` or as the next word, bare booleans, `--noflag`,
 //! `--flagfile=FILE`, `--undefok=a,b`. A flag that the program's model knows and that means nothing
-//! here is told once and ignored; an unknown one is refused with the nearest name; a bad value is
+//! here is told once and ignored; one that would change what is measured and that the program cannot
+//! follow is refused with the reason, unless it says what is so anyway; an unknown one is refused with the nearest name; a bad value is
 //! refused with what is allowed.
 
 mod kind;
@@ -28,6 +29,19 @@ pub struct Flag {
     pub topic: &'static str,
 }
 
+/// A flag of the model that would change what is measured, in a way this program does not offer.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is a switch.
+    pub switch: bool,
+    /// Values that say what is so anyway.
+    pub harmless: &'static [&'static str],
+    /// Why no other value is taken, and what to do instead.
+    pub reason: &'static str,
+}
+
 /// All flags of one program.
 #[derive(Debug)]
 pub struct Family {
@@ -35,14 +49,32 @@ pub struct Family {
     pub flags: &'static [Flag],
     /// The program whose flags are tolerated.
     pub model: &'static str,
+    /// Its flags that are not.
+    pub refused: &'static [Refused],
     /// Tolerated flags that take a value.
     pub tolerated_valued: &'static [&'static str],
     /// Tolerated switches.
     pub tolerated_switches: &'static [&'static str],
 }
 
+impl Refused {
+    /// Whether a value says what is so anyway.
+    fn check(&self, value: &str) -> Result<(), String> {
+        let plain = if self.switch {
+            Kind::Bool.check(value)
+        } else {
+            Some(value.to_owned())
+        };
+        if plain.is_some_and(|plain| self.harmless.contains(&plain.as_str())) {
+            return Ok(());
+        }
+        Err(format!("--{}={value}: {}", self.name, self.reason))
+    }
+}
+
 enum Found {
     Own(&'static Flag, Sense),
+    Refused(&'static Refused, Sense),
     Tolerated { takes_value: bool },
     Nothing,
 }
@@ -69,6 +101,13 @@ impl Family {
         let negated = positive.and_then(|name| self.own(name));
         if let Some(flag) = negated.filter(|flag| flag.kind == Kind::Bool) {
             return Found::Own(flag, Sense::Negated);
+        }
+        let refused = |name: &str| self.refused.iter().find(|flag| flag.name == name);
+        if let Some(flag) = refused(&plain) {
+            return Found::Refused(flag, Sense::Plain);
+        }
+        if let Some(flag) = positive.and_then(refused).filter(|flag| flag.switch) {
+            return Found::Refused(flag, Sense::Negated);
         }
         if self.tolerated_valued.contains(&plain.as_str()) {
             return Found::Tolerated { takes_value: true };
@@ -190,6 +229,15 @@ impl Given {
                     None => next()?,
                 };
                 self.set(flag, &value)
+            }
+            Found::Refused(flag, sense) => {
+                let value = match (value, sense) {
+                    (Some(value), _) => value,
+                    (None, Sense::Negated) => "0".to_owned(),
+                    (None, Sense::Plain) if flag.switch => "1".to_owned(),
+                    (None, Sense::Plain) => next()?,
+                };
+                flag.check(&value)
             }
             Found::Tolerated { takes_value } => {
                 if takes_value && value.is_none() {

@@ -6,6 +6,7 @@
 
 pub mod cached;
 pub mod catalog;
+pub mod civil;
 pub mod definition;
 pub mod draw;
 pub mod durability;
@@ -13,6 +14,7 @@ pub mod engine;
 pub mod fault;
 pub mod flags;
 pub mod fold;
+mod heap;
 pub mod histogram;
 pub mod intervals;
 pub mod key;
@@ -22,6 +24,7 @@ pub mod meter;
 pub mod model;
 pub mod outline;
 pub mod output;
+pub mod pace;
 pub mod place;
 pub mod plan;
 pub mod pool;

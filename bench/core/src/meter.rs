@@ -5,10 +5,12 @@
 //! hides behind one threshold.
 
 use std::io::Write as _;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::civil::Civil;
 use crate::histogram::Histogram;
 use crate::intervals::Intervals;
+use crate::plan::Every;
 
 /// Operations between two looks at the clock when the row has a time limit.
 const DURATION_CHECK_OPS: u64 = 1000;
@@ -26,6 +28,10 @@ pub struct Meter {
     histogram: Option<Histogram>,
     intervals: Intervals,
     progress: bool,
+    every: Option<Every>,
+    thread: u32,
+    /// When the last line in RocksDB's form was told, and how many operations were done then.
+    told: (Instant, u64),
     duration: Duration,
     started: Instant,
     last_op: Instant,
@@ -43,7 +49,7 @@ pub struct Meter {
 }
 
 /// How a meter runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct MeterMode {
     /// Operations to do.
     pub ops: u64,
@@ -53,6 +59,10 @@ pub struct MeterMode {
     pub histogram: bool,
     /// Print progress.
     pub progress: bool,
+    /// When a line of it is due, in RocksDB's form.
+    pub every: Option<Every>,
+    /// The number of the thread, for those lines.
+    pub thread: u32,
 }
 
 impl Meter {
@@ -67,10 +77,13 @@ impl Meter {
             } else {
                 u64::MAX
             },
-            next_report: 100,
+            next_report: mode.every.map_or(100, |every| every.ops),
             histogram: mode.histogram.then(Histogram::new),
             intervals: Intervals::default(),
             progress: mode.progress,
+            every: mode.every,
+            thread: mode.thread,
+            told: (now, 0),
             duration: mode.duration,
             started: now,
             last_op: now,
@@ -90,6 +103,12 @@ impl Meter {
     pub fn start(&mut self) {
         self.started = Instant::now();
         self.last_op = self.started;
+        self.told.0 = self.started;
+    }
+
+    /// Notes a pause: it belongs to no operation.
+    pub fn rested(&mut self) {
+        self.last_op = Instant::now();
     }
 
     /// Stops the clock.
@@ -175,12 +194,30 @@ impl Meter {
             self.limit = self.done;
         }
         if self.done >= self.next_report {
+            self.report();
+        }
+        self.plan_wake();
+    }
+
+    /// Tells how far it is, in LevelDB's form or in RocksDB's.
+    fn report(&mut self) {
+        let Some(every) = self.every else {
             if self.progress {
                 tell(format_args!("... finished {} ops{:30}\r", self.done, ""));
             }
             self.next_report += report_step(self.next_report);
+            return;
+        };
+        self.next_report += every.ops;
+        let now = Instant::now();
+        let (last, done) = self.told;
+        let (part, whole) = (now - last, now - self.started);
+        if self.progress && part >= Duration::from_secs(every.seconds) {
+            let ops = (self.done - done, self.done);
+            let line = interval_line(unix_seconds(), self.thread, ops, (part, whole));
+            tell(format_args!("{line}\n"));
+            self.told = (now, self.done);
         }
-        self.plan_wake();
     }
 
     /// Sets the next operation count at which something other than counting is due.
@@ -209,6 +246,34 @@ const fn report_step(reported: u64) -> u64 {
     }
 }
 
+/// The clock of the system, for a line of progress.
+fn unix_seconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+/// RocksDB's line of progress: operations since the last line and in all, their rates, their times.
+#[expect(clippy::cast_precision_loss, reason = "rates with one decimal")]
+fn interval_line(at: u64, thread: u32, ops: (u64, u64), took: (Duration, Duration)) -> String {
+    let at = Civil::of(at);
+    let rate = |ops: u64, took: Duration| ops as f64 / took.as_secs_f64().max(1e-9);
+    format!(
+        "{:04}/{:02}/{:02}-{:02}:{:02}:{:02}  ... thread {thread}: ({},{}) ops and ({:.1},{:.1}) ops/second in ({:.6},{:.6}) seconds",
+        at.year,
+        at.month,
+        at.day,
+        at.hour,
+        at.minute,
+        at.second,
+        ops.0,
+        ops.1,
+        rate(ops.0, took.0),
+        rate(ops.1, took.1),
+        took.0.as_secs_f64(),
+        took.1.as_secs_f64(),
+    )
+}
+
 /// Writes to stderr; a closed stderr is no reason to stop measuring.
 fn tell(text: std::fmt::Arguments<'_>) {
     // In one piece: stderr has no buffer, and padding would be a system call a space.
@@ -222,10 +287,35 @@ mod tests {
     fn mode(ops: u64) -> MeterMode {
         MeterMode {
             ops,
-            duration: Duration::ZERO,
-            histogram: false,
-            progress: false,
+            ..MeterMode::default()
         }
+    }
+
+    #[test]
+    fn lines_of_progress_have_rocks_fields() {
+        let took = (Duration::from_millis(500), Duration::from_secs(2));
+        assert_eq!(
+            interval_line(951_782_461, 3, (1000, 3000), took),
+            "2000/02/29-00:01:01  ... thread 3: (1000,3000) ops and (2000.0,1500.0) ops/second in (0.500000,2.000000) seconds"
+        );
+    }
+
+    #[test]
+    fn lines_of_progress_are_told_no_oftener_than_asked() {
+        let every = |ops, seconds| {
+            let mut meter = Meter::new(MeterMode {
+                progress: true,
+                every: Some(Every { ops, seconds }),
+                ..mode(2500)
+            });
+            meter.start();
+            while meter.wants() {
+                meter.op();
+            }
+            meter.told.1
+        };
+        assert_eq!(every(1000, 0), 2000);
+        assert_eq!(every(1000, 3600), 0);
     }
 
     #[test]

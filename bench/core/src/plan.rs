@@ -56,6 +56,7 @@ pub enum Format {
 
 /// How often which keys are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Distribution {
     /// All alike.
     Uniform,
@@ -63,6 +64,30 @@ pub enum Distribution {
     Zipfian,
     /// The last ones most often.
     Latest,
+}
+
+/// When a line of progress in RocksDB's form is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Every {
+    /// Operations between two looks, at least 1.
+    pub ops: u64,
+    /// Seconds at least between two lines.
+    pub seconds: u64,
+}
+
+impl Distribution {
+    /// The words of flags and suites.
+    pub const WORDS: &[&str] = &["uniform", "zipfian", "latest"];
+
+    /// The one that a word stands for.
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "uniform" => Some(Self::Uniform),
+            "zipfian" => Some(Self::Zipfian),
+            "latest" => Some(Self::Latest),
+            _ => None,
+        }
+    }
 }
 
 /// One engine, one round, one list of workloads over one directory.
@@ -119,6 +144,10 @@ pub struct Plan {
     pub shuffle: bool,
     /// `--duration`, seconds; 0 for none.
     pub duration: u64,
+    /// `--benchmark_write_rate_limit`, bytes a second; 0 for none.
+    pub write_rate_limit: u64,
+    /// `--benchmark_read_rate_limit`, operations a second; 0 for none.
+    pub read_rate_limit: u64,
     /// `--batch_size`, 0 when not given.
     pub batch_size: u64,
     /// `--seek_nexts`.
@@ -155,6 +184,8 @@ pub struct Plan {
     pub verify: bool,
     /// Whether `... finished N ops` goes to stderr.
     pub progress: bool,
+    /// When a line of it is due, in RocksDB's form; `None` for LevelDB's.
+    pub every: Option<Every>,
     /// `round` of the records.
     pub round: u32,
     /// `suite` of the records.

@@ -18,6 +18,7 @@ use crate::catalog;
 use crate::definition::{Action, Workload};
 use crate::engine::{Durability, Engine, Store};
 use crate::fault::Fault;
+use crate::heap;
 use crate::library::Library;
 use crate::line;
 use crate::model::Model;
@@ -298,23 +299,49 @@ impl<E: Engine> Runner<'_, E> {
 
     /// A meta operation that prints.
     fn text(&mut self, workload: &Workload) {
-        let text = match (workload.action, &self.store) {
-            // LevelDB's text has the levels in it.
-            (Action::Property(LEVELS), Some(store)) => store
-                .property(LEVELS)
-                .or_else(|| store.property("leveldb.stats")),
-            (Action::Property(name), Some(store)) => store.property(name),
+        let event = match workload.action {
+            Action::HeapProfile => Some(self.heap_profile(workload)),
+            Action::ResetStats => self.reset_statistics(),
+            Action::Property(name) => self
+                .property(name)
+                .map(|text| Event::Text(format!("\n{text}\n"))),
             _ => None,
         };
-        let event = match (text, workload.action) {
-            (Some(text), _) => Event::Text(format!("\n{text}\n")),
-            (None, Action::HeapProfile) => Event::Note("heap profiling not supported\n".into()),
-            (None, _) => {
-                let reason = format!("not supported by {}", self.engine.name());
-                Event::Text(format!("{}\n", line::skipped(workload.name, &reason)))
-            }
-        };
+        let event = event.unwrap_or_else(|| {
+            let reason = format!("not supported by {}", self.engine.name());
+            Event::Text(format!("{}\n", line::skipped(workload.name, &reason)))
+        });
         self.tell(event);
+    }
+
+    /// A text of the engine.
+    fn property(&self, name: &str) -> Option<String> {
+        let store = self.store.as_ref()?;
+        let own = store.property(name);
+        // LevelDB's text has the levels in it.
+        let levels = || (name == LEVELS).then(|| store.property("leveldb.stats"))?;
+        own.or_else(levels)
+    }
+
+    fn heap_profile(&mut self, workload: &Workload) -> Event {
+        let number = self.instances.get(workload.name).copied().unwrap_or(0) + 1;
+        let path = match heap::write(&self.plan.db, number) {
+            Ok(path) => path,
+            Err(why) => return Event::Note(why.sentence()),
+        };
+        self.instances.insert(workload.name, number);
+        Event::Note(format!("heap profile: {}\n", path.display()))
+    }
+
+    /// Sets the engine's counters to zero; `None` where it cannot.
+    fn reset_statistics(&self) -> Option<Event> {
+        match self.store.as_ref()?.reset_statistics() {
+            Ok(true) => Some(Event::Note(
+                "the engine's counters were set to zero\n".into(),
+            )),
+            Ok(false) => None,
+            Err(fault) => Some(Event::Note(format!("resetstats: {fault}\n"))),
+        }
     }
 
     /// Prints what `--statistics` asks for, keeps the model and closes the store.

@@ -15,7 +15,7 @@ mod ycsb;
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::definition::{Action, Beside, LARGE_VALUE_BYTES, Order, Target, Values, Workload};
 use crate::draw::Draws;
@@ -25,12 +25,16 @@ use crate::fold::{ScanSum, fold};
 use crate::key::KeyBuffer;
 use crate::meter::{Meter, MeterMode};
 use crate::model::{Model, Word, Words};
+use crate::pace::Pace;
 use crate::plan::{Distribution, Plan};
 use crate::pool::{Pool, ValueSet};
 use crate::random::Random;
 
 /// Operations a second of one thread that room for new keys is made for in rows of `--duration`.
 const TIMED_OPS_PER_SECOND: u64 = 500_000;
+
+/// The longest piece of a pause.
+const REST_PIECE: Duration = Duration::from_millis(10);
 
 /// Answers of a row that only reads are judged so many at a time: the model is larger than the near
 /// caches, and loads that stand next to each other wait together instead of one after the other.
@@ -141,7 +145,7 @@ impl Task<'_> {
         ) && !self.workload.fresh
     }
 
-    fn mode(&self) -> MeterMode {
+    fn mode(&self, thread: u32) -> MeterMode {
         MeterMode {
             ops: Self::ops(self.plan, self.workload),
             duration: if self.timed() {
@@ -151,6 +155,8 @@ impl Task<'_> {
             },
             histogram: self.plan.histogram,
             progress: self.plan.progress,
+            every: self.plan.every,
+            thread,
         }
     }
 
@@ -185,6 +191,10 @@ pub struct Worker<'t, S> {
     key: KeyBuffer,
     draws: Draws,
     meter: Meter,
+    /// Holds fills, or the writer beside readers, back.
+    write_pace: Option<Pace>,
+    /// Holds point reads and seeks back.
+    read_pace: Option<Pace>,
     /// Key indexes and folds of answers that are still to be judged.
     unjudged: Vec<(u64, u64)>,
 }
@@ -207,6 +217,24 @@ impl<S: Session> Worker<'_, S> {
     #[inline]
     fn draw(&mut self) -> u64 {
         self.draws.next(&mut self.random)
+    }
+
+    /// Rests after so many reads, where reads are limited.
+    #[inline]
+    fn pace_read(&mut self, reads: u64) {
+        if let Some(pace) = &mut self.read_pace {
+            rest(pace.spend(reads), || true);
+            self.meter.rested();
+        }
+    }
+
+    /// Rests after the last write, of so many bytes, where writes are limited and while `goes_on`.
+    #[inline]
+    fn pace_write(&mut self, bytes: u64, goes_on: impl Fn() -> bool) {
+        if let Some(pace) = &mut self.write_pace {
+            rest(pace.spend(bytes), goes_on);
+            self.meter.rested();
+        }
     }
 
     /// Runs a write of one key and keeps the model in step with it.
@@ -293,6 +321,18 @@ impl<S: Session> Worker<'_, S> {
     }
 }
 
+/// A pause, in pieces between which it may be ended.
+#[cold]
+fn rest(pause: Duration, goes_on: impl Fn() -> bool) {
+    let start = Instant::now();
+    while let Some(left) = pause.checked_sub(start.elapsed())
+        && !left.is_zero()
+        && goes_on()
+    {
+        std::thread::park_timeout(left.min(REST_PIECE));
+    }
+}
+
 /// A key index as a position of the model.
 #[inline]
 #[expect(
@@ -320,7 +360,7 @@ pub fn run<St: Store>(
     let draws = draws_of(task, beside, seed, &mut random);
     let session = store.session(role);
     let key = task.pool.layout().buffer();
-    let mut meter = Meter::new(task.mode());
+    let mut meter = Meter::new(task.mode(index));
     task.barrier.wait();
     let mut worker = match session {
         Ok(session) => {
@@ -332,6 +372,11 @@ pub fn run<St: Store>(
                 key,
                 draws,
                 meter,
+                write_pace: Pace::share(
+                    task.plan.write_rate_limit,
+                    if beside { 1 } else { task.plan.threads },
+                ),
+                read_pace: Pace::share(task.plan.read_rate_limit, task.plan.threads),
                 unjudged: Vec::with_capacity(JUDGED_AT_ONCE),
             }
         }

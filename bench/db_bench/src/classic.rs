@@ -125,6 +125,9 @@ impl Run<'_> {
                 tell(&cost(&record));
                 self.good &= record.status != Status::Failed;
                 self.output.row(&record)?;
+                if let Some(file) = &self.config.intervals {
+                    file.write(&record)?;
+                }
             }
             Event::Broken(reason) => {
                 tell(&format!("{reason}\n"));

@@ -5,12 +5,16 @@ use std::time::Duration;
 
 use bench_core::flags::Given;
 use bench_core::outline::Aggregate;
-use bench_core::plan::{Data, Distribution, Format, Keys, Plan};
+use bench_core::plan::{Data, Distribution, Every, Format, Keys, Plan};
 use bench_core::pool;
 use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
 use crate::flags::nearest;
-use crate::{child, engines};
+use crate::interval::IntervalFile;
+use crate::{child, engines, machine, seed};
+
+/// Operations between two looks at the clock of `--stats_interval_seconds`, as RocksDB's program has it.
+const STATS_INTERVAL_OPS: u64 = 1000;
 
 /// The records of a report, where no file was named for them.
 const RECORDS: &str = "records.jsonl";
@@ -38,12 +42,16 @@ pub(crate) struct Config {
     pub(crate) report: Option<PathBuf>,
     /// Where the same goes as a table of cells.
     pub(crate) csv: Option<PathBuf>,
+    /// Where the operations over time go.
+    pub(crate) intervals: Option<IntervalFile>,
     /// Whether to go on with what is in the JSON file.
     pub(crate) resume: bool,
     /// The suite to run instead of the list.
     pub(crate) suite: Option<String>,
     /// The directories of `--db`, or the usual one.
     pub(crate) bases: Vec<PathBuf>,
+    /// The seed that the clock chose, where `--seed=0` asked for one.
+    pub(crate) chosen_seed: Option<u32>,
     /// A library with an allocator, for every child.
     pub(crate) allocator: Option<PathBuf>,
     /// What every child is told; the engine, its library, directory and round are filled in.
@@ -62,7 +70,9 @@ impl Config {
             return Err("--resume: only a suite can be resumed: give --suite".into());
         }
         let bases = bases(given, suite.is_some())?;
-        let plan = plan(given)?;
+        let mut plan = plan(given)?;
+        let chosen_seed = (plan.seed == 0).then(|| seed::of(machine::now()));
+        plan.seed = chosen_seed.unwrap_or(plan.seed);
         let libraries = engines::LIBRARY_FLAGS
             .iter()
             .filter_map(|&(engine, flag)| Some((engine, PathBuf::from(given.given(flag)?))))
@@ -92,9 +102,11 @@ impl Config {
             json,
             report,
             csv: given.given("csv").map(PathBuf::from),
+            intervals: intervals(given),
             resume: given.is_on("resume"),
             suite,
             bases,
+            chosen_seed,
             allocator: allocator(given)?,
             plan,
             libraries,
@@ -153,6 +165,11 @@ fn refuse_what_suites_say(given: &Given) -> Result<(), String> {
         "reads",
         "writes",
         "deletes",
+        "benchmark_write_rate_limit",
+        "benchmark_read_rate_limit",
+        "stats_interval",
+        "stats_interval_seconds",
+        "report_interval_seconds",
     ];
     match SAID.iter().find(|name| given.given(name).is_some()) {
         Some(name) => Err(format!(
@@ -314,17 +331,13 @@ fn distribution(given: &Given) -> Result<Option<Distribution>, String> {
     let Some(word) = given.given("distribution") else {
         return Ok(None);
     };
-    let distribution = match word {
-        "zipfian" => Distribution::Zipfian,
-        "latest" => Distribution::Latest,
-        _ => Distribution::Uniform,
-    };
-    if given.is_on("shuffle") && distribution != Distribution::Uniform {
+    let distribution = Distribution::named(word);
+    if given.is_on("shuffle") && distribution != Some(Distribution::Uniform) {
         return Err(format!(
             "--shuffle takes every key once and --distribution={word} some more often: give one"
         ));
     }
-    Ok(Some(distribution))
+    Ok(distribution)
 }
 
 /// The part of a plan that comes from the flags alone.
@@ -345,11 +358,33 @@ fn plan(given: &Given) -> Result<Plan, String> {
             _ => Format::LevelDb,
         },
         progress: true,
+        every: every(given),
         round: 1,
         ranked: true,
         ..Plan::default()
     };
     Ok(stored(given, drawn(given, counted_as(given, plan)?)?))
+}
+
+/// `--report_interval_seconds` and `--report_file`.
+fn intervals(given: &Given) -> Option<IntervalFile> {
+    let seconds = usize::try_from(given.count("report_interval_seconds")).unwrap_or(0);
+    (seconds > 0).then(|| IntervalFile {
+        path: PathBuf::from(given.text("report_file")),
+        seconds,
+    })
+}
+
+/// `--stats_interval` and `--stats_interval_seconds`; the second alone looks every thousand operations.
+fn every(given: &Given) -> Option<Every> {
+    let (ops, seconds) = (
+        given.count("stats_interval"),
+        given.count("stats_interval_seconds"),
+    );
+    (ops > 0 || seconds > 0).then_some(Every {
+        ops: if ops > 0 { ops } else { STATS_INTERVAL_OPS },
+        seconds,
+    })
 }
 
 /// A whole number that the table of flags keeps small.
@@ -388,6 +423,8 @@ fn drawn(given: &Given, plan: Plan) -> Result<Plan, String> {
         },
         shuffle: given.is_on("shuffle"),
         duration: given.count("duration"),
+        write_rate_limit: given.count("benchmark_write_rate_limit"),
+        read_rate_limit: given.count("benchmark_read_rate_limit"),
         batch_size: given.chosen("batch_size").unwrap_or(0),
         seek_nexts: given.count("seek_nexts"),
         readwritepercent: small(given, "readwritepercent"),

@@ -1,5 +1,6 @@
-//! The flags of this program: its table, RocksDB's flags that it tolerates, and the help.
+//! The flags of this program: its table, flags of its models that it tolerates or refuses, the help.
 
+mod refused;
 mod rocksdb;
 mod table;
 
@@ -12,14 +13,22 @@ use table::{FLAGS, TOPICS};
 /// Everything a command line may say.
 static FAMILY: Family = Family {
     flags: FLAGS,
-    model: "RocksDB's db_bench",
+    model: "LevelDB's or RocksDB's db_bench",
+    refused: refused::FLAGS,
     tolerated_valued: rocksdb::VALUED,
     tolerated_switches: rocksdb::SWITCHES,
 };
 
 /// Reads the words of a command line.
 pub(crate) fn parse(words: &[String]) -> Result<Given, String> {
-    Given::parse(&FAMILY, words)
+    let mut given = Given::parse(&FAMILY, words)?;
+    let codec = given.given("compression_type").map(str::to_owned);
+    if let Some(codec) = codec.filter(|codec| codec != "none") {
+        given.warnings.push(format!(
+            "--compression_type={codec}: each engine compresses with its usual codec, whatever it is; see Options"
+        ));
+    }
+    Ok(given)
 }
 
 /// `; did you mean X?` for the nearest of some names, nothing when none is near.

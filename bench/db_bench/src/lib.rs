@@ -12,9 +12,11 @@ mod config;
 mod engines;
 mod extra;
 mod flags;
+mod interval;
 mod machine;
 mod output;
 mod report;
+mod seed;
 mod suite;
 mod supervise;
 mod table;
@@ -68,6 +70,9 @@ fn run(words: &[String]) -> Result<bool, String> {
         return Ok(true);
     }
     let config = config::Config::new(&given)?;
+    if let Some(seed) = config.chosen_seed {
+        print(&format!("Set seed to {seed} because --seed was 0\n"));
+    }
     let good = match &config.suite {
         Some(name) => suite::run(&config, name),
         None => classic::run(&config),

@@ -7,8 +7,9 @@ mod state;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bench_core::civil::Civil;
 use serde::Serialize;
 
 use build::{BUILD, Build};
@@ -76,10 +77,7 @@ impl Machine {
             directories,
             state: State::now(),
             allocator: allocator.map(|path| path.display().to_string()),
-            started_at: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .ok()
-                .map(|since| since.as_secs()),
+            started_at: Some(now().as_secs()),
         }
     }
 
@@ -115,46 +113,23 @@ impl Machine {
     }
 }
 
+/// The clock of the system since 1970; one that stands before that year says 0.
+pub(crate) fn now() -> Duration {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or(Duration::ZERO)
+}
+
 /// Seconds since 1970 in the form of C's `ctime`, in universal time.
 fn date(seconds: u64) -> String {
-    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
     const MONTHS: [&str; 12] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ];
-    let days = seconds / 86_400;
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    let leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    let (mut year, mut rest) = (1970, days);
-    while rest >= 365 + u64::from(leap(year)) {
-        rest -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let lengths = [
-        31,
-        28 + u64::from(leap(year)),
-        31,
-        30,
-        31,
-        30,
-        31,
-        31,
-        30,
-        31,
-        30,
-        31,
-    ];
-    let mut month = 0;
-    while rest >= lengths[month] {
-        rest -= lengths[month];
-        month += 1;
-    }
-    let weekday = DAYS[usize::try_from(days % 7).unwrap_or(0)];
+    let at = Civil::of(seconds);
+    let month = usize::try_from(at.month - 1).unwrap_or(0);
     format!(
-        "{weekday} {} {:2} {hour:02}:{minute:02}:{second:02} {year}",
-        MONTHS[month],
-        rest + 1
+        "{} {} {:2} {:02}:{:02}:{:02} {}",
+        DAYS[at.weekday], MONTHS[month], at.day, at.hour, at.minute, at.second, at.year
     )
 }
 

@@ -3,6 +3,7 @@
 mod file;
 mod job;
 mod journal;
+mod plan;
 mod run;
 mod turn;
 
@@ -67,6 +68,7 @@ pub(crate) fn run(config: &Config, name: &str) -> Result<bool, String> {
 /// Reads the suite and lays out what is to be done.
 fn plan(config: &Config, name: &str) -> Result<Plan, String> {
     let file = file::read(name)?;
+    refuse_shuffle(config, &file)?;
     let asked = Asked {
         num: config.num,
         rounds: config.suite_rounds,
@@ -80,6 +82,25 @@ fn plan(config: &Config, name: &str) -> Result<Plan, String> {
         jobs,
         left_out,
     })
+}
+
+/// Refuses `--shuffle` beside a section that draws some keys more often.
+fn refuse_shuffle(config: &Config, file: &File) -> Result<(), String> {
+    if !config.plan.shuffle {
+        return Ok(());
+    }
+    for section in &file.section {
+        if let Some(word) = &section.distribution
+            && word.get_ref() != "uniform"
+        {
+            return Err(format!(
+                "--shuffle takes every key once and section {:?} says distribution = {:?}",
+                section.name.get_ref(),
+                word.get_ref()
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn outline(config: &Config, name: &str, file: &File) -> Outline {

@@ -98,6 +98,7 @@ pub(crate) static FAMILY: Family = Family {
         "value_bytes_estimate",
         "vary_capacity_ratio",
     ],
+    refused: &[],
     tolerated_switches: &[
         "early_exit",
         "gather_stats",

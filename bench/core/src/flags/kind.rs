@@ -11,7 +11,7 @@ pub enum Kind {
     Number(i64, i64),
     /// A number in this range, ends included.
     Ratio(f64, f64),
-    /// One of these words.
+    /// One of these words, in capitals or not.
     Word(&'static [&'static str]),
 }
 
@@ -28,7 +28,10 @@ impl Kind {
                 let ratio: f64 = value.parse().ok()?;
                 (low..=high).contains(&ratio).then(|| ratio.to_string())
             }
-            Self::Word(words) => words.contains(&value).then(|| value.to_owned()),
+            Self::Word(words) => words
+                .iter()
+                .find(|word| word.eq_ignore_ascii_case(value))
+                .map(|&word| word.to_owned()),
         }
     }
 

@@ -23,6 +23,20 @@ static FAMILY: Family = Family {
         },
     ],
     model: "somebody's program",
+    refused: &[
+        Refused {
+            name: "readonly",
+            switch: true,
+            harmless: &["0"],
+            reason: "stores are opened for writing",
+        },
+        Refused {
+            name: "column_families",
+            switch: false,
+            harmless: &["1", "0"],
+            reason: "one is all there is",
+        },
+    ],
     tolerated_valued: &["level"],
     tolerated_switches: &["disable_wal"],
 };
@@ -139,6 +153,24 @@ fn flags_of_the_model_warn_once() {
         ]
     );
     assert_eq!(given.text("num"), "9");
+}
+
+#[test]
+fn flags_that_cannot_be_followed_are_refused_with_the_reason() {
+    let quiet = "--readonly=false --noreadonly --column_families=1 --column_families 0 --num=9";
+    let given = parse(quiet).expect("as it is anyway");
+    assert!(given.warnings.is_empty() && given.tolerated.is_empty());
+    assert_eq!(given.text("num"), "9");
+    for (line, said) in [
+        ("--readonly", "--readonly=1: stores are opened for writing"),
+        ("-readonly=yes", "--readonly=yes: stores are"),
+        ("--readonly=maybe", "--readonly=maybe: stores are"),
+        ("--column_families 3", "--column_families=3: one is all"),
+        ("--column_families", "--column_families needs a value"),
+    ] {
+        let refused = parse(line).expect_err("refused");
+        assert!(refused.starts_with(said), "{refused}");
+    }
 }
 
 #[test]

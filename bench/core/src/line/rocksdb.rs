@@ -33,8 +33,8 @@ pub(super) fn header(plan: &Plan) -> String {
          Keys per prefix:    0\n\
          RawSize:    {:.1} MB (estimated)\n\
          FileSize:   {:.1} MB (estimated)\n\
-         Write rate: 0 bytes/second\n\
-         Read rate: 0 ops/second\n\
+         Write rate: {} bytes/second\n\
+         Read rate: {} ops/second\n\
          Compression: {codec}\n\
          Compression sampling rate: 0\n",
         plan.key_bytes(),
@@ -43,6 +43,8 @@ pub(super) fn header(plan: &Plan) -> String {
         plan.num,
         (key_bytes + value_bytes) * num / MIB,
         (key_bytes + packed) * num / MIB,
+        plan.write_rate_limit,
+        plan.read_rate_limit,
     );
     text.push_str("Perf Level: 1\n");
     end_header(&mut text);

@@ -271,7 +271,7 @@ fn unknown_names_and_texts_are_levels() {
     assert_eq!(rows.len(), 1);
     assert!(
         text.ends_with(
-            "unknown benchmark 'nosuch'\n\nall is well\n\nall is well\nsstables     : skipped (not supported by liar)\nheap profiling not supported\nresetstats   : skipped (not supported by liar)\n"
+            "unknown benchmark 'nosuch'\n\nall is well\n\nall is well\nsstables     : skipped (not supported by liar)\nheap profiling not supported: no allocator here keeps a profile; --allocator=libtcmalloc.so.4 with HEAPPROFILE=PREFIX set does\nresetstats   : skipped (not supported by liar)\n"
         ),
         "{text}"
     );

@@ -143,8 +143,6 @@ fn percent(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::meter::MeterMode;
 
@@ -156,9 +154,7 @@ mod tests {
             for decode in [false, true] {
                 let mut meter = Meter::new(MeterMode {
                     ops: 50,
-                    duration: Duration::ZERO,
-                    histogram: false,
-                    progress: false,
+                    ..MeterMode::default()
                 });
                 let text = run(&plan, &pool, (name, decode), &mut meter);
                 assert_eq!(meter.verdict(), (0, None), "{name}");

@@ -27,8 +27,10 @@ impl<S: Session> Worker<'_, S> {
             let (ordinal, value) = values.draw();
             let word = self.task.words.word(ordinal);
             self.write(index, word, |session, key| session.put(key, value))?;
-            self.meter.user_bytes += (self.key.len() + value.len()) as u64;
+            let bytes = (self.key.len() + value.len()) as u64;
+            self.meter.user_bytes += bytes;
             self.meter.op();
+            self.pace_write(bytes, || true);
         }
         Ok(())
     }
@@ -37,6 +39,7 @@ impl<S: Session> Worker<'_, S> {
         let task = self.task;
         let mut begun = Vec::new();
         while self.meter.wants() {
+            let written = self.meter.user_bytes;
             let entries = batch.min(self.meter.left());
             for _ in 0..entries {
                 let index = self.draw();
@@ -56,6 +59,7 @@ impl<S: Session> Worker<'_, S> {
             for (index, before, word) in begun.drain(..) {
                 task.model.end(position(index), before, word);
             }
+            self.pace_write(self.meter.user_bytes - written, || true);
         }
         Ok(())
     }

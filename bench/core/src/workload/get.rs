@@ -24,6 +24,7 @@ impl<S: Session> Worker<'_, S> {
                 let index = self.draw();
                 found += u64::from(self.read(index)?);
                 self.meter.op();
+                self.pace_read(1);
             }
         } else {
             while self.meter.wants() {
@@ -32,6 +33,7 @@ impl<S: Session> Worker<'_, S> {
                 found += u64::from(answer.is_some());
                 self.note(index, answer);
                 self.meter.op();
+                self.pace_read(1);
             }
             self.judge_noted();
         }
@@ -88,6 +90,7 @@ impl<S: Session> Worker<'_, S> {
                 }
             }
             self.meter.op();
+            self.pace_read(1);
         }
         self.meter.found = found;
         Ok(match task.plan.format {
@@ -126,6 +129,7 @@ impl<S: Session> Worker<'_, S> {
                 self.judge(index, before, answers[at]);
                 self.meter.op();
             }
+            self.pace_read(count as u64);
         }
         self.meter.found = found;
         self.meter.read_bytes += bytes as u64;

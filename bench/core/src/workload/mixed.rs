@@ -97,7 +97,10 @@ impl<'t, S: Session> Worker<'t, S> {
     /// Writes or merges until every reader has ended.
     pub(super) fn write_beside(&mut self, merging: bool) -> Result<String, Fault> {
         let mut values = self.values();
-        while self.task.running.load(Ordering::Acquire) > 0 {
+        let running = &self.task.running;
+        let readers = || running.load(Ordering::Acquire) > 0;
+        while readers() {
+            let written = self.meter.user_bytes;
             let index = self.draw();
             if merging {
                 self.merge_next(index, &mut values)?;
@@ -105,6 +108,7 @@ impl<'t, S: Session> Worker<'t, S> {
                 self.put_next(index, &mut values)?;
             }
             self.meter.found += 1;
+            self.pace_write(self.meter.user_bytes - written, readers);
         }
         Ok(if merging {
             self.by_hand().to_owned()

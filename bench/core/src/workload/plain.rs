@@ -2,7 +2,6 @@
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use super::{Report, Task, codec};
 use crate::definition::{Action, Workload};
@@ -24,9 +23,10 @@ pub fn run_engineless(plan: &Plan, pool: &Pool, workload: &Workload) -> Option<R
     };
     let mut meter = Meter::new(MeterMode {
         ops,
-        duration: Duration::ZERO,
         histogram: plan.histogram,
         progress: plan.progress,
+        every: plan.every,
+        ..MeterMode::default()
     });
     let message = match workload.action {
         Action::Codec { codec, decode } => codec::run(plan, pool, (codec, decode), &mut meter),

@@ -38,6 +38,7 @@ impl<S: Session> Worker<'_, S> {
             found += u64::from(hit);
             drop(cursor);
             self.meter.op();
+            self.pace_read(1);
         }
         self.meter.found = found;
         Ok(self.found_message())

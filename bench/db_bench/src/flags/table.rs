@@ -1,6 +1,7 @@
 //! The table of flags: name, kind, default, meaning. The parser knows nothing else.
 
 use bench_core::flags::{Flag, Kind};
+use bench_core::plan::Distribution;
 
 /// LevelDB's own list.
 const BENCHMARKS: &str = "fillseq,fillsync,fillrandom,overwrite,readrandom,readrandom,readseq,readreverse,compact,\
@@ -13,6 +14,11 @@ const BYTES_MAX: i64 = 1 << 50;
 const VALUE_MAX: i64 = bench_core::pool::VALUE_BYTES_MAX as i64;
 #[expect(clippy::cast_possible_wrap, reason = "a thousand")]
 const PREFIX_MAX: i64 = bench_core::key::PREFIX_MAX as i64;
+
+/// What RocksDB's program takes for a codec.
+const CODECS: &[&str] = &[
+    "none", "snappy", "zlib", "bzip2", "lz4", "lz4hc", "xpress", "zstd",
+];
 
 const WHAT: &str = "what runs";
 const DATA: &str = "the data";
@@ -110,6 +116,20 @@ pub(crate) static FLAGS: &[Flag] = &[
     ),
     flag(
         WHAT,
+        "benchmark_write_rate_limit",
+        Kind::Number(0, i64::MAX),
+        "0",
+        "bytes a second that fills, or the writer beside readers, write at most; 0: no limit",
+    ),
+    flag(
+        WHAT,
+        "benchmark_read_rate_limit",
+        Kind::Number(0, i64::MAX),
+        "0",
+        "point reads and seeks a second of all threads together at most; 0: no limit",
+    ),
+    flag(
+        WHAT,
         "rounds",
         Kind::Number(1, 1000),
         "1",
@@ -127,7 +147,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "suite",
         Kind::Text,
         "",
-        "run a suite over every engine and print a table: quick, leveldb-2011, wiredtiger, rocksdb, scale, or a file of your own",
+        "run a suite over every engine and print a table: quick, leveldb-2011, wiredtiger, rocksdb, ycsb, scale, or a file of your own",
     ),
     flag(
         WHAT,
@@ -214,16 +234,16 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(
         DATA,
         "seed",
-        Kind::Number(0, 1 << 30),
+        Kind::Number(0, crate::seed::MAX as i64),
         "1000",
-        "added to the running number of each thread to seed its draws",
+        "added to the running number of each thread to seed its draws; 0: taken from the clock and told",
     ),
     flag(
         DATA,
         "distribution",
-        Kind::Word(&["uniform", "zipfian", "latest"]),
+        Kind::Word(Distribution::WORDS),
         "",
-        "how random keys are drawn; default uniform, for ycsb as the workload says",
+        "how random keys are drawn; default uniform, for ycsb as the workload says; in a suite for the sections that do not say it",
     ),
     flag(
         DATA,
@@ -246,13 +266,16 @@ pub(crate) static FLAGS: &[Flag] = &[
         "0",
         "random workloads take every key once instead of drawing",
     ),
-    flag(
-        DATA,
-        "batch_size",
-        Kind::Number(1, 1_000_000),
-        "",
-        "entries of one write or multi-get; default 1, for multireadrandom 100",
-    ),
+    Flag {
+        aliases: &["batch"],
+        ..flag(
+            DATA,
+            "batch_size",
+            Kind::Number(1, 1_000_000),
+            "",
+            "entries of one write or multi-get; default 1, for multireadrandom 100",
+        )
+    },
     flag(
         DATA,
         "seek_nexts",
@@ -305,9 +328,9 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(
         STORE,
         "compression_type",
-        Kind::Text,
+        Kind::Word(CODECS),
         "",
-        "none switches compression off; any other codec leaves it on",
+        "none switches compression off; any other codec leaves it on, and each engine takes its usual one",
     ),
     flag(
         STORE,
@@ -316,13 +339,16 @@ pub(crate) static FLAGS: &[Flag] = &[
         "-1",
         "bits a key of a Bloom filter; negative: the engine's default",
     ),
-    flag(
-        STORE,
-        "block_size",
-        Kind::Number(256, 1 << 30),
-        "",
-        "uncompressed bytes of a block",
-    ),
+    Flag {
+        aliases: &["page_size"],
+        ..flag(
+            STORE,
+            "block_size",
+            Kind::Number(256, 1 << 30),
+            "",
+            "uncompressed bytes of a block or page",
+        )
+    },
     Flag {
         aliases: &["target_file_size_base"],
         ..flag(
@@ -360,6 +386,34 @@ pub(crate) static FLAGS: &[Flag] = &[
         Kind::Bool,
         "0",
         "time every operation in a pass of its own and print the distribution",
+    ),
+    flag(
+        SHOW,
+        "stats_interval",
+        Kind::Number(0, i64::MAX),
+        "0",
+        "operations between two lines of progress in RocksDB's form; 0: LevelDB's form",
+    ),
+    flag(
+        SHOW,
+        "stats_interval_seconds",
+        Kind::Number(0, 1_000_000),
+        "0",
+        "seconds at least between two such lines",
+    ),
+    flag(
+        SHOW,
+        "report_interval_seconds",
+        Kind::Number(0, 1_000_000),
+        "0",
+        "write the operations of every so many seconds of each workload to --report_file; 0: not",
+    ),
+    flag(
+        SHOW,
+        "report_file",
+        Kind::Text,
+        "report.csv",
+        "where they go; the file is that of the last workload",
     ),
     flag(
         SHOW,

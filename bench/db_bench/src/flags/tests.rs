@@ -122,10 +122,44 @@ fn unknown_flags_are_refused_with_the_nearest_name() {
 
 #[test]
 fn flags_of_rocksdb_warn_once() {
-    let line = "--level0_file_num_compaction_trigger=4 -level0_file_num_compaction_trigger 8 --nodisable_wal --num=7";
+    let line = "--level0_file_num_compaction_trigger=4 -level0_file_num_compaction_trigger 8 --nommap_read --num=7";
     let given = parse(line).expect("known elsewhere");
     assert_eq!(given.warnings.len(), 2, "{:?}", given.warnings);
     assert_eq!(given.number("num"), 7);
+}
+
+#[test]
+fn flags_that_would_change_what_is_measured_are_refused_unless_they_say_what_is_so() {
+    let as_it_is =
+        "--disable_wal=0 --noreadonly --num_column_families 1 --merge_operator=max --num=7";
+    let given = parse(as_it_is).expect("as it is");
+    assert!(given.warnings.is_empty(), "{:?}", given.warnings);
+    let refused = parse("--disable_wal").expect_err("refused");
+    assert_eq!(
+        refused,
+        "--disable_wal=1: every write that was acknowledged must survive the end of its process, in every engine alike"
+    );
+    for flag in refused::FLAGS {
+        let line = format!("--{}=7", flag.name);
+        let refused = parse(&line).expect_err("refused");
+        assert_eq!(refused, format!("{line}: {}", flag.reason));
+        assert!(flag.reason.len() > 20 && !flag.reason.ends_with('.'));
+    }
+}
+
+#[test]
+fn names_of_relatives_and_codecs_in_capitals_are_taken() {
+    let given = parse("--page_size=4096 --batch=10 --compression_type=None").expect("taken");
+    assert_eq!(
+        (given.count("block_size"), given.count("batch_size")),
+        (4096, 10)
+    );
+    assert_eq!(given.text("compression_type"), "none");
+    assert!(given.warnings.is_empty());
+    let given = parse("--compression_type=zstd").expect("taken");
+    assert_eq!(given.warnings.len(), 1, "{:?}", given.warnings);
+    assert!(given.warnings[0].starts_with("--compression_type=zstd: each engine"));
+    assert!(parse("--compression_type=zst").is_err());
 }
 
 #[test]
@@ -165,5 +199,8 @@ fn no_name_is_listed_twice() {
     }
     for name in rocksdb::VALUED.iter().chain(rocksdb::SWITCHES) {
         assert!(names.insert(name), "{name}");
+    }
+    for flag in refused::FLAGS {
+        assert!(names.insert(flag.name), "{}", flag.name);
     }
 }

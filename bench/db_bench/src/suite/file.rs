@@ -5,6 +5,7 @@ use std::path::Path;
 
 use bench_core::catalog;
 use bench_core::outline::Aggregate;
+use bench_core::plan::Distribution;
 use bench_core::step::Step;
 use serde::Deserialize;
 use toml::Spanned;
@@ -24,6 +25,7 @@ const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../suites/wiredtiger.toml"),
     ),
     ("rocksdb", include_str!("../../../suites/rocksdb.toml")),
+    ("ycsb", include_str!("../../../suites/ycsb.toml")),
     ("scale", include_str!("../../../suites/scale.toml")),
 ];
 
@@ -126,6 +128,8 @@ pub(crate) struct Section {
     pub(crate) threads: Option<u32>,
     /// Entries as a multiple of the suite's.
     pub(crate) times: Option<f64>,
+    /// How random keys are drawn, in `workloads` and not in `before`; without it as
+    /// `--distribution` or the workload says.
     pub(crate) distribution: Option<Spanned<String>>,
     pub(crate) data: Option<Vec<Spanned<String>>>,
     #[serde(default)]
@@ -290,7 +294,7 @@ impl Source<'_> {
             self.data_set(data)?;
         }
         if let Some(distribution) = &section.distribution {
-            let known = ["uniform", "zipfian", "latest"].into_iter();
+            let known = Distribution::WORDS.iter().copied();
             self.among("distribution", distribution, known)?;
         }
         for engine in section.engines.iter().flatten() {

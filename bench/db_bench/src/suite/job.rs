@@ -5,6 +5,7 @@
 //! child process. A pure function of the file and the flags.
 
 use bench_core::catalog;
+use bench_core::plan::Distribution;
 use bench_core::settings::{Memory, Variant};
 
 use super::file::{self, File, Section, Split};
@@ -51,7 +52,7 @@ pub(crate) struct Settings {
     pub(crate) variant: Variant,
     pub(crate) ranked: bool,
     pub(crate) data: String,
-    pub(crate) distribution: Option<String>,
+    pub(crate) distribution: Option<Distribution>,
 }
 
 /// One entry of a list.
@@ -213,6 +214,7 @@ impl Maker<'_> {
         let before = Settings {
             memory: self.memory(chain, section, Split::Writes),
             threads: 1,
+            distribution: Some(Distribution::Uniform),
             ..settings.clone()
         };
         let made = section.before.iter().map(|name| hidden(name.get_ref()));
@@ -248,10 +250,9 @@ impl Maker<'_> {
                 .map_or(Variant::Fair, |variant| variant.settings),
             ranked: self.variant.is_none_or(|variant| variant.ranked),
             data: self.data.to_owned(),
-            distribution: section
-                .distribution
-                .as_ref()
-                .map(|word| word.get_ref().clone()),
+            distribution: inherited(chain, section, |section| {
+                Distribution::named(section.distribution.as_ref()?.get_ref())
+            }),
         }
     }
 

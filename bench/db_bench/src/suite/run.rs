@@ -7,7 +7,7 @@ use bench_core::catalog;
 use bench_core::definition::Workload;
 use bench_core::outline::{Note, Outline};
 use bench_core::place;
-use bench_core::plan::{Data, Plan};
+use bench_core::plan::Plan;
 use bench_core::record::{Record, Status};
 use bench_core::runner::Event;
 
@@ -276,38 +276,12 @@ impl<'c> Run<'c> {
         let base = self
             .config
             .plan_in(turn.job.directory, turn.engine, turn.round);
-        let plan = |(at, part): (usize, &super::job::Part)| {
-            let settings = &part.settings;
-            Plan {
-                benchmarks: part
-                    .entries
-                    .iter()
-                    .map(|entry| entry.workload.clone())
-                    .collect(),
-                kill: part.kill,
-                num: settings.num,
-                reads: settings.num,
-                writes: settings.num,
-                deletes: settings.num,
-                memory: settings.memory,
-                data: match settings.data.as_str() {
-                    "json" => Data::Json,
-                    _ => Data::Synthetic,
-                },
-                value_size: settings.value_size,
-                compression: settings.compression,
-                sync: settings.sync,
-                threads: settings.threads,
-                bloom_bits: settings.bloom_bits,
-                variant: settings.variant,
-                label: turn.job.label.clone(),
-                ranked: settings.ranked,
-                use_existing_db: at > 0,
-                histogram: turn.latency,
-                progress: false,
-                suite: Some(self.outline.name.clone()),
-                ..base.clone()
-            }
+        let label = turn.job.label.as_deref();
+        let plan = |(at, part): (usize, &super::job::Part)| Plan {
+            use_existing_db: at > 0,
+            histogram: turn.latency,
+            suite: Some(self.outline.name.clone()),
+            ..part.plan(label, &base)
         };
         turn.job.parts.iter().enumerate().map(plan).collect()
     }

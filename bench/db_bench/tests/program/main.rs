@@ -7,6 +7,7 @@ mod common;
 mod crash;
 mod full;
 mod lines;
+mod meta;
 mod peers;
 mod refusals;
 mod report;

@@ -46,7 +46,7 @@ fn list_over(engine: &str, words: &[&str], skips: &[&str]) {
 }
 
 /// Runs `test` when the library of `engine` can be loaded.
-fn with_library(engine: &str, package: &str, test: impl FnOnce()) {
+pub(crate) fn with_library(engine: &str, package: &str, test: impl FnOnce()) {
     let list = stdout(&run(&["--list"]));
     let found = list
         .lines()

@@ -155,6 +155,6 @@ fn a_flag_of_rocksdb_warns_and_runs() {
         "20",
     ]);
     assert!(output.status.success());
-    let warning = "warning: --level0_stop_writes_trigger is a flag of RocksDB's db_bench that means nothing here; it is ignored\n";
+    let warning = "warning: --level0_stop_writes_trigger is a flag of LevelDB's or RocksDB's db_bench that means nothing here; it is ignored\n";
     assert!(stderr(&output).starts_with(warning), "{}", stderr(&output));
 }

@@ -286,3 +286,51 @@ workloads = ["fillrandom", "readrandom"]
         assert!(verified.count() >= 2, "{data}: {rows:?}");
     }
 }
+
+#[test]
+fn ycsb_runs_every_mix_as_it_is_drawn_and_judges_it() {
+    let home = tempfile::tempdir().expect("a directory");
+    let json = home.path().join("ycsb.json");
+    let words = [
+        "--suite=ycsb",
+        "--num=300",
+        "--rounds=1",
+        "--engine=cairndb",
+        &format!("--json={}", json.display()),
+    ];
+    let output = command(&home.path().join("db"), &words)
+        .output()
+        .expect("runs");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let rows = results(&json);
+    for data in ["synthetic", "json"] {
+        for (section, mixes) in [
+            ("load", "filluniquerandom"),
+            ("zipfian", "ycsba,ycsbb,ycsbc,ycsbf"),
+            ("zipfian D", "ycsbd"),
+            ("zipfian E", "ycsbe"),
+            ("uniform", "ycsba,ycsbb,ycsbc,ycsbf,ycsbd"),
+            ("uniform E", "ycsbe"),
+        ] {
+            let of: Vec<&str> = rows
+                .iter()
+                .filter(|row| row["pass"].is_null() && row["data"] == data)
+                .filter(|row| row["section"] == section && row["verified"] == true)
+                .filter(|row| row["value_bytes"] == 1000 && row["memory_bytes"] == 128 << 20)
+                .filter_map(|row| row["workload"].as_str())
+                .collect();
+            assert_eq!(of.join(","), mixes, "{data} {section}");
+        }
+    }
+}
+
+#[test]
+fn a_shuffle_is_refused_where_a_section_draws_some_keys_more_often() {
+    let output = run(&["--suite=ycsb", "--shuffle"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(
+        said.contains("--shuffle takes every key once and section \"zipfian\" says"),
+        "{said}"
+    );
+}

@@ -256,10 +256,20 @@ impl Turn<'_> {
 
     /// One of the connection's counters.
     pub(crate) fn counter(&self, which: c_int) -> Option<c_int> {
+        self.status(which, false)
+    }
+
+    /// Sets one of them to zero where it counts events; one that tells a size stays.
+    pub(crate) fn reset_counter(&self, which: c_int) -> bool {
+        self.status(which, true).is_some()
+    }
+
+    fn status(&self, which: c_int, reset: bool) -> Option<c_int> {
         let (mut now, mut highest) = (0, 0);
         let (now_at, highest_at) = (&raw mut now, &raw mut highest);
         // SAFETY: the connection is open; the places are ours.
-        let told = unsafe { (self.api.db_status)(self.db, which, now_at, highest_at, 0) };
+        let told =
+            unsafe { (self.api.db_status)(self.db, which, now_at, highest_at, c_int::from(reset)) };
         (told == OK).then_some(now)
     }
 }

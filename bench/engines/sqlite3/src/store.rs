@@ -145,6 +145,11 @@ impl Store for SqliteStore<'_> {
         Some(parts.join(", "))
     }
 
+    fn reset_statistics(&self) -> Result<bool, Fault> {
+        let turn = self.connection.turn();
+        Ok(COUNTERS.iter().all(|&(_, which)| turn.reset_counter(which)))
+    }
+
     fn options(&self) -> Vec<(String, String)> {
         self.options.clone()
     }

@@ -32,6 +32,13 @@ impl Statistics {
         Some(Self { cursor })
     }
 
+    /// Sets the counters of events to zero: the cursor that is opened takes them along.
+    pub(crate) fn clear(session: &OwnedSession) -> bool {
+        let config = c"statistics=(fast,clear)";
+        let cursor = open_cursor(session.0, c"statistics:", config);
+        cursor.map(|cursor| Self { cursor }).is_ok()
+    }
+
     /// The counter the cursor stands on: description, text, number.
     fn present(&self) -> Option<(String, String, i64)> {
         let (mut name, mut text, mut number): (*const c_char, *const c_char, i64) =

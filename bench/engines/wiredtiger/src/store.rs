@@ -130,6 +130,10 @@ impl Store for TigerStore<'_> {
         self.counters(|counters| Some(counters.text())).ok()?
     }
 
+    fn reset_statistics(&self) -> Result<bool, Fault> {
+        Ok(Statistics::clear(&self.connection.open_session()?))
+    }
+
     fn bytes_written(&self) -> Option<u64> {
         self.counters(Statistics::bytes_written).ok()?
     }

@@ -369,7 +369,7 @@ fn data_sets(run: &Run) -> Vec<Block> {
         let twin = run.tables.iter().find(|other| {
             other.key.data.as_deref() == Some("json")
                 && other.key.suite == table.key.suite
-                && outline::place(&other.key) == outline::place(&table.key)
+                && other.key.section == table.key.section
                 && other.key.workload == table.key.workload
                 && other.state == table.state
                 && other.key.threads == table.key.threads

@@ -50,6 +50,17 @@ fn rocks_keys_json_values_and_other_draws_are_judged_as_well() {
 }
 
 #[test]
+fn a_limited_writer_rests_until_the_readers_have_ended() {
+    let (rows, _) = rows_with(3000, &["readwhilewriting"], |plan| {
+        plan.write_rate_limit = 116;
+    });
+    // An entry of 116 bytes, and the next a second later.
+    let seconds = rows[0].wall_ns.expect("measured") / 1_000_000_000;
+    let written = rows[0].writer_ops.expect("a writer");
+    assert!(written <= seconds + 2, "{written} in {seconds} s");
+}
+
+#[test]
 fn records_of_a_file_are_written_read_and_judged() {
     let home = tempfile::tempdir().expect("a directory");
     let path = home.path().join("records.tsv");

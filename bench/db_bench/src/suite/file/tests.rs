@@ -84,6 +84,10 @@ fn unknown_words_are_refused_with_line_and_suggestion() {
         ),
         (format!("rounds = 0\n{GOOD}"), "rounds = 0: at least 1"),
         (
+            format!("{GOOD}distribution = \"zipfan\"\n"),
+            "own.toml:4: distribution \"zipfan\" is unknown; did you mean zipfian?",
+        ),
+        (
             format!("data = [\"yson\"]\n{GOOD}"),
             "own.toml:1: data set \"yson\"",
         ),

@@ -176,3 +176,40 @@ fn occurrences_are_numbered_over_the_whole_suite() {
     );
     assert_eq!(list(&jobs[1].parts[0]), ["a fillseq 2", "b fillseq 1"]);
 }
+
+#[test]
+fn every_suite_has_json_records_and_quick_has_them_in_the_round_that_is_never_left_out() {
+    let asked = Asked {
+        num: None,
+        rounds: None,
+        directories: 1,
+    };
+    for name in ["leveldb-2011", "wiredtiger", "rocksdb", "ycsb", "scale"] {
+        let file = file::read(name).expect("well formed");
+        let (jobs, _) = jobs(&file, asked);
+        let with = |data: &str| {
+            let mut parts = jobs.iter().flat_map(|job| &job.parts);
+            parts.any(|part| part.settings.data == data)
+        };
+        assert!(with("synthetic") && with("json"), "{name}");
+    }
+    let quick = file::read("quick").expect("well formed");
+    let (jobs, _) = jobs(&quick, asked);
+    let of_json = |job: &&Job| job.parts.iter().any(|part| part.settings.data == "json");
+    let json: Vec<&Job> = jobs.iter().filter(of_json).collect();
+    assert_eq!(json.len(), 1);
+    assert_eq!((json[0].rounds, json[0].latency), (1, false));
+    let shown = json[0].parts.iter().flat_map(list).collect::<Vec<_>>();
+    assert_eq!(
+        shown,
+        [
+            "1C fillseq 1",
+            "1D fillrandom 1",
+            "1A readseq 1 as left",
+            "1B readrandom 1 as left",
+            "4 MB compact 1",
+            "1A readseq 2 compacted",
+            "1B readrandom 2 compacted",
+        ]
+    );
+}

@@ -66,9 +66,9 @@ fn what_does_not_belong_behind_a_run_is_not_appended() {
     assert!(!append(table(2, "key00", "key05")), "before the last");
     assert!(!append(table(2, "l", "m")), "outside the prefix");
     assert!(
-        !Run::new(1, Vec::new(), &order)
+        Run::new(1, Vec::new(), &order)
             .appended(std::iter::once(table(2, "a", "b")), &order)
-            .is_some()
+            .is_none()
     );
 }
 

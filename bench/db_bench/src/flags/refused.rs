@@ -1,0 +1,164 @@
+//! Flags of other programs that would change what is measured, in ways no row here follows. Values that
+//! say what is so anyway are taken without a word.
+
+use bench_core::flags::Refused;
+
+const fn switch(
+    name: &'static str,
+    harmless: &'static [&'static str],
+    reason: &'static str,
+) -> Refused {
+    Refused {
+        name,
+        switch: true,
+        harmless,
+        reason,
+    }
+}
+
+const fn valued(
+    name: &'static str,
+    harmless: &'static [&'static str],
+    reason: &'static str,
+) -> Refused {
+    Refused {
+        name,
+        switch: false,
+        harmless,
+        reason,
+    }
+}
+
+/// All of them, of LevelDB's, RocksDB's and their relatives' programs.
+pub(super) const FLAGS: &[Refused] = &[
+    switch(
+        "WAL_enabled",
+        &["1"],
+        "SQLite keeps its write-ahead log in every row; without it a write is not comparable",
+    ),
+    switch(
+        "cleanmem",
+        &["0"],
+        "rows read what the rows before left in memory; a round begins with an empty directory",
+    ),
+    switch(
+        "disable_wal",
+        &["0"],
+        "every write that was acknowledged must survive the end of its process, in every engine alike",
+    ),
+    switch("intkey", &["0"], "keys are the same bytes for every engine"),
+    valued(
+        "max_compact_wait",
+        &[],
+        "compact and waitforcompaction wait until it has ended; --row_timeout ends a row",
+    ),
+    valued(
+        "max_scan_distance",
+        &["0"],
+        "--seek_nexts says how many entries are read behind a seek",
+    ),
+    valued(
+        "merge_operator",
+        &["", "max"],
+        "merging keeps the greater value, in every engine",
+    ),
+    switch(
+        "metasync",
+        &[],
+        "LMDB writes without a sync, or in synchronous rows with all of them",
+    ),
+    switch(
+        "no_transaction",
+        &["0"],
+        "a batch is one transaction and a single write is its own",
+    ),
+    valued(
+        "num_column_families",
+        &["1", "0"],
+        "one space of keys is what every engine has",
+    ),
+    valued(
+        "num_multi_db",
+        &["0", "1"],
+        "a list runs over one database; --engine and --rounds run several",
+    ),
+    valued(
+        "num_pages",
+        &[],
+        "--cache_size or --memory says it in bytes, for every engine alike",
+    ),
+    switch("open_as_follower", &["0"], "a row opens its own database"),
+    switch(
+        "optimistic_transaction_db",
+        &["0"],
+        "workloads put, get and delete without transactions",
+    ),
+    valued(
+        "options_file",
+        &[""],
+        "the flags here set every engine alike; what is in effect stands under Options",
+    ),
+    switch("readahead", &["1"], "LMDB reads ahead as the system does"),
+    switch(
+        "readonly",
+        &["0"],
+        "not every engine can be opened so; with --use_existing_db, reading rows leave the data as it is",
+    ),
+    switch(
+        "reverse_iterator",
+        &["0"],
+        "seeks step forward here; readreverse goes backwards",
+    ),
+    switch("stagger", &["0"], "the threads of a row begin together"),
+    valued(
+        "trace_file",
+        &[""],
+        "nothing is traced; --json tells each result",
+    ),
+    switch(
+        "transaction_db",
+        &["0"],
+        "workloads put, get and delete without transactions",
+    ),
+    valued(
+        "ttl_seconds",
+        &["0"],
+        "entries do not expire here: every answer is compared with what was written",
+    ),
+    switch(
+        "use_blob_db",
+        &["0"],
+        "RocksDB is opened as itself; CairnDB keeps large values apart without being asked",
+    ),
+    switch(
+        "use_existing_keys",
+        &["0"],
+        "keys are drawn from all of --num and the line says how many were found",
+    ),
+    switch(
+        "use_rowids",
+        &["0"],
+        "the table has the key for its primary key, and row numbers only where entries exceed a page",
+    ),
+    switch("use_secondary_db", &["0"], "a row opens its own database"),
+    valued(
+        "user_timestamp_size",
+        &["0"],
+        "keys are the same bytes for every engine",
+    ),
+    valued(
+        "value_size_distribution_type",
+        &["fixed"],
+        "values of a row are of one size, --value_size; --data=FILE brings sizes of its own",
+    ),
+    switch(
+        "writemap",
+        &[],
+        "LMDB writes through its map in rows that need not be synced, and not in those that need",
+    ),
+    valued(
+        "writes_per_second",
+        &["0"],
+        "--benchmark_write_rate_limit says it in bytes a second",
+    ),
+];

@@ -1,0 +1,121 @@
+//! What a child is told about its part of a job.
+
+use bench_core::plan::{Data, Plan};
+
+use super::job::Part;
+
+impl Part {
+    /// The plan of this part: what the suite says, and from `base` what only flags say.
+    pub(super) fn plan(&self, label: Option<&str>, base: &Plan) -> Plan {
+        let settings = &self.settings;
+        Plan {
+            benchmarks: self
+                .entries
+                .iter()
+                .map(|entry| entry.workload.clone())
+                .collect(),
+            kill: self.kill,
+            num: settings.num,
+            reads: settings.num,
+            writes: settings.num,
+            deletes: settings.num,
+            memory: settings.memory,
+            data: match settings.data.as_str() {
+                "json" => Data::Json,
+                _ => Data::Synthetic,
+            },
+            value_size: settings.value_size,
+            compression: settings.compression,
+            sync: settings.sync,
+            threads: settings.threads,
+            distribution: settings.distribution.or(base.distribution),
+            bloom_bits: settings.bloom_bits,
+            variant: settings.variant,
+            label: label.map(str::to_owned),
+            ranked: settings.ranked,
+            progress: false,
+            ..base.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bench_core::plan::Distribution;
+
+    use super::super::file::File;
+    use super::super::job::{Asked, jobs};
+    use super::*;
+
+    const SUITE: &str = r#"
+        [[section]]
+        name = "skewed"
+        distribution = "zipfian"
+        before = ["fillrandom"]
+        workloads = ["readrandom"]
+        [[section]]
+        name = "newest"
+        over = "skewed"
+        distribution = "latest"
+        workloads = ["readrandom"]
+        [[section]]
+        name = "as before"
+        over = "skewed"
+        workloads = ["readrandom"]
+        [[section]]
+        name = "open"
+        data = ["json"]
+        value_size = 1000
+        workloads = ["fillrandom"]
+    "#;
+
+    /// The plans of all parts of a suite, in order.
+    fn plans(base: &Plan) -> Vec<Plan> {
+        let file: File = toml::from_str(SUITE).expect("well formed");
+        let asked = Asked {
+            num: Some(700),
+            rounds: None,
+            directories: 1,
+        };
+        let (jobs, _) = jobs(&file, asked);
+        let parts = jobs.iter().flat_map(|job| &job.parts);
+        parts.map(|part| part.plan(Some("mine"), base)).collect()
+    }
+
+    #[test]
+    fn a_distribution_reaches_the_children_of_its_section() {
+        let drawn = |flag| -> Vec<Option<Distribution>> {
+            let base = Plan {
+                distribution: flag,
+                ..Plan::default()
+            };
+            plans(&base).iter().map(|plan| plan.distribution).collect()
+        };
+        let uniform = Some(Distribution::Uniform);
+        let (zipfian, latest) = (Some(Distribution::Zipfian), Some(Distribution::Latest));
+        assert_eq!(drawn(None), [uniform, zipfian, latest, zipfian, None]);
+        // The flag is for sections that do not say it.
+        assert_eq!(drawn(latest), [uniform, zipfian, latest, zipfian, latest]);
+    }
+
+    #[test]
+    fn what_a_suite_says_replaces_what_flags_say() {
+        let base = Plan {
+            seed: 7,
+            num: 5,
+            value_size: 9,
+            progress: true,
+            ..Plan::default()
+        };
+        let plans = plans(&base);
+        let last = plans.last().expect("a part");
+        assert_eq!(last.benchmarks, ["fillrandom"]);
+        assert_eq!((last.num, last.reads, last.value_size), (700, 700, 1000));
+        assert_eq!(
+            (&last.data, last.label.as_deref()),
+            (&Data::Json, Some("mine"))
+        );
+        assert!(last.compression && last.ranked && !last.progress);
+        assert_eq!(last.seed, 7, "only a flag says it");
+    }
+}
