@@ -16,6 +16,8 @@ mod bad_input;
 mod reads;
 #[path = "behaviour/regressions.rs"]
 mod regressions;
+#[path = "behaviour/trouble.rs"]
+mod trouble;
 #[path = "behaviour/writes.rs"]
 mod writes;
 
