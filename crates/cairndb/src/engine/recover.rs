@@ -145,7 +145,7 @@ impl Folded {
             self.runs.iter().map(|id| (*id, Vec::new())).collect();
         for record in self.tables.values() {
             let named = name::table(FileNumber(record.file));
-            match opener.dir.size_of(&named)? {
+            match opener.files.dir.size_of(&named)? {
                 Some(size) if size == record.bytes => {}
                 found => {
                     let found = found.map_or("no file".to_owned(), |size| format!("{size} bytes"));
@@ -186,7 +186,7 @@ impl Folded {
         for number in &self.values {
             let handle = ValueHandle::new(*number, opener);
             let named = name::value(FileNumber(*number));
-            let Some(size) = opener.dir.size_of(&named)? else {
+            let Some(size) = opener.files.dir.size_of(&named)? else {
                 // The edit that names a value file may reach the disk before the file's own name;
                 // nothing durable leads to it then.
                 let mut tables = self.tables.values();
