@@ -11,6 +11,7 @@ use std::path::Path;
 
 pub use crate::durability::{Durability, Survival};
 use crate::fault::Fault;
+use crate::library::Library;
 use crate::settings::Settings;
 pub use crate::settings::Variant;
 
@@ -74,6 +75,11 @@ pub trait Engine: Sync {
 
     /// What the library itself reports, such as `1.23`.
     fn version(&self) -> String;
+
+    /// The library it was loaded from; none where it is compiled into the program.
+    fn library(&self) -> Option<Library> {
+        None
+    }
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;

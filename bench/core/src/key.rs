@@ -91,6 +91,15 @@ impl Layout {
         }
     }
 
+    /// Bytes of the key of `index`.
+    pub fn key_bytes(&self, index: u64) -> usize {
+        match self {
+            Self::Decimal { prefix } => prefix + DIGITS,
+            Self::BigEndian { bytes } => *bytes,
+            Self::Listed(list) => list.key(index).len(),
+        }
+    }
+
     /// Whether the last sixteen bytes alone put keys in order.
     pub fn has_rank(&self) -> bool {
         match self {

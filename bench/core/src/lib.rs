@@ -18,6 +18,7 @@ mod heap;
 pub mod histogram;
 pub mod intervals;
 pub mod key;
+pub mod library;
 pub mod line;
 pub mod meter;
 pub mod model;

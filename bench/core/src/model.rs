@@ -295,6 +295,16 @@ impl Model {
             .count()
     }
 
+    /// Raw bytes of all present keys and their values. Of a key on which two writes met, the value of
+    /// one of them counts.
+    pub fn live_bytes(&self, pool: &Pool) -> u64 {
+        let live = (0..).zip(&self.words).filter_map(|(index, word)| {
+            let value = self.value(pool, Word(word.load(Ordering::Relaxed)))?;
+            Some((self.layout.key_bytes(index) + value.len()) as u64)
+        });
+        live.sum()
+    }
+
     /// The words as bytes, to be kept beside a database that outlives the process.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.words

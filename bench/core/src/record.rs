@@ -108,6 +108,9 @@ pub struct Record {
     /// Bytes allocated in the directory when quiet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_bytes: Option<u64>,
+    /// Raw bytes of the keys and values that are live then, as the model knows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live_bytes: Option<u64>,
     /// Bytes the kernel counts as written by the process until quiet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub io_write_bytes: Option<u64>,
@@ -200,6 +203,7 @@ impl Record {
         "cpu_sys_ns",
         "settle_ns",
         "disk_bytes",
+        "live_bytes",
         "io_write_bytes",
         "engine_write_bytes",
         "fsyncs",

@@ -19,6 +19,7 @@ use crate::definition::{Action, Workload};
 use crate::engine::{Durability, Engine, Store};
 use crate::fault::Fault;
 use crate::heap;
+use crate::library::Library;
 use crate::line;
 use crate::model::Model;
 use crate::place;
@@ -37,6 +38,13 @@ const LEVELS: &str = "rocksdb.levelstats";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
+    /// The engine is there; told by every process, also by one that goes on with a list.
+    Loaded {
+        /// What the library reports.
+        version: String,
+        /// Where it was loaded from, if it was.
+        library: Option<Library>,
+    },
     /// The engine is there and has opened its store.
     Engine {
         /// As people write it.
@@ -131,6 +139,10 @@ pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> R
         base_rss: None,
         emit,
     };
+    (runner.emit)(Event::Loaded {
+        version: engine.version(),
+        library: engine.library(),
+    });
     runner.open_first()?;
     for index in 0..plan.benchmarks.len() {
         runner.entry(index)?;

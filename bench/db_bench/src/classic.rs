@@ -34,19 +34,15 @@ pub(crate) fn run(config: &Config) -> Result<bool, String> {
     for sentence in unknown.values() {
         tell(&format!("{sentence}\n"));
     }
-    let asked = config
+    let mut asked = config
         .plan
         .benchmarks
         .iter()
         .filter(|name| !name.is_empty());
-    if !unknown.is_empty()
-        && asked
-            .clone()
-            .all(|name| unknown.contains_key(name.as_str()))
-    {
+    if !unknown.is_empty() && asked.all(|name| unknown.contains_key(name.as_str())) {
         return Ok(false);
     }
-    let machine = Machine::here(&config.bases[0], config.allocator.as_deref());
+    let machine = Machine::here(&config.bases, config.allocator.as_deref());
     let mut output = Output::create(config.json.as_deref(), config.csv.as_deref())?;
     output.object(&machine)?;
     let mut run = Run {
@@ -112,7 +108,7 @@ impl Run<'_> {
         let mut trouble = None;
         let ending = supervise::run(&[plan], &Start::default(), limit, &mut |_, event| {
             let event = timed.complete(event);
-            trouble = trouble.take().or(self.event(event).err());
+            trouble = trouble.take().or(self.event(engine, event).err());
         });
         if let Some(trouble) = trouble {
             return Err(trouble);
@@ -133,8 +129,11 @@ impl Run<'_> {
     }
 
     /// Shows what a child said.
-    fn event(&mut self, event: Event) -> Result<(), String> {
+    fn event(&mut self, engine: &str, event: Event) -> Result<(), String> {
         match event {
+            Event::Loaded { version, library } => {
+                self.output.build(engine, version, library)?;
+            }
             Event::Engine {
                 title,
                 version,
@@ -190,7 +189,9 @@ fn cost(record: &Record) -> String {
         parts.push(format!("quiet after {:.3} s", settle as f64 * 1e-9));
     }
     if let Some(disk) = record.disk_bytes {
-        parts.push(format!("{disk} bytes on disk"));
+        let live = record.live_bytes.filter(|&bytes| bytes > 0);
+        let times = live.map(|live| format!(", {:.2}x what is live", disk as f64 / live as f64));
+        parts.push(format!("{disk} bytes on disk{}", times.unwrap_or_default()));
     }
     let raw = record.user_bytes.filter(|&bytes| bytes > 0);
     for (who, written) in [

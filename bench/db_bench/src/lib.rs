@@ -5,6 +5,7 @@
 //!
 //! A library, so that a program with other engines than the usual ones is one line: `main` with them.
 
+mod builds;
 mod child;
 mod classic;
 mod config;

@@ -1,12 +1,23 @@
 //! What the machine is, for the header and the first JSON line.
 
+mod build;
+mod directory;
+mod fact;
+mod state;
+
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bench_core::civil::Civil;
-use bench_core::process;
 use serde::Serialize;
+
+use build::{BUILD, Build};
+use directory::Directory;
+use fact::{kib, value};
+use state::State;
+
+pub(crate) use directory::file_system;
 
 /// The first object of `--json`.
 #[derive(Clone, Debug, Serialize)]
@@ -14,6 +25,8 @@ pub(crate) struct Machine {
     #[serde(rename = "type")]
     kind: &'static str,
     db_bench: &'static str,
+    #[serde(flatten)]
+    build: Build,
     command: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cpu: Option<String>,
@@ -23,46 +36,46 @@ pub(crate) struct Machine {
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_bytes: Option<u64>,
     kernel: String,
+    kernel_build: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     file_system: Option<String>,
-    assertions: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     write_cache: Option<String>,
+    /// Every directory of `--db`; what stands beside this list is the first one's.
+    directories: Vec<Directory>,
+    #[serde(flatten)]
+    state: State,
     #[serde(skip_serializing_if = "Option::is_none")]
     allocator: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<u64>,
 }
 
-/// The value of the last line of a `/proc` file that begins with `name`.
-fn value(path: &str, name: &str) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let line = text.lines().rev().find(|line| line.starts_with(name))?;
-    Some(line.split_once(':')?.1.trim().to_owned())
-}
-
 impl Machine {
-    /// This machine, with the file system that `db` is or will be on.
-    pub(crate) fn here(db: &Path, allocator: Option<&Path>) -> Self {
+    /// This machine, with what the directories of `--db` are or will be on.
+    pub(crate) fn here(bases: &[PathBuf], allocator: Option<&Path>) -> Self {
         let kernel = rustix::system::uname();
-        let kib = value("/proc/meminfo", "MemTotal")
-            .and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
+        let directories: Vec<Directory> = bases.iter().map(|base| Directory::at(base)).collect();
+        let first = directories.first().cloned().unwrap_or_default();
         Self {
             kind: "machine",
             db_bench: env!("CARGO_PKG_VERSION"),
+            build: BUILD,
             command: std::env::args().collect(),
             cpu: value("/proc/cpuinfo", "model name"),
             cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             cpu_cache: value("/proc/cpuinfo", "cache size"),
-            memory_bytes: kib.map(|kib| kib << 10),
+            memory_bytes: kib("MemTotal"),
             kernel: format!(
                 "{} {}",
                 kernel.sysname().to_string_lossy(),
                 kernel.release().to_string_lossy()
             ),
-            file_system: file_system(db),
-            assertions: cfg!(debug_assertions),
-            write_cache: write_cache(db),
+            kernel_build: kernel.version().to_string_lossy().into_owned(),
+            file_system: first.file_system,
+            write_cache: first.write_cache,
+            directories,
+            state: State::now(),
             allocator: allocator.map(|path| path.display().to_string()),
             started_at: Some(now().as_secs()),
         }
@@ -106,27 +119,6 @@ pub(crate) fn now() -> Duration {
     since.unwrap_or(Duration::ZERO)
 }
 
-/// The type of the file system with the longest mount point above `path`.
-pub(crate) fn file_system(path: &Path) -> Option<String> {
-    let path = path
-        .ancestors()
-        .find_map(|above| above.canonicalize().ok())
-        .or_else(|| std::env::current_dir().ok())?;
-    let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
-    let mount = |line: &str| {
-        let mut fields = line.split(' ').skip(1);
-        let (at, kind) = (fields.next()?.to_owned(), fields.next()?.to_owned());
-        path.starts_with(&at).then_some((at.len(), kind))
-    };
-    mounts.lines().filter_map(mount).max().map(|(_, kind)| kind)
-}
-
-/// The write cache of the disk below `path`, as the kernel sees it: `write back` or `write through`.
-fn write_cache(path: &Path) -> Option<String> {
-    let path = path.ancestors().find(|above| above.exists())?;
-    process::write_cache(path)
-}
-
 /// Seconds since 1970 in the form of C's `ctime`, in universal time.
 fn date(seconds: u64) -> String {
     const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
@@ -154,7 +146,7 @@ mod tests {
 
     #[test]
     fn header_has_levels_columns() {
-        let header = Machine::here(Path::new("."), None).header("LevelDB", "1.23");
+        let header = Machine::here(&[PathBuf::from(".")], None).header("LevelDB", "1.23");
         assert!(
             header.starts_with("LevelDB:    version 1.23\nDate:       "),
             "{header}"

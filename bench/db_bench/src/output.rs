@@ -4,8 +4,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use bench_core::library::Library;
 use bench_core::record::Record;
 use serde::Serialize;
+
+use crate::builds::Builds;
 
 /// A file that is flushed after each line.
 #[derive(Debug)]
@@ -47,6 +50,7 @@ impl Lines {
 pub(crate) struct Output {
     json: Option<Lines>,
     csv: Option<Lines>,
+    builds: Builds,
 }
 
 impl Output {
@@ -55,6 +59,7 @@ impl Output {
         Ok(Self {
             json: json.map(Lines::create).transpose()?,
             csv: csv.map(started).transpose()?,
+            builds: Builds::default(),
         })
     }
 
@@ -63,6 +68,7 @@ impl Output {
         let mut output = Self {
             json: Some(Lines::append(json)?),
             csv: csv.map(started).transpose()?,
+            builds: Builds::default(),
         };
         for record in kept {
             output.csv_row(record)?;
@@ -74,6 +80,17 @@ impl Output {
     pub(crate) fn row(&mut self, record: &Record) -> Result<(), String> {
         self.object(record)?;
         self.csv_row(record)
+    }
+
+    /// Tells how an engine that was loaded had been built, once in a run.
+    pub(crate) fn build(
+        &mut self,
+        engine: &str,
+        version: String,
+        library: Option<Library>,
+    ) -> Result<(), String> {
+        let line = self.builds.line(engine, version, library);
+        line.map_or(Ok(()), |build| self.object(&build))
     }
 
     /// Adds an object that is no result, to the JSON file only.

@@ -5,6 +5,7 @@ mod job;
 mod journal;
 mod plan;
 mod run;
+mod turn;
 
 use std::path::Path;
 
@@ -31,7 +32,7 @@ struct Plan {
 /// Runs the suite and prints its table; gives whether everything asked for was there and right.
 pub(crate) fn run(config: &Config, name: &str) -> Result<bool, String> {
     let plan = plan(config, name)?;
-    let machine = Machine::here(&config.bases[0], config.allocator.as_deref());
+    let machine = Machine::here(&config.bases, config.allocator.as_deref());
     let (mut output, journal) = open(config, &plan.outline)?;
     output.object(&machine)?;
     if journal.records.is_empty() {

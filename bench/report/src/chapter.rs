@@ -1,12 +1,15 @@
 //! The chapters of the run, in order: those of the page of 2011, then what it lacked.
 
+mod beside;
 mod bias;
+mod builds;
 mod cost;
 mod facts;
 mod fair;
 mod harness;
 mod latency;
 mod overview;
+mod places;
 mod results;
 mod then;
 mod timeline;
@@ -17,16 +20,17 @@ use crate::table::Table;
 
 /// The whole report.
 pub(crate) fn all(run: &Run) -> Vec<Block> {
-    let chapters: [fn(&Run) -> Vec<Block>; 14] = [
+    let chapters: [fn(&Run) -> Vec<Block>; 15] = [
         overview::title,
         overview::glance,
         facts::source_code,
-        facts::builds,
+        builds::builds,
         fair::rules,
         results::results,
         latency::latency,
         timeline::timeline,
         cost::costs,
+        beside::growth,
         harness::harness,
         then::pages,
         bias::biases,

@@ -256,6 +256,11 @@ impl Cell {
         Self::toned(text.unwrap_or_else(|| "-".into()), tone)
     }
 
+    /// Words, or that nobody told.
+    pub(crate) fn told(text: Option<String>) -> Self {
+        text.map_or_else(|| Self::toned("not told", Tone::Faint), Self::plain)
+    }
+
     pub(crate) fn name(name: Name) -> Self {
         Self {
             text: name.title,

@@ -141,6 +141,14 @@ pub(crate) const FACES: [Face; 13] = [
     spare("#5f7a1f", Pattern::Backslash),
 ];
 
+/// Grounds on a dark page, of those that would not stand out from it.
+pub(crate) const NIGHT: [(&str, &str); 4] = [
+    (OURS, "#e4e8ed"),
+    (REFERENCE, "#3f82ff"),
+    ("wiredtiger_btree", "#9d6be0"),
+    ("cairndb-c", "#98a2ac"),
+];
+
 const SPARE: usize = 3;
 
 /// Position in [`FACES`] of an engine; unknown ones share the spare faces by the sum of their bytes.

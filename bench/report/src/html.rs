@@ -8,7 +8,7 @@ mod chart;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::document::{Block, Cell, Grid, Item, Line, Name, Tone};
-use crate::face::{FACES, Pattern};
+use crate::face::{FACES, NIGHT, Pattern, index};
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -24,7 +24,7 @@ pub(crate) fn page(blocks: &[Block]) -> String {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light";
+                meta name="color-scheme" content="light dark";
                 title { (title.unwrap_or_default()) }
                 style { (PreEscaped(STYLE)) (PreEscaped(swatches())) }
             }
@@ -41,7 +41,12 @@ pub(crate) fn page(blocks: &[Block]) -> String {
 fn swatches() -> String {
     let class =
         |(index, face): (usize, &crate::face::Face)| format!(".f{index}{{--face:{}}}", face.colour);
-    FACES.iter().enumerate().map(class).collect()
+    let day: String = FACES.iter().enumerate().map(class).collect();
+    let night = NIGHT.map(|(engine, colour)| format!(".f{}{{--face:{colour}}}", index(engine)));
+    format!(
+        "{day}@media screen and (prefers-color-scheme:dark){{{}}}",
+        night.concat()
+    )
 }
 
 /// What is drawn over the ground of a bar, one for each face, as long as the longest bar. Shapes are
@@ -175,6 +180,7 @@ fn table(grid: &Grid) -> Markup {
     let columns = columns.max().unwrap_or(1).max(grid.head.len()).max(1);
     let words = grid.head.len() == 3 || grid.head.is_empty();
     let numeric: Vec<bool> = (0..columns).map(|at| is_numeric(grid, at)).collect();
+    let units: Vec<usize> = (0..columns).map(|at| unit(grid, at)).collect();
     html! {
         div.scroll tabindex="0" {
             table.grid.words[words] {
@@ -182,7 +188,7 @@ fn table(grid: &Grid) -> Markup {
                     thead {
                         tr {
                             @for (title, numeric) in grid.head.iter().zip(&numeric) {
-                                th.n[*numeric] scope="col" { (title) }
+                                th.n[*numeric] scope="col" { (unbroken(title)) }
                             }
                         }
                     }
@@ -200,6 +206,8 @@ fn table(grid: &Grid) -> Markup {
                                             first: at == 0,
                                             columns: if cells.len() == 1 { columns } else { 1 },
                                             numeric: numeric[at],
+                                            narrow: columns > NARROW,
+                                            unit: if numeric[at] { units[at] } else { 0 },
                                         }))
                                     }
                                 }
@@ -210,6 +218,11 @@ fn table(grid: &Grid) -> Markup {
             }
         }
     }
+}
+
+/// A heading whose words do not break at their hyphens.
+fn unbroken(title: &str) -> String {
+    title.replace('-', "\u{2011}")
 }
 
 /// Whether a column holds numbers, which stand to the right.
@@ -225,12 +238,57 @@ fn is_numeric(grid: &Grid, column: usize) -> bool {
     })
 }
 
+/// A number and what stands behind its last digit.
+fn parted(text: &str) -> (&str, &str) {
+    let digits = text.rfind(|letter: char| letter.is_ascii_digit());
+    let end = digits.map_or(text.len(), |at| at + 1);
+    text.split_at(end)
+}
+
+/// Letters of the unit that most cells of a column have, where units differ, so that its digits need a
+/// place of their own to align; 0 where they align by themselves.
+fn unit(grid: &Grid, column: usize) -> usize {
+    let mut counts = [0; UNIT_MAX + 1];
+    let mut seen: Option<&str> = None;
+    let mut differ = false;
+    for line in &grid.lines {
+        let Line::Cells(cells) = line else { continue };
+        let Some(cell) = cells.get(column) else {
+            continue;
+        };
+        if cell.bar.is_some() || !cell.text.contains(|one: char| one.is_ascii_digit()) {
+            continue;
+        }
+        let (_, unit) = parted(&cell.text);
+        differ |= seen.is_some_and(|other| other != unit);
+        seen = Some(unit);
+        if let Some(count) = counts.get_mut(unit.chars().count()) {
+            *count += 1;
+        }
+    }
+    let most = counts.iter().enumerate().max_by_key(|(_, count)| **count);
+    most.filter(|_| differ).map_or(0, |(length, _)| length)
+}
+
+/// Words up to this length are not broken in tables of many columns.
+const SHORT: usize = 24;
+
+/// Tables of more columns have many.
+const NARROW: usize = 6;
+
+/// The longest unit with a place in the style sheet.
+const UNIT_MAX: usize = 4;
+
 /// Where a cell stands.
 #[derive(Clone, Copy)]
 struct Place {
     first: bool,
     columns: usize,
     numeric: bool,
+    /// Whether the table has many columns.
+    narrow: bool,
+    /// Letters that units take in this column, where its digits are aligned.
+    unit: usize,
 }
 
 fn cell(cell: &Cell, place: Place) -> Markup {
@@ -240,8 +298,10 @@ fn cell(cell: &Cell, place: Place) -> Markup {
         Tone::Bad => "bad",
         Tone::Faint => "faint",
     };
+    let short = place.narrow && cell.text.chars().count() <= SHORT;
     let class = match (place.numeric && !place.first, tone) {
         (true, tone) => format!("n {tone}"),
+        (false, tone) if short => format!("s {tone}"),
         (false, tone) => tone.to_owned(),
     };
     let class = Some(class.trim_end()).filter(|class| !class.is_empty());
@@ -249,6 +309,10 @@ fn cell(cell: &Cell, place: Place) -> Markup {
         @match (cell.face, cell.bar) {
             (Some(face), Some(share)) => { (cell.text) (chart::small_bar(face, share)) }
             (Some(face), None) => { (chart::swatch(face)) (cell.text) }
+            _ if place.unit > 0 => {
+                @let (number, unit) = parted(&cell.text);
+                (number) span class={"u u" (place.unit)} { (unit) }
+            }
             _ => { (cell.text) }
         }
         @if let Some(tag) = &cell.tag { " " span.tag { (tag) } }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::outline;
 use crate::run::Run;
-use crate::source::{Machine, Source};
+use crate::source::{Build, Machine, Source};
 use crate::spread::Spread;
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
@@ -29,6 +29,8 @@ struct Read {
     machines: Vec<Machine>,
     #[serde(default)]
     suites: Vec<Outline>,
+    #[serde(default)]
+    builds: Vec<Build>,
     #[serde(default)]
     notes: Vec<String>,
     records: Vec<Record>,
@@ -117,6 +119,7 @@ pub(crate) fn write(run: &Run) -> Result<String, Error> {
     let lists = [
         ("machines", lines(&source.machines)?),
         ("suites", lines(&source.suites)?),
+        ("builds", lines(&source.builds)?),
         ("notes", lines(&source.notes)?),
         ("results", lines(&statistics(run))?),
         ("records", lines(&source.records)?),
@@ -160,6 +163,7 @@ pub(crate) fn read(text: &str) -> Result<Source, Error> {
     Ok(Source {
         machines: read.machines,
         suites: read.suites,
+        builds: read.builds,
         notes: read.notes,
         records: read.records,
         aggregate: read.aggregate,

@@ -75,10 +75,22 @@ pub(crate) fn ratio(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A time given in nanoseconds.
+/// A measured time given in nanoseconds, with three digits, so that columns of them align.
 pub(crate) fn time(nanoseconds: f64) -> String {
+    time_as(nanoseconds, digits)
+}
+
+/// A round time, as an axis or a limit has it: `25 ns`.
+pub(crate) fn round_time(nanoseconds: f64) -> String {
+    time_as(nanoseconds, trimmed)
+}
+
+fn time_as(nanoseconds: f64, show: fn(f64) -> String) -> String {
     if !nanoseconds.is_finite() || nanoseconds < 0.0 {
         return "-".into();
+    }
+    if nanoseconds == 0.0 {
+        return "0 ns".into();
     }
     let (value, unit) = match nanoseconds {
         ns if ns < 999.5 => (ns, "ns"),
@@ -86,7 +98,7 @@ pub(crate) fn time(nanoseconds: f64) -> String {
         ns if ns < 999.5e6 => (ns / 1e6, "ms"),
         ns => (ns / 1e9, "s"),
     };
-    format!("{} {unit}", trimmed(value))
+    format!("{} {unit}", show(value))
 }
 
 /// Bytes in MB of 1,048,576, as the result lines count them.
@@ -95,8 +107,13 @@ pub(crate) fn megabytes(bytes: f64) -> String {
     if value >= 1000.0 {
         rate(value)
     } else {
-        trimmed(value)
+        digits(value)
     }
+}
+
+/// An amount of memory or disk: `24,100 MB`.
+pub(crate) fn memory(bytes: u64) -> String {
+    format!("{} MB", megabytes(float(bytes)))
 }
 
 /// A setting in bytes, in the largest unit that divides it: `4 MB`.
@@ -191,9 +208,11 @@ mod tests {
     #[test]
     fn times_and_sizes_take_the_unit_that_fits() {
         assert_eq!(time(8.25), "8.25 ns");
-        assert_eq!(time(999.7), "1 \u{b5}s");
-        assert_eq!(time(1_500_000.0), "1.5 ms");
-        assert_eq!(time(61e9), "61 s");
+        assert_eq!(time(999.7), "1.00 \u{b5}s");
+        assert_eq!(time(1_500_000.0), "1.50 ms");
+        assert_eq!(time(61e9), "61.0 s");
+        assert_eq!(time(0.0), "0 ns");
+        assert_eq!(round_time(1e4), "10 \u{b5}s");
         assert_eq!(size(4 << 20), "4 MB");
         assert_eq!(size(120_795_955), "120,795,955 bytes");
         assert_eq!(size(0), "0 bytes");

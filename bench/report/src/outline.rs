@@ -247,5 +247,8 @@ pub(crate) fn label(table: &Table) -> String {
     if let Some(threads) = key.threads.filter(|&threads| threads > 1) {
         let _ = write!(text, ", {threads} threads");
     }
+    if let Some(place) = key.file_system.as_ref().filter(|_| table.elsewhere) {
+        let _ = write!(text, ", on {place}");
+    }
     text
 }

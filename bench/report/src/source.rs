@@ -2,7 +2,7 @@
 //!
 //! A line is a result, or an object with a `type`: `machine` (one at the start of each run; a second
 //! one means that the run was stopped and resumed), `suite` (its sections, and how its rounds become
-//! one figure) or `note` (a `text` the reader must know, such as rounds that were left out).
+//! one figure), `build` (an engine's library and how it was built) or `note` (a `text` the reader must know, such as rounds that were left out).
 
 use std::io::BufRead;
 
@@ -41,6 +41,27 @@ impl Machine {
     }
 }
 
+/// An engine's code: where it was loaded from and how it was built.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Build {
+    /// Engine.
+    pub(crate) engine: String,
+    /// What it says of itself.
+    pub(crate) version: String,
+    /// The file that was loaded; none where it is part of the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) library: Option<String>,
+    /// Its size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) library_bytes: Option<u64>,
+    /// Whether assertions are compiled in; none where that cannot be known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) assertions: Option<bool>,
+    /// How that is known, or why it is not.
+    pub(crate) evidence: String,
+}
+
 /// A value in words: texts as they are, lists with blanks between, nothing for nothing.
 pub(crate) fn words(value: &Value) -> Option<String> {
     match value {
@@ -58,6 +79,8 @@ pub(crate) struct Source {
     pub(crate) machines: Vec<Machine>,
     /// Suites that were run, each once.
     pub(crate) suites: Vec<Outline>,
+    /// How the engines' libraries were built, each build once.
+    pub(crate) builds: Vec<Build>,
     /// What the reader must know.
     pub(crate) notes: Vec<String>,
     /// The results, in the order they ended.
@@ -111,9 +134,10 @@ impl Source {
                     Ok(())
                 }
                 Outline::KIND => self.suite(object),
+                "build" => self.build(object),
                 "note" => self.note(&object),
                 other => Err(format!(
-                    "type {other:?} is none of \"machine\", \"suite\" and \"note\""
+                    "type {other:?} is none of \"machine\", \"suite\", \"build\" and \"note\""
                 )),
             },
             Some(other) => Err(format!("type {other} is not a text")),
@@ -143,6 +167,15 @@ impl Source {
         // A resumed run may tell its suite again.
         self.suites.retain(|known| known.name != outline.name);
         self.suites.push(outline);
+        Ok(())
+    }
+
+    fn build(&mut self, object: Map<String, Value>) -> Result<(), String> {
+        let build = Build::deserialize(Value::Object(object))
+            .map_err(|error| format!("not a build: {error}"))?;
+        if !self.builds.contains(&build) {
+            self.builds.push(build);
+        }
         Ok(())
     }
 
@@ -192,7 +225,7 @@ mod tests {
         assert!(refusal("[]").starts_with("line 1: "));
         assert_eq!(
             refusal("{\"type\":\"other\"}"),
-            "line 1: type \"other\" is none of \"machine\", \"suite\" and \"note\""
+            "line 1: type \"other\" is none of \"machine\", \"suite\", \"build\" and \"note\""
         );
         assert_eq!(refusal("{\"type\":3}"), "line 1: type 3 is not a text");
         assert_eq!(

@@ -103,6 +103,8 @@ pub(crate) struct Table {
     pub(crate) key: Key,
     /// State of the store.
     pub(crate) state: State,
+    /// Whether the same row ran in another directory too.
+    pub(crate) elsewhere: bool,
     /// Rows in the order of faces, variants after their engine.
     pub(crate) rows: Vec<Row>,
 }
@@ -259,11 +261,23 @@ pub(crate) fn tables(records: &[Record], choose: impl Fn(&Record) -> Aggregate) 
             tables.push(Table {
                 key: Key::of(record),
                 state: states[index],
+                elsewhere: false,
                 rows: Vec::new(),
             });
             tables.len() - 1
         });
         tables[at].add(record);
+    }
+    for at in 0..tables.len() {
+        let (one, state) = (&tables[at].key, tables[at].state);
+        let elsewhere = tables.iter().any(|other| {
+            let placed = Key {
+                file_system: one.file_system.clone(),
+                ..other.key.clone()
+            };
+            placed == *one && other.state == state && other.key.file_system != one.file_system
+        });
+        tables[at].elsewhere = elsewhere;
     }
     for table in &mut tables {
         for row in &mut table.rows {

@@ -20,6 +20,8 @@ mod operators;
 mod reads;
 #[path = "behaviour/regressions.rs"]
 mod regressions;
+#[path = "behaviour/trouble.rs"]
+mod trouble;
 #[path = "behaviour/writes.rs"]
 mod writes;
 

@@ -209,3 +209,32 @@ fn a_log_outlives_the_value_file_its_flushed_records_point_to() {
     assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"small"[..]));
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
 }
+
+/// Value files were dropped only while no memtable held anything at all: under steady writes, never.
+#[test]
+fn a_dead_value_file_goes_while_pointers_to_newer_ones_wait_in_memory() {
+    let env = SimEnv::new(1);
+    let db = open(&env);
+    let next_file = || {
+        let full = Effect::Fails(Cause::Full);
+        env.inject(Fault::on(OpKind::Append, ".val", full));
+        db.put(b"unlucky", &[0; 9000]).unwrap_err();
+    };
+    db.put(b"a", &[1; 9000]).unwrap();
+    next_file();
+    db.put(b"b", &[2; 9000]).unwrap();
+    assert!(!db.step_background(Job::DropValues).unwrap(), "a is in it");
+    db.put(b"a", b"small").unwrap();
+    db.compact_range(..).unwrap();
+    next_file();
+    db.put(b"c", &[3; 9000]).unwrap();
+    db.put(b"b", b"small").unwrap();
+    assert!(db.step_background(Job::DropValues).unwrap(), "a's is dead");
+    assert!(!db.step_background(Job::DropValues).unwrap());
+    // The pointer to b's value lies in a table still; c's waits in the memtable.
+    db.put_with(b"last", b"", &sync()).unwrap();
+    let db = after_power_loss(&env);
+    assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&[3; 9000][..]));
+    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"small"[..]));
+    assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"small"[..]));
+}

@@ -150,3 +150,16 @@ fn restored_words_are_those_kept_and_strange_ones_are_refused() {
     assert!(!model.restore(&[0xff; 400]));
     assert_eq!(model.load(5), words.word(44));
 }
+
+#[test]
+fn live_bytes_are_those_of_present_keys_and_their_last_values() {
+    let (pool, model) = model();
+    assert_eq!(model.live_bytes(&pool), 0);
+    let (small, large) = (model.words(Values::Flag), model.words(Values::Large));
+    model.store(3, small.word(1));
+    model.store(3, small.word(2));
+    model.store(99, large.word(0));
+    model.store(98, small.word(0));
+    model.store(98, Word::ABSENT);
+    assert_eq!(model.live_bytes(&pool), 16 + 100 + 16 + 100_000);
+}

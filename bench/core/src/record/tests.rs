@@ -35,6 +35,7 @@ fn full() -> Record {
         cpu_sys_ns: Some(7),
         settle_ns: Some(7),
         disk_bytes: Some(7),
+        live_bytes: Some(7),
         io_write_bytes: Some(7),
         engine_write_bytes: Some(7),
         fsyncs: Some(7),

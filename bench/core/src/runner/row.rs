@@ -342,6 +342,8 @@ impl<E: Engine> Runner<'_, E> {
                 difference(after.io_write_bytes, before.counters.io_write_bytes);
             record.engine_write_bytes = difference(engine_bytes, before.engine_bytes);
             record.fsyncs = difference(after.flushes, before.counters.flushes);
+            let known = self.model.is_known() && self.engine.capabilities().stores;
+            record.live_bytes = known.then(|| self.model.live_bytes(&self.pool));
         }
         record.anon_rss_peak = self.sampler.peak();
         record.anon_rss_base = self.base_rss;

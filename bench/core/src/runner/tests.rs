@@ -383,6 +383,9 @@ fn counts_of_operations_and_bytes_are_levels() {
         (Some(5000), None)
     );
     assert_eq!(by("deleteseq").user_bytes, Some(80_000));
+    assert_eq!(by("fillseq").live_bytes, Some(580_000));
+    assert_eq!(by("fill100K").live_bytes, Some(500_080));
+    assert_eq!(by("deleteseq").live_bytes, Some(0));
 }
 
 #[test]

@@ -12,16 +12,14 @@ use bench_core::record::{Record, Status};
 use bench_core::runner::Event;
 
 use super::file::File;
-use super::job::{Entry, Job, Shown};
+use super::job::Job;
 use super::journal::{Journal, Key};
+use super::turn::Turn;
 use crate::config::Config;
 use crate::machine;
 use crate::output::{Output, tell};
 use crate::supervise::{self, Ending, Position, Start};
 use crate::table::{self, Rows};
-
-/// The pass that times each operation.
-const LATENCY: &str = "latency";
 
 /// Everything about one run of a suite that outlives a child.
 pub(super) struct Run<'c> {
@@ -45,23 +43,6 @@ pub(super) struct Results {
     pub(super) crashed: bool,
     pub(super) rounds: u32,
     pub(super) seconds: f64,
-}
-
-/// One engine's turn at a job.
-struct Turn<'t> {
-    job: &'t Job,
-    engine: &'t str,
-    round: u32,
-    latency: bool,
-    file_system: Option<String>,
-    /// The entry being run.
-    at: Position,
-    /// The row behind the last one that was told.
-    reached: Position,
-    /// The result of a row whose process was killed behind it.
-    held: Option<Box<Record>>,
-    /// Why later parts have no database, and the part that did not make it.
-    ruined: Option<(usize, String)>,
 }
 
 impl<'c> Run<'c> {
@@ -203,6 +184,10 @@ impl<'c> Run<'c> {
         let limit = self.config.row_timeout.unwrap_or(own);
         let ending = supervise::run(&parts, &start, limit, &mut |part, event| match event {
             Event::Begin(entry) => turn.at = Position { part, entry },
+            Event::Loaded { version, library } => {
+                let told = self.output.build(turn.engine, version, library);
+                trouble = trouble.take().or(told.err());
+            }
             Event::Row { record, .. } => {
                 let told = self.row(turn, part, record);
                 trouble = trouble.take().or(told.err());
@@ -413,44 +398,6 @@ impl<'c> Run<'c> {
             }
         }
         Ok(())
-    }
-}
-
-impl Turn<'_> {
-    /// Fills in what a suite knows about a row and a child does not.
-    fn mark(&self, record: &mut Record, listed: &Entry, shown: &Shown, outline: &Outline) {
-        let part = self.job.parts.first();
-        record.suite = Some(outline.name.clone());
-        record.section = Some(shown.section.clone());
-        record.instance = shown.instance;
-        record.state = shown.state.map(str::to_owned);
-        record.round = self.round;
-        record.data = part.map(|part| part.settings.data.clone());
-        record.file_system.clone_from(&self.file_system);
-        if self.job.label.is_some() {
-            record.variant.clone_from(&self.job.label);
-        }
-        if record.workload.is_empty() {
-            record.workload.clone_from(&listed.workload);
-        }
-        if self.latency {
-            record.pass = Some(LATENCY.to_owned());
-            record.wall_ns = None;
-            record.intervals.clear();
-        }
-    }
-
-    /// The label of the next row that is shown, for a failure of what should have prepared it.
-    fn next_shown(&self, at: Position) -> Shown {
-        let parts = self.job.parts.iter().skip(at.part);
-        let mut shown = parts
-            .flat_map(|part| &part.entries)
-            .filter_map(|entry| entry.shown.clone());
-        shown.next().unwrap_or_else(|| Shown {
-            section: String::new(),
-            instance: 1,
-            state: None,
-        })
     }
 }
 

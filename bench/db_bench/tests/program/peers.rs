@@ -193,3 +193,35 @@ fn the_libraries_tell_their_versions() {
         );
     });
 }
+
+#[test]
+fn the_file_of_a_library_that_was_loaded_is_told_and_looked_into() {
+    with_library("sqlite3", "libsqlite3-0", || {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = home.path().join("rows.jsonl");
+        let json = format!("--json={}", path.display());
+        let output = run(&[
+            "--engine=sqlite3",
+            "--num=100",
+            "--benchmarks=fillseq",
+            &json,
+        ]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let text = std::fs::read_to_string(path).expect("written");
+        let builds: Vec<serde_json::Value> = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .filter(|object: &serde_json::Value| object["type"] == "build")
+            .collect();
+        assert_eq!(builds.len(), 1, "{text}");
+        let file = builds[0]["library"].as_str().expect("a path");
+        let bytes = std::fs::metadata(file).expect("it is there").len();
+        assert_eq!(builds[0]["library_bytes"], bytes);
+        assert!(file.contains("libsqlite3.so"), "{file}");
+        assert!(builds[0]["assertions"].is_boolean(), "{}", builds[0]);
+        assert_eq!(
+            builds[0]["version"].as_str().map(|text| &text[..2]),
+            Some("3.")
+        );
+    });
+}

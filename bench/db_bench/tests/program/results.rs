@@ -29,8 +29,10 @@ fn each_row_is_an_object_of_known_fields() {
     ]);
     assert_eq!(objects[0]["type"], "machine");
     assert!(objects[0]["cpus"].as_u64().is_some_and(|cpus| cpus > 0));
-    assert_eq!(objects.len(), 4);
-    let instances: Vec<_> = objects[1..]
+    assert_eq!(objects[1]["type"], "build");
+    assert_eq!(objects[1]["engine"], "null");
+    assert_eq!(objects.len(), 5);
+    let instances: Vec<_> = objects[2..]
         .iter()
         .map(|row| (row["workload"].clone(), row["instance"].clone()))
         .collect();
@@ -42,7 +44,7 @@ fn each_row_is_an_object_of_known_fields() {
             ("readrandom".into(), 2.into())
         ]
     );
-    for row in &objects[1..] {
+    for row in &objects[2..] {
         assert_eq!(row["engine"], "null");
         assert_eq!(row["status"], "ok");
         assert_eq!(
@@ -76,7 +78,7 @@ fn each_row_is_an_object_of_known_fields() {
             "{row}"
         );
     }
-    assert_eq!(objects[1]["bytes"], 116_000);
+    assert_eq!(objects[2]["bytes"], 116_000);
 }
 
 #[test]
@@ -152,4 +154,30 @@ fn a_database_left_behind_is_read_and_judged_again() {
     );
     let other = go(&["--num=2001", "--benchmarks=readrandom", "--use_existing_db"]);
     assert!(other.contains("found) unverified\n"), "{other}");
+}
+
+#[test]
+fn the_machines_line_tells_where_the_program_and_the_databases_come_from() {
+    let objects = objects(&["--engine=null", "--num=1000", "--benchmarks=fillseq"]);
+    let machine = &objects[0];
+    for text in [
+        "commit",
+        "compiler",
+        "target",
+        "profile",
+        "opt_level",
+        "kernel",
+        "kernel_build",
+        "load_average",
+    ] {
+        let told = machine[text].as_str().unwrap_or_default();
+        assert!(!told.is_empty(), "{text} in {machine}");
+    }
+    assert!(machine["memory_available_bytes"].is_u64());
+    let places = machine["directories"].as_array().expect("a list");
+    assert_eq!(places.len(), 1);
+    for text in ["path", "file_system", "device", "mount_options"] {
+        assert!(places[0][text].is_string(), "{text} in {}", places[0]);
+    }
+    assert_eq!(places[0]["file_system"], machine["file_system"]);
 }

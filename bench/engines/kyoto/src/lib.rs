@@ -16,6 +16,7 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Durability, Engine, Survival, Variant};
 use bench_core::fault::Fault;
+use bench_core::library::Library;
 use bench_core::settings::Settings;
 
 pub use cursor::TreeCursor;
@@ -53,6 +54,10 @@ impl<'e> Engine for &'e TreeDb {
 
     fn version(&self) -> String {
         self.api.version_text().to_owned()
+    }
+
+    fn library(&self) -> Option<Library> {
+        Some(self.api.library())
     }
 
     fn capabilities(&self) -> Capabilities {

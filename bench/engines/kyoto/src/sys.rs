@@ -9,6 +9,7 @@ use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::path::Path;
 
 use bench_core::fault::Fault;
+use bench_core::library;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 /// Names tried when no path is given: Debian's own first.
@@ -152,6 +153,11 @@ impl Api {
             ))
         })?;
         Self::find(library)
+    }
+
+    /// The file it was loaded from.
+    pub(crate) fn library(&self) -> library::Library {
+        library::Library::at(self.dbnew as *const ()).of_namespace("kyotocabinet::")
     }
 
     /// The library's own version.

@@ -13,6 +13,7 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Engine};
 use bench_core::fault::Fault;
+use bench_core::library::Library;
 use bench_core::settings::Settings;
 
 pub use cursor::LevelCursor;
@@ -50,6 +51,10 @@ impl<'e> Engine for &'e LevelDb {
 
     fn version(&self) -> String {
         self.api.version_text()
+    }
+
+    fn library(&self) -> Option<Library> {
+        Some(self.api.library())
     }
 
     fn capabilities(&self) -> Capabilities {

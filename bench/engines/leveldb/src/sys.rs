@@ -10,6 +10,7 @@ use std::ffi::{CStr, c_char, c_int, c_uchar, c_void};
 use std::path::Path;
 
 use bench_core::fault::Fault;
+use bench_core::library;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 /// Names tried when no path is given: Debian's own first.
@@ -121,6 +122,11 @@ impl Api {
             ))
         })?;
         Self::find(library)
+    }
+
+    /// The file it was loaded from.
+    pub(crate) fn library(&self) -> library::Library {
+        library::Library::at(self.open as *const ()).of_namespace("leveldb::")
     }
 
     /// The version in two numbers.

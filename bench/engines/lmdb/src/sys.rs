@@ -8,6 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 
 use bench_core::fault::Fault;
+use bench_core::library;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 /// Names tried when no path is given: Debian's own first.
@@ -151,6 +152,15 @@ impl Api {
             ))
         })?;
         Self::find(library)
+    }
+
+    /// The file it was loaded from.
+    pub(crate) fn library(&self) -> library::Library {
+        library::Library::at(self.version as *const ()).with(
+            "Assertion '%.200s' failed in",
+            true,
+            "holds the text of LMDB's own assertions, which are compiled in unless NDEBUG is set",
+        )
     }
 
     /// The version in three numbers.

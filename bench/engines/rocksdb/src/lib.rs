@@ -28,6 +28,7 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Engine};
 use bench_core::fault::Fault;
+use bench_core::library::Library;
 use bench_core::settings::Settings;
 
 pub use cursor::RocksCursor;
@@ -66,6 +67,10 @@ impl<'e> Engine for &'e RocksDb {
 
     fn version(&self) -> String {
         version::version_text(&self.api)
+    }
+
+    fn library(&self) -> Option<Library> {
+        Some(self.api.library())
     }
 
     fn capabilities(&self) -> Capabilities {

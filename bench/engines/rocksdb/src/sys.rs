@@ -10,6 +10,7 @@ use std::ffi::{CStr, c_char, c_double, c_int, c_uchar, c_void};
 use std::path::Path;
 
 use bench_core::fault::Fault;
+use bench_core::library;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 /// Names tried when no path is given: Debian's own first.
@@ -165,6 +166,15 @@ impl Api {
             ))
         })?;
         Self::find(library)
+    }
+
+    /// The file it was loaded from.
+    pub(crate) fn library(&self) -> library::Library {
+        library::Library::at(self.open_column_families as *const ()).of_namespace("rocksdb::").with(
+            "_ZN7rocksdb9SyncPoint11GetInstanceEv",
+            true,
+            "exports RocksDB's test hooks (SyncPoint), which exist only where NDEBUG is not set",
+        )
     }
 
     /// Turns the error text of a call into a result and gives the text back to the library.

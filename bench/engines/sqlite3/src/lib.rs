@@ -29,6 +29,7 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Engine, Variant};
 use bench_core::fault::Fault;
+use bench_core::library::Library;
 use bench_core::settings::Settings;
 
 pub use cursor::SqliteCursor;
@@ -67,6 +68,10 @@ impl<'e> Engine for &'e Sqlite {
 
     fn version(&self) -> String {
         self.api.version_text()
+    }
+
+    fn library(&self) -> Option<Library> {
+        Some(self.api.library())
     }
 
     fn capabilities(&self) -> Capabilities {

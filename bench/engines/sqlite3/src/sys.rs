@@ -8,6 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 
 use bench_core::fault::Fault;
+use bench_core::library;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 /// Names tried when no path is given: Debian's own first.
@@ -97,6 +98,11 @@ impl Api {
             return Err(Fault::new("the SQLite library was built for one thread"));
         }
         Ok(api)
+    }
+
+    /// The file it was loaded from.
+    pub(crate) fn library(&self) -> library::Library {
+        library::Library::at(self.libversion as *const ())
     }
 
     /// The version in three numbers.

@@ -22,6 +22,7 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Durability, Engine, Survival, Variant};
 use bench_core::fault::Fault;
+use bench_core::library::Library;
 use bench_core::settings::Settings;
 
 pub use cursor::TigerCursor;
@@ -70,6 +71,10 @@ impl<'e> Engine for &'e WiredTiger {
 
     fn version(&self) -> String {
         self.api.version_text()
+    }
+
+    fn library(&self) -> Option<Library> {
+        Some(self.api.library())
     }
 
     fn capabilities(&self) -> Capabilities {

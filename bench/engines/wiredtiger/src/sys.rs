@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
 use bench_core::fault::Fault;
+use bench_core::library;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::handler::Handler;
@@ -111,6 +112,16 @@ impl Api {
             snappy: snappy(path),
             _library: library,
         })
+    }
+
+    /// The file it was loaded from.
+    pub(crate) fn library(&self) -> library::Library {
+        library::Library::at(self.open as *const ())
+            .with(
+                "was not built in diagnostic mode",
+                false,
+                "says of itself that it was not built in diagnostic mode, which alone has WiredTiger's assertions",
+            )
     }
 
     /// The version in three numbers.

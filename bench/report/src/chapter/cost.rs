@@ -1,5 +1,6 @@
 //! What rows cost beside time: CPU, memory, disk, writes.
 
+use bench_core::durability::Survival;
 use bench_core::outline::Aggregate;
 use bench_core::record::Record;
 
@@ -35,9 +36,16 @@ fn per_byte(record: &Record, total: Option<u64>) -> Option<f64> {
     Some(float(total?) / float(raw))
 }
 
-/// Whether the row wrote all that is in the store.
-fn fills(record: &Record) -> bool {
-    bench_core::catalog::named(&record.workload).is_some_and(|workload| workload.fresh)
+/// Bytes on disk over the raw bytes of what is live.
+fn space(record: &Record) -> Option<f64> {
+    let live = record.live_bytes.filter(|&bytes| bytes > 0)?;
+    Some(float(record.disk_bytes?) / float(live))
+}
+
+/// Cache flushes that reached the device for each write that had to survive loss of power.
+fn flushes(record: &Record) -> Option<f64> {
+    let sync = record.durability.as_deref() == Some(Survival::Sync.word());
+    per_op(record, record.fsyncs.filter(|_| sync))
 }
 
 fn show_count(value: f64) -> String {
@@ -45,7 +53,7 @@ fn show_count(value: f64) -> String {
 }
 
 /// Every cost.
-pub(crate) const COSTS: [Cost; 10] = [
+pub(crate) const COSTS: [Cost; 11] = [
     Cost {
         title: "CPU an operation",
         of: |record| {
@@ -66,7 +74,12 @@ pub(crate) const COSTS: [Cost; 10] = [
     },
     Cost {
         title: "anonymous MB, peak",
-        of: |record| record.anon_rss_peak.map(float),
+        of: |record| {
+            let base = record.anon_rss_base.unwrap_or(0);
+            record
+                .anon_rss_peak
+                .map(|peak| float(peak.saturating_sub(base)))
+        },
         show: number::megabytes,
         floor: 0.0,
     },
@@ -96,19 +109,25 @@ pub(crate) const COSTS: [Cost; 10] = [
     },
     Cost {
         title: "space amplification",
-        of: |record| per_byte(record, record.disk_bytes.filter(|_| fills(record))),
+        of: space,
         show: show_count,
         floor: 0.0,
     },
     Cost {
-        title: "write amplification, engine",
+        title: "write amplification (engine)",
         of: |record| per_byte(record, record.engine_write_bytes),
         show: show_count,
         floor: 0.0,
     },
     Cost {
-        title: "write amplification, kernel",
+        title: "write amplification (kernel)",
         of: |record| per_byte(record, record.io_write_bytes),
+        show: show_count,
+        floor: 0.0,
+    },
+    Cost {
+        title: "flushes an operation",
+        of: flushes,
         show: show_count,
         floor: 0.0,
     },
@@ -123,6 +142,11 @@ pub(crate) fn value(row: &Row, cost: &Cost) -> Option<f64> {
         .map(|spread| spread.middle)
 }
 
+/// The same as stores are compared by: what is as good as nothing is equal.
+pub(crate) fn compared(row: &Row, cost: &Cost) -> Option<f64> {
+    value(row, cost).map(|value| value.max(cost.floor))
+}
+
 /// The chapter.
 pub(crate) fn costs(run: &Run) -> Vec<Block> {
     let told = |record: &Record| COSTS.iter().any(|cost| (cost.of)(record).is_some());
@@ -134,10 +158,12 @@ pub(crate) fn costs(run: &Run) -> Vec<Block> {
         Block::heading(2, "Costs"),
         Block::text(
             "Medians of the rounds, the lowest of ranked rows in bold. CPU time is that of all threads of the process, \
-             background work until quiet included; memory is that of the process with the harness in it. \
-             Space amplification is bytes on disk when quiet over the raw bytes of keys and values put, and stands only \
-             beside rows that fill an empty store (random fills put about a third of the keys more than once). Write \
-             amplification is bytes written until quiet over raw bytes, as the engine counts them and as the kernel does. \
+             background work until quiet included; anonymous memory is the highest that was seen above what the harness \
+             itself held before the store was opened. \
+             Space amplification is bytes on disk when quiet over the raw bytes of the keys and values that are live then: \
+             below 1 a store compresses more than it wastes. Write amplification is bytes written until quiet over the raw \
+             bytes put, as the engine counts them and as the kernel does. \
+             Flushes are those the device was seen to complete in synchronous rows, where every write owes one. \
              Mapped memory and page cache belong to the system and are given back when it needs them.",
         ),
     ];
@@ -183,7 +209,7 @@ fn lines(table: &Table, columns: &[&Cost]) -> Vec<Line> {
         .iter()
         .map(|cost| {
             let ranked = rows.iter().filter(|row| row.is_ranked());
-            let values = ranked.filter_map(|row| value(row, cost));
+            let values = ranked.filter_map(|row| compared(row, cost));
             values.min_by(f64::total_cmp).filter(|_| rows.len() > 1)
         })
         .collect();
@@ -193,7 +219,7 @@ fn lines(table: &Table, columns: &[&Cost]) -> Vec<Line> {
         for (cost, lowest) in columns.iter().zip(&lowest) {
             let value = value(row, cost);
             let mut cell = Cell::number(value.map(cost.show));
-            if row.is_ranked() && value.is_some() && value == *lowest {
+            if row.is_ranked() && value.is_some() && compared(row, cost) == *lowest {
                 cell.tone = Tone::Best;
             }
             cells.push(cell);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use bench_core::record::Record;
 
-use crate::chapter::overview;
+use crate::chapter::places;
 use crate::document::{Block, Cell, Grid, Item, Line, Tone};
 use crate::face;
 use crate::number;
@@ -14,12 +14,13 @@ use crate::source::words;
 use crate::table::Outcome;
 
 /// Facts of the machine's line that have a name for readers, in the order they are shown.
-const FACTS: [(&str, &str); 22] = [
+const FACTS: [(&str, &str); 28] = [
     ("db_bench", "db_bench"),
     ("commit", "Commit"),
-    ("dirty", "Changed since the commit"),
-    ("profile", "Build profile"),
     ("compiler", "Compiler"),
+    ("target", "Target"),
+    ("profile", "Cargo profile"),
+    ("opt_level", "Optimisation level"),
     ("flags", "Compiler flags"),
     ("assertions", "Assertions"),
     ("allocator", "Allocator"),
@@ -28,15 +29,20 @@ const FACTS: [(&str, &str); 22] = [
     ("cpus", "Cores"),
     ("cpu_cache", "CPU cache"),
     ("governor", "Frequency governor"),
+    ("turbo", "Turbo"),
+    ("virtual_machine", "Virtual machine"),
     ("memory_bytes", "Memory"),
+    ("memory_free_bytes", "Free at the start"),
+    ("memory_available_bytes", "Available at the start"),
+    ("huge_pages", "Transparent huge pages"),
+    ("load_average", "Load before the start"),
     ("kernel", "Kernel"),
-    ("huge_pages", "Huge pages"),
-    ("device", "Device"),
-    ("write_cache", "Disk write cache"),
+    ("kernel_build", "Kernel build"),
     ("file_system", "File system"),
     ("mount_options", "Mount options"),
+    ("device", "Device"),
+    ("write_cache", "Disk write cache"),
     ("free_bytes", "Free space"),
-    ("load_average", "Load before the start"),
 ];
 
 /// Where the code of the benchmark stands.
@@ -66,112 +72,17 @@ pub(crate) fn source_code(run: &Run) -> Vec<Block> {
     ]
 }
 
-/// Versions and what they were built and opened with.
-pub(crate) fn builds(run: &Run) -> Vec<Block> {
-    let engines = run.engines();
-    if engines.is_empty() {
-        return Vec::new();
-    }
-    let mut lines = Vec::new();
-    for engine in &engines {
-        let version = overview::version(run, engine);
-        let first = settings(run, engine).into_iter().next();
-        let option = |names: &[&str]| {
-            let (_, options) = first.as_ref()?;
-            let found = options
-                .iter()
-                .find(|(name, _)| names.contains(&name.as_str()))?;
-            Some(found.1.clone())
-        };
-        let unknown = || Cell::toned("not told", Tone::Faint);
-        let cell = |text: Option<String>| text.map_or_else(unknown, Cell::plain);
-        lines.push(Line::Cells(vec![
-            Cell::plain(face::title(engine)),
-            cell(version),
-            cell(option(&[
-                "compression",
-                "codec",
-                "block_compressor",
-                "compressor",
-            ])),
-            cell(option(&["library", "path", "soname"]).or_else(|| built_in(engine))),
-            cell(assertions(run, engine).or_else(|| option(&["assertions", "checks"]))),
-        ]));
-    }
-    let head = [
-        "Store",
-        "Version",
-        "Codec in section 1",
-        "Library",
-        "Assertions",
-    ];
-    let allocator = run
-        .source
-        .machines
-        .first()
-        .and_then(|machine| machine.text("allocator"));
-    let allocator = allocator.unwrap_or_else(|| "the system's".into());
-    let mut blocks = vec![
-        Block::heading(2, "Custom Build Specifications"),
-        Block::text(format!(
-            "The libraries are loaded at run time and report their own versions. The allocator is {allocator}, for every \
-             store alike. Every option in effect, section by section, stands under Provenance."
-        )),
-        Block::Grid(Grid {
-            head: head.map(str::to_owned).to_vec(),
-            lines,
-        }),
-    ];
-    blocks.extend(variants(run));
-    blocks
-}
-
-/// Settings that ran beside the plain ones.
-fn variants(run: &Run) -> Vec<Block> {
-    let mut items: Vec<(&str, &str)> = Vec::new();
-    for variant in run.source.suites.iter().flat_map(|suite| &suite.variants) {
-        let item = (variant.name.as_str(), variant.about.as_str());
-        if !items.contains(&item) {
-            items.push(item);
-        }
-    }
-    if items.is_empty() {
-        return Vec::new();
-    }
-    let items = items
-        .iter()
-        .map(|(name, about)| Item::new(*name, *about))
-        .collect();
-    vec![
-        Block::text("Rows with a word beside the store\u{2019}s name have other settings:"),
-        Block::List(items),
-    ]
-}
-
-fn built_in(engine: &str) -> Option<String> {
-    let ours = engine == face::OURS;
-    ours.then(|| "built into db_bench, called as Rust".to_owned())
-}
-
-/// Whether the store's own code checks itself, where the program knows.
-fn assertions(run: &Run, engine: &str) -> Option<String> {
-    if engine != face::OURS {
-        return None;
-    }
-    let on = run.source.machines.first()?.flag("assertions")?;
-    Some(if on { "on".into() } else { "off".into() })
-}
-
-type Settings = Vec<(String, String)>;
+pub(super) type Settings = Vec<(String, String)>;
 
 /// The distinct settings an engine ran with, each with the places where it did.
-fn settings(run: &Run, engine: &str) -> Vec<(Vec<String>, Settings)> {
+pub(super) fn settings(run: &Run, engine: &str) -> Vec<(Vec<String>, Settings)> {
+    let several = run.suites().len() > 1;
     let mut found: Vec<(Vec<String>, Settings)> = Vec::new();
     let of = |record: &&Record| record.engine == engine && !record.options.is_empty();
     for record in run.source.records.iter().filter(of) {
         let mut place = match (&record.suite, &record.section) {
-            (Some(suite), Some(section)) => format!("{suite} {section}"),
-            (None, Some(section)) => section.clone(),
+            (Some(suite), Some(section)) if several => format!("{suite} {section}"),
+            (_, Some(section)) => section.clone(),
             (Some(suite), None) => suite.clone(),
             (None, None) => "all rows".to_owned(),
         };
@@ -206,7 +117,8 @@ pub(crate) fn provenance(run: &Run) -> Vec<Block> {
             }
         }
         for (key, value) in &machine.facts {
-            let known = key == "started_at" || FACTS.iter().any(|(name, _)| name == key);
+            let known = matches!(key.as_str(), "started_at" | places::FACT)
+                || FACTS.iter().any(|(name, _)| name == key);
             if let (false, Some(text)) = (known, words(value)) {
                 lines.push(Line::Cells(vec![
                     Cell::plain(key.replace('_', " ")),
@@ -222,6 +134,7 @@ pub(crate) fn provenance(run: &Run) -> Vec<Block> {
             head: Vec::new(),
             lines,
         }));
+        blocks.extend(places::grid(machine));
     }
     if run.source.machines.is_empty() {
         blocks.push(Block::text(
@@ -235,9 +148,7 @@ pub(crate) fn provenance(run: &Run) -> Vec<Block> {
 fn fact(key: &str, value: Option<&serde_json::Value>) -> Option<String> {
     let value = value?;
     match (key, value.as_u64(), value.as_bool()) {
-        ("memory_bytes" | "free_bytes", Some(bytes), _) => {
-            Some(format!("{} MB", number::megabytes(number::float(bytes))))
-        }
+        (key, Some(bytes), _) if key.ends_with("_bytes") => Some(number::memory(bytes)),
         (_, _, Some(true)) => Some("yes".into()),
         (_, _, Some(false)) => Some("no".into()),
         _ => words(value),

@@ -36,8 +36,8 @@ pub(crate) fn harness(run: &Run) -> Vec<Block> {
         "The same loops over a store that stores nothing and answers reads with a value held in memory. The \
          harness may cost {} on fills and point reads of small values, and {} on a step of a scan. The last two columns are the fastest ranked store \
          and which part of its time is the harness's; nothing is subtracted from any figure.",
-        number::time(POINT_NS),
-        number::time(SCAN_NS)
+        number::round_time(POINT_NS),
+        number::round_time(SCAN_NS)
     )));
     let head = [
         "",
@@ -74,11 +74,14 @@ fn line(run: &Run, table: &Table) -> Option<Line> {
     let over = allowed.is_some_and(|allowed| own > allowed);
     let words = run.suite_words(table.key.suite.as_deref());
     let tone = if over { Tone::Bad } else { Tone::Number };
-    let note = if over { " (over)" } else { "" };
+    let own_cell = Cell {
+        tag: over.then(|| "over".to_owned()),
+        ..Cell::toned(number::time(own), tone)
+    };
     Some(Line::Cells(vec![
         Cell::plain(format!("{words}{}", outline::label(table))),
-        Cell::toned(format!("{}{note}", number::time(own)), tone),
-        Cell::number(allowed.map(number::time)),
+        own_cell,
+        Cell::number(allowed.map(number::round_time)),
         Cell::number(fastest.map(number::time)),
         Cell::number(fastest.map(|fastest| format!("{:.0} %", 100.0 * own / fastest))),
     ]))

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use bench_core::outline::Aggregate;
-use bench_core::record::Status;
+use bench_core::record::{Record, Status};
 
 use crate::arrangement::arrange;
 use crate::document::{Block, Cell, Grid, Line, Name, Tone};
@@ -87,33 +87,85 @@ fn warnings(run: &Run) -> Vec<String> {
             "{failed} measurement{plural} failed; the reasons stand in the rows and under Rows without a Figure."
         ));
     }
-    let unverified = source
-        .records
-        .iter()
-        .any(|record| record.verified == Some(false) && record.engine != face::HARNESS);
-    if unverified {
-        notes.push("Some answers could not be compared with what was written (unverified).".into());
+    let unverified = rows_where(run, |row| {
+        let all = row.records.iter().chain(&row.timed);
+        let unseen = |record: &Record| record.verified == Some(false) && record.reason.is_none();
+        row.engine != face::HARNESS && all.into_iter().any(unseen)
+    });
+    if !unverified.is_empty() {
+        notes.push(format!(
+            "Answers could not be compared with what was written (unverified) in {}.",
+            some(&unverified)
+        ));
     }
+    notes.extend(losses(run));
     notes
+}
+
+/// Acknowledged writes that were gone after SIGKILL, where no more had been promised: such rows end
+/// well, with a reason.
+fn losses(run: &Run) -> Option<String> {
+    let lost = |row: &Row| {
+        let mut records = row.records.iter();
+        records.any(|record| record.status == Status::Ok && record.reason.is_some())
+    };
+    let rows = run.tables.iter().flat_map(Table::engines);
+    let mut names: Vec<String> = rows.filter(|row| lost(row)).map(Row::title).collect();
+    names.dedup();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} lost acknowledged writes when the process was killed, as a store below Os may; nobody else did.",
+            sentence::list(&names)
+        )
+    })
+}
+
+/// The tables with a row like this, by label.
+fn rows_where(run: &Run, holds: impl Fn(&Row) -> bool) -> Vec<String> {
+    let tables = run
+        .tables
+        .iter()
+        .filter(|table| table.rows.iter().any(&holds));
+    let mut labels: Vec<String> = tables.map(outline::label).collect();
+    labels.dedup();
+    labels
+}
+
+/// The first few of a list.
+fn some(labels: &[String]) -> String {
+    const SHOWN: usize = 4;
+    if labels.len() <= SHOWN + 1 {
+        return sentence::list(labels);
+    }
+    format!(
+        "{} and {} more",
+        labels[..SHOWN].join(", "),
+        labels.len() - SHOWN
+    )
 }
 
 /// Rounds: too few to show a spread, or fewer in some rows than in others of the same suite.
 fn rounds(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
-    let mut short = 0;
+    let (mut short, mut labels) = (0, Vec::new());
     let mut most_of_all = 0;
     for suite in run.suites() {
-        let of = |table: &&Table| table.key.suite == suite;
-        let counts: Vec<usize> = run
-            .tables
-            .iter()
-            .filter(of)
-            .flat_map(Table::engines)
-            .filter(|row| row.rate().is_some())
-            .map(Row::rounds)
-            .collect();
-        let most = counts.iter().copied().max().unwrap_or(0);
-        short += counts.iter().filter(|&&count| count < most).count();
+        let tables = || run.tables.iter().filter(|table| table.key.suite == suite);
+        let measured = |table: &'_ Table| -> Vec<usize> {
+            let rows = table.engines().filter(|row| row.rate().is_some());
+            rows.map(Row::rounds).collect()
+        };
+        let most = tables().flat_map(measured).max().unwrap_or(0);
+        for table in tables() {
+            let fewer = measured(table)
+                .iter()
+                .filter(|&&count| count < most)
+                .count();
+            short += fewer;
+            if fewer > 0 {
+                labels.push(outline::label(table));
+            }
+        }
         most_of_all = most_of_all.max(most);
     }
     if most_of_all == 1 {
@@ -132,7 +184,8 @@ fn rounds(run: &Run) -> Vec<String> {
             ("rows", "have")
         };
         notes.push(format!(
-            "{short} {rows} {verb} fewer rounds than the others of the suite."
+            "{short} {rows} {verb} fewer rounds than the others of the suite: {}.",
+            some(&labels)
         ));
     }
     notes
@@ -236,7 +289,8 @@ pub(crate) fn glance(run: &Run) -> Vec<Block> {
     let mut head = vec![String::new()];
     head.extend(engines.iter().map(|engine| face::title(engine).to_owned()));
     if compare {
-        head.push("CairnDB to best peer".into());
+        head.push("CairnDB to best".into());
+        head.push("Best peer".into());
     }
     let several = run.suites().len() > 1;
     let mut lines = Vec::new();
@@ -288,17 +342,25 @@ fn line(table: &Table, engines: &[String], compare: bool) -> Vec<Cell> {
         });
     }
     if compare {
-        cells.push(Cell::number(to_best_peer(table)));
+        cells.extend(to_best_peer(table));
     }
     cells
 }
 
-/// `2.1x LevelDB`, with a word where it is a tie.
-pub(super) fn to_best_peer(table: &Table) -> Option<String> {
-    let ((_, ours), (peer, theirs)) = (standing::ours(table)?, standing::best_peer(table)?);
-    let times = number::ratio(standing::over(ours, theirs)?);
-    let tie = if ours.ties(theirs) { ", tie" } else { "" };
-    Some(format!("{times}x {}{tie}", peer.title()))
+/// `2.1x` and `LevelDB`, with a word where it is a tie.
+pub(super) fn to_best_peer(table: &Table) -> [Cell; 2] {
+    let compared = || {
+        let ((_, ours), (peer, theirs)) = (standing::ours(table)?, standing::best_peer(table)?);
+        Some((standing::over(ours, theirs)?, peer, ours.ties(theirs)))
+    };
+    let Some((times, peer, tie)) = compared() else {
+        return [Cell::number(None), Cell::plain("")];
+    };
+    let tie = if tie { ", tie" } else { "" };
+    [
+        Cell::number(Some(format!("{}x", number::ratio(times)))),
+        Cell::plain(format!("{}{tie}", peer.title())),
+    ]
 }
 
 /// A rate, or the time of an event.
@@ -327,9 +389,14 @@ fn wins(run: &Run) -> Option<String> {
     }
     let all = ahead + level + behind;
     (all > 0).then(|| {
+        let place = if behind > 0 {
+            " Where it is behind stands under Biases."
+        } else {
+            ""
+        };
         format!(
             "Against the best ranked peer of each row, CairnDB is ahead in {ahead} of {all}, ties in {level} \
-             and is behind in {behind}. Where it is behind stands under Biases."
+             and is behind in {behind}.{place}"
         )
     })
 }

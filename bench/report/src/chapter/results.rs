@@ -1,7 +1,7 @@
 //! The tables with bars: chapters and sections of the page of 2011 in its order, then everybody else's.
 
 use crate::arrangement::{Chapter, Group, arrange};
-use crate::chapter::overview;
+use crate::chapter::{beside, overview};
 use crate::document::{Bar, Bars, Block, Item, Measured, Value};
 use crate::face;
 use crate::number;
@@ -110,6 +110,10 @@ fn baseline(tables: &[&Table]) -> Vec<Block> {
 fn group_of(run: &Run, group: &Group<'_>) -> Vec<Block> {
     let mut blocks = Vec::new();
     let tables: Vec<&Table> = group.tables.iter().map(|(_, table)| *table).collect();
+    if let Some(grid) = beside::directories(&tables) {
+        blocks.push(Block::text("The same rows in each directory:"));
+        blocks.push(grid);
+    }
     for (caption, table) in &group.tables {
         if tables.len() > 1 || !is_of_section_1(table) {
             let heading = outline::heading(table, &tables, caption);

@@ -157,7 +157,7 @@ fn decades(latency: &Latency) -> Vec<(f64, String)> {
     (latency.first..=latency.last)
         .map(|exponent| {
             let at = f64::from(exponent - latency.first) / span;
-            (at, number::time(10_f64.powi(exponent)))
+            (at, number::round_time(10_f64.powi(exponent)))
         })
         .collect()
 }

@@ -12,7 +12,13 @@ const TAG: &str = "<zq";
 fn run(text: &str) -> Vec<Value> {
     let text = format!("{TAG}{text}");
     let mut lines = vec![
-        json!({"type": "machine", "cpu": text, "command": [text, text], "kernel": text, (text.clone()): text}),
+        json!({
+            "type": "machine", "cpu": text, "command": [text, text], "kernel": text, (text.clone()): text,
+            "db_bench": text, "commit": text, "compiler": text, "flags": text, "load_average": text,
+            "governor": text, "directories": [{"path": text, "device": text, "mount_options": text}, text, 5],
+        }),
+        json!({"type": "build", "engine": "lmdb", "version": text, "library": text, "evidence": text}),
+        json!({"type": "build", "engine": text, "library": text, "assertions": true, "evidence": text}),
         json!({"type": "note", "text": text}),
         json!({
             "type": "suite", "name": text, "title": text, "about": text,
@@ -114,6 +120,7 @@ fn numbers_without_sense_make_no_bar_and_no_panic() {
             line[field] = u64::MAX.into();
         }
         line["user_bytes"] = 1.into();
+        line["live_bytes"] = 0.into();
         line["intervals"] = json!([u64::MAX, 0, u64::MAX, 1, 2]);
     }
     let report = report(&lines);

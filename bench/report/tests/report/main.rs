@@ -1,5 +1,6 @@
 //! What the report makes of records: numbers, pages, hostile values.
 
+mod builds;
 mod common;
 mod forms;
 mod hostile;

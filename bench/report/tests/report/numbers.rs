@@ -151,6 +151,7 @@ fn costs_are_divided_by_what_they_are_for() {
         ("cpu_user_ns", 1_500_000_000_u64),
         ("cpu_sys_ns", 500_000_000),
         ("disk_bytes", 58_000_000),
+        ("live_bytes", 46_400_000),
         ("engine_write_bytes", 232_000_000),
         ("settle_ns", 1_250_000_000),
         ("anon_rss_peak", 8 << 20),
@@ -159,13 +160,46 @@ fn costs_are_divided_by_what_they_are_for() {
     }
     let html = report(&[record]).html();
     for text in [
-        ">2 \u{b5}s<",
+        ">2.00 \u{b5}s<",
         ">500 ns<",
-        ">0.50<",
+        ">1.25<",
         ">2.00<",
         ">1.25 s<",
-        ">8<",
+        ">8.00<",
     ] {
         assert!(html.contains(text), "{text}");
     }
+}
+
+#[test]
+fn rows_in_two_directories_stand_beside_each_other() {
+    let mut lines = Vec::new();
+    for (place, rate) in [("ext4, /a", 1e6), ("tmpfs, /b", 3e6)] {
+        for line in rounds("lmdb", "FS", "fillseq", rate) {
+            lines.push(with(line, "file_system", place));
+        }
+    }
+    let html = report(&lines).html();
+    assert!(html.contains("The same rows in each directory:"));
+    assert!(html.contains(">3.00x<"));
+    assert!(html.contains("FS fillseq, on tmpfs, /b"));
+    let alone = report(&rounds("lmdb", "FS", "fillseq", 1e6)).html();
+    assert!(!alone.contains("in each directory") && !alone.contains("Growth"));
+}
+
+#[test]
+fn sections_of_growing_size_have_a_chapter() {
+    let mut lines = Vec::new();
+    for (section, ops, rate) in [("10 M", 10_000_000_u64, 5e5), ("1 M", 1_000_000, 1e6)] {
+        for workload in ["fillrandom", "readrandom"] {
+            let record = with(row("lmdb", section, workload, 1, rate), "ops", ops);
+            let record = with(record, "disk_bytes", 58_000_000);
+            lines.push(with(record, "live_bytes", ops * 58));
+        }
+    }
+    let html = report(&lines).html();
+    assert!(html.contains("Growth</h2>"));
+    assert!(html.contains("1,000,000 entries") && html.contains("10,000,000 entries"));
+    assert!(html.contains("fillrandom: space amplification"));
+    assert!(html.contains(">0.10x<"), "ten times as much is live");
 }

@@ -12,6 +12,7 @@ use cairndb_base::{ErrorKind, Result};
 use cairndb_env::sync::MutexGuard;
 
 use crate::engine::core::{Core, State};
+use crate::engine::guard::guarded;
 use crate::state::budget::RETAINED_LOG_BYTES_MAX;
 
 /// Without a write for this long, a database counts as idle.
@@ -19,6 +20,10 @@ const IDLE: Duration = Duration::from_millis(50);
 
 /// What was flushed is durable after this long at the latest, however little it is.
 const PERSIST_AFTER: Duration = Duration::from_secs(1);
+
+/// With so many unsynced tables there is a pass too: each keeps a descriptor until it is synced. Twice as
+/// many hold up writers.
+pub(crate) const UNSYNCED_TABLES_MAX: usize = 128;
 
 /// The last write the worker noticed, and when it did.
 #[derive(Debug, Default)]
@@ -77,15 +82,28 @@ impl Core {
     fn spawn_threads(&self, me: Arc<Core>) -> Result<()> {
         let worker = Arc::clone(&me);
         let mut threads = self.threads.lock();
-        threads.push(
-            self.env
-                .spawn("cairndb-worker", Box::new(move || worker.work_loop()))?,
-        );
-        threads.push(
-            self.env
-                .spawn("cairndb-syncer", Box::new(move || me.sync_loop()))?,
-        );
+        // One that an earlier try has started runs on.
+        if threads.is_empty() {
+            let body = move || worker.run_guarded(Core::work_loop);
+            threads.push(self.env.spawn("cairndb-worker", Box::new(body))?);
+        }
+        let body = move || me.run_guarded(Core::sync_loop);
+        threads.push(self.env.spawn("cairndb-syncer", Box::new(body))?);
         Ok(())
+    }
+
+    /// Runs a thread's loop. A panic that gets here is a defect of ours, or of a comparator outside a
+    /// job: whatever the thread was at is unfinished, so nothing more is written.
+    fn run_guarded(self: Arc<Core>, body: impl FnOnce(Arc<Core>)) {
+        let core = Arc::clone(&self);
+        let run = || {
+            body(core);
+            Ok(())
+        };
+        if let Err(error) = guarded(run) {
+            let _ = self.health.poison(error);
+            self.changed.notify_all();
+        }
     }
 
     fn work_loop(self: Arc<Core>) {
@@ -165,9 +183,15 @@ impl Core {
                 state.quiet = true;
                 self.changed.notify_all();
             }
-            if state.quiet && !state.closing {
+            if state.closing {
+                return;
+            }
+            if state.quiet {
                 // Only new work ends this: a write wakes it when a part is sealed.
                 self.work.wait(&mut state);
+            } else {
+                // Another thread flushes or merges.
+                self.work.wait_for(&mut state, IDLE);
             }
         } else if !state.closing {
             self.work.wait_for(&mut state, IDLE.saturating_sub(rested));
@@ -197,7 +221,9 @@ impl Core {
                     continue;
                 }
             }
+            // What fails is noted, and met by whoever needs what it would have made.
             let _ = self.persist();
+            let _ = self.drop_dead_values();
             if self.state.lock().quiet {
                 self.trim_spares();
             } else {
@@ -218,6 +244,10 @@ impl Core {
             || state.hurry
             || Duration::from_nanos(now.saturating_sub(oldest)) >= PERSIST_AFTER
             || self.segments.retained_bytes() >= RETAINED_LOG_BYTES_MAX / 4
+            || state
+                .pending
+                .as_ref()
+                .is_some_and(|pending| pending.added.len() > UNSYNCED_TABLES_MAX)
     }
 
     /// Seals and flushes everything written so far, without making it durable.

@@ -3,12 +3,16 @@
 //! One merge at a time. The worker steps it and flushes between steps; a caller of `compact_range`,
 //! or a writer with too many runs before it, runs it to the end.
 
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Order, Result};
 
+use cairndb_format::name::FileKind;
+
 use crate::engine::core::{Core, State};
+use crate::engine::guard::guarded;
 use crate::engine::install::MergePlan;
 use crate::jobs::merge::{Job, STEP_ENTRIES};
 use crate::jobs::picker::{Group, RunSize, pick, pick_idle};
@@ -21,16 +25,17 @@ use crate::state::version::{Run, Version};
 /// The bounds of a key range as a compaction sees them.
 pub(crate) type KeyRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
-fn sizes(version: &Version) -> Vec<RunSize> {
-    version
-        .runs
-        .iter()
-        .map(|run| RunSize {
+fn sizes(version: &Version, damaged: &BTreeSet<u64>) -> Vec<RunSize> {
+    let size = |run: &Arc<Run>| {
+        let mut tables = run.tables().iter();
+        RunSize {
             bytes: run.bytes(),
             entries: run.tables().iter().map(|table| table.record.entries).sum(),
             deletes: run.tables().iter().map(|table| table.record.deletes).sum(),
-        })
-        .collect()
+            damaged: !damaged.is_empty() && tables.any(|t| damaged.contains(&t.record.file)),
+        }
+    };
+    version.runs.iter().map(size).collect()
 }
 
 /// The range's ends as keys, open ones taken from the version; `None` when nothing lies between.
@@ -50,6 +55,29 @@ fn bounds_of(version: &Version, order: &Order, range: KeyRange<'_>) -> Option<(V
         }
     };
     order.compare(&low, &high).is_le().then_some((low, high))
+}
+
+/// The table that a corruption was found in.
+fn damaged_table(error: &Error) -> Option<u64> {
+    let name = error
+        .file_name()
+        .filter(|_| error.kind() == ErrorKind::Corruption)?;
+    match FileKind::parse(name) {
+        Some(FileKind::Table(file)) => Some(file.0),
+        _ => None,
+    }
+}
+
+/// Remembers which of a merge's inputs is damaged; `false` when none of them is.
+fn note_damage(state: &mut State, plan: &MergePlan, error: &Error) -> bool {
+    let Some(file) = damaged_table(error) else {
+        return false;
+    };
+    let mut inputs = plan.inputs.iter().flat_map(Run::tables);
+    inputs.any(|table| table.record.file == file) && {
+        state.damaged.insert(file);
+        true
+    }
 }
 
 fn stopped() -> Error {
@@ -78,7 +106,7 @@ impl Core {
         if state.merging || state.closing {
             return None;
         }
-        let sizes = sizes(&state.version);
+        let sizes = sizes(&state.version, &state.damaged);
         let unit = self.settings.budget.flush as u64 / 2;
         pick(&sizes, unit).or_else(|| {
             let group = pick_idle(&sizes).filter(|_| idle)?;
@@ -97,8 +125,7 @@ impl Core {
     /// Picks and runs one merge to its end; `false` when there is nothing to do.
     pub(crate) fn merge_once(&self) -> Result<bool> {
         let mut state = self.state.lock();
-        let idle = state.version.runs.len() > crate::jobs::picker::RUNS_STALL;
-        let Some(group) = self.merge_wanted(&state, idle) else {
+        let Some(group) = self.merge_wanted(&state, false) else {
             return Ok(false);
         };
         let plan = Self::group_plan(&mut state, group);
@@ -125,7 +152,7 @@ impl Core {
     /// in between, so that writers never wait for a merge.
     pub(crate) fn merge_plan(&self, plan: &MergePlan) -> Result<()> {
         let begun = self.env.now_ns();
-        let result = self.run_merge(plan);
+        let result = guarded(|| self.run_merge(plan));
         Stats::add(
             &self.stats.merge_nanos,
             self.env.now_ns().saturating_sub(begun),
@@ -140,11 +167,23 @@ impl Core {
             Stats::add(&self.stats.merge_bytes, bytes);
             self.install_merge(&mut state, plan, outcome);
         });
-        self.note_background(&mut state, &result);
+        if let Err(error) = &result
+            && note_damage(&mut state, plan, error)
+        {
+            // Not tried again, so nothing is held off.
+        } else {
+            self.note_background(&mut state, &result);
+        }
         drop(state);
         self.changed.notify_all();
         self.work.notify_all();
         result
+    }
+
+    /// Whether `error` is the damage of a table that merges leave alone from now on.
+    pub(crate) fn is_known_damage(&self, error: &Error) -> bool {
+        let file = damaged_table(error);
+        file.is_some_and(|file| self.state.lock().damaged.contains(&file))
     }
 
     fn run_merge(&self, plan: &MergePlan) -> Result<crate::jobs::merge::Outcome> {

@@ -12,7 +12,7 @@
 //!
 //! Readers take none of them: they load the view and the published sequence number.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -34,7 +34,7 @@ use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
 use crate::state::version::{TableHandle, TableOpener, Version};
 use crate::state::view::{Shown, View};
-use crate::write::commit::Commit;
+use crate::write::commit::{Commit, Filled};
 use crate::write::manifest::Manifest;
 use crate::write::segments::Segments;
 use crate::write::values::ValueLog;
@@ -45,8 +45,21 @@ pub(crate) struct Part {
     pub(crate) mem: Arc<Memtable>,
     /// The first segment that holds one of its records, none if it was not logged.
     pub(crate) first_segment: Option<u64>,
+    /// The first value file that one of its pointers leads to.
+    pub(crate) first_values: Option<u64>,
     /// The flush that has taken it, none while it waits for one.
     pub(crate) flush: Option<u64>,
+}
+
+impl From<Filled> for Part {
+    fn from(filled: Filled) -> Part {
+        Part {
+            mem: filled.mem,
+            first_segment: filled.first_segment,
+            first_values: filled.first_values,
+            flush: None,
+        }
+    }
 }
 
 /// A flush under way, or done and waiting for an older one to be installed first.
@@ -111,6 +124,8 @@ pub(crate) struct State {
     pub(crate) durable_dead: BTreeMap<u64, u64>,
     pub(crate) pending: Option<Pending>,
     pub(crate) next_run: u64,
+    /// Tables that a merge found damaged: none is tried with them again by itself.
+    pub(crate) damaged: BTreeSet<u64>,
     /// The number of the manifest CURRENT names.
     pub(crate) manifest: u64,
     /// The last one that could not be begun and still lies there, or 0.
@@ -231,8 +246,6 @@ pub(crate) struct Core {
     /// Held from claiming dirty values, names and edits until their syncs are done: whoever finds
     /// nothing to claim must not acknowledge before the one who claimed it has finished.
     pub(crate) sync_turn: Mutex<()>,
-    /// Large values appended to a value file whose pointers are not yet in the memtable.
-    pub(crate) values_in_flight: AtomicU64,
     /// Files found at opening that nothing needs, removed once this handle writes.
     pub(crate) leftovers: Mutex<Vec<String>>,
 

@@ -15,6 +15,7 @@ use cairndb_base::{Error, Order, Result};
 use cairndb_mem::Memtable;
 
 use crate::engine::core::{Core, Flush, Part, State};
+use crate::engine::guard::guarded;
 use crate::jobs::merge::{Job, Outcome};
 use crate::jobs::rules::Rules;
 use crate::read::merger::Merger;
@@ -108,7 +109,7 @@ impl Core {
         let result = self
             .health
             .check_write()
-            .and_then(|()| self.write_parts(&taken));
+            .and_then(|()| guarded(|| self.write_parts(&taken)));
         Stats::add(
             &self.stats.flush_nanos,
             self.env.now_ns().saturating_sub(begun),

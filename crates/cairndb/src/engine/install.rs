@@ -22,6 +22,15 @@ pub(crate) struct MergePlan {
     pub(crate) bottom: bool,
 }
 
+/// `table` as a member of `run`.
+fn as_member(table: &TableHandle, run: u64) -> Arc<TableHandle> {
+    let record = TableRecord {
+        run,
+        ..table.record.clone()
+    };
+    Arc::new(table.moved(record))
+}
+
 impl Core {
     /// Installs a flush of the `parts` oldest sealed parts.
     pub(crate) fn install_flush(&self, state: &mut State, parts: usize, outcome: Outcome) {
@@ -134,7 +143,7 @@ impl Core {
                     // What a flush appended to a wholly merged run moves on with it.
                     left = left
                         .iter()
-                        .map(|table| self.moved(table, plan.target))
+                        .map(|table| as_member(table, plan.target))
                         .collect();
                     moved.extend(left.iter().map(|table| Added {
                         table: Arc::clone(table),
@@ -155,14 +164,6 @@ impl Core {
             .as_ref()
             .map_or(state.durable_seq, |pending| pending.last_seq);
         self.install(state, version, added, last_seq);
-    }
-
-    fn moved(&self, table: &TableHandle, run: u64) -> Arc<TableHandle> {
-        let record = TableRecord {
-            run,
-            ..table.record.clone()
-        };
-        Arc::new(TableHandle::adopt(record, table, &self.opener))
     }
 
     fn count_dead(version: &Version, outcome: &Outcome) {

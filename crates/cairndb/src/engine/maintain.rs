@@ -9,19 +9,16 @@ use cairndb_base::{FileNumber, Result};
 use cairndb_format::manifest::{ManifestWriter, VersionEdit, prepare_current};
 use cairndb_format::name::{self, FileKind};
 
-use crate::engine::core::Core;
-use crate::state::version::Version;
+use crate::engine::core::{Core, State};
+use crate::state::version::{ValueHandle, Version};
 use crate::write::commit::Commit;
-
-/// A manifest longer than this is begun anew at the next chance.
-const MANIFEST_BYTES_MAX: u64 = 4 << 20;
 
 impl Core {
     /// Makes sure that edits can be appended: begins a manifest at this handle's first write, after
     /// a failed append, and when the old one has grown long.
     pub(crate) fn ensure_manifest(&self, commit: &mut Commit) -> Result<()> {
         let first = !self.manifest.is_open();
-        if !first && !self.manifest.is_broken() && self.manifest.bytes() < MANIFEST_BYTES_MAX {
+        if !first && !self.manifest.is_broken() && !self.manifest.is_long() {
             return Ok(());
         }
         // An edit that the syncer has appended and not yet taken into `durable` would stand in the
@@ -170,62 +167,92 @@ impl Core {
         self.reaper.reap(|obsolete| drop(self.dir.unlink(obsolete)))
     }
 
-    /// Drops value files of which every byte is dead.
+    /// Drops value files that nothing refers to; whether there were any.
+    ///
+    /// # Errors
+    /// Of the manifest; the files stay.
     pub(crate) fn drop_dead_values(&self) -> Result<bool> {
         // Held, so that no value file and no manifest is begun meanwhile.
         let commit = self.commit.lock();
         if self.health.check_write().is_err() {
             return Ok(false);
         }
-        // In this order: a value goes to the active file, is counted in flight from before its
-        // append until its pointer is in the memtable, and the memtable is looked at last.
-        let active = self.values.active();
-        let in_flight = self.values_in_flight.load(Ordering::SeqCst) > 0;
-        let mut state = self.state.lock();
-        let referenced: BTreeSet<u64> = state
-            .version
-            .tables()
-            .flat_map(|table| table.record.value_refs.iter().map(|(file, _)| *file))
-            .collect();
-        // Pointers in memory or in versions not yet durable may still need a file.
-        let busy = in_flight
-            || !state.sealed.is_empty()
-            || state.pending.is_some()
-            || !state.mutable.is_empty()
-            || state.persisting
-            || !state.flushes.is_empty();
-        let gone: Vec<u64> = state
-            .version
-            .values
-            .keys()
-            .copied()
-            .filter(|file| !referenced.contains(file) && Some(*file) != active)
-            .collect();
-        if busy || gone.is_empty() || !self.manifest.is_open() {
+        let Some(gone) = self.claim_dead_values(&commit) else {
             return Ok(false);
-        }
+        };
         let edit = VersionEdit {
             removed_values: gone.clone(),
             ..VersionEdit::default()
         };
-        self.manifest.append(&edit, &self.stats)?;
-        let mut next = (*state.version).clone();
-        let mut values = (*next.values).clone();
-        let removed: Vec<_> = gone.iter().filter_map(|file| values.remove(file)).collect();
-        next.values = Arc::new(values);
-        state.version = Arc::new(next);
-        state.durable = Arc::clone(&state.version);
-        self.publish_view(&state);
+        let appended = self.manifest.append(&edit, &self.stats);
+        let mut state = self.state.lock();
+        state.persisting = false;
+        let removed = appended.map(|()| self.forget_values(&mut state, &gone));
         drop(state);
         drop(commit);
+        self.changed.notify_all();
+        self.work.notify_all();
+        let removed = removed?;
         // In turn: nobody may find this edit claimed and take it for durable before it is.
         let _turn = self.sync_turn.lock();
-        self.manifest
-            .sync(&self.stats)
-            .map_err(|error| self.health.poison(error))?;
+        let poison = |error| self.health.poison(error);
+        // Earlier edits become durable with this one, and so must the names they mention.
+        if self.names_dirty.swap(false, Ordering::AcqRel) {
+            self.dir.sync().map_err(poison)?;
+        }
+        self.manifest.sync(&self.stats).map_err(poison)?;
         for handle in removed {
             handle.doom();
         }
         Ok(true)
+    }
+
+    /// The files that no table, in memory or durable, and no pointer on its way to one refers to; with
+    /// some, the manifest is claimed.
+    fn claim_dead_values(&self, commit: &Commit) -> Option<Vec<u64>> {
+        let mut state = self.state.lock();
+        // What is being persisted may name tables that neither version has.
+        if state.persisting || state.version.values.is_empty() || !self.manifest.is_open() {
+            return None;
+        }
+        // A pointer goes to the file that was active when its value was appended, and those ascend.
+        let parts = state.sealed.iter().filter_map(|part| part.first_values);
+        let moving = parts.chain(commit.first_values()).min();
+        let active = self.values.active();
+        let kept = |file: &u64| moving.is_some_and(|first| first <= *file) || active == Some(*file);
+        let mut gone: BTreeSet<u64> = state.version.values.keys().copied().collect();
+        gone.retain(|file| !kept(file));
+        for table in state.version.tables().chain(state.durable.tables()) {
+            if gone.is_empty() {
+                return None;
+            }
+            for (file, _) in &table.record.value_refs {
+                gone.remove(file);
+            }
+        }
+        state.persisting = !gone.is_empty();
+        (!gone.is_empty()).then(|| gone.into_iter().collect())
+    }
+
+    /// Takes `gone` out of every version to come; returns their handles.
+    fn forget_values(&self, state: &mut State, gone: &[u64]) -> Vec<Arc<ValueHandle>> {
+        let mut removed = Vec::new();
+        let pending = state.pending.as_mut().map(|pending| &mut pending.version);
+        for version in [&mut state.version, &mut state.durable]
+            .into_iter()
+            .chain(pending)
+        {
+            let mut values = (*version.values).clone();
+            removed.extend(gone.iter().filter_map(|file| values.remove(file)));
+            *version = Arc::new(Version {
+                runs: version.runs.clone(),
+                values: Arc::new(values),
+            });
+        }
+        for file in gone {
+            state.durable_dead.remove(file);
+        }
+        self.publish_view(state);
+        removed
     }
 }

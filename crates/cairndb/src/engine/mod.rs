@@ -6,6 +6,7 @@ pub(crate) mod close;
 pub(crate) mod compact;
 pub(crate) mod core;
 pub(crate) mod flush;
+pub(crate) mod guard;
 pub(crate) mod install;
 pub(crate) mod maintain;
 pub(crate) mod moved_values;

@@ -4,7 +4,7 @@
 //! ready. Nothing on disk changes before the last doubt is gone: every refusal leaves the directory
 //! as it was.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -118,8 +118,7 @@ impl Core {
         let version = Arc::clone(&state.version);
         let manifest = state.manifest;
         drop(state);
-        let tables: std::collections::BTreeSet<u64> =
-            version.tables().map(|table| table.record.file).collect();
+        let tables: BTreeSet<u64> = version.tables().map(|table| table.record.file).collect();
         let mut found = self.dir.list()?;
         found.retain(|name| match FileKind::parse(name) {
             Some(FileKind::Table(number)) => !tables.contains(&number.0),
@@ -266,7 +265,6 @@ fn assemble(
         values: ValueLog::default(),
         names_dirty: AtomicBool::new(false),
         sync_turn: Mutex::new(()),
-        values_in_flight: AtomicU64::new(0),
         leftovers: Mutex::default(),
         state: Mutex::new(state),
         changed: Condvar::new(),
@@ -307,6 +305,7 @@ fn first_state(
         durable_dead: std::mem::take(&mut recovered.value_dead),
         pending: None,
         next_run: recovered.next_run,
+        damaged: BTreeSet::new(),
         manifest: recovered.manifest,
         failed_manifest: 0,
         flushes: Vec::new(),

@@ -182,7 +182,12 @@ impl Core {
         edit.last_seq = Some(batch.last_seq);
         edit.next_file = Some(self.next_file.load(Ordering::Relaxed));
         edit.value_dead = self.newly_dead(&batch.pending.version);
-        self.manifest.append(&edit, &self.stats)?;
+        if let Err(error) = self.manifest.append(&edit, &self.stats) {
+            // The claim is given back: earlier edits, which name files that records written from now
+            // on need, are not durable yet.
+            self.names_dirty.store(true, Ordering::Release);
+            return Err(error);
+        }
         self.manifest.sync(&self.stats).map_err(poison)?;
         Ok(edit)
     }

@@ -396,6 +396,7 @@ impl Replay<'_> {
                 .map(|mem| Part {
                     mem,
                     first_segment: None,
+                    first_values: None,
                     flush: None,
                 })
                 .collect();

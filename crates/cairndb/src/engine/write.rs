@@ -4,7 +4,7 @@
 //! insert and one release store; everything else in this file is for when there is none.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use cairndb_base::limits::{KEY_BYTES_MAX, LARGE_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
 use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Result, SeqNo};
@@ -15,6 +15,7 @@ use cairndb_format::value_file::ValueWriter;
 use cairndb_format::{log, name};
 use cairndb_mem::Memtable;
 
+use crate::engine::background::UNSYNCED_TABLES_MAX;
 use crate::engine::core::{Core, Part};
 use crate::jobs::picker::RUNS_STALL;
 use crate::state::batch::WriteBatch;
@@ -27,20 +28,26 @@ use crate::write::commit::{Commit, Payload};
 /// Records below this are stored through the log's mapping.
 const SMALL_RECORD_BYTES: u64 = 32 << 10;
 
-/// Counts a write between the append of its value and the insert of its pointer: while there is
-/// one, no value file may be called dead.
-struct InFlight<'a>(&'a AtomicU64);
+/// The value files a write has appended to, until its pointers are in the memtable or it is given up.
+/// Not to be dropped under the commit lock.
+struct InFlight<'a> {
+    core: &'a Core,
+    files: Vec<u64>,
+}
 
 impl<'a> InFlight<'a> {
-    fn new(count: &'a AtomicU64) -> InFlight<'a> {
-        count.fetch_add(1, Ordering::SeqCst);
-        InFlight(count)
+    fn new(core: &'a Core) -> InFlight<'a> {
+        let files = Vec::new();
+        InFlight { core, files }
     }
 }
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        let mut commit = self.core.commit.lock();
+        for file in &self.files {
+            commit.value_arrives(*file);
+        }
     }
 }
 
@@ -83,13 +90,13 @@ impl Core {
         if !batch.has_large() {
             return self.write_payload(&Payload::Many(batch.writer()), durability);
         }
-        let _in_flight = InFlight::new(&self.values_in_flight);
+        let mut in_flight = InFlight::new(self);
         let mut pointers = BatchWriter::with_capacity(batch.len().saturating_mul(64));
         let mut commit = self.commit.lock();
         for entry in batch.writer() {
             let Entry { kind, key, value } = entry?;
             if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
-                let pointer = self.append_value(&mut commit, key, value)?;
+                let pointer = self.append_value(&mut commit, &mut in_flight, key, value)?;
                 pointers.add(Kind::Pointer, key, &pointer);
             } else {
                 pointers.add(kind, key, value);
@@ -102,10 +109,10 @@ impl Core {
     /// A large value goes to the value file first, then a pointer is written as any entry.
     fn write_large(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<()> {
         self.check_writable()?;
-        let _in_flight = InFlight::new(&self.values_in_flight);
+        let mut in_flight = InFlight::new(self);
         let pointer = {
             let mut commit = self.commit.lock();
-            self.append_value(&mut commit, key, value)?
+            self.append_value(&mut commit, &mut in_flight, key, value)?
         };
         self.write_payload(
             &Payload::One {
@@ -117,7 +124,13 @@ impl Core {
         )
     }
 
-    fn append_value(&self, commit: &mut Commit, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
+    fn append_value(
+        &self,
+        commit: &mut Commit,
+        in_flight: &mut InFlight<'_>,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<Vec<u8>> {
         self.health.check_write()?;
         if commit.closing {
             return Err(closing());
@@ -126,6 +139,8 @@ impl Core {
             self.begin_value_file(commit)?;
         }
         let (pointer, length) = self.values.append(self.context.order.hash(key), value)?;
+        commit.value_sets_out(pointer.file.0);
+        in_flight.files.push(pointer.file.0);
         Stats::add(&self.stats.value_bytes, value.len() as u64);
         if let Some(handle) = self.view.load().version.values.get(&pointer.file.0) {
             handle.bytes.store(length, Ordering::Relaxed);
@@ -371,8 +386,14 @@ impl Core {
             commit.awaiting_sync.is_empty(),
             "only published entries are sealed"
         );
-        if state.version.runs.len() > RUNS_STALL && !state.closing {
+        if state.version.runs.len() > RUNS_STALL
+            && (state.merging || self.merge_wanted(&state, false).is_some())
+        {
             return Some(StallReason::Runs);
+        }
+        let unsynced = state.pending.as_ref().map_or(0, |p| p.added.len());
+        if unsynced > 2 * UNSYNCED_TABLES_MAX && !state.closing {
+            return Some(StallReason::Log);
         }
         let budget = &self.settings.budget;
         let waiting = state.sealed_bytes();
@@ -382,13 +403,9 @@ impl Core {
         let hint = commit.mutable.next_prefix().to_vec();
         let order = self.context.order.clone();
         let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, budget.part);
-        let (mem, first_segment) = commit.replace_part(Arc::clone(&mutable), writer);
+        let filled = commit.replace_part(Arc::clone(&mutable), writer);
         state.mutable = mutable;
-        state.sealed.push_back(Part {
-            mem,
-            first_segment,
-            flush: None,
-        });
+        state.sealed.push_back(Part::from(filled));
         state.quiet = false;
         self.publish_view(&state);
         if state.waiting_bytes() >= budget.flush {
@@ -436,9 +453,14 @@ impl Core {
         self.health.check_write()
     }
 
+    /// Merges here, or waits for the merge under way. Damage met by a merge is no failure of the write:
+    /// the next one goes around it.
     fn help_merge(&self) -> Result<()> {
-        if self.merge_once()? {
-            return Ok(());
+        match self.merge_once() {
+            Ok(false) => {}
+            Ok(true) => return Ok(()),
+            Err(error) if self.is_known_damage(&error) => return Ok(()),
+            Err(error) => return Err(error),
         }
         let state = self.state.lock();
         drop(self.wait_state(state, |state| {

@@ -10,6 +10,9 @@
 pub(crate) const FAN_IN: usize = 8;
 /// More runs than this hold up writers until a merge is done.
 pub(crate) const RUNS_STALL: usize = 48;
+/// With more runs than this some are merged whatever their sizes, so that writers are never held up by
+/// runs that no rule wants to merge.
+const RUNS_CROWDED: usize = 40;
 /// Below this size an idle database is merged to one run.
 const IDLE_BYTES_MAX: u64 = 256 << 20;
 
@@ -21,6 +24,8 @@ pub(crate) struct RunSize {
     /// Entries and, among them, tombstones.
     pub(crate) entries: u64,
     pub(crate) deletes: u64,
+    /// One of its tables cannot be read: it is left as it is, and merges stop at it.
+    pub(crate) damaged: bool,
 }
 
 /// A contiguous group of runs, by index, newest first: `first..last + 1`.
@@ -42,8 +47,57 @@ fn tier(bytes: u64, unit: u64) -> u32 {
     tier
 }
 
+/// The stretches of runs without damage, and where each begins.
+fn stretches(runs: &[RunSize]) -> impl Iterator<Item = (usize, &[RunSize])> {
+    let mut from = 0;
+    runs.split(|run| run.damaged).map(move |stretch| {
+        let first = from;
+        from += stretch.len() + 1;
+        (first, stretch)
+    })
+}
+
+impl Group {
+    fn moved_by(self, runs: usize) -> Group {
+        Group {
+            first: self.first + runs,
+            last: self.last + runs,
+        }
+    }
+}
+
 /// The group to merge while writes go on, newest runs first; `None` when the shape is fine.
 pub(crate) fn pick(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
+    let group = |(first, stretch)| Some(pick_among(stretch, flush_unit)?.moved_by(first));
+    stretches(runs).find_map(group).or_else(|| crowded(runs))
+}
+
+/// The cheapest neighbours, where there are too many runs of unlike sizes for any other rule.
+fn crowded(runs: &[RunSize]) -> Option<Group> {
+    if runs.len() <= RUNS_CROWDED {
+        return None;
+    }
+    let groups = stretches(runs).flat_map(|(first, stretch)| {
+        let width = stretch.len().clamp(2, FAN_IN);
+        let bytes = |group: &[RunSize]| group.iter().map(|run| run.bytes).sum::<u64>();
+        stretch.windows(width).enumerate().map(move |(at, group)| {
+            let group_bytes = bytes(group);
+            (
+                group_bytes / (width as u64 - 1),
+                Group {
+                    first: 0,
+                    last: width - 1,
+                }
+                .moved_by(first + at),
+            )
+        })
+    });
+    groups
+        .min_by_key(|(bytes_a_run, _)| *bytes_a_run)
+        .map(|(_, group)| group)
+}
+
+fn pick_among(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
     let tiers: Vec<u32> = runs.iter().map(|run| tier(run.bytes, flush_unit)).collect();
     let mut first = 0;
     while first < runs.len() {
@@ -83,6 +137,11 @@ fn outgrown(runs: &[RunSize]) -> Option<Group> {
 
 /// The group to merge when nothing else is going on: everything, where it pays.
 pub(crate) fn pick_idle(runs: &[RunSize]) -> Option<Group> {
+    let group = |(first, stretch)| Some(pick_idle_among(stretch)?.moved_by(first));
+    stretches(runs).find_map(group)
+}
+
+fn pick_idle_among(runs: &[RunSize]) -> Option<Group> {
     let (last, upper) = runs.split_last()?;
     let total: u64 = runs.iter().map(|run| run.bytes).sum();
     let upper: u64 = upper.iter().map(|run| run.bytes).sum();
@@ -105,7 +164,41 @@ mod tests {
             bytes,
             entries: bytes / 60,
             deletes: 0,
+            damaged: false,
         }
+    }
+
+    #[test]
+    fn runs_that_no_rule_wants_are_merged_before_they_hold_up_writers() {
+        // Each tier one short, again and again, above a run that outweighs them all.
+        let mut runs = Vec::new();
+        for _ in 0..6 {
+            runs.push(run(100 << 10));
+            runs.extend(vec![run(4 << 10); 7]);
+        }
+        runs.push(run(360 << 20));
+        assert!(runs.len() > RUNS_STALL);
+        let group = pick(&runs, 18 << 10).unwrap();
+        let bytes: u64 = runs[group.first..=group.last]
+            .iter()
+            .map(|run| run.bytes)
+            .sum();
+        assert!(
+            group.last - group.first == FAN_IN - 1 && bytes < 200 << 10,
+            "{group:?}"
+        );
+    }
+
+    #[test]
+    fn a_damaged_run_is_left_alone_and_divides_the_others() {
+        let mut runs = vec![run(100); 20];
+        runs[8].damaged = true;
+        assert_eq!(pick(&runs, 100), Some(Group { first: 0, last: 7 }));
+        assert_eq!(pick(&runs[1..], 100), Some(Group { first: 8, last: 18 }));
+        assert_eq!(pick_idle(&runs), Some(Group { first: 0, last: 7 }));
+        runs.truncate(9);
+        runs.drain(..7);
+        assert_eq!((pick(&runs, 100), pick_idle(&runs)), (None, None));
     }
 
     #[test]
@@ -158,6 +251,7 @@ mod tests {
             bytes: 1000,
             entries: 100,
             deletes: 50,
+            damaged: false,
         };
         assert_eq!(pick_idle(&[dead]), Some(Group { first: 0, last: 0 }));
     }

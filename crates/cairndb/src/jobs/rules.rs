@@ -6,7 +6,8 @@
 //! its key: whatever is older is invisible for ever. When such a version is the only one kept, its
 //! sequence number is written as 0, which every reader sees and which costs no byte. Where no older
 //! run can hold the key (`bottom`), a final tombstone has nothing left to hide and is dropped.
-//! Merge operands are folded where their base is in the same stripe or cannot exist.
+//! Merge operands are folded where their base is in the same stripe or cannot exist, and joined
+//! into one where the operator knows how and a stripe holds several.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,6 +20,10 @@ use crate::jobs::output::Output;
 use crate::read::fold::{Fold, ReadContext, resolve};
 use crate::read::merger::Merger;
 use crate::state::version::Values;
+
+/// Operands of one key and stripe that are gathered before they are joined: a key with millions of
+/// them must not be held in memory as a whole.
+const OPERANDS_GATHERED: usize = 1024;
 
 /// What keeping and dropping depends on.
 #[derive(Debug)]
@@ -146,7 +151,9 @@ impl Rules {
         output: &mut Output<'_>,
         progress: &mut Progress,
     ) -> Result<()> {
-        let mut versions = Vec::new();
+        let mut versions: Vec<Version> = Vec::new();
+        // The operands at the end of `versions` that are of one stripe.
+        let mut alike = 0;
         while merger.valid() && self.order().compare(merger.key(), &progress.key).is_eq() {
             merger.load_value()?;
             versions.push(Version {
@@ -155,6 +162,18 @@ impl Rules {
                 kind: merger.kind(),
                 value: merger.value().to_vec(),
             });
+            alike = match versions.as_slice() {
+                [.., before, last] if self.belong_together(before, last) => alike + 1,
+                _ => 1,
+            };
+            if alike == OPERANDS_GATHERED {
+                let from = versions.len() - alike;
+                if let Some(joined) = self.join(&progress.key, &versions[from..]) {
+                    versions.truncate(from);
+                    versions.push(joined);
+                }
+                alike = 1;
+            }
             merger.step()?;
             progress.entries_in += 1;
         }
@@ -244,6 +263,12 @@ impl Rules {
             None
         };
         let Some(value) = folded else {
+            if operands > 1
+                && base.is_none()
+                && let Some(joined) = self.join(key, &group[..operands])
+            {
+                return Ok(vec![joined]);
+            }
             let keep = operands + usize::from(base.is_some());
             for version in group.iter().skip(keep) {
                 count_dead_version(dead, version);
@@ -259,6 +284,30 @@ impl Rules {
             kind: Kind::Put,
             value,
         }])
+    }
+
+    /// Whether two versions of a key are operands that the same readers see.
+    fn belong_together(&self, newer: &Version, older: &Version) -> bool {
+        newer.kind == Kind::Merge
+            && older.kind == Kind::Merge
+            && self.stripe(newer.seq) == self.stripe(older.seq)
+    }
+
+    /// The operand that does what `operands` of one stripe do, newest first; in the place of the newest.
+    fn join(&self, key: &[u8], operands: &[Version]) -> Option<Version> {
+        let operator = self.context.merge_operator.as_ref()?;
+        let values = operands
+            .iter()
+            .rev()
+            .map(|operand| operand.value.as_slice());
+        let value = operator.combine(key, &values.collect::<Vec<_>>())?;
+        let newest = operands.first()?;
+        Some(Version {
+            key: newest.key.clone(),
+            seq: newest.seq,
+            kind: Kind::Merge,
+            value,
+        })
     }
 
     /// The folded value, or `None` when there is no operator or it refuses.

@@ -50,6 +50,17 @@ pub trait MergeOperator: Debug + Send + Sync {
     /// Any error is handed to the reader, who may go on behind the key; a compaction that meets one
     /// keeps the operands as they are.
     fn merge(&self, key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>>;
+
+    /// One operand that does to any value what `operands`, oldest first and at least two, do one after
+    /// the other; `None`, the default, when there is none.
+    ///
+    /// With it, flushes and compactions keep one operand of a key where they would have to keep all
+    /// until they meet its value: a counter that is only added to then costs a reader one operand a run
+    /// instead of one a write.
+    fn combine(&self, key: &[u8], operands: &[&[u8]]) -> Option<Vec<u8>> {
+        let _ = (key, operands);
+        None
+    }
 }
 
 /// Adds little-endian `u64`s, wrapping; a missing value is 0, a shorter one is widened. Operands of
@@ -64,6 +75,10 @@ pub struct Append;
 /// Keeps the largest little-endian `u64`. Operands of more than 8 bytes are refused.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Max;
+
+/// Operands of [`Append`] are joined up to this size: a longer one would be written again with every
+/// merge that joins a few bytes to it.
+const COMBINED_BYTES_MAX: usize = 64 << 10;
 
 fn number(bytes: &[u8]) -> Result<u64> {
     if bytes.len() > 8 {
@@ -96,6 +111,9 @@ impl MergeOperator for Add {
     fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
         fold_numbers(base, operands, u64::wrapping_add)
     }
+    fn combine(&self, key: &[u8], operands: &[&[u8]]) -> Option<Vec<u8>> {
+        self.merge(key, None, operands).ok()
+    }
 }
 
 impl MergeOperator for Max {
@@ -107,6 +125,9 @@ impl MergeOperator for Max {
     }
     fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
         fold_numbers(base, operands, u64::max)
+    }
+    fn combine(&self, key: &[u8], operands: &[&[u8]]) -> Option<Vec<u8>> {
+        self.merge(key, None, operands).ok()
     }
 }
 
@@ -120,5 +141,9 @@ impl MergeOperator for Append {
             out.extend_from_slice(operand);
         }
         Ok(out)
+    }
+    fn combine(&self, _key: &[u8], operands: &[&[u8]]) -> Option<Vec<u8>> {
+        let bytes: usize = operands.iter().map(|operand| operand.len()).sum();
+        (bytes <= COMBINED_BYTES_MAX).then(|| operands.concat())
     }
 }

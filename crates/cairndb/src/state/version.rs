@@ -81,10 +81,18 @@ impl TableOpener {
     }
 }
 
-/// One table of a version: its manifest record, and the open table once somebody read it.
+/// One table of a version: its manifest record, and its file.
 #[derive(Debug)]
 pub(crate) struct TableHandle {
     pub(crate) record: TableRecord,
+    file: Arc<TableFile>,
+}
+
+/// A table's file, shared by all handles that it has had: the open table once somebody read it, and
+/// whether it goes with the last of them.
+#[derive(Debug)]
+struct TableFile {
+    number: u64,
     opener: Arc<TableOpener>,
     open: OnceLock<Arc<Table>>,
     doomed: AtomicBool,
@@ -92,37 +100,29 @@ pub(crate) struct TableHandle {
 
 impl TableHandle {
     pub(crate) fn new(record: TableRecord, opener: &Arc<TableOpener>) -> TableHandle {
-        TableHandle {
-            record,
+        let file = Arc::new(TableFile {
+            number: record.file,
             opener: Arc::clone(opener),
             open: OnceLock::new(),
             doomed: AtomicBool::new(false),
-        }
+        });
+        TableHandle { record, file }
     }
 
-    /// The same file under a changed record; `old` stays undoomed and shares the open table.
-    pub(crate) fn adopt(
-        record: TableRecord,
-        old: &TableHandle,
-        opener: &Arc<TableOpener>,
-    ) -> TableHandle {
+    /// The same file under a changed record.
+    pub(crate) fn moved(&self, record: TableRecord) -> TableHandle {
         assert_eq!(
-            record.file, old.record.file,
-            "a table is adopted under its own number"
+            record.file, self.file.number,
+            "a table moves under its own number"
         );
-        let handle = TableHandle::new(record, opener);
-        // Opened now: a reader of the old handle must not find the file unlinked by the new one's
-        // end. What cannot be opened will say so to its first reader.
-        if let Ok(table) = old.table() {
-            let _ = handle.open.set(Arc::clone(table));
-        }
-        handle
+        let file = Arc::clone(&self.file);
+        TableHandle { record, file }
     }
 
     /// The open table.
     #[inline]
     pub(crate) fn table(&self) -> Result<&Arc<Table>> {
-        match self.open.get() {
+        match self.file.open.get() {
             Some(table) => Ok(table),
             None => self.open_now(),
         }
@@ -130,33 +130,31 @@ impl TableHandle {
 
     #[cold]
     fn open_now(&self) -> Result<&Arc<Table>> {
-        let table = self.opener.open(&self.record)?;
-        Ok(self.open.get_or_init(|| table))
+        let table = self.file.opener.open(&self.record)?;
+        Ok(self.file.open.get_or_init(|| table))
     }
 
     /// Heap bytes of the open table.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.open.get().map_or(0, |table| table.memory_bytes())
+        self.file.open.get().map_or(0, |table| table.memory_bytes())
     }
 
     /// Bytes of filter and fence, once the table is open.
     pub(crate) fn index_bytes(&self) -> u64 {
-        self.open.get().map_or(0, |table| table.index_bytes())
+        self.file.open.get().map_or(0, |table| table.index_bytes())
     }
 
     /// The durable manifest no longer names this table: its file goes when its last reader does.
     pub(crate) fn doom(&self) {
-        self.doomed.store(true, Ordering::Release);
+        self.file.doomed.store(true, Ordering::Release);
     }
 }
 
-impl Drop for TableHandle {
+impl Drop for TableFile {
     fn drop(&mut self) {
         if self.doomed.load(Ordering::Acquire) {
-            self.opener.cache.evict_file(FileNumber(self.record.file));
-            self.opener
-                .reaper
-                .add(name::table(FileNumber(self.record.file)));
+            self.opener.cache.evict_file(FileNumber(self.number));
+            self.opener.reaper.add(name::table(FileNumber(self.number)));
         }
     }
 }

@@ -7,12 +7,13 @@
 //! of batches that a leader writes for its followers (LevelDB's) saves nothing here, because an
 //! append is a copy of a hundred nanoseconds; what must be shared is the flush of the disk.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use cairndb_base::{Kind, Order, Result, SEQ_MAX, SeqNo, hash64};
 use cairndb_format::batch::{self, BatchWriter};
 use cairndb_format::log;
+use cairndb_format::value_file::Pointer;
 use cairndb_mem::{MemWriter, Memtable};
 
 use crate::write::segments::Segment;
@@ -28,6 +29,10 @@ pub(crate) struct Commit {
     at: u64,
     /// The first segment that holds a record of the mutable part.
     pub(crate) part_segment: Option<u64>,
+    /// The first value file that a pointer of the mutable part leads to.
+    part_values: Option<u64>,
+    /// Values appended whose pointers are not in the memtable yet, counted by file.
+    values_in_flight: BTreeMap<u64, u64>,
     /// Last sequence number handed out.
     pub(crate) last_seq: SeqNo,
     /// Sequence numbers handed out since the last logged record, all of `None` writes.
@@ -45,6 +50,16 @@ pub(crate) struct Commit {
     /// Bytes of log records written by this handle.
     pub(crate) logged_bytes: u64,
     can_hash: bool,
+}
+
+/// A memtable part that takes no more entries.
+#[derive(Debug)]
+pub(crate) struct Filled {
+    pub(crate) mem: Arc<Memtable>,
+    /// The first segment that holds one of its records, none if it was not logged.
+    pub(crate) first_segment: Option<u64>,
+    /// The first value file that one of its pointers leads to.
+    pub(crate) first_values: Option<u64>,
 }
 
 /// One write as the commit sees it.
@@ -93,6 +108,8 @@ impl Commit {
             segment: None,
             at: 0,
             part_segment: None,
+            part_values: None,
+            values_in_flight: BTreeMap::new(),
             last_seq,
             gap: 0,
             awaiting_sync: VecDeque::new(),
@@ -142,15 +159,36 @@ impl Commit {
         self.at = 0;
     }
 
-    /// Replaces the mutable part; returns the old one and its first segment.
-    pub(crate) fn replace_part(
-        &mut self,
-        mutable: Arc<Memtable>,
-        writer: MemWriter,
-    ) -> (Arc<Memtable>, Option<u64>) {
+    /// Replaces the mutable part; returns the old one, to be flushed.
+    pub(crate) fn replace_part(&mut self, mutable: Arc<Memtable>, writer: MemWriter) -> Filled {
         self.writer = writer;
-        let old = std::mem::replace(&mut self.mutable, mutable);
-        (old, self.part_segment.take())
+        Filled {
+            mem: std::mem::replace(&mut self.mutable, mutable),
+            first_segment: self.part_segment.take(),
+            first_values: self.part_values.take(),
+        }
+    }
+
+    /// Notes that a value was appended to `file` and its pointer is on its way to the memtable: until
+    /// it is there, or given up, the file may not be called dead.
+    pub(crate) fn value_sets_out(&mut self, file: u64) {
+        *self.values_in_flight.entry(file).or_insert(0) += 1;
+    }
+
+    /// Notes that a pointer to `file` has arrived or was given up.
+    pub(crate) fn value_arrives(&mut self, file: u64) {
+        let count = self.values_in_flight.get_mut(&file);
+        let count = count.expect("what arrives has set out");
+        *count -= 1;
+        if *count == 0 {
+            self.values_in_flight.remove(&file);
+        }
+    }
+
+    /// The first value file that a pointer leads to which no sealed part holds.
+    pub(crate) fn first_values(&self) -> Option<u64> {
+        let in_flight = self.values_in_flight.keys().next().copied();
+        in_flight.into_iter().chain(self.part_values).min()
     }
 
     /// Appends `payload` to the log. On an error nothing was applied; the segment is left, so that
@@ -221,8 +259,17 @@ impl Commit {
     #[inline]
     fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8]) {
         self.last_seq += 1;
+        if kind == Kind::Pointer {
+            self.note_pointer(value);
+        }
         let hash = if self.can_hash { hash64(key) } else { 0 };
         self.writer.insert(self.last_seq, kind, key, value, hash);
+    }
+
+    #[cold]
+    fn note_pointer(&mut self, pointer: &[u8]) {
+        let file = Pointer::decode(pointer).map_or(0, |pointer| pointer.file.0);
+        self.part_values = Some(self.part_values.map_or(file, |first| first.min(file)));
     }
 
     /// The largest sequence number that may be published now: everything, unless a `Sync` write

@@ -16,7 +16,12 @@ struct Tail {
     sync: ManifestSyncer,
     broken: bool,
     dirty: bool,
+    /// Bytes it was begun with.
+    begun: u64,
 }
+
+/// A manifest longer than this, and than twice what it began with, is begun anew at the next chance.
+const BYTES_MAX: u64 = 4 << 20;
 
 /// The open manifest, or none while nothing has been written by this handle.
 #[derive(Debug, Default)]
@@ -29,6 +34,7 @@ impl Manifest {
     pub(crate) fn replace(&self, writer: ManifestWriter) {
         let sync = writer.syncer();
         *self.tail.lock() = Some(Tail {
+            begun: writer.bytes(),
             writer,
             sync,
             broken: false,
@@ -45,11 +51,10 @@ impl Manifest {
         self.tail.lock().as_ref().is_some_and(|tail| tail.broken)
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
-        self.tail
-            .lock()
-            .as_ref()
-            .map_or(0, |tail| tail.writer.bytes())
+    /// Whether a new one would be a good deal shorter.
+    pub(crate) fn is_long(&self) -> bool {
+        let long = |tail: &Tail| tail.writer.bytes() >= BYTES_MAX.max(2 * tail.begun);
+        self.tail.lock().as_ref().is_some_and(long)
     }
 
     /// Appends `edit`; the operating system has it when this returns.

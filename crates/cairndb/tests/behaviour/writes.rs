@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use cairndb::{Add, Append, Durability, ErrorKind, Max, Options, WriteBatch, WriteOptions};
+use cairndb::{
+    Add, Append, Durability, ErrorKind, Max, MergeOperator, Options, WriteBatch, WriteOptions,
+};
 
 use crate::{all, all_backward, mem_db, real_dir, stepped};
 
@@ -204,4 +206,33 @@ fn unlogged_writes_are_durable_after_flush() {
     db.flush().unwrap();
     db.close().unwrap();
     assert_eq!(all(&options.open("/db").unwrap()).len(), 200);
+}
+
+/// Operands above a value in an older run were all kept, and a read held every one of them.
+#[test]
+fn operands_without_their_base_become_one() {
+    let operators: [(Arc<dyn MergeOperator>, &[u8]); 2] = [
+        (Arc::new(Add), &4001u64.to_le_bytes()),
+        (Arc::new(Max), &1u64.to_le_bytes()),
+    ];
+    for (operator, expected) in operators {
+        let options = stepped().memory_budget(16 << 20);
+        let db = options.merge_operator(operator).open("/db").unwrap();
+        db.put(b"n", &1u64.to_le_bytes()).unwrap();
+        db.put(b"z", b"").unwrap();
+        db.flush().unwrap();
+        let merge = || (0..2000).for_each(|_| db.merge(b"n", &1u64.to_le_bytes()).unwrap());
+        merge();
+        let before = db.snapshot();
+        merge();
+        db.flush().unwrap();
+        // The two puts, and an operand each for the snapshot and for now.
+        let stats = db.property("cairndb.stats").unwrap();
+        assert!(stats.contains("\"entries\":4,"), "{stats}");
+        assert_eq!(db.get(b"n").unwrap().as_deref(), Some(expected));
+        drop(before);
+        db.compact_range(..).unwrap();
+        assert_eq!(db.get(b"n").unwrap().as_deref(), Some(expected));
+        db.close().unwrap();
+    }
 }

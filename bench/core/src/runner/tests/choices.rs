@@ -86,6 +86,7 @@ fn records_of_a_file_are_written_read_and_judged() {
         Some(raw - 2 * 1200),
         "all but tabs and line feeds"
     );
+    assert_eq!(filled.live_bytes, filled.bytes, "each key is put once");
     assert!(
         rows[0]
             .data

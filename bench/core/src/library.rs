@@ -1,0 +1,116 @@
+//! The file that an engine's code was loaded from, as the process itself sees it.
+//!
+//! A name such as `libleveldb.so.1` may be found in several places; which one was taken is known only
+//! after the fact. The address of one of its functions lies in a mapping, and the kernel tells which
+//! file is mapped there.
+
+use serde::{Deserialize, Serialize};
+
+/// A library that was loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Library {
+    /// The file, links followed; absent when the kernel does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The C++ namespace of its own code, such as `leveldb::`. Where assertions are compiled in, the
+    /// file holds the signatures of the functions they stand in, and otherwise not one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// What else in the file tells how it was built.
+    pub signs: Vec<Sign>,
+}
+
+/// Bytes that a library holds if, and only if, it was built in a certain way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sign {
+    /// The bytes.
+    pub text: String,
+    /// Whether they mean that assertions are compiled in, or that they are not.
+    pub assertions: bool,
+    /// What they are, to be read after "it ".
+    pub meaning: String,
+}
+
+impl Library {
+    /// The library that holds the function at `address`.
+    pub fn at(address: *const ()) -> Self {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        Self {
+            path: file_at(&maps, address.addr()),
+            ..Self::default()
+        }
+    }
+
+    /// The same with the namespace of its own code.
+    #[must_use]
+    pub fn of_namespace(mut self, namespace: &str) -> Self {
+        self.namespace = Some(namespace.to_owned());
+        self
+    }
+
+    /// The same with a sign.
+    #[must_use]
+    pub fn with(mut self, text: &str, assertions: bool, meaning: &str) -> Self {
+        self.signs.push(Sign {
+            text: text.to_owned(),
+            assertions,
+            meaning: meaning.to_owned(),
+        });
+        self
+    }
+}
+
+/// The file mapped at an address: `from-to rights offset device inode   path`.
+fn file_at(maps: &str, address: usize) -> Option<String> {
+    let holds = |line: &&str| {
+        let range = line
+            .split(' ')
+            .next()
+            .and_then(|range| range.split_once('-'));
+        let number = |text| usize::from_str_radix(text, 16).ok();
+        range.is_some_and(|(from, to)| {
+            number(from).is_some_and(|from| from <= address)
+                && number(to).is_some_and(|to| address < to)
+        })
+    };
+    let line = maps.lines().find(holds)?;
+    let path = line.find('/').map(|at| &line[at..])?;
+    Some(path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPS: &str = "\
+5600-5700 r-xp 00000000 fe:00 11 /usr/bin/db_bench
+7f00-7f10 r--p 00000000 fe:00 12 /usr/lib/my libs/libx.so.1.2
+7f10-7f20 r-xp 00001000 fe:00 12 /usr/lib/my libs/libx.so.1.2
+7f20-7f30 rw-p 00000000 00:00 0
+7f30-7f40 rw-p 00000000 00:00 0 [heap]
+";
+
+    #[test]
+    fn the_mapping_that_holds_the_address_names_the_file() {
+        let found = |address| file_at(MAPS, address);
+        assert_eq!(
+            found(0x7f15).as_deref(),
+            Some("/usr/lib/my libs/libx.so.1.2")
+        );
+        assert_eq!(found(0x56ff).as_deref(), Some("/usr/bin/db_bench"));
+        assert_eq!(found(0x5700), None, "the end is not part of it");
+        assert_eq!((found(0x7f25), found(0x7f35)), (None, None), "no file");
+    }
+
+    #[test]
+    fn a_function_of_this_program_is_found_in_this_program() {
+        let library = Library::at(file_at as *const ());
+        let program = std::env::current_exe().expect("known");
+        assert_eq!(library.path, Some(program.display().to_string()));
+        let told = library.of_namespace("x::").with("x", true, "holds x");
+        assert_eq!(
+            (told.namespace.as_deref(), told.signs.len()),
+            (Some("x::"), 1)
+        );
+    }
+}

@@ -1,0 +1,90 @@
+//! Leaves in the program what it was built from and by, so that a report can tell it.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What ends up in the program, below the project's folder.
+const PARTS: [&str; 4] = ["bench", "crates", "Cargo.toml", "Cargo.lock"];
+
+/// For a fact that cannot be had.
+const UNKNOWN: &str = "unknown";
+
+fn main() {
+    let var = |name: &str| env::var(name).unwrap_or_default();
+    let root: PathBuf = Path::new(&var("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .map(Path::to_owned)
+        .unwrap_or_default();
+    let compiler = said(Command::new(var("RUSTC")).arg("--version"));
+    let flags = var("CARGO_ENCODED_RUSTFLAGS").replace('\u{1f}', " ");
+    for (name, value) in [
+        ("COMMIT", commit(&root)),
+        ("COMPILER", compiler.unwrap_or_else(|| UNKNOWN.to_owned())),
+        ("TARGET", var("TARGET")),
+        ("PROFILE", profile(&var("OUT_DIR"), &var("PROFILE"))),
+        ("OPT_LEVEL", var("OPT_LEVEL")),
+        ("FLAGS", flags),
+    ] {
+        println!("cargo::rustc-env=DB_BENCH_{name}={value}");
+    }
+    watch(&root);
+}
+
+/// The name of cargo's profile: the folder above the one for build scripts. The variable knows only
+/// which of two it inherits from.
+fn profile(out_dir: &str, inherited: &str) -> String {
+    let folders = || Path::new(out_dir).ancestors();
+    let above = folders().find(|folder| folder.ends_with("build"));
+    let name = above.and_then(Path::parent).and_then(Path::file_name);
+    name.map_or_else(
+        || inherited.to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+/// The commit of the project's repository, marked when what is built differs from it.
+fn commit(root: &Path) -> String {
+    let top = git(root, &["rev-parse", "--show-toplevel"]);
+    let same =
+        |top: String| Some(Path::new(&top).canonicalize().ok()? == root.canonicalize().ok()?);
+    // A copy inside somebody else's repository has no commit of its own.
+    if top.and_then(same) != Some(true) {
+        return UNKNOWN.to_owned();
+    }
+    let Some(commit) = git(root, &["rev-parse", "HEAD"]) else {
+        return UNKNOWN.to_owned();
+    };
+    let mut status = vec!["status", "--porcelain", "--"];
+    status.extend(PARTS);
+    let clean = git(root, &status).is_some_and(|changes| changes.is_empty());
+    let mark = if clean { "" } else { "-dirty" };
+    format!("{commit}{mark}")
+}
+
+fn git(root: &Path, words: &[&str]) -> Option<String> {
+    // Reading the state must not write to the repository.
+    let mut command = Command::new("git");
+    command.env("GIT_OPTIONAL_LOCKS", "0");
+    said(command.arg("-C").arg(root).args(words))
+}
+
+/// What a program printed, when it ended well.
+fn said(command: &mut Command) -> Option<String> {
+    let output = command.output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}
+
+/// Asks to be run again when a source or the commit changes.
+fn watch(root: &Path) {
+    let parts = PARTS.iter().map(|part| root.join(part));
+    let states = ["HEAD", "logs/HEAD"].iter().filter_map(|name| {
+        let path = git(root, &["rev-parse", "--git-path", name])?;
+        Some(root.join(path))
+    });
+    for path in parts.chain(states).filter(|path| path.exists()) {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+}

@@ -1,0 +1,213 @@
+//! What is known of how each engine's code was built: the library that was really loaded, its version
+//! in its own words, and whether it checks itself by assertions.
+//!
+//! A child tells which file it runs; the file is looked into here, since reading megabytes into a
+//! process that is about to be measured would change how its memory is laid out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use bench_core::library::Library;
+use serde::Serialize;
+
+/// The function that C's `assert` calls when it does not hold.
+const FAILED: &[u8] = b"\0__assert_fail\0";
+/// A line of the JSON file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename = "build")]
+pub(crate) struct Build {
+    engine: String,
+    version: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    library: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    library_bytes: Option<u64>,
+    /// Absent where it cannot be known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assertions: Option<bool>,
+    /// How that is known, or why it is not.
+    evidence: String,
+}
+
+/// The builds told so far.
+#[derive(Debug, Default)]
+pub(crate) struct Builds {
+    told: BTreeMap<String, (String, Option<Library>)>,
+}
+
+impl Builds {
+    /// The line about an engine that was loaded, when it says something new.
+    pub(crate) fn line(
+        &mut self,
+        engine: &str,
+        version: String,
+        library: Option<Library>,
+    ) -> Option<Build> {
+        let loaded = (version, library);
+        if self.told.get(engine) == Some(&loaded) {
+            return None;
+        }
+        let build = build(engine, &loaded.0, loaded.1.as_ref());
+        self.told.insert(engine.to_owned(), loaded);
+        Some(build)
+    }
+}
+
+fn build(engine: &str, version: &str, library: Option<&Library>) -> Build {
+    let mut build = Build {
+        engine: engine.to_owned(),
+        version: version.to_owned(),
+        library: None,
+        library_bytes: None,
+        assertions: None,
+        evidence: String::new(),
+    };
+    let Some(library) = library else {
+        build.assertions = Some(cfg!(debug_assertions));
+        "compiled into db_bench: assert! is in every profile, debug_assert! as the profile says"
+            .clone_into(&mut build.evidence);
+        return build;
+    };
+    build.library.clone_from(&library.path);
+    let path = library.path.as_deref();
+    let read = path.map(fs::read);
+    (build.assertions, build.evidence) = match read {
+        None => (
+            None,
+            "the kernel does not tell which file was loaded".into(),
+        ),
+        Some(Err(error)) => (None, format!("the file cannot be read: {error}")),
+        Some(Ok(bytes)) => {
+            build.library_bytes = Some(bytes.len() as u64);
+            judged(&bytes, library)
+        }
+    };
+    build
+}
+
+/// Whether a library has assertions, and how that shows.
+fn judged(bytes: &[u8], library: &Library) -> (Option<bool>, String) {
+    let signs = || library.signs.iter().filter(|sign| holds(bytes, &sign.text));
+    let own = signs().next().map(|sign| sign.assertions);
+    let namespace = library.namespace.as_deref().unwrap_or_default();
+    let (general, text) = match (imports(bytes), namespace) {
+        (false, _) => (
+            Some(false),
+            "does not import __assert_fail, which C\u{2019}s assertions call".to_owned(),
+        ),
+        (true, "") => (
+            None,
+            "imports __assert_fail, for its own code or for what is built into it".to_owned(),
+        ),
+        (true, namespace) => match signatures(bytes, namespace) {
+            0 => (
+                Some(false),
+                format!(
+                    "imports __assert_fail but holds no signature of a function of {namespace} for it: \
+                     only what is built into it has assertions"
+                ),
+            ),
+            count => (
+                Some(true),
+                format!(
+                    "imports __assert_fail and holds {count} signatures of functions of {namespace} for it"
+                ),
+            ),
+        },
+    };
+    let texts = std::iter::once(text.as_str()).chain(signs().map(|sign| sign.meaning.as_str()));
+    let evidence = format!("it {}", texts.collect::<Vec<_>>().join(", and it "));
+    // What a library says of itself goes before what it calls.
+    (own.or(general), evidence)
+}
+
+fn imports(bytes: &[u8]) -> bool {
+    bytes.windows(FAILED.len()).any(|place| place == FAILED)
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    let part = text.as_bytes();
+    !part.is_empty() && bytes.windows(part.len()).any(|place| place == part)
+}
+
+/// How many signatures of functions of a namespace stand in the bytes, as texts of their own. The
+/// compiler puts them there for the message of an assertion that does not hold.
+fn signatures(bytes: &[u8], namespace: &str) -> usize {
+    let is_signature = |text: &&[u8]| {
+        let printable = text.iter().all(|byte| matches!(byte, b' '..=b'~'));
+        printable && text.contains(&b'(') && holds(text, namespace)
+    };
+    let texts: BTreeSet<&[u8]> = bytes
+        .split(|&byte| byte == 0)
+        .filter(is_signature)
+        .collect();
+    texts.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn library() -> Library {
+        Library::default()
+    }
+
+    #[test]
+    fn an_import_and_signatures_are_assertions() {
+        let bytes = b"\x7fELF\0__assert_fail\0void x::a(int)\0void x::a(int)\0int x::b() const\0x::c\0y::d()\0";
+        let (on, how) = judged(bytes, &library().of_namespace("x::"));
+        assert_eq!(on, Some(true));
+        assert_eq!(
+            how,
+            "it imports __assert_fail and holds 2 signatures of functions of x:: for it"
+        );
+        let signed = library()
+            .of_namespace("x::")
+            .with("ELF", true, "is ELF")
+            .with("absent", false, "is absent");
+        let (on, how) = judged(bytes, &signed);
+        assert_eq!(on, Some(true));
+        assert!(how.ends_with("for it, and it is ELF"), "{how}");
+    }
+
+    #[test]
+    fn assertions_of_what_is_built_in_are_not_the_stores() {
+        let bytes = b"\0__assert_fail\0bool snappy::a(int)\0x::log.cc\0";
+        let (on, how) = judged(bytes, &library().of_namespace("x::"));
+        assert_eq!(on, Some(false));
+        assert!(how.contains("no signature of a function of x::"), "{how}");
+        assert_eq!(
+            judged(bytes, &library()).0,
+            None,
+            "no namespace, no verdict"
+        );
+    }
+
+    #[test]
+    fn without_the_import_only_a_librarys_own_sign_counts() {
+        let bytes = b"\0x__assert_fail_base\0./a.cc\0Assertion '%s'\0";
+        assert_eq!(judged(bytes, &library()).0, Some(false));
+        let on = library().with("Assertion '", true, "asserts");
+        assert_eq!(judged(bytes, &on).0, Some(true));
+        let off = library().with("./a.cc", false, "does not");
+        assert_eq!(judged(bytes, &off).0, Some(false));
+    }
+
+    #[test]
+    fn a_build_is_told_once_until_it_changes() {
+        let mut builds = Builds::default();
+        let line = builds.line("a", "1".into(), None).expect("new");
+        assert_eq!(line.assertions, Some(cfg!(debug_assertions)));
+        assert_eq!(builds.line("a", "1".into(), None), None);
+        assert!(builds.line("b", "1".into(), None).is_some());
+        let gone = Library {
+            path: Some("/no/such/lib.so".into()),
+            ..Library::default()
+        };
+        let line = builds.line("a", "1".into(), Some(gone)).expect("changed");
+        assert_eq!((line.assertions, line.library_bytes), (None, None));
+        assert!(line.evidence.starts_with("the file cannot be read: "));
+        let hidden = builds.line("a", "1".into(), Some(library()));
+        assert!(hidden.is_some_and(|line| line.evidence.contains("does not tell")));
+    }
+}

@@ -1,0 +1,142 @@
+//! Where databases are: file system, mount, device and free room of a directory.
+
+use std::path::{Path, PathBuf};
+
+use bench_core::process;
+use serde::Serialize;
+
+/// One directory of `--db`.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Directory {
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) file_system: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mount_options: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) write_cache: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    free_bytes: Option<u64>,
+}
+
+impl Directory {
+    /// What `path` is on, or will be when it is made.
+    pub(crate) fn at(path: &Path) -> Self {
+        let mount = mount(path);
+        let there = existing(path);
+        let free = there
+            .as_deref()
+            .and_then(|there| rustix::fs::statvfs(there).ok());
+        Self {
+            path: path.display().to_string(),
+            file_system: mount.as_ref().map(|mount| mount.kind.clone()),
+            mount_options: mount.as_ref().map(|mount| mount.options.clone()),
+            device: mount.map(|mount| mount.device),
+            write_cache: there.as_deref().and_then(process::write_cache),
+            free_bytes: free.map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize)),
+        }
+    }
+}
+
+/// The type of the file system that `path` is or will be on.
+pub(crate) fn file_system(path: &Path) -> Option<String> {
+    mount(path).map(|mount| mount.kind)
+}
+
+/// A line of the kernel's list of mounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Mount {
+    device: String,
+    kind: String,
+    options: String,
+}
+
+/// The directory itself, or the nearest one above it that is there.
+fn existing(path: &Path) -> Option<PathBuf> {
+    path.ancestors()
+        .find_map(|above| above.canonicalize().ok())
+        .or_else(|| std::env::current_dir().ok())
+}
+
+fn mount(path: &Path) -> Option<Mount> {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
+    mount_of(&mounts, &existing(path)?)
+}
+
+/// The mount with the longest point above `path`; of several on one point the last covers the others.
+fn mount_of(mounts: &str, path: &Path) -> Option<Mount> {
+    let parse = |line: &str| {
+        let mut fields = line.split(' ').map(plain);
+        let (device, at) = (fields.next()?, fields.next()?);
+        let (kind, options) = (fields.next()?, fields.next()?);
+        let mount = Mount {
+            device,
+            kind,
+            options,
+        };
+        path.starts_with(&at).then_some((at.len(), mount))
+    };
+    let above = mounts.lines().filter_map(parse);
+    above
+        .max_by_key(|(length, _)| *length)
+        .map(|(_, mount)| mount)
+}
+
+/// A field of the list without its escapes: blanks and the like stand there as octal numbers.
+fn plain(field: &str) -> String {
+    let mut parts = field.split('\\');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let code = part
+            .get(..3)
+            .and_then(|code| u8::from_str_radix(code, 8).ok());
+        if let Some(code) = code {
+            text.push(char::from(code));
+            text.push_str(&part[3..]);
+        } else {
+            text.push('\\');
+            text.push_str(part);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "/dev/vda / ext4 rw,relatime,discard 0 0\n\
+        tmpfs /tmp tmpfs rw,nosuid 0 0\n\
+        /dev/vdb /mnt/my\\040disk xfs rw,noatime 0 0\n\
+        tmpfs /mnt/my\\040disk tmpfs ro 0 0\n";
+
+    #[test]
+    fn the_last_of_the_longest_mounts_counts() {
+        let of = |path: &str| mount_of(MOUNTS, Path::new(path)).expect("the root at least");
+        assert_eq!(of("/srv/db").device, "/dev/vda");
+        assert_eq!(of("/srv/db").options, "rw,relatime,discard");
+        assert_eq!(of("/tmp/db").kind, "tmpfs");
+        assert_eq!(of("/tmpfs").kind, "ext4", "a name that only begins alike");
+        assert_eq!(of("/mnt/my disk/db").options, "ro");
+        assert_eq!(mount_of("", Path::new("/")), None);
+    }
+
+    #[test]
+    fn escapes_are_undone_and_other_backslashes_stay() {
+        assert_eq!(plain("a\\040b\\134"), "a b\\");
+        assert_eq!(plain("a\\b\\9"), "a\\b\\9");
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_yet_is_told_by_the_one_above() {
+        let home = tempfile::tempdir().expect("a directory");
+        let there = Directory::at(home.path());
+        let later = Directory::at(&home.path().join("a/b"));
+        assert!(there.file_system.is_some() && there.free_bytes > Some(0));
+        assert_eq!(later.device, there.device);
+        assert_eq!(later.mount_options, there.mount_options);
+        assert!(later.path.ends_with("a/b"));
+    }
+}

@@ -1,0 +1,130 @@
+//! What the machine is set to and doing when a run starts: clock rate, large pages, load, memory.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::fact::{kib, value};
+
+/// Where the kernel shows its processors.
+const PROCESSORS: &str = "/sys/devices/system/cpu";
+
+/// Settings and load that move figures. What the kernel does not tell is absent.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct State {
+    /// Who chooses the clock rate, of all processors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    governor: Option<String>,
+    /// Whether the clock may rise above its nominal rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turbo: Option<&'static str>,
+    /// Whether this is a virtual machine, as far as the processor tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    virtual_machine: Option<bool>,
+    /// When memory comes in large pages by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    huge_pages: Option<String>,
+    /// Processes that ran or waited, over one, five and fifteen minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    load_average: Option<String>,
+    /// Memory that nobody has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_free_bytes: Option<u64>,
+    /// Memory that could be had without swapping.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_available_bytes: Option<u64>,
+}
+
+impl State {
+    /// As it is now.
+    pub(crate) fn now() -> Self {
+        let system = Path::new(PROCESSORS);
+        Self {
+            governor: governor(system),
+            turbo: turbo(system),
+            virtual_machine: value("/proc/cpuinfo", "flags")
+                .map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+            huge_pages: read(Path::new("/sys/kernel/mm/transparent_hugepage/enabled"))
+                .and_then(|text| chosen(&text)),
+            load_average: read(Path::new("/proc/loadavg")).map(|text| load(&text)),
+            memory_free_bytes: kib("MemFree"),
+            memory_available_bytes: kib("MemAvailable"),
+        }
+    }
+}
+
+fn read(path: &Path) -> Option<String> {
+    Some(std::fs::read_to_string(path).ok()?.trim().to_owned())
+}
+
+/// The governors of all processors, each once.
+fn governor(system: &Path) -> Option<String> {
+    let mut names: Vec<String> = std::fs::read_dir(system)
+        .ok()?
+        .filter_map(|entry| read(&entry.ok()?.path().join("cpufreq/scaling_governor")))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// `on` or `off`: Intel's driver tells that there is none, the others that there is one.
+fn turbo(system: &Path) -> Option<&'static str> {
+    let none = read(&system.join("intel_pstate/no_turbo")).map(|text| text == "0");
+    let boost = || read(&system.join("cpufreq/boost")).map(|text| text == "1");
+    none.or_else(boost).map(|on| if on { "on" } else { "off" })
+}
+
+/// The word in brackets.
+fn chosen(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once('[')?;
+    Some(rest.split_once(']')?.0.to_owned())
+}
+
+/// The three averages of the file that has more.
+fn load(text: &str) -> String {
+    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_choices_give_the_one_that_holds() {
+        assert_eq!(chosen("always [madvise] never").as_deref(), Some("madvise"));
+        assert_eq!(chosen("always"), None);
+        assert_eq!(load("0.10 0.83 1.76 2/149 9024"), "0.10 0.83 1.76");
+    }
+
+    #[test]
+    fn clock_rates_are_read_where_the_kernel_shows_them() {
+        let home = tempfile::tempdir().expect("a directory");
+        let system = home.path();
+        assert_eq!((governor(system), turbo(system)), (None, None));
+        for (cpu, name) in [("cpu0", "powersave\n"), ("cpu1", "powersave\n")] {
+            std::fs::create_dir_all(system.join(cpu).join("cpufreq")).expect("made");
+            let file = system.join(cpu).join("cpufreq/scaling_governor");
+            std::fs::write(file, name).expect("written");
+        }
+        assert_eq!(governor(system).as_deref(), Some("powersave"));
+        std::fs::write(system.join("cpu1/cpufreq/scaling_governor"), "performance")
+            .expect("written");
+        assert_eq!(governor(system).as_deref(), Some("performance, powersave"));
+        std::fs::create_dir_all(system.join("cpufreq")).expect("made");
+        std::fs::write(system.join("cpufreq/boost"), "1\n").expect("written");
+        assert_eq!(turbo(system), Some("on"));
+        std::fs::create_dir_all(system.join("intel_pstate")).expect("made");
+        std::fs::write(system.join("intel_pstate/no_turbo"), "1\n").expect("written");
+        assert_eq!(turbo(system), Some("off"));
+    }
+
+    #[test]
+    fn the_load_and_free_memory_of_this_machine_are_known() {
+        let now = State::now();
+        let load = now.load_average.expect("Linux tells");
+        assert_eq!(load.split(' ').count(), 3, "{load}");
+        assert!(now.memory_free_bytes <= now.memory_available_bytes.max(now.memory_free_bytes));
+        assert!(now.memory_available_bytes > Some(1 << 20));
+    }
+}
