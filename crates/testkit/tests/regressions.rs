@@ -1,7 +1,7 @@
 //! Every bug the regime has found, as the smallest run that shows it.
 
 use cairndb::{Db, Durability, ErrorKind, Job, Options, WriteOptions};
-use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, SimEnv};
+use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, Short, SimEnv};
 use cairndb_testkit::campaign::{Campaign, Effort};
 use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setup::Setup;
@@ -208,6 +208,40 @@ fn a_log_outlives_the_value_file_its_flushed_records_point_to() {
     let db = after_power_loss(&env);
     assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"small"[..]));
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
+}
+
+/// A refused write may be found whole by the next opening, never in part, and never once a later
+/// write was acknowledged: that one has its sequence number, and was lost where the refused one had
+/// reached the log whole all the same.
+#[test]
+fn a_refused_write_is_there_as_a_whole_or_not_at_all() {
+    let mut found = [0, 0];
+    for short in [Short::OneByte, Short::Half, Short::AllButOne] {
+        for len in 1..60 {
+            let env = SimEnv::new(1);
+            let db = open(&env);
+            db.put(b"a", b"1").unwrap();
+            let effect = Effect::WritesPart(short, Cause::Full);
+            env.inject(Fault::on(OpKind::WriteLog, ".log", effect));
+            let refused = vec![0; len];
+            let error = db.put(b"b", &refused).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NoSpace);
+            assert_eq!(db.get(b"b").unwrap(), None);
+            let killed = env.crash_image(Profile::Kill, &CrashChoice::new(Keep::All));
+            let next = open(&killed);
+            assert_eq!(next.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+            let value = next.get(b"b").unwrap();
+            assert!(value.as_deref().is_none_or(|value| value == refused));
+            found[usize::from(value.is_some())] += 1;
+            db.put(b"c", b"3").unwrap();
+            let killed = env.crash_image(Profile::Kill, &CrashChoice::new(Keep::All));
+            let next = open(&killed);
+            let value = next.get(b"c").unwrap();
+            assert_eq!(value.as_deref(), Some(&b"3"[..]), "{short:?} {len}");
+            assert_eq!(next.get(b"b").unwrap(), None, "{short:?} {len}");
+        }
+    }
+    assert!(found[0] > 0 && found[1] > 0, "{found:?}: both happen");
 }
 
 /// Value files were dropped only while no memtable held anything at all: under steady writes, never.

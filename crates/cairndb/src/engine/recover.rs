@@ -3,10 +3,12 @@
 //! 1. The manifest's edits are folded; comparator and merge operator must match, every file named
 //!    must exist with its length.
 //! 2. If the last record is a clean close, that is all: nothing is replayed, nothing written.
-//! 3. Otherwise the live segments are read in order. The first bad record ends the log; whether it
-//!    is a torn tail or damage decides the known-synced position that intact records behind it, or
-//!    the headers and records of later segments, carry. Damage is an error in `Strict` mode.
-//! 4. What was replayed becomes new, synced tables and a new manifest. The old log is never
+//! 3. Otherwise the live segments are read in order, one at a time. The first bad record ends the
+//!    log; whether it is a torn tail or damage decides the known-synced position that intact records
+//!    behind it, or the headers and records of later segments, carry. Damage is an error in `Strict`
+//!    mode, and so is anything that cannot be read now.
+//! 4. What openings cut short have left is removed.
+//! 5. What was replayed becomes new, synced tables and a new manifest. The old log is never
 //!    appended to, and a cut tail can never come back: no segment named before is named again.
 //!
 //! A crash during recovery finds the old CURRENT, or the new one with everything it names.
@@ -21,8 +23,12 @@ use cairndb_format::manifest::{ManifestReader, SegmentRecord, TableRecord, Tail,
 use cairndb_format::name::{self, FileKind};
 
 use crate::engine::core::{OpenReport, Settings};
+use crate::engine::live_log::LiveLog;
+use crate::engine::log_end::Walk;
+use crate::engine::moved_values::LargeValues;
 use crate::engine::recovered::Recovered;
-use crate::engine::replay::{Replay, Replayed, read_segments};
+use crate::engine::replay::{Replay, Replayed};
+use crate::engine::unnamed::Mentioned;
 use crate::read::fold::ReadContext;
 use crate::state::options::RecoveryMode;
 use crate::state::version::{Run, TableHandle, TableOpener, ValueHandle, Values, Version};
@@ -224,16 +230,19 @@ impl Folded {
 
 /// Reads manifest `number` and the log behind it.
 pub(crate) fn recover(
-    dir: &Arc<dyn Dir>,
     opener: &Arc<TableOpener>,
     settings: &Settings,
     context: &ReadContext,
     mode: RecoveryMode,
+    large: &LargeValues,
     number: FileNumber,
 ) -> Result<Recovered> {
+    let dir = &*opener.dir;
     let mut folded = Folded::default();
-    let mut reader = ManifestReader::open(&**dir, number)?;
+    let mut mentioned = Mentioned::by(number);
+    let mut reader = ManifestReader::open(dir, number)?;
     while let Some(edit) = reader.advance()? {
+        mentioned.add(&edit);
         folded
             .apply(edit)
             .map_err(|error| error.file(name::manifest(number)))?;
@@ -248,7 +257,7 @@ pub(crate) fn recover(
     };
     check_components(&folded, context, number)?;
     let version = folded.version(opener)?;
-    let next_file = unused_file(&**dir, folded.next_file.max(number.0 + 1))?;
+    let next_file = unused_file(dir, folded.next_file.max(number.0 + 1))?;
     let next_run = folded.runs.iter().max().map_or(1, |run| run + 1);
     let mut recovered = Recovered {
         version,
@@ -268,18 +277,39 @@ pub(crate) fn recover(
     if folded.clean {
         return Ok(recovered);
     }
-    let segments = read_segments(&**dir, folded.segments.values())?;
+    let log = LiveLog::new(dir, folded.segments.values());
+    let end = Walk {
+        log: &log,
+        values: &recovered.version.values,
+        context,
+        mode,
+        durable_seq: folded.last_seq,
+    }
+    .find_end()?;
+    // From here on something may be written: the last doubt is gone.
+    if !settings.read_only {
+        // The old CURRENT must not come back and find files gone.
+        dir.sync()?;
+        mentioned.sweep_others(dir)?;
+    }
+    recovered.report.log_cut.clone_from(&end.cut);
     let replay = Replay {
-        dir: &**dir,
+        dir,
         opener,
         settings,
         context,
-        mode,
+        large,
         durable_seq: folded.last_seq,
         recovered: &mut recovered,
         pending: Replayed::default(),
     };
-    replay.run(&segments)?;
+    if let Err(error) = replay.run(&log, &end) {
+        if !settings.read_only {
+            // What was written so far is of no use to the next attempt; the error says enough.
+            let _ = mentioned.sweep_others(dir);
+        }
+        return Err(error);
+    }
     Ok(recovered)
 }
 
