@@ -1,13 +1,15 @@
 //! Every bug the regime has found, as the smallest run that shows it.
 
-use cairndb::{Db, Durability, ErrorKind, Job, Options, WriteOptions};
+use cairndb::{Comparator, Db, Durability, ErrorKind, Job, Options, WriteOptions};
 use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, Short, SimEnv};
 use cairndb_testkit::campaign::{Campaign, Effort};
 use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setup::Setup;
 use cairndb_testkit::workload::{Act, Step};
 
+use std::cmp::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 fn open(env: &Arc<SimEnv>) -> Db {
     let opened = Setup::plain().options(env.clone()).open(PATH);
@@ -242,6 +244,51 @@ fn a_refused_write_is_there_as_a_whole_or_not_at_all() {
         }
     }
     assert!(found[0] > 0 && found[1] > 0, "{found:?}: both happen");
+}
+
+/// Bytewise until it turns round.
+#[derive(Debug, Default)]
+struct Fickle {
+    turned: AtomicBool,
+}
+
+impl Comparator for Fickle {
+    fn name(&self) -> &'static str {
+        "testkit.fickle"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        if self.turned.load(std::sync::atomic::Ordering::Relaxed) {
+            b.cmp(a)
+        } else {
+            a.cmp(b)
+        }
+    }
+}
+
+/// A handle poisoned by its own tables being out of order spoke of a sync that had failed.
+#[test]
+fn a_handle_poisoned_without_a_failed_sync_says_so() {
+    let order = Arc::new(Fickle::default());
+    let options = Setup::plain().options(SimEnv::new(1));
+    let db = options.comparator(order.clone()).open(PATH).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.put(b"b", b"1").unwrap();
+    db.flush().unwrap();
+    order
+        .turned
+        .store(true, std::sync::atomic::Ordering::Relaxed);
+    db.put(b"c", b"1").unwrap();
+    let error = db.flush().unwrap_err();
+    let later = db.put(b"d", b"1").unwrap_err();
+    for error in [error, later] {
+        assert_eq!(error.kind(), ErrorKind::Poisoned);
+        let text = error.to_string();
+        assert!(
+            !text.contains("sync") && text.contains("corruption"),
+            "{text}"
+        );
+    }
 }
 
 /// Value files were dropped only while no memtable held anything at all: under steady writes, never.
