@@ -319,3 +319,51 @@ fn a_dead_value_file_goes_while_pointers_to_newer_ones_wait_in_memory() {
     assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"small"[..]));
     assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"small"[..]));
 }
+
+/// A persist that failed at its manifest append took the mark "names not yet durable" with it: a
+/// `Sync` write behind it was acknowledged with the name of its value file still to be lost.
+#[test]
+fn a_sync_write_of_a_large_value_after_a_failed_persist_survives() {
+    let env = SimEnv::new(1);
+    let db = open(&env);
+    db.put_with(b"a", b"1", &sync()).unwrap();
+    // A value file is begun; its edit is appended, not synced.
+    db.put(b"b", &[2; 9000]).unwrap();
+    let full = Effect::Fails(Cause::Full);
+    env.inject(Fault::on(OpKind::Append, "MANIFEST", full));
+    assert_eq!(db.flush().unwrap_err().kind(), ErrorKind::NoSpace);
+    db.put_with(b"c", &[3; 9000], &sync()).unwrap();
+    db.put_with(b"d", b"4", &sync()).unwrap();
+    let db = after_power_loss(&env);
+    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&[3; 9000][..]));
+    assert_eq!(db.get(b"d").unwrap().as_deref(), Some(&b"4"[..]));
+}
+
+/// A manifest whose one snapshot is longer than 4 MiB was begun anew at every step.
+#[test]
+fn a_manifest_of_long_keys_is_not_begun_anew_at_every_step() {
+    let env = SimEnv::new(1);
+    let setup = Setup {
+        budget: 4 << 20,
+        ..Setup::plain()
+    };
+    let db = setup.options(env.clone()).open(PATH).unwrap();
+    for number in 0..6 {
+        db.put(&vec![number; 1 << 20], b"v").unwrap();
+        db.flush().unwrap();
+    }
+    let manifests = || {
+        let begun = env.ops().into_iter();
+        begun
+            .filter(|op| op.kind == OpKind::Create && op.name.starts_with("MANIFEST"))
+            .count()
+    };
+    let before = manifests();
+    for number in 0..10 {
+        db.put(&[number], b"v").unwrap();
+        db.flush().unwrap();
+    }
+    let begun = manifests() - before;
+    assert!(begun < 4, "{begun} manifests for ten small flushes");
+}

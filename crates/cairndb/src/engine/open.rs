@@ -19,7 +19,7 @@ use cairndb_mem::{ChunkPool, ClockCache, Memtable};
 
 use crate::engine::core::{Core, OpenReport, Part, Settings, State};
 use crate::engine::moved_values::LargeValues;
-use crate::engine::recover::{recover, unused_file};
+use crate::engine::recover::{Recovery, unused_file};
 use crate::engine::recovered::Recovered;
 use crate::jobs::output::OutputSettings;
 use crate::read::fold::ReadContext;
@@ -98,9 +98,14 @@ impl Core {
             // Not 1: a creation cut short may have left files, and numbers are never used twice.
             Found::Empty => Recovered::created(unused_file(&*dir, 1)?),
             Found::Database(number) => {
-                let context = context(options);
-                let mode = options.recovery;
-                recover(&opener, &settings, &context, mode, large, number)?
+                let recovery = Recovery {
+                    opener: &opener,
+                    settings: &settings,
+                    context: &context(options),
+                    mode: options.recovery,
+                    large,
+                };
+                recovery.run(number)?
             }
         };
         let core = assemble(
