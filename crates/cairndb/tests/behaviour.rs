@@ -12,6 +12,10 @@
 mod background;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
+#[path = "behaviour/descriptors.rs"]
+mod descriptors;
+#[path = "behaviour/operators.rs"]
+mod operators;
 #[path = "behaviour/reads.rs"]
 mod reads;
 #[path = "behaviour/regressions.rs"]

@@ -52,4 +52,10 @@ pub trait Env: Debug + Send + Sync {
 
     /// Physical memory in bytes as the environment sees it (cgroup limit included).
     fn memory_bytes(&self) -> u64;
+
+    /// Most files that one directory's reader should hold open at a time. 1,024 where nothing is
+    /// known that bounds it.
+    fn open_files_max(&self) -> usize {
+        1024
+    }
 }

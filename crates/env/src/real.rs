@@ -81,4 +81,8 @@ impl Env for RealEnv {
     fn memory_bytes(&self) -> u64 {
         system::memory_bytes()
     }
+
+    fn open_files_max(&self) -> usize {
+        system::open_files_max()
+    }
 }

@@ -49,6 +49,14 @@ fn read_memory_bytes() -> u64 {
     limit.map_or(physical_bytes(), |limit| limit.min(physical_bytes()))
 }
 
+/// A quarter of the descriptors this process may have: the program around the store wants some, the
+/// store's logs and its writers too.
+pub(crate) fn open_files_max() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+    limit.map_or(4096, |limit| (limit / 4).clamp(16, 4096))
+}
+
 #[cfg(target_os = "linux")]
 fn physical_bytes() -> u64 {
     let info = rustix::system::sysinfo();

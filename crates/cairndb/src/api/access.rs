@@ -1,6 +1,6 @@
 //! How every handle reads: through the engine's view, at a sequence number.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -14,7 +14,7 @@ use crate::state::view::View;
 
 thread_local! {
     /// Where `get` decodes before it makes a [`Value`].
-    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// A thread's buffer above this size is given back after use.
@@ -32,22 +32,30 @@ pub(crate) fn get_into(
     let (view, newest) = core.read_point();
     let result = get::get(&view, &core.context, key, at.unwrap_or(newest), out);
     if result.is_err() && !Arc::ptr_eq(&view, &core.view.load()) {
-        // A pointer written since may lead to a value file that the older view does not know.
-        let (view, newest) = core.read_point();
+        // A pointer written since may lead to a value file that the older view does not know. At a
+        // moment there is no such pair, however often views change meanwhile.
+        let (view, newest) = moment(core);
         return get::get(&view, &core.context, key, at.unwrap_or(newest), out);
     }
     result
 }
 
 pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Option<Value>> {
-    SCRATCH.with_borrow_mut(|scratch| {
+    with_scratch(|scratch| {
         let found = get_into(core, key, at, scratch)?;
-        let value = found.then(|| Value::from_scratch(scratch));
-        if scratch.capacity() > SCRATCH_BYTES_MAX {
-            *scratch = Vec::new();
-        }
-        Ok(value)
+        Ok(found.then(|| Value::from_scratch(scratch)))
     })
+}
+
+/// Hands out the thread's buffer. It is taken for that long and not borrowed: a merge operator may
+/// read the database too, and then works in a buffer of its own. A thread that is ending has none.
+fn with_scratch<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    let mut scratch = SCRATCH.try_with(Cell::take).unwrap_or_default();
+    let result = read(&mut scratch);
+    if scratch.capacity() <= SCRATCH_BYTES_MAX {
+        let _ = SCRATCH.try_with(|place| place.set(scratch));
+    }
+    result
 }
 
 /// A view and the number to read all of it at. The same view before and after: a pointer visible at
@@ -68,5 +76,7 @@ pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
 }
 
 pub(crate) fn contains(core: &Core, key: &[u8]) -> Result<bool> {
-    SCRATCH.with_borrow_mut(|scratch| get_into(core, key, None, scratch))
+    core.health.check_read()?;
+    let (view, newest) = core.read_point();
+    with_scratch(|scratch| get::contains(&view, &core.context, key, newest, scratch))
 }

@@ -10,7 +10,13 @@ use crate::read::cursor::ViewCursor;
 
 /// A place in the database as it was when the cursor was made. Moving allocates nothing.
 ///
-/// Key and value are valid until the next move. After an error the cursor is not valid.
+/// Key and value are valid until the next move. After an error the cursor is not valid; after one of
+/// the merge operator `next` and `prev` go on behind the key it is about, after any other the cursor
+/// has to be placed anew.
+///
+/// A cursor does not keep the database open: once it was closed, or the last [`Db`](crate::Db) was
+/// dropped, every move gives `Closed`. It keeps the memory of what it may show, beyond the memory
+/// budget: see `pinned` in the property `cairndb.memory`.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -45,6 +51,21 @@ impl Cursor {
         }
     }
 
+    /// Of an open database; otherwise the cursor is on nothing any more.
+    #[inline]
+    fn check_read(&mut self) -> Result<()> {
+        let open = self.core.health.check_read();
+        if open.is_err() {
+            self.inner.unplace();
+        }
+        open
+    }
+
+    /// The key the cursor is at, also when the merge operator failed for it.
+    pub(crate) fn place(&self) -> Option<&[u8]> {
+        self.inner.place()
+    }
+
     /// Whether the cursor is on an entry.
     #[inline]
     pub fn valid(&self) -> bool {
@@ -68,7 +89,7 @@ impl Cursor {
     /// # Errors
     /// `Corruption` with file and offset, `Io`, `Closed`.
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
-        self.core.health.check_read()?;
+        self.check_read()?;
         self.inner.seek(key)
     }
 
@@ -77,7 +98,7 @@ impl Cursor {
     /// # Errors
     /// As [`Cursor::seek`].
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
-        self.core.health.check_read()?;
+        self.check_read()?;
         self.inner.seek_for_prev(key)
     }
 
@@ -86,7 +107,7 @@ impl Cursor {
     /// # Errors
     /// As [`Cursor::seek`].
     pub fn seek_to_first(&mut self) -> Result<()> {
-        self.core.health.check_read()?;
+        self.check_read()?;
         self.inner.first()
     }
 
@@ -95,7 +116,7 @@ impl Cursor {
     /// # Errors
     /// As [`Cursor::seek`].
     pub fn seek_to_last(&mut self) -> Result<()> {
-        self.core.health.check_read()?;
+        self.check_read()?;
         self.inner.last()
     }
 
@@ -109,7 +130,7 @@ impl Cursor {
         reason = "a cursor is no iterator: it lends"
     )]
     pub fn next(&mut self) -> Result<()> {
-        self.core.health.check_read()?;
+        self.check_read()?;
         self.inner.next()
     }
 
@@ -119,7 +140,7 @@ impl Cursor {
     /// As [`Cursor::seek`].
     #[inline]
     pub fn prev(&mut self) -> Result<()> {
-        self.core.health.check_read()?;
+        self.check_read()?;
         self.inner.prev()
     }
 }

@@ -107,10 +107,11 @@ impl Db {
     /// Applies `operand` to `key` with the database's merge operator, without reading.
     ///
     /// # Errors
-    /// As [`Db::put`]; `InvalidArgument` when the database was opened without an operator.
+    /// As [`Db::put`]; `InvalidArgument` when the database was opened without an operator; that of
+    /// [`MergeOperator::check`](crate::MergeOperator::check).
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         let core = self.core();
-        core.check_operator()?;
+        core.context.check_operand(operand)?;
         core.write_one(Kind::Merge, key, operand, core.settings.durability)
     }
 
@@ -189,7 +190,7 @@ impl Db {
         Ok(values)
     }
 
-    /// Whether `key` has a value.
+    /// Whether `key` has a value. A large value is not read, and operands are not folded.
     ///
     /// # Errors
     /// As [`Db::get`].

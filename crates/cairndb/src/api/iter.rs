@@ -1,5 +1,6 @@
 //! Iterators: owned entries, from both ends, over a range.
 
+use std::cmp::Ordering;
 use std::ops::Bound;
 
 use cairndb_base::{Order, Result};
@@ -16,7 +17,11 @@ enum End {
 }
 
 /// Entries of a range, `(key, value)`, in order; `rev` and `next_back` come from the other end.
-/// Owned and storable: it borrows nothing.
+/// Owned and storable: it borrows nothing. It does not keep the database open: once it was closed, or
+/// the last [`Db`](crate::Db) was dropped, it gives `Closed`.
+///
+/// An error ends the iterator, but for one of the merge operator: that stands in the place of the entry
+/// it is about, and the next entries follow.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -90,43 +95,50 @@ impl Iter {
             Bound::Unbounded => self.front.seek_to_first(),
             Bound::Included(key) => self.front.seek(key),
             Bound::Excluded(key) => {
-                self.front.seek(key)?;
-                if self.front.valid() && self.order.compare(self.front.key(), key).is_eq() {
-                    self.front.next()?;
+                let moved = self.front.seek(key);
+                if self.is_at(&self.front, key) {
+                    return self.front.next();
                 }
-                Ok(())
+                moved
             }
         }
     }
 
+    fn is_at(&self, cursor: &Cursor, key: &[u8]) -> bool {
+        let at = cursor.place();
+        at.is_some_and(|at| self.order.compare(at, key).is_eq())
+    }
+
     fn place_back(&mut self) -> Result<()> {
         let mut cursor = self.front.fork();
+        let moved = self.place_last(&mut cursor);
+        self.back = Some(cursor);
+        moved
+    }
+
+    fn place_last(&self, cursor: &mut Cursor) -> Result<()> {
         if let (Some(prefix), Bound::Included(from)) = (&self.prefix, &self.from) {
             // Where the keys with a prefix end is not known to another order than bytewise.
-            cursor.seek(from)?;
-            while cursor.valid() && cursor.key().starts_with(prefix) {
-                cursor.next()?;
+            let mut moved = cursor.seek(from);
+            while cursor.place().is_some_and(|at| at.starts_with(prefix)) {
+                moved = cursor.next();
             }
-            if cursor.valid() {
-                cursor.prev()?;
-            } else {
-                cursor.seek_to_last()?;
+            if cursor.place().is_some() {
+                return cursor.prev();
             }
-            self.back = Some(cursor);
-            return Ok(());
+            return moved.and_then(|()| cursor.seek_to_last());
         }
         match &self.to {
-            Bound::Unbounded => cursor.seek_to_last()?,
-            Bound::Included(key) => cursor.seek_for_prev(key)?,
+            Bound::Unbounded => cursor.seek_to_last(),
+            Bound::Included(key) => cursor.seek_for_prev(key),
             Bound::Excluded(key) => {
-                cursor.seek_for_prev(key)?;
-                if cursor.valid() && self.order.compare(cursor.key(), key).is_eq() {
-                    cursor.prev()?;
+                let moved = cursor.seek_for_prev(key);
+                if self.is_at(cursor, key) {
+                    return cursor.prev();
                 }
+                moved
             }
         }
-        self.back = Some(cursor);
-        Ok(())
     }
 
     fn inside(&self, key: &[u8]) -> bool {
@@ -147,66 +159,72 @@ impl Iter {
         from && to && prefix
     }
 
-    fn step_front(&mut self) -> Result<Option<Entry>> {
+    fn move_front(&mut self) -> Result<()> {
         match self.front_at {
             End::Untouched => {
                 self.front_at = End::Placed;
-                self.place_front()?;
+                self.place_front()
             }
-            End::Placed => self.front.next()?,
+            End::Placed => self.front.next(),
         }
-        if !self.front.valid() || !self.inside(self.front.key()) {
+    }
+
+    fn move_back(&mut self) -> Result<()> {
+        if let (End::Placed, Some(back)) = (&self.back_at, &mut self.back) {
+            return back.prev();
+        }
+        self.back_at = End::Placed;
+        self.place_back()
+    }
+
+    /// What a cursor shows after it `moved`, as long as it is before the `other` one, which came from
+    /// the other end and has said all it was at; `toward` is where the other one lies.
+    fn shown(
+        &self,
+        moved: Result<()>,
+        cursor: &Cursor,
+        other: Option<&Cursor>,
+        toward: Ordering,
+    ) -> Result<Option<Entry>> {
+        let Some(at) = cursor.place() else {
+            return moved.map(|()| None);
+        };
+        let met = other.is_some_and(|other| {
+            let other = other.place();
+            other.is_none_or(|other| self.order.compare(other, at) != toward)
+        });
+        if met || !self.inside(at) {
             return Ok(None);
         }
-        if let (End::Placed, Some(back)) = (&self.back_at, &self.back)
-            && (!back.valid() || self.order.compare(self.front.key(), back.key()).is_ge())
-        {
-            return Ok(None);
-        }
+        moved?;
         Ok(Some((
-            Value::from(self.front.key()),
-            Value::from(self.front.value()),
+            Value::from(cursor.key()),
+            Value::from(cursor.value()),
         )))
     }
 
-    fn step_back(&mut self) -> Result<Option<Entry>> {
-        match self.back_at {
-            End::Untouched => {
-                self.back_at = End::Placed;
-                self.place_back()?;
-            }
-            End::Placed => {
-                if let Some(back) = &mut self.back {
-                    back.prev()?;
-                }
-            }
-        }
-        let Some(back) = &self.back else {
-            return Ok(None);
-        };
-        if !back.valid() || !self.inside(back.key()) {
-            return Ok(None);
-        }
-        if matches!(self.front_at, End::Placed)
-            && (!self.front.valid() || self.order.compare(back.key(), self.front.key()).is_le())
-        {
-            return Ok(None);
-        }
-        Ok(Some((Value::from(back.key()), Value::from(back.value()))))
+    fn step_front(&mut self) -> Option<Result<Entry>> {
+        let moved = self.move_front();
+        let back = self.back.as_ref();
+        let result = self.shown(moved, &self.front, back, Ordering::Greater);
+        self.done = self.front.place().is_none();
+        self.yielded(result)
+    }
+
+    fn step_back(&mut self) -> Option<Result<Entry>> {
+        let moved = self.move_back();
+        let back = self.back.as_ref()?;
+        let front = matches!(self.front_at, End::Placed).then_some(&self.front);
+        let result = self.shown(moved, back, front, Ordering::Less);
+        self.done = back.place().is_none();
+        self.yielded(result)
     }
 
     fn yielded(&mut self, result: Result<Option<Entry>>) -> Option<Result<Entry>> {
-        match result {
-            Ok(Some(entry)) => Some(Ok(entry)),
-            Ok(None) => {
-                self.done = true;
-                None
-            }
-            Err(error) => {
-                self.done = true;
-                Some(Err(error))
-            }
+        if matches!(result, Ok(None)) {
+            self.done = true;
         }
+        result.transpose()
     }
 }
 
@@ -217,8 +235,7 @@ impl Iterator for Iter {
         if self.done {
             return None;
         }
-        let result = self.step_front();
-        self.yielded(result)
+        self.step_front()
     }
 }
 
@@ -227,8 +244,7 @@ impl DoubleEndedIterator for Iter {
         if self.done {
             return None;
         }
-        let result = self.step_back();
-        self.yielded(result)
+        self.step_back()
     }
 }
 

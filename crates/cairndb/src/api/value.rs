@@ -31,14 +31,14 @@ impl Value {
     /// The value `fill` puts into an empty buffer, kept inline when it is short. One buffer a
     /// thread is reused, so a short value costs a copy and no allocation.
     pub(crate) fn from_scratch(scratch: &mut Vec<u8>) -> Value {
-        let len = scratch.len();
-        if len <= INLINE_BYTES_MAX {
-            let mut bytes = [0; INLINE_BYTES_MAX];
-            bytes[..len].copy_from_slice(scratch);
-            let len = u8::try_from(len).expect("an inline value is shorter than 256 bytes");
-            return Value(Repr::Inline { len, bytes });
-        }
-        Value(Repr::Heap(std::mem::take(scratch)))
+        Value::inline(scratch).unwrap_or_else(|| Value(Repr::Heap(std::mem::take(scratch))))
+    }
+
+    fn inline(value: &[u8]) -> Option<Value> {
+        let len = u8::try_from(value.len()).ok()?;
+        let mut bytes = [0; INLINE_BYTES_MAX];
+        bytes.get_mut(..value.len())?.copy_from_slice(value);
+        Some(Value(Repr::Inline { len, bytes }))
     }
 
     /// The bytes as a vector.
@@ -52,7 +52,7 @@ impl Value {
 
 impl From<&[u8]> for Value {
     fn from(bytes: &[u8]) -> Value {
-        Value::from_scratch(&mut bytes.to_vec())
+        Value::inline(bytes).unwrap_or_else(|| Value(Repr::Heap(bytes.to_vec())))
     }
 }
 

@@ -8,7 +8,7 @@
 //! | `close_turn` | closing, from beginning to end | everything |
 //! | `commit` | mutable part, log position, sequence numbers | log and manifest appends, never a sync (but for the roll of a manifest) |
 //! | `state` | sealed parts, versions, pending edits, job flags | never |
-//! | inside `segments`, `manifest`, `values`, `snapshots`, `reaper` | their own fields | appends only |
+//! | inside `segments`, `manifest`, `values`, `snapshots`, `shown`, `files`, `reaper` | their own fields | appends only |
 //!
 //! Readers take none of them: they load the view and the published sequence number.
 
@@ -33,7 +33,7 @@ use crate::state::reaper::Reaper;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
 use crate::state::version::{TableHandle, TableOpener, Version};
-use crate::state::view::View;
+use crate::state::view::{Shown, View};
 use crate::write::commit::{Commit, Filled};
 use crate::write::manifest::Manifest;
 use crate::write::segments::Segments;
@@ -232,6 +232,7 @@ pub(crate) struct Core {
     pub(crate) report: OpenReport,
 
     pub(crate) view: ArcSwap<View>,
+    pub(crate) shown: Shown,
     pub(crate) published: AtomicU64,
 
     pub(crate) commit: Mutex<Commit>,
@@ -282,7 +283,7 @@ impl Core {
 
     /// Makes `state` what readers see.
     pub(crate) fn publish_view(&self, state: &State) {
-        self.view.store(Arc::new(View {
+        let view = Arc::new(View {
             mutable: Arc::clone(&state.mutable),
             sealed: state
                 .sealed
@@ -291,7 +292,9 @@ impl Core {
                 .map(|part| Arc::clone(&part.mem))
                 .collect(),
             version: Arc::clone(&state.version),
-        }));
+        });
+        self.shown.note(&view);
+        self.view.store(view);
     }
 
     /// A file number never used before.

@@ -24,13 +24,14 @@ use crate::engine::recovered::Recovered;
 use crate::jobs::output::OutputSettings;
 use crate::read::fold::ReadContext;
 use crate::state::budget::Budget;
+use crate::state::files::OpenFiles;
 use crate::state::health::Health;
 use crate::state::options::{MEMORY_BUDGET_MIN, Options};
 use crate::state::reaper::Reaper;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
 use crate::state::version::{Mapping, TableOpener, Version};
-use crate::state::view::View;
+use crate::state::view::{Shown, View};
 use crate::write::commit::Commit;
 use crate::write::manifest::Manifest;
 use crate::write::segments::Segments;
@@ -80,7 +81,7 @@ impl Core {
         let cache: Arc<dyn PageCache> = Arc::new(ClockCache::new(budget.cache));
         let reaper = Arc::new(Reaper::default());
         let opener = Arc::new(TableOpener {
-            dir: Arc::clone(&dir),
+            files: OpenFiles::new(Arc::clone(&dir), env.open_files_max()),
             order: options.order.clone(),
             cache: Arc::clone(&cache),
             mapping: Mapping {
@@ -117,6 +118,7 @@ impl Core {
 
     /// Makes what recovery found durable, and sweeps what it superseded.
     fn after_open(&self) -> Result<()> {
+        self.shown.note(&self.view.load());
         if self.settings.read_only {
             return Ok(());
         }
@@ -255,10 +257,8 @@ fn assemble(
     let (part, prefix) = (budget.part, recovered.key_prefix());
     // Not from the pool: a database that is given a few entries takes little memory for them.
     let (mutable, writer) = Memtable::new(order.clone(), prefix, part);
-    opener
-        .mapping
-        .bytes
-        .store(recovered.version.bytes(), Ordering::Relaxed);
+    let mapped = &opener.mapping.bytes;
+    mapped.store(recovered.version.bytes(), Ordering::Relaxed);
     let version = Arc::new(std::mem::take(&mut recovered.version));
     let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
     let view = first_view(&mutable, &sealed, &version);
@@ -279,6 +279,7 @@ fn assemble(
         opener,
         report: recovered.report,
         view: ArcSwap::from_pointee(view),
+        shown: Shown::default(),
         published: AtomicU64::new(recovered.last_seq),
         commit: Mutex::new(Commit::new(mutable, writer, recovered.last_seq, &order)),
         committed: Condvar::new(),

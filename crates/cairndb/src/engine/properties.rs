@@ -113,7 +113,8 @@ impl Core {
     }
 
     /// Anonymous memory by owner.
-    fn memory_parts(&self) -> [(&'static str, u64); 5] {
+    fn memory_parts(&self) -> [(&'static str, u64); 6] {
+        let pinned = self.shown.pinned_bytes(&self.view.load());
         let state = self.state.lock();
         let tables: usize = state
             .version
@@ -126,6 +127,7 @@ impl Core {
             ("pooled", self.pool.bytes() as u64),
             ("page_cache", self.cache.bytes() as u64),
             ("tables", tables as u64),
+            ("pinned", pinned as u64),
         ]
     }
 

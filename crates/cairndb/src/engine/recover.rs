@@ -151,7 +151,7 @@ impl Folded {
             self.runs.iter().map(|id| (*id, Vec::new())).collect();
         for record in self.tables.values() {
             let named = name::table(FileNumber(record.file));
-            match opener.dir.size_of(&named)? {
+            match opener.files.dir.size_of(&named)? {
                 Some(size) if size == record.bytes => {}
                 found => {
                     let found = found.map_or("no file".to_owned(), |size| format!("{size} bytes"));
@@ -192,7 +192,7 @@ impl Folded {
         for number in &self.values {
             let handle = ValueHandle::new(*number, opener);
             let named = name::value(FileNumber(*number));
-            let Some(size) = opener.dir.size_of(&named)? else {
+            let Some(size) = opener.files.dir.size_of(&named)? else {
                 // The edit that names a value file may reach the disk before the file's own name;
                 // nothing durable leads to it then.
                 let mut tables = self.tables.values();
@@ -240,7 +240,7 @@ pub(crate) struct Recovery<'a> {
 impl Recovery<'_> {
     /// Reads manifest `number` and the log behind it.
     pub(crate) fn run(&self, number: FileNumber) -> Result<Recovered> {
-        let dir = &*self.opener.dir;
+        let dir = &*self.opener.files.dir;
         let mut folded = Folded::default();
         let mut mentioned = Mentioned::by(number);
         let mut reader = ManifestReader::open(dir, number)?;
@@ -290,7 +290,7 @@ impl Recovery<'_> {
         mentioned: &Mentioned,
         recovered: &mut Recovered,
     ) -> Result<()> {
-        let dir = &*self.opener.dir;
+        let dir = &*self.opener.files.dir;
         let log = LiveLog::new(dir, folded.segments.values());
         let end = Walk {
             log: &log,

@@ -85,7 +85,7 @@ impl Core {
             return Ok(());
         }
         if batch.has_merges() {
-            self.check_operator()?;
+            self.context.check_operands(batch)?;
         }
         if !batch.has_large() {
             return self.write_payload(&Payload::Many(batch.writer()), durability);
@@ -104,15 +104,6 @@ impl Core {
         }
         drop(commit);
         self.write_payload(&Payload::Many(&pointers), durability)
-    }
-
-    pub(crate) fn check_operator(&self) -> Result<()> {
-        if self.context.merge_operator.is_none() {
-            return Err(Error::invalid(
-                "no merge operator; open the database with Options::merge_operator",
-            ));
-        }
-        Ok(())
     }
 
     /// A large value goes to the value file first, then a pointer is written as any entry.

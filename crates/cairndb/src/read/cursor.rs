@@ -28,6 +28,9 @@ enum Shown {
     ValueCopied,
     /// Key and value are in `key` and `value`; the merger has moved on in its direction.
     Copied,
+    /// Nothing is shown: the entry at `key` could not be folded. The merger has moved on in its
+    /// direction, so that the cursor can too.
+    Failed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,13 +76,28 @@ impl ViewCursor {
 
     #[inline]
     pub(crate) fn valid(&self) -> bool {
-        self.shown != Shown::Nothing
+        !matches!(self.shown, Shown::Nothing | Shown::Failed)
+    }
+
+    /// The key the cursor is at: that of the entry shown, or of one that could not be folded.
+    pub(crate) fn place(&self) -> Option<&[u8]> {
+        match self.shown {
+            Shown::Nothing => None,
+            Shown::Failed => Some(&self.key),
+            _ => Some(self.key()),
+        }
+    }
+
+    /// Leaves the cursor nowhere.
+    #[cold]
+    pub(crate) fn unplace(&mut self) {
+        self.shown = Shown::Nothing;
     }
 
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
         match self.shown {
-            Shown::Nothing => &[],
+            Shown::Nothing | Shown::Failed => &[],
             Shown::InPlace | Shown::ValueCopied => self.merger.key(),
             Shown::Copied => &self.key,
         }
@@ -88,7 +106,7 @@ impl ViewCursor {
     #[inline]
     pub(crate) fn value(&self) -> &[u8] {
         match self.shown {
-            Shown::Nothing => &[],
+            Shown::Nothing | Shown::Failed => &[],
             Shown::InPlace => self.merger.value(),
             Shown::ValueCopied | Shown::Copied => &self.value,
         }
@@ -138,20 +156,21 @@ impl ViewCursor {
     }
 
     fn next_slow(&mut self) -> Result<()> {
-        if !self.valid() {
-            return Ok(());
-        }
-        if self.shown != Shown::Copied {
-            self.key.clear();
-            self.key.extend_from_slice(self.merger.key());
-        }
-        let was = self.shown;
+        let moved_on = match self.shown {
+            Shown::Nothing => return Ok(()),
+            Shown::InPlace | Shown::ValueCopied => {
+                self.key.clear();
+                self.key.extend_from_slice(self.merger.key());
+                false
+            }
+            Shown::Copied | Shown::Failed => true,
+        };
         self.shown = Shown::Nothing;
         if self.heading == Heading::Backward {
             self.heading = Heading::Forward;
             // All versions of the shown key are skipped below.
             self.merger.seek(&self.key, 0)?;
-        } else if was != Shown::Copied {
+        } else if !moved_on {
             self.merger.step()?;
         }
         self.skip_key()?;
@@ -246,6 +265,12 @@ impl ViewCursor {
         }
         self.skip_key()?;
         self.fold.reverse();
+        self.fold_gathered()
+    }
+
+    /// Folds what was gathered for `self.key`; the merger has moved on.
+    fn fold_gathered(&mut self) -> Result<()> {
+        self.shown = Shown::Failed;
         self.value = self.fold.finish(&self.context, &self.key)?;
         self.shown = Shown::Copied;
         Ok(())
@@ -264,20 +289,21 @@ impl ViewCursor {
     }
 
     fn prev_slow(&mut self) -> Result<()> {
-        if !self.valid() {
-            return Ok(());
-        }
-        if self.shown != Shown::Copied {
-            self.key.clear();
-            self.key.extend_from_slice(self.merger.key());
-        }
-        let was = self.shown;
+        let moved_on = match self.shown {
+            Shown::Nothing => return Ok(()),
+            Shown::InPlace | Shown::ValueCopied => {
+                self.key.clear();
+                self.key.extend_from_slice(self.merger.key());
+                false
+            }
+            Shown::Copied | Shown::Failed => true,
+        };
         self.shown = Shown::Nothing;
         if self.heading == Heading::Forward {
             self.heading = Heading::Backward;
             // Before every version of the shown key.
             self.merger.seek_for_prev(&self.key, SEQ_MAX)?;
-        } else if was != Shown::Copied {
+        } else if !moved_on {
             self.merger.step()?;
         }
         self.skip_key()?;
@@ -359,7 +385,7 @@ impl ViewCursor {
                     &mut self.value,
                 )?;
             }
-            Kind::Merge => self.value = self.fold.finish(&self.context, &self.key)?,
+            Kind::Merge => self.fold_gathered()?,
         }
         self.shown = Shown::Copied;
         Ok(true)

@@ -43,6 +43,22 @@ pub(crate) fn get(
     }
 }
 
+/// Whether `key` has a value at `seq`. No pointer is followed and no operand folded: the newest
+/// version's kind says it. `scratch` is for decoding and holds nothing of use afterwards.
+pub(crate) fn contains(
+    view: &View,
+    context: &ReadContext,
+    key: &[u8],
+    seq: SeqNo,
+    scratch: &mut Vec<u8>,
+) -> Result<bool> {
+    scratch.clear();
+    Ok(match newest(view, context, key, seq, scratch)? {
+        Newest::Missing | Newest::Is(Kind::Delete) => false,
+        Newest::Is(Kind::Put | Kind::Pointer | Kind::Merge) => true,
+    })
+}
+
 /// Finds the newest version with a sequence number up to `seq`; its stored value is in `out`.
 #[inline]
 fn newest(

@@ -32,12 +32,23 @@ pub trait MergeOperator: Debug + Send + Sync {
     /// The name stored in the database, at most 255 bytes.
     fn name(&self) -> &str;
 
+    /// Whether `operand` is one that [`MergeOperator::merge`] can fold, asked before it is written:
+    /// what is refused here is not written, and cannot make a key unreadable. The default takes
+    /// every operand.
+    ///
+    /// # Errors
+    /// Any; it is handed to the writer.
+    fn check(&self, operand: &[u8]) -> Result<()> {
+        let _ = operand;
+        Ok(())
+    }
+
     /// The value of `key` after `operands`, oldest first, were applied to `base` (`None`: the key
     /// did not exist).
     ///
     /// # Errors
-    /// Any error is handed to the reader; a compaction that meets one keeps the operands as they
-    /// are.
+    /// Any error is handed to the reader, who may go on behind the key; a compaction that meets one
+    /// keeps the operands as they are.
     fn merge(&self, key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>>;
 
     /// One operand that does to any value what `operands`, oldest first and at least two, do one after
@@ -52,7 +63,8 @@ pub trait MergeOperator: Debug + Send + Sync {
     }
 }
 
-/// Adds little-endian `u64`s, wrapping; a missing value is 0, a shorter one is widened.
+/// Adds little-endian `u64`s, wrapping; a missing value is 0, a shorter one is widened. Operands of
+/// more than 8 bytes are refused.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Add;
 
@@ -60,7 +72,7 @@ pub struct Add;
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Append;
 
-/// Keeps the largest little-endian `u64`.
+/// Keeps the largest little-endian `u64`. Operands of more than 8 bytes are refused.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Max;
 
@@ -93,6 +105,9 @@ impl MergeOperator for Add {
     fn name(&self) -> &'static str {
         "cairndb.add"
     }
+    fn check(&self, operand: &[u8]) -> Result<()> {
+        number(operand).map(drop)
+    }
     fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
         fold_numbers(base, operands, u64::wrapping_add)
     }
@@ -104,6 +119,9 @@ impl MergeOperator for Add {
 impl MergeOperator for Max {
     fn name(&self) -> &'static str {
         "cairndb.max"
+    }
+    fn check(&self, operand: &[u8]) -> Result<()> {
+        number(operand).map(drop)
     }
     fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
         fold_numbers(base, operands, u64::max)

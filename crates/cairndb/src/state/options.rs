@@ -121,8 +121,10 @@ impl Options {
         Options::default()
     }
 
-    /// Bytes of anonymous memory the database may hold: memtables, caches, merges. At least
-    /// 256 KiB. LevelDB users: write buffer and cache together.
+    /// Bytes of anonymous memory for memtables, page cache, flushes and merges. At least 256 KiB.
+    /// LevelDB users: write buffer and cache together. Not bounded by it: memtable parts that open
+    /// cursors and iterators still show (`pinned` in the property `cairndb.memory`), values and
+    /// batches on their way, all operands of one key, and the log that an opening after a crash reads.
     #[must_use]
     pub fn memory_budget(mut self, bytes: usize) -> Options {
         self.memory_budget = bytes;

@@ -10,18 +10,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cairndb_base::{Error, FileNumber, Order, PageCache, Result};
+use cairndb_env::ReadFile;
 use cairndb_env::sync::RwLock;
-use cairndb_env::{Dir, ReadFile};
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
 use cairndb_format::table::{PageAccess, Table};
 
+use crate::state::files::OpenFiles;
 use crate::state::reaper::Reaper;
 
 /// What opening a table needs besides its record.
 #[derive(Debug)]
 pub(crate) struct TableOpener {
-    pub(crate) dir: Arc<dyn Dir>,
+    pub(crate) files: Arc<OpenFiles>,
     pub(crate) order: Order,
     pub(crate) cache: Arc<dyn PageCache>,
     pub(crate) mapping: Mapping,
@@ -53,7 +54,7 @@ impl Mapping {
 
 impl TableOpener {
     fn open(&self, record: &TableRecord) -> Result<Arc<Table>> {
-        let file = self.dir.open_read(&name::table(FileNumber(record.file)))?;
+        let file = self.files.open(name::table(FileNumber(record.file)))?;
         if file.size() != record.bytes {
             return Err(
                 Error::corruption("table file has another length than the manifest says")
@@ -68,8 +69,14 @@ impl TableOpener {
         } else {
             PageAccess::Cached(Arc::clone(&self.cache))
         };
-        let number = FileNumber(record.file);
-        let table = Table::open(file, number, &self.order, access, record.checksum)?;
+        let (number, source) = (FileNumber(record.file), Arc::clone(&file));
+        let table = Table::open(source, number, &self.order, access, record.checksum)?;
+        if table.is_mapped() {
+            // The mapping keeps the file.
+            file.close();
+        } else {
+            file.keep();
+        }
         Ok(Arc::new(table.verify_always(self.verify_always)))
     }
 }
@@ -204,7 +211,9 @@ impl ValueHandle {
             return Ok(file);
         }
         let named = name::value(FileNumber(self.number));
-        let file = self.opener.dir.open_read(&named)?;
+        let file = self.opener.files.open(named)?;
+        file.keep();
+        let file: Arc<dyn ReadFile> = file;
         *self.open.write() = Some(Arc::clone(&file));
         Ok(file)
     }

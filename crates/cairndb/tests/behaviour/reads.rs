@@ -1,8 +1,8 @@
 //! Reads: cursors both ways, ranges, prefixes, snapshots, several keys at once.
 
-use cairndb::{Db, Job};
+use cairndb::{Db, ErrorKind, Job, Options};
 
-use crate::{all, all_backward, mem_db, reverse, stepped};
+use crate::{all, all_backward, mem_db, real_dir, reverse, stepped};
 
 /// Keys 00..99 spread over a compacted run, a younger run, a sealed part and the mutable part.
 fn layered() -> Db {
@@ -208,4 +208,76 @@ fn a_comparator_decides_the_order_of_everything() {
         .map(|entry| entry.unwrap().0[0])
         .collect();
     assert_eq!(some, [10, 9, 8, 7, 6]);
+}
+
+/// The value behind a pointer was read to say that there is one.
+#[test]
+fn whether_a_key_is_there_reads_no_large_value() {
+    let dir = real_dir();
+    let options = Options::new().create_if_missing(true);
+    let db = options.open(dir.path()).unwrap();
+    db.put(b"large", &[7; 50_000]).unwrap();
+    db.put(b"gone", &[7; 50_000]).unwrap();
+    db.delete(b"gone").unwrap();
+    for name in std::fs::read_dir(dir.path()).unwrap() {
+        let path = name.unwrap().path();
+        if path.extension().is_some_and(|end| end == "val") {
+            let len = std::fs::metadata(&path).unwrap().len();
+            std::fs::write(&path, vec![0; usize::try_from(len).unwrap()]).unwrap();
+        }
+    }
+    for _ in 0..2 {
+        assert_eq!(db.get(b"large").unwrap_err().kind(), ErrorKind::Corruption);
+        assert!(db.contains(b"large").unwrap());
+        assert!(!db.contains(b"gone").unwrap());
+        assert!(!db.contains(b"none").unwrap());
+        db.flush().unwrap();
+    }
+}
+
+#[test]
+fn a_cursor_of_a_closed_database_is_on_nothing() {
+    let db = layered();
+    let mut cursor = db.cursor();
+    cursor.seek_to_first().unwrap();
+    let mut entries = db.iter();
+    entries.next().unwrap().unwrap();
+    db.close().unwrap();
+    assert_eq!(cursor.next().unwrap_err().kind(), ErrorKind::Closed);
+    assert!(!cursor.valid());
+    assert!(cursor.key().is_empty() && cursor.value().is_empty());
+    let error = entries.next().unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Closed);
+    assert!(entries.next().is_none());
+    assert!(entries.next_back().is_none());
+}
+
+fn memory(db: &Db, part: &str) -> u64 {
+    let all = db.property("cairndb.memory").unwrap();
+    let (_, number) = all.split_once(&format!("\"{part}\":")).unwrap();
+    let end = number.find([',', '}']).unwrap();
+    number[..end].parse().unwrap()
+}
+
+/// Parts that only cursors kept were in no figure.
+#[test]
+fn what_cursors_pin_is_counted() {
+    let (db, _) = mem_db();
+    let mut cursors = Vec::new();
+    for round in 0..20u8 {
+        for n in 0..200u8 {
+            db.put(&[n, round], &[round; 100]).unwrap();
+        }
+        let mut cursor = db.cursor();
+        cursor.seek_to_first().unwrap();
+        cursors.push(cursor);
+        db.flush().unwrap();
+    }
+    let pinned = memory(&db, "pinned");
+    assert!(pinned >= 20 * 200 * 102, "{pinned}");
+    let total = memory(&db, "total");
+    let usage = db.property("leveldb.approximate-memory-usage").unwrap();
+    assert!(total >= pinned && usage == total.to_string());
+    drop(cursors);
+    assert_eq!(memory(&db, "pinned"), 0);
 }

@@ -31,6 +31,7 @@ fn behaves_as_every_environment() {
     assert!(env.now_ns() > 0);
     assert_ne!(env.random_u64(), env.random_u64());
     assert!(env.memory_bytes() > 0);
+    assert!((16..=4096).contains(&env.open_files_max()));
 }
 
 /// The shared-memory file system never maps logs: the plain back end must pass the same checks.

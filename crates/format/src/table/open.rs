@@ -104,6 +104,11 @@ impl Table {
         })
     }
 
+    /// Whether pages are reached through a mapping of the file.
+    pub fn is_mapped(&self) -> bool {
+        self.pages.mapping().is_some()
+    }
+
     /// Checks every page at every use instead of once per open.
     #[must_use]
     pub fn verify_always(mut self, always: bool) -> Table {

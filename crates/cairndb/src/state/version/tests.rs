@@ -6,7 +6,7 @@ use super::*;
 fn opener() -> Arc<TableOpener> {
     let env = MemEnv::new(Background::Stepped);
     Arc::new(TableOpener {
-        dir: env.open_dir(std::path::Path::new("db"), true).unwrap(),
+        files: OpenFiles::new(env.open_dir(std::path::Path::new("db"), true).unwrap(), 8),
         order: Order::Bytewise,
         cache: Arc::new(LruCache::new(1 << 10)),
         mapping: Mapping {

@@ -1,0 +1,229 @@
+//! Files that are read by descriptor: a bounded number of them is open at a time.
+//!
+//! Position: between the directory and what reads a table or a value file with `pread`. A file that
+//! was closed here is opened again at its next read, which is why its name must stay until the last
+//! reader is gone: a handle of `state/version.rs` keeps it. A mapped file needs its descriptor for
+//! nothing but the mapping and gives it back at once.
+//!
+//! Locks: the ring, then one slot; no file is opened under either, one may be closed.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use cairndb_base::{Error, Result};
+use cairndb_env::sync::{Mutex, RwLock};
+use cairndb_env::{Access, Dir, Mapping, ReadFile};
+
+/// The open files of one database.
+#[derive(Debug)]
+pub(crate) struct OpenFiles {
+    pub(crate) dir: Arc<dyn Dir>,
+    /// Most files open at a time.
+    max: usize,
+    /// Open files, the one opened last at the back; of some nobody is left.
+    ring: Mutex<VecDeque<Weak<Slot>>>,
+}
+
+/// The place of one descriptor.
+#[derive(Debug, Default)]
+struct Slot {
+    open: RwLock<Option<Arc<dyn ReadFile>>>,
+    /// Read since the ring came by last.
+    used: AtomicBool,
+}
+
+/// An immutable file, open or not.
+#[derive(Debug)]
+pub(crate) struct PooledFile {
+    files: Arc<OpenFiles>,
+    name: String,
+    /// When it was opened first.
+    size: u64,
+    slot: Arc<Slot>,
+}
+
+impl OpenFiles {
+    /// Of the directory `dir`, at most `max` at a time.
+    pub(crate) fn new(dir: Arc<dyn Dir>, max: usize) -> Arc<OpenFiles> {
+        Arc::new(OpenFiles {
+            dir,
+            max: max.max(1),
+            ring: Mutex::default(),
+        })
+    }
+
+    /// Opens `name`; the caller then says [`PooledFile::keep`], or [`PooledFile::close`] when it
+    /// mapped it.
+    ///
+    /// # Errors
+    /// Those of opening.
+    pub(crate) fn open(self: &Arc<Self>, name: String) -> Result<Arc<PooledFile>> {
+        let file = self.dir.open_read(&name)?;
+        let size = file.size();
+        let slot = Slot {
+            open: RwLock::new(Some(file)),
+            used: AtomicBool::new(false),
+        };
+        Ok(Arc::new(PooledFile {
+            files: Arc::clone(self),
+            name,
+            size,
+            slot: Arc::new(slot),
+        }))
+    }
+
+    /// Counts an open file, and closes others while there are too many: those not read of late.
+    fn admit(&self, slot: &Arc<Slot>) {
+        let mut ring = self.ring.lock();
+        ring.push_back(Arc::downgrade(slot));
+        let mut chances = ring.len();
+        while ring.len() > self.max {
+            let Some(oldest) = ring.pop_front().and_then(|oldest| oldest.upgrade()) else {
+                continue;
+            };
+            // Relaxed: a read missed costs an opening.
+            if chances > 0 && oldest.used.swap(false, Ordering::Relaxed) {
+                chances -= 1;
+                ring.push_back(Arc::downgrade(&oldest));
+            } else {
+                *oldest.open.write() = None;
+            }
+        }
+    }
+}
+
+impl PooledFile {
+    /// Counts the file, just opened, among those that are open.
+    pub(crate) fn keep(&self) {
+        self.files.admit(&self.slot);
+    }
+
+    /// Gives the descriptor back until the next read, of a file that was not kept.
+    pub(crate) fn close(&self) {
+        *self.slot.open.write() = None;
+    }
+
+    fn file(&self) -> Result<Arc<dyn ReadFile>> {
+        let open = self.slot.open.read().clone();
+        if let Some(file) = open {
+            self.slot.used.store(true, Ordering::Relaxed);
+            return Ok(file);
+        }
+        let file = self.files.dir.open_read(&self.name)?;
+        if file.size() < self.size {
+            return Err(Error::corruption("the file became shorter while in use")
+                .file(self.name.as_str())
+                .offset(file.size())
+                .expected(self.size)
+                .found(file.size()));
+        }
+        let first = self.slot.open.write().replace(Arc::clone(&file)).is_none();
+        // Two readers may have opened it at once: one of the two descriptors stays, counted once.
+        if first {
+            self.keep();
+        }
+        Ok(file)
+    }
+}
+
+impl ReadFile for PooledFile {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.file()?.read_at(offset, out)
+    }
+
+    fn map(&self, access: Access) -> Result<Option<Mapping>> {
+        self.file()?.map(access)
+    }
+
+    fn advise(&self, offset: u64, len: u64, wanted: bool) {
+        // Advice only: for a file that cannot be opened again there is none.
+        if let Ok(file) = self.file() {
+            file.advise(offset, len, wanted);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cairndb_env::{Background, Env, MemEnv};
+
+    use super::*;
+
+    fn directory() -> Arc<dyn Dir> {
+        let env = MemEnv::new(Background::Stepped);
+        env.open_dir(std::path::Path::new("db"), true).unwrap()
+    }
+
+    fn open_now(files: &[Arc<PooledFile>]) -> Vec<bool> {
+        let open = files.iter().map(|file| file.slot.open.read().is_some());
+        open.collect()
+    }
+
+    fn read(file: &PooledFile) -> Vec<u8> {
+        let mut bytes = vec![0; 1];
+        file.read_at(0, &mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn so_many_are_open_and_all_can_be_read() {
+        let dir = directory();
+        let pool = OpenFiles::new(Arc::clone(&dir), 3);
+        let files: Vec<_> = (0..8u8)
+            .map(|n| {
+                dir.create(&n.to_string()).unwrap().append(&[n]).unwrap();
+                let file = pool.open(n.to_string()).unwrap();
+                file.keep();
+                file
+            })
+            .collect();
+        for round in 0..3 {
+            for (n, file) in files.iter().enumerate() {
+                assert_eq!(usize::from(read(file)[0]), n, "round {round}");
+                let open = open_now(&files).into_iter().filter(|open| *open).count();
+                assert!((1..=3).contains(&open), "{open} are open");
+            }
+        }
+        drop(files);
+        assert!(pool.ring.lock().len() <= 3);
+    }
+
+    #[test]
+    fn what_is_read_often_stays_open() {
+        let dir = directory();
+        for name in ["often", "a", "b", "c", "d"] {
+            dir.create(name).unwrap().append(&[1]).unwrap();
+        }
+        let pool = OpenFiles::new(Arc::clone(&dir), 2);
+        let often = pool.open("often".to_owned()).unwrap();
+        often.keep();
+        for name in ["a", "b", "c", "d"] {
+            read(&often);
+            pool.open(name.to_owned()).unwrap().keep();
+            assert!(often.slot.open.read().is_some(), "closed for {name}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_closed_is_opened_again_and_may_not_have_shrunk() {
+        let dir = directory();
+        dir.create("f").unwrap().append(&[7, 8]).unwrap();
+        let file = OpenFiles::new(Arc::clone(&dir), 2)
+            .open("f".to_owned())
+            .unwrap();
+        file.close();
+        assert_eq!(read(&file), [7]);
+        assert_eq!(file.files.ring.lock().len(), 1, "a reopened file counts");
+        file.close();
+        dir.unlink("f").unwrap();
+        dir.create("f").unwrap().append(&[7]).unwrap();
+        let error = file.read_at(0, &mut [0; 1]).unwrap_err();
+        assert_eq!(error.kind(), cairndb_base::ErrorKind::Corruption);
+        assert_eq!(error.file_name(), Some("f"));
+    }
+}

@@ -1,0 +1,106 @@
+//! How many descriptors a database with many files holds: this test binary, started again under a
+//! low limit.
+
+use std::path::Path;
+use std::process::Command;
+
+use cairndb::Options;
+
+use crate::real_dir;
+
+const PATH: &str = "CAIRN_DESCRIPTORS_PATH";
+const MAPPED: &str = "CAIRN_DESCRIPTORS_MAPPED";
+/// The lowest limit that shells set.
+const LIMIT: usize = 256;
+/// A table at the smallest budget is 128 KiB: so many entries make more tables than the limit.
+const ENTRIES: u32 = 10_000;
+/// With the length below that of a large value.
+const VALUE_BYTES: usize = 4_000;
+/// Each begins and ends a value file of its own, as each is in another life of the database.
+const LARGE: u32 = 3;
+
+fn options() -> Options {
+    Options::new()
+        .create_if_missing(true)
+        .compression(cairndb::Compression::None)
+        .memory_budget(256 << 10)
+}
+
+fn value(number: u32, len: usize) -> Vec<u8> {
+    number.to_be_bytes().into_iter().cycle().take(len).collect()
+}
+
+fn large_key(number: u32) -> Vec<u8> {
+    [b"large".as_slice(), &number.to_be_bytes()].concat()
+}
+
+fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// The part of the second process.
+#[test]
+#[ignore = "started by the other test of this file"]
+fn play() {
+    let (Some(path), Ok(mapped)) = (std::env::var_os(PATH), std::env::var(MAPPED)) else {
+        return;
+    };
+    let options = options().mapped(mapped == "true");
+    let db = options.open(Path::new(&path)).unwrap();
+    for round in 0..2 {
+        for number in (0..ENTRIES).step_by(7) {
+            let found = db.get(&number.to_be_bytes()).unwrap();
+            assert!(
+                found.is_some_and(|found| found == value(number, VALUE_BYTES)),
+                "round {round}, entry {number}"
+            );
+        }
+        for number in 0..LARGE {
+            let found = db.get(&large_key(number)).unwrap();
+            assert!(found.is_some_and(|found| found == value(number, 20_000)));
+        }
+    }
+    assert_eq!(db.iter().count(), (ENTRIES + LARGE) as usize);
+    let held = descriptors();
+    assert!(held < LIMIT / 2, "{held} descriptors");
+    db.close().unwrap();
+    cairndb::verify(Path::new(&path), &options).unwrap();
+}
+
+/// Every table ever read kept its descriptor, a mapped one too.
+#[test]
+#[cfg(target_os = "linux")]
+fn more_tables_than_descriptors_are_read_whole() {
+    let dir = real_dir();
+    let path = dir.path().join("db");
+    let db = options().open(&path).unwrap();
+    for number in 0..ENTRIES {
+        db.put(&number.to_be_bytes(), &value(number, VALUE_BYTES))
+            .unwrap();
+    }
+    db.close().unwrap();
+    for number in 0..LARGE {
+        let db = options().open(&path).unwrap();
+        db.put(&large_key(number), &value(number, 20_000)).unwrap();
+        db.close().unwrap();
+    }
+    let names = std::fs::read_dir(&path).unwrap();
+    let tables = names.filter(|name| {
+        let name = name.as_ref().unwrap().file_name();
+        Path::new(&name).extension().is_some_and(|end| end == "tbl")
+    });
+    let tables = tables.count();
+    assert!(tables > LIMIT, "{tables} tables");
+    for mapped in ["true", "false"] {
+        let output = Command::new("sh")
+            .args(["-c", &format!("ulimit -n {LIMIT} && exec \"$0\" \"$@\"")])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "descriptors::play", "--ignored", "--nocapture"])
+            .env(PATH, &path)
+            .env(MAPPED, mapped)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "mapped {mapped}: {said}");
+    }
+}

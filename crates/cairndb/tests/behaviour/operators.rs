@@ -1,0 +1,118 @@
+//! Merge operators of users: they may read the database, refuse an operand, and fail.
+
+use std::sync::{Arc, Mutex};
+
+use cairndb::{Add, Db, ErrorKind, MergeOperator, Result, WriteBatch};
+
+use crate::stepped;
+
+/// Folds by a setting that is kept in the same database.
+#[derive(Debug, Default)]
+struct Configured(Mutex<Option<Db>>);
+
+impl MergeOperator for Configured {
+    fn name(&self) -> &'static str {
+        "test.Configured"
+    }
+    fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
+        let db = self.0.lock().unwrap().clone();
+        let between = db.map(|db| db.get(b"between")).transpose()?.flatten();
+        let between = between.map_or_else(Vec::new, cairndb::Value::into_vec);
+        let parts: Vec<&[u8]> = base.into_iter().chain(operands.iter().copied()).collect();
+        Ok(parts.join(&between[..]))
+    }
+}
+
+/// The thread's buffer was borrowed while the operator ran, and `get` panicked.
+#[test]
+fn an_operator_may_read_the_database() {
+    let operator = Arc::new(Configured::default());
+    let db = stepped()
+        .merge_operator(operator.clone())
+        .open("/db")
+        .unwrap();
+    *operator.0.lock().unwrap() = Some(db.clone());
+    db.put(b"between", b", ").unwrap();
+    db.put(b"k", b"a").unwrap();
+    db.merge(b"k", b"b").unwrap();
+    assert_eq!(db.get(b"k").unwrap().unwrap(), b"a, b");
+    assert!(db.contains(b"k").unwrap());
+    assert_eq!(db.snapshot().get(b"k").unwrap().unwrap(), b"a, b");
+    assert_eq!(db.get(b"between").unwrap().unwrap(), b", ");
+    *operator.0.lock().unwrap() = None;
+}
+
+fn counters() -> Db {
+    let db = stepped().merge_operator(Arc::new(Add)).open("/db").unwrap();
+    for key in [b"a", b"m", b"o", b"z"] {
+        db.merge(key, &7u64.to_le_bytes()).unwrap();
+    }
+    db
+}
+
+#[test]
+fn an_operand_that_the_operator_refuses_is_not_written() {
+    let db = counters();
+    let error = db.merge(b"n", &[1; 9]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    let mut batch = WriteBatch::new();
+    batch.put(b"p", &[3; 20_000]);
+    batch.merge(b"o", &[1; 8]);
+    batch.merge(b"n", &[1; 9]);
+    let error = db.write(&batch).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert!(db.get(b"n").unwrap().is_none());
+    assert!(db.get(b"p").unwrap().is_none());
+    assert_eq!(db.get(b"o").unwrap().unwrap(), 7u64.to_le_bytes());
+}
+
+/// The keys that an iterator gives, and `!` for each error.
+fn seen(entries: impl Iterator<Item = Result<(cairndb::Value, cairndb::Value)>>) -> Vec<u8> {
+    let seen = entries.map(|entry| entry.map_or(b'!', |(key, _)| key[0]));
+    seen.take(20).collect()
+}
+
+/// A key that cannot be folded ended every scan before it.
+#[test]
+fn a_scan_goes_on_behind_a_key_that_cannot_be_folded() {
+    let db = counters();
+    db.put(b"n", &[1; 9]).unwrap();
+    db.merge(b"n", &[1]).unwrap();
+    for _ in 0..2 {
+        assert_eq!(db.get(b"n").unwrap_err().kind(), ErrorKind::InvalidArgument);
+        assert_eq!(seen(db.iter()), b"am!oz");
+        assert_eq!(seen(db.iter().rev()), b"zo!ma");
+        assert_eq!(seen(db.range(b"n"..)), b"!oz");
+        assert_eq!(seen(db.range(b"b"..b"n")), b"m");
+        assert_eq!(seen(db.range(..b"n").rev()), b"ma");
+        assert_eq!(seen(db.range(b"m"..=b"n").rev()), b"!m");
+        let behind = (
+            std::ops::Bound::Excluded(b"n"),
+            std::ops::Bound::<&[u8; 1]>::Unbounded,
+        );
+        assert_eq!(seen(db.range(behind)), b"oz");
+        assert_eq!(seen(db.prefix(b"n")), b"!");
+        // The ends meet at it: one of them tells.
+        for turns in 0..5 {
+            let mut both = db.iter();
+            let mut keys = seen(both.by_ref().take(turns));
+            let mut back = seen(both.rev());
+            back.reverse();
+            keys.append(&mut back);
+            assert_eq!(keys, b"am!oz", "{turns} from the front");
+        }
+        let mut cursor = db.cursor();
+        cursor.seek(b"m").unwrap();
+        assert!(cursor.next().is_err());
+        assert!(!cursor.valid() && cursor.key().is_empty());
+        cursor.next().unwrap();
+        assert_eq!(cursor.key(), b"o");
+        assert!(cursor.prev().is_err());
+        cursor.prev().unwrap();
+        assert_eq!(cursor.key(), b"m");
+        assert!(cursor.next().is_err());
+        cursor.prev().unwrap();
+        assert_eq!(cursor.key(), b"m");
+        db.flush().unwrap();
+    }
+}
