@@ -13,6 +13,7 @@ pub mod effects;
 pub mod facts;
 pub mod history;
 pub mod kill;
+pub mod lives;
 pub mod oracle;
 pub mod runner;
 pub mod setup;

@@ -1,7 +1,8 @@
 //! The fault sweep at the size of a push: each operation of the reference workload fails in each
-//! way, once, for good, and until healed.
+//! way, once, for good, and until healed; and short lives under random faults.
 //!
-//! `CAIRN_STATES` scales in percent; `CAIRN_FAULT` runs the operation of that index alone.
+//! `CAIRN_STATES` scales in percent; `CAIRN_FAULT` runs the operation of that index alone;
+//! `CAIRN_SEED` is the seed of the first life, and with `CAIRN_STATES=0` that one lives alone.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use cairndb_env::sync::{Condvar, Mutex};
 use cairndb_testkit::campaign::Campaign;
 use cairndb_testkit::effects::effects;
+use cairndb_testkit::lives;
 use cairndb_testkit::setting;
 use cairndb_testkit::sweep::{self, Lasts};
 
@@ -90,4 +92,31 @@ fn every_operation_may_fail_in_every_way() {
         shown.join("\n"),
         campaign.kept().join("\n\n")
     );
+}
+
+#[test]
+fn short_lives_show_what_was_written_and_nothing_else() {
+    let seed = setting("CAIRN_SEED", 1);
+    let count = (3000 * setting("CAIRN_STATES", 100) / 100).max(1);
+    println!("short lives: CAIRN_SEED={seed}, {count} lives");
+    let next = AtomicU64::new(0);
+    let failures = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= count || failures.lock().len() >= 5 {
+                        break;
+                    }
+                    if let Err(violation) = lives::live(seed + number) {
+                        let replay = format!("CAIRN_SEED={} CAIRN_STATES=0", seed + number);
+                        failures.lock().push(format!("{replay}: {violation}"));
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }

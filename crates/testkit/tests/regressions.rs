@@ -1,13 +1,15 @@
 //! Every bug the regime has found, as the smallest run that shows it.
 
-use cairndb::{Db, Durability, ErrorKind, Job, Options, WriteOptions};
-use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, SimEnv};
+use cairndb::{Comparator, Db, Durability, ErrorKind, Job, Options, WriteOptions};
+use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, Short, SimEnv};
 use cairndb_testkit::campaign::{Campaign, Effort};
 use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setup::Setup;
 use cairndb_testkit::workload::{Act, Step};
 
+use std::cmp::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 fn open(env: &Arc<SimEnv>) -> Db {
     let opened = Setup::plain().options(env.clone()).open(PATH);
@@ -210,6 +212,85 @@ fn a_log_outlives_the_value_file_its_flushed_records_point_to() {
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
 }
 
+/// A refused write may be found whole by the next opening, never in part, and never once a later
+/// write was acknowledged: that one has its sequence number, and was lost where the refused one had
+/// reached the log whole all the same.
+#[test]
+fn a_refused_write_is_there_as_a_whole_or_not_at_all() {
+    let mut found = [0, 0];
+    for short in [Short::OneByte, Short::Half, Short::AllButOne] {
+        for len in 1..60 {
+            let env = SimEnv::new(1);
+            let db = open(&env);
+            db.put(b"a", b"1").unwrap();
+            let effect = Effect::WritesPart(short, Cause::Full);
+            env.inject(Fault::on(OpKind::WriteLog, ".log", effect));
+            let refused = vec![0; len];
+            let error = db.put(b"b", &refused).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NoSpace);
+            assert_eq!(db.get(b"b").unwrap(), None);
+            let killed = env.crash_image(Profile::Kill, &CrashChoice::new(Keep::All));
+            let next = open(&killed);
+            assert_eq!(next.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+            let value = next.get(b"b").unwrap();
+            assert!(value.as_deref().is_none_or(|value| value == refused));
+            found[usize::from(value.is_some())] += 1;
+            db.put(b"c", b"3").unwrap();
+            let killed = env.crash_image(Profile::Kill, &CrashChoice::new(Keep::All));
+            let next = open(&killed);
+            let value = next.get(b"c").unwrap();
+            assert_eq!(value.as_deref(), Some(&b"3"[..]), "{short:?} {len}");
+            assert_eq!(next.get(b"b").unwrap(), None, "{short:?} {len}");
+        }
+    }
+    assert!(found[0] > 0 && found[1] > 0, "{found:?}: both happen");
+}
+
+/// Bytewise until it turns round.
+#[derive(Debug, Default)]
+struct Fickle {
+    turned: AtomicBool,
+}
+
+impl Comparator for Fickle {
+    fn name(&self) -> &'static str {
+        "testkit.fickle"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        if self.turned.load(std::sync::atomic::Ordering::Relaxed) {
+            b.cmp(a)
+        } else {
+            a.cmp(b)
+        }
+    }
+}
+
+/// A handle poisoned by its own tables being out of order spoke of a sync that had failed.
+#[test]
+fn a_handle_poisoned_without_a_failed_sync_says_so() {
+    let order = Arc::new(Fickle::default());
+    let options = Setup::plain().options(SimEnv::new(1));
+    let db = options.comparator(order.clone()).open(PATH).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.put(b"b", b"1").unwrap();
+    db.flush().unwrap();
+    order
+        .turned
+        .store(true, std::sync::atomic::Ordering::Relaxed);
+    db.put(b"c", b"1").unwrap();
+    let error = db.flush().unwrap_err();
+    let later = db.put(b"d", b"1").unwrap_err();
+    for error in [error, later] {
+        assert_eq!(error.kind(), ErrorKind::Poisoned);
+        let text = error.to_string();
+        assert!(
+            !text.contains("sync") && text.contains("corruption"),
+            "{text}"
+        );
+    }
+}
+
 /// Value files were dropped only while no memtable held anything at all: under steady writes, never.
 #[test]
 fn a_dead_value_file_goes_while_pointers_to_newer_ones_wait_in_memory() {
@@ -237,4 +318,52 @@ fn a_dead_value_file_goes_while_pointers_to_newer_ones_wait_in_memory() {
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&[3; 9000][..]));
     assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"small"[..]));
     assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"small"[..]));
+}
+
+/// A persist that failed at its manifest append took the mark "names not yet durable" with it: a
+/// `Sync` write behind it was acknowledged with the name of its value file still to be lost.
+#[test]
+fn a_sync_write_of_a_large_value_after_a_failed_persist_survives() {
+    let env = SimEnv::new(1);
+    let db = open(&env);
+    db.put_with(b"a", b"1", &sync()).unwrap();
+    // A value file is begun; its edit is appended, not synced.
+    db.put(b"b", &[2; 9000]).unwrap();
+    let full = Effect::Fails(Cause::Full);
+    env.inject(Fault::on(OpKind::Append, "MANIFEST", full));
+    assert_eq!(db.flush().unwrap_err().kind(), ErrorKind::NoSpace);
+    db.put_with(b"c", &[3; 9000], &sync()).unwrap();
+    db.put_with(b"d", b"4", &sync()).unwrap();
+    let db = after_power_loss(&env);
+    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&[3; 9000][..]));
+    assert_eq!(db.get(b"d").unwrap().as_deref(), Some(&b"4"[..]));
+}
+
+/// A manifest whose one snapshot is longer than 4 MiB was begun anew at every step.
+#[test]
+fn a_manifest_of_long_keys_is_not_begun_anew_at_every_step() {
+    let env = SimEnv::new(1);
+    let setup = Setup {
+        budget: 4 << 20,
+        ..Setup::plain()
+    };
+    let db = setup.options(env.clone()).open(PATH).unwrap();
+    for number in 0..6 {
+        db.put(&vec![number; 1 << 20], b"v").unwrap();
+        db.flush().unwrap();
+    }
+    let manifests = || {
+        let begun = env.ops().into_iter();
+        begun
+            .filter(|op| op.kind == OpKind::Create && op.name.starts_with("MANIFEST"))
+            .count()
+    };
+    let before = manifests();
+    for number in 0..10 {
+        db.put(&[number], b"v").unwrap();
+        db.flush().unwrap();
+    }
+    let begun = manifests() - before;
+    assert!(begun < 4, "{begun} manifests for ten small flushes");
 }

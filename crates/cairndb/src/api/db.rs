@@ -85,7 +85,9 @@ impl Db {
     ///
     /// # Errors
     /// `InvalidArgument` above the limits (keys 64 MiB, values 1 GiB), `NoSpace`, `Poisoned`,
-    /// `ReadOnly`, `Closed`, `Io`. After an error the write was not applied.
+    /// `ReadOnly`, `Closed`, `Io`. After an error this handle has not applied the write, but with
+    /// `Poisoned` nobody knows what the disk has, and a write refused as the process died may be
+    /// found, whole, by the next opening.
     #[inline]
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         let core = self.core();

@@ -194,10 +194,9 @@ pub struct OpenReport {
     pub replayed_entries: u64,
     /// Sequence numbers that unlogged (`None`) writes had used and that are gone.
     pub unlogged_lost: u64,
-    /// Where the log was cut, if it was: segment file, offset, and what is there. No sign of damage
-    /// by itself: when a process dies, its log ends somewhere in a segment, and behind that stands what
-    /// the segment held before. What a sync had covered is never cut without
-    /// [`RecoveryMode::PointInTime`](crate::RecoveryMode::PointInTime).
+    /// Where the log was cut, if it was: segment file, offset, and why. After a kill there is
+    /// usually one at which nothing shows that a record was lost, and then says so: a recycled log
+    /// keeps its old bytes behind the new ones.
     pub log_cut: Option<(String, u64, String)>,
     /// Where the manifest's un-synced tail was cut, if it was: file and offset.
     pub manifest_cut: Option<(String, u64)>,

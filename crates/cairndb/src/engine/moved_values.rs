@@ -3,14 +3,14 @@
 //! A value that no sync of this boot has covered may be one that the system keeps showing although
 //! it will never write it: that is what a failed sync leaves behind, and syncing the file again
 //! proves nothing. So recovery copies the values behind replayed pointers into new files, as it
-//! turns replayed records into new tables. Only where the disk has no room for that are the old
-//! files synced in place: better than not to open at all.
+//! turns replayed records into new tables. Only where the disk has no room for that, twice, the copies
+//! are removed and the old files are synced in place: better than not to open at all.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use cairndb_base::{ErrorKind, FileNumber, Result};
+use cairndb_base::{FileNumber, Result};
 use cairndb_env::{Dir, FileSync};
 use cairndb_format::name;
 use cairndb_format::value_file::{Pointer, ValueWriter};
@@ -20,17 +20,54 @@ use crate::read::fold::read_pointer;
 use crate::state::version::{TableOpener, ValueHandle};
 use crate::write::values::VALUE_FILE_BYTES;
 
+/// What one attempt at opening does with large values, and whether it met any.
+#[derive(Debug, Default)]
+pub(crate) struct LargeValues {
+    stay: bool,
+    copied: AtomicBool,
+}
+
+impl LargeValues {
+    /// They stay where they are.
+    pub(crate) fn in_place() -> LargeValues {
+        LargeValues {
+            stay: true,
+            ..LargeValues::default()
+        }
+    }
+
+    pub(crate) fn stay(&self) -> bool {
+        self.stay
+    }
+
+    /// Notes that copying begins.
+    pub(crate) fn note_copy(&self) {
+        self.copied.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether copying was at least begun: without it there may be room.
+    pub(crate) fn copied(&self) -> bool {
+        self.copied.load(Ordering::Relaxed)
+    }
+}
+
 /// Where the values of replayed pointers went.
 #[derive(Debug, Default)]
 pub(crate) struct MovedValues {
     open: Option<(u64, ValueWriter)>,
     /// Every file begun.
     syncs: Vec<Arc<dyn FileSync>>,
-    /// Old files that hold values which found no room elsewhere.
+    /// Old files that hold values which stay there.
     in_place: BTreeSet<u64>,
 }
 
 impl MovedValues {
+    /// Leaves the value behind an encoded pointer where it is.
+    pub(crate) fn leave(&mut self, encoded: &[u8]) -> Result<Vec<u8>> {
+        self.in_place.insert(Pointer::decode(encoded)?.file.0);
+        Ok(encoded.to_vec())
+    }
+
     /// Copies the value behind an encoded pointer; the encoded pointer to use from now on.
     pub(crate) fn take(
         &mut self,
@@ -41,18 +78,9 @@ impl MovedValues {
         encoded: &[u8],
     ) -> Result<Vec<u8>> {
         let old = Pointer::decode(encoded)?;
-        if self.in_place.is_empty() {
-            match self.copy(dir, recovered, opener, key, encoded) {
-                Ok(moved) => {
-                    recovered.add_dead(old.file.0, u64::from(old.len));
-                    return Ok(moved.encode().to_vec());
-                }
-                Err(error) if error.kind() == ErrorKind::NoSpace => self.open = None,
-                Err(error) => return Err(error),
-            }
-        }
-        self.in_place.insert(old.file.0);
-        Ok(encoded.to_vec())
+        let moved = self.copy(dir, recovered, opener, key, encoded)?;
+        recovered.add_dead(old.file.0, u64::from(old.len));
+        Ok(moved.encode().to_vec())
     }
 
     fn copy(

@@ -18,7 +18,8 @@ use cairndb_format::name::{self, FileKind};
 use cairndb_mem::{ChunkPool, ClockCache, Memtable};
 
 use crate::engine::core::{Core, OpenReport, Part, Settings, State};
-use crate::engine::recover::{recover, unused_file};
+use crate::engine::moved_values::LargeValues;
+use crate::engine::recover::{Recovery, unused_file};
 use crate::engine::recovered::Recovered;
 use crate::jobs::output::OutputSettings;
 use crate::read::fold::ReadContext;
@@ -36,6 +37,10 @@ use crate::write::manifest::Manifest;
 use crate::write::segments::Segments;
 use crate::write::values::ValueLog;
 
+/// Openings that copy the large values of the log before one leaves them where they are. Two,
+/// because room may have been made meanwhile, and leaving them is the lesser promise.
+const COPYING_TRIES: usize = 2;
+
 /// What stands in the directory.
 enum Found {
     /// Nothing, or nothing but a LOCK.
@@ -48,6 +53,18 @@ impl Core {
     /// Opens the database at `path`.
     pub(crate) fn open(options: &Options, path: &Path) -> Result<Arc<Core>> {
         validate(options)?;
+        for _ in 0..COPYING_TRIES {
+            let large = LargeValues::default();
+            match Core::open_once(options, path, &large) {
+                // Recovery may have filled the disk with its own copies, which are gone again.
+                Err(error) if error.kind() == ErrorKind::NoSpace && large.copied() => {}
+                opened => return opened,
+            }
+        }
+        Core::open_once(options, path, &LargeValues::in_place())
+    }
+
+    fn open_once(options: &Options, path: &Path, large: &LargeValues) -> Result<Arc<Core>> {
         let env: Arc<dyn Env> = match &options.env {
             Some(env) => Arc::clone(env),
             None => RealEnv::new(),
@@ -82,8 +99,14 @@ impl Core {
             // Not 1: a creation cut short may have left files, and numbers are never used twice.
             Found::Empty => Recovered::created(unused_file(&*dir, 1)?),
             Found::Database(number) => {
-                let context = context(options);
-                recover(&dir, &opener, &settings, &context, options.recovery, number)?
+                let recovery = Recovery {
+                    opener: &opener,
+                    settings: &settings,
+                    context: &context(options),
+                    mode: options.recovery,
+                    large,
+                };
+                recovery.run(number)?
             }
         };
         let core = assemble(

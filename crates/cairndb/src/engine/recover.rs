@@ -3,10 +3,12 @@
 //! 1. The manifest's edits are folded; comparator and merge operator must match, every file named
 //!    must exist with its length.
 //! 2. If the last record is a clean close, that is all: nothing is replayed, nothing written.
-//! 3. Otherwise the live segments are read in order. The first bad record ends the log; whether it
-//!    is a torn tail or damage decides the known-synced position that intact records behind it, or
-//!    the headers and records of later segments, carry. Damage is an error in `Strict` mode.
-//! 4. What was replayed becomes new, synced tables and a new manifest. The old log is never
+//! 3. Otherwise the live segments are read in order, one at a time. The first bad record ends the
+//!    log; whether it is a torn tail or damage decides the known-synced position that intact records
+//!    behind it, or the headers and records of later segments, carry. Damage is an error in `Strict`
+//!    mode, and so is anything that cannot be read now.
+//! 4. What openings cut short have left is removed.
+//! 5. What was replayed becomes new, synced tables and a new manifest. The old log is never
 //!    appended to, and a cut tail can never come back: no segment named before is named again.
 //!
 //! A crash during recovery finds the old CURRENT, or the new one with everything it names.
@@ -21,8 +23,12 @@ use cairndb_format::manifest::{ManifestReader, SegmentRecord, TableRecord, Tail,
 use cairndb_format::name::{self, FileKind};
 
 use crate::engine::core::{OpenReport, Settings};
+use crate::engine::live_log::LiveLog;
+use crate::engine::log_end::Walk;
+use crate::engine::moved_values::LargeValues;
 use crate::engine::recovered::Recovered;
-use crate::engine::replay::{Replay, Replayed, read_segments};
+use crate::engine::replay::{Replay, Replayed};
+use crate::engine::unnamed::Mentioned;
 use crate::read::fold::ReadContext;
 use crate::state::options::RecoveryMode;
 use crate::state::version::{Run, TableHandle, TableOpener, ValueHandle, Values, Version};
@@ -222,65 +228,102 @@ impl Folded {
     }
 }
 
-/// Reads manifest `number` and the log behind it.
-pub(crate) fn recover(
-    dir: &Arc<dyn Dir>,
-    opener: &Arc<TableOpener>,
-    settings: &Settings,
-    context: &ReadContext,
-    mode: RecoveryMode,
-    number: FileNumber,
-) -> Result<Recovered> {
-    let mut folded = Folded::default();
-    let mut reader = ManifestReader::open(&**dir, number)?;
-    while let Some(edit) = reader.advance()? {
-        folded
-            .apply(edit)
-            .map_err(|error| error.file(name::manifest(number)))?;
-    }
-    let manifest_cut = match reader.tail() {
-        Tail::Clean => None,
-        Tail::Torn { offset } => {
-            // What a torn tail followed cannot have been the last word.
-            folded.clean = false;
-            Some((name::manifest(number), offset))
+/// One attempt at recovering.
+pub(crate) struct Recovery<'a> {
+    pub(crate) opener: &'a Arc<TableOpener>,
+    pub(crate) settings: &'a Settings,
+    pub(crate) context: &'a ReadContext,
+    pub(crate) mode: RecoveryMode,
+    pub(crate) large: &'a LargeValues,
+}
+
+impl Recovery<'_> {
+    /// Reads manifest `number` and the log behind it.
+    pub(crate) fn run(&self, number: FileNumber) -> Result<Recovered> {
+        let dir = &*self.opener.files.dir;
+        let mut folded = Folded::default();
+        let mut mentioned = Mentioned::by(number);
+        let mut reader = ManifestReader::open(dir, number)?;
+        while let Some(edit) = reader.advance()? {
+            mentioned.add(&edit);
+            folded
+                .apply(edit)
+                .map_err(|error| error.file(name::manifest(number)))?;
         }
-    };
-    check_components(&folded, context, number)?;
-    let version = folded.version(opener)?;
-    let next_file = unused_file(&**dir, folded.next_file.max(number.0 + 1))?;
-    let next_run = folded.runs.iter().max().map_or(1, |run| run + 1);
-    let mut recovered = Recovered {
-        version,
-        sealed: Vec::new(),
-        last_seq: folded.last_seq,
-        next_file,
-        next_run,
-        next_segment: folded.next_segment.max(1),
-        manifest: number.0,
-        value_dead: folded.value_dead.clone(),
-        report: OpenReport {
-            clean: folded.clean,
-            manifest_cut,
-            ..OpenReport::default()
-        },
-    };
-    if folded.clean {
-        return Ok(recovered);
+        let manifest_cut = match reader.tail() {
+            Tail::Clean => None,
+            Tail::Torn { offset } => {
+                // What a torn tail followed cannot have been the last word.
+                folded.clean = false;
+                Some((name::manifest(number), offset))
+            }
+        };
+        check_components(&folded, self.context, number)?;
+        let version = folded.version(self.opener)?;
+        let next_file = unused_file(dir, folded.next_file.max(number.0 + 1))?;
+        let next_run = folded.runs.iter().max().map_or(1, |run| run + 1);
+        let mut recovered = Recovered {
+            version,
+            sealed: Vec::new(),
+            last_seq: folded.last_seq,
+            next_file,
+            next_run,
+            next_segment: folded.next_segment.max(1),
+            manifest: number.0,
+            value_dead: folded.value_dead.clone(),
+            report: OpenReport {
+                clean: folded.clean,
+                manifest_cut,
+                ..OpenReport::default()
+            },
+        };
+        if !folded.clean {
+            self.replay(&folded, &mentioned, &mut recovered)?;
+        }
+        Ok(recovered)
     }
-    let segments = read_segments(&**dir, folded.segments.values())?;
-    let replay = Replay {
-        dir: &**dir,
-        opener,
-        settings,
-        context,
-        mode,
-        durable_seq: folded.last_seq,
-        recovered: &mut recovered,
-        pending: Replayed::default(),
-    };
-    replay.run(&segments)?;
-    Ok(recovered)
+
+    /// Brings what the log holds into `recovered`, which is of no use after an error.
+    fn replay(
+        &self,
+        folded: &Folded,
+        mentioned: &Mentioned,
+        recovered: &mut Recovered,
+    ) -> Result<()> {
+        let dir = &*self.opener.files.dir;
+        let log = LiveLog::new(dir, folded.segments.values());
+        let end = Walk {
+            log: &log,
+            values: &recovered.version.values,
+            context: self.context,
+            mode: self.mode,
+            durable_seq: folded.last_seq,
+        }
+        .find_end()?;
+        // From here on something may be written: the last doubt is gone.
+        if !self.settings.read_only {
+            // The old CURRENT must not come back and find files gone.
+            dir.sync()?;
+            mentioned.sweep_others(dir)?;
+        }
+        recovered.report.log_cut.clone_from(&end.cut);
+        let replay = Replay {
+            dir,
+            opener: self.opener,
+            settings: self.settings,
+            context: self.context,
+            large: self.large,
+            durable_seq: folded.last_seq,
+            recovered,
+            pending: Replayed::default(),
+        };
+        let replayed = replay.run(&log, &end);
+        if replayed.is_err() && !self.settings.read_only {
+            // What was written so far is of no use to the next attempt; the error says enough.
+            let _ = mentioned.sweep_others(dir);
+        }
+        replayed
+    }
 }
 
 /// The first number at or above `next` that no file in the directory has: numbers are never used

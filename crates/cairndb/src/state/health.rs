@@ -1,7 +1,8 @@
 //! Whether the handle may still write.
 //!
 //! Two conditions stop writes. *Poisoned* is for ever: a sync failed, so nobody knows what is on
-//! disk, and only a reopening can find out; no file is deleted from then on. *Closed* is the
+//! disk, and only a reopening can find out; or a job made what must not reach the disk, tables out
+//! of order. No file is deleted from then on. *Closed* is the
 //! handle's end. A background job that failed for another reason (a full disk, an unreadable page)
 //! leaves its error here until a later attempt succeeds; writes meet it only when they need the
 //! room that job would have made.
@@ -50,12 +51,19 @@ impl Health {
         if self.state.load(Ordering::Acquire) == CLOSED {
             return Error::new(ErrorKind::Closed, "the database handle was closed");
         }
-        let error = Error::new(
-            ErrorKind::Poisoned,
-            "a sync failed earlier, so writes are refused; reopen the database",
-        );
-        match &*self.cause.lock() {
-            Some(cause) => error.source_error(cause.clone()),
+        let cause = self.cause.lock().clone();
+        let message = match cause.as_ref().map(Error::kind) {
+            None | Some(ErrorKind::Io | ErrorKind::NoSpace) => {
+                "a sync failed earlier, so writes are refused; reopen the database"
+            }
+            Some(_) => {
+                "background work went wrong earlier and was not kept, so writes are refused; reopen \
+                 the database"
+            }
+        };
+        let error = Error::new(ErrorKind::Poisoned, message);
+        match cause {
+            Some(cause) => error.source_error(cause),
             None => error,
         }
     }

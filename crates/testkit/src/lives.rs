@@ -1,0 +1,346 @@
+//! Short random lives under faults, held against the plain list of states they may show.
+//!
+//! A few keys, a few steps, a fault before every third: an operation that fails or is done in part,
+//! now and then a sync. The contents must at any time be those after the last acknowledged write,
+//! and at every opening those after one that is at least as new as the last durable one. There is
+//! no other model, so nothing is forgiven; and a life is short, so many fit into a second.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cairndb::{Db, Durability, Error, ErrorKind, Job, WriteBatch, WriteOptions};
+use cairndb_env::random::Random;
+use cairndb_env::sim::{
+    Cause, CrashChoice, Effect, Fault, Fill, Keep, OpKind, Profile, Short, SimEnv,
+};
+
+use crate::oracle::PATH;
+use crate::setup::Setup;
+use crate::{Check, Violation};
+
+type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// Openings in a row that a fault may spoil; the faults end after the first.
+const OPENINGS_MAX: usize = 5;
+
+/// Runs the life of `seed`.
+///
+/// # Errors
+/// What it showed and should not have, and its story up to there.
+pub fn live(seed: u64) -> Check<()> {
+    let mut life = Life::begin(seed)?;
+    let result = life.live();
+    result.map_err(|violation| {
+        let story = life.story.join("\n  ");
+        Violation::new(format!("{violation}\n  {story}"))
+    })
+}
+
+struct Life {
+    seed: u64,
+    random: Random,
+    env: Arc<SimEnv>,
+    setup: Setup,
+    db: Db,
+    /// The contents after each acknowledged write, oldest first.
+    states: Vec<Contents>,
+    /// The oldest of them that a loss of power may bring back.
+    durable: usize,
+    /// A sync of a value file may have failed: who reopens then makes room first, as the guide says.
+    value_sync_spoiled: bool,
+    story: Vec<String>,
+}
+
+impl Life {
+    fn begin(seed: u64) -> Check<Life> {
+        let env = SimEnv::new(seed);
+        let setup = Setup::plain();
+        let db = setup.options(env.clone()).open(PATH);
+        let db = db.map_err(|error| Violation::new(format!("the first opening: {error}")))?;
+        Ok(Life {
+            seed,
+            random: Random::new(seed),
+            env,
+            setup,
+            db,
+            states: vec![Contents::new()],
+            durable: 0,
+            value_sync_spoiled: false,
+            story: Vec::new(),
+        })
+    }
+
+    fn live(&mut self) -> Check<()> {
+        let steps = 4 + self.random.below(14);
+        for step in 0..steps {
+            if self.random.below(3) == 0 {
+                self.spoil_an_operation();
+            }
+            if self.random.below(8) == 0 {
+                self.spoil_a_sync();
+            }
+            self.step(step)?;
+        }
+        self.env.heal();
+        self.crash()
+    }
+
+    fn newest(&self) -> usize {
+        self.states.len() - 1
+    }
+
+    fn tell(&mut self, what: impl Into<String>) {
+        self.story.push(what.into());
+    }
+
+    fn inject(&mut self, fault: Fault) {
+        self.tell(format!("{fault:?}"));
+        self.env.inject(fault);
+    }
+
+    /// Has one operation to come fail that is no sync: those poison.
+    fn spoil_an_operation(&mut self) {
+        const KINDS: [OpKind; 9] = [
+            OpKind::Append,
+            OpKind::Create,
+            OpKind::Rename,
+            OpKind::CreateLog,
+            OpKind::FillLog,
+            OpKind::WriteLog,
+            OpKind::Unlink,
+            OpKind::ReadAt,
+            OpKind::OpenRead,
+        ];
+        const NAMES: [&str; 6] = ["", ".val", ".log", ".tbl", "MANIFEST", ".tmp"];
+        let random = &mut self.random;
+        let effect = [
+            Effect::WritesPart(Short::Half, Cause::Full),
+            Effect::WritesPart(Short::AllButOne, Cause::Full),
+            Effect::Fails(Cause::Io),
+            Effect::Fails(Cause::Full),
+            Effect::Fails(Cause::Full),
+        ][random.index(5)];
+        // Appends as often as all the others together.
+        let kinds = if random.below(2) == 0 { 1 } else { KINDS.len() };
+        let kind = KINDS[random.index(kinds)];
+        // A record of which all but a byte was written may be found by the next opening.
+        let effect = match (kind, effect) {
+            (OpKind::WriteLog, Effect::WritesPart(..)) => Effect::Fails(Cause::Full),
+            (_, effect) => effect,
+        };
+        let name = NAMES[random.index(NAMES.len())];
+        let fault = Fault::on(kind, name, effect).after(random.below(3));
+        self.inject(fault);
+    }
+
+    fn spoil_a_sync(&mut self) {
+        const NAMES: [&str; 5] = ["", ".val", ".log", ".tbl", "MANIFEST"];
+        let random = &mut self.random;
+        let fault = if random.below(5) == 0 {
+            Fault::on(OpKind::SyncDir, "", Effect::Fails(Cause::Io))
+        } else {
+            let effect = [
+                Effect::SyncKeepsCache,
+                Effect::SyncDropsCache,
+                Effect::Fails(Cause::Io),
+            ][random.index(3)];
+            let name = NAMES[random.index(NAMES.len())];
+            self.value_sync_spoiled |= name.is_empty() || name == ".val";
+            Fault::on(OpKind::SyncFile, name, effect)
+        };
+        let fault = fault.after(self.random.below(2));
+        self.inject(fault);
+    }
+
+    fn step(&mut self, step: u64) -> Check<()> {
+        let outcome = match self.random.below(16) {
+            0..=7 => self.write(step),
+            8 | 9 => {
+                let flushed = self.db.flush();
+                self.made_durable("flush", flushed)
+            }
+            10 => {
+                let compacted = self.db.compact_range(..);
+                self.made_durable("compact", compacted)
+            }
+            11 | 12 => {
+                let jobs = [
+                    Job::Flush,
+                    Job::Persist,
+                    Job::IdleMerge,
+                    Job::DropValues,
+                    Job::Reap,
+                ];
+                let job = jobs[self.random.index(jobs.len())];
+                let done = self.db.step_background(job).map(|_| ());
+                self.tell(format!("{job:?}: {}", word(&done)));
+                done
+            }
+            13 => {
+                let closed = self.db.close();
+                let closed = self.made_durable("close", closed);
+                self.reopen()?;
+                closed
+            }
+            _ => return self.check_live(),
+        };
+        if outcome.is_err() && self.is_poisoned() {
+            let _ = self.db.close();
+            self.reopen()?;
+        }
+        Ok(())
+    }
+
+    /// Whether the handle takes no more writes: asked with one that changes nothing.
+    fn is_poisoned(&self) -> bool {
+        let probed = self.db.delete(b"no such key");
+        probed.is_err_and(|error| error.kind() == ErrorKind::Poisoned)
+    }
+
+    fn write(&mut self, step: u64) -> cairndb::Result<()> {
+        let durability = [Durability::Os, Durability::Os, Durability::Sync][self.random.index(3)];
+        let count = [1, 1, 3][self.random.index(3)];
+        let mut next = self.states[self.newest()].clone();
+        let mut batch = WriteBatch::new();
+        for entry in 0..count {
+            let key = vec![[b'a', b'b', b'c', b'd', b'e', b'f'][self.random.index(6)]];
+            if self.random.below(4) == 0 {
+                batch.delete(&key);
+                next.remove(&key);
+            } else {
+                let len = [20, 20, 700, 9000][self.random.index(4)];
+                let value: Vec<u8> = std::iter::repeat_n([step, entry], len / 2)
+                    .flatten()
+                    .map(|part| part.to_le_bytes()[0])
+                    .collect();
+                batch.put(&key, &value);
+                next.insert(key, value);
+            }
+        }
+        let options = WriteOptions::new().durability(durability);
+        let written = self.db.write_with(&batch, &options);
+        let bytes = batch.byte_len();
+        self.tell(format!(
+            "write {count} entries, {bytes} bytes, {durability:?}: {}",
+            word(&written)
+        ));
+        match &written {
+            Ok(()) => {
+                self.states.push(next);
+                if durability == Durability::Sync {
+                    self.durable = self.newest();
+                }
+            }
+            // Nobody knows.
+            Err(error) if error.kind() == ErrorKind::Poisoned => self.states.push(next),
+            Err(_) => {}
+        }
+        written
+    }
+
+    fn made_durable(&mut self, what: &str, done: cairndb::Result<()>) -> cairndb::Result<()> {
+        self.tell(format!("{what}: {}", word(&done)));
+        if done.is_ok() {
+            self.durable = self.newest();
+        }
+        done
+    }
+
+    /// Opens again, without faults after the first try, and takes what is there as all there is.
+    fn reopen(&mut self) -> Check<()> {
+        let options = self.setup.options(self.env.clone());
+        if std::mem::take(&mut self.value_sync_spoiled) {
+            self.env.heal();
+        }
+        for _ in 0..OPENINGS_MAX {
+            match options.open(PATH) {
+                Ok(db) => {
+                    self.tell(format!("open: {:?}", db.open_report()));
+                    self.db = db;
+                    return self.adopt();
+                }
+                Err(error) => {
+                    self.tell(format!("open: {error}"));
+                    self.env.heal();
+                }
+            }
+        }
+        Err(Violation::new("it does not open again"))
+    }
+
+    fn adopt(&mut self) -> Check<()> {
+        let mut found = contents(&self.db);
+        if found.is_err() {
+            self.env.heal();
+            found = contents(&self.db);
+        }
+        let found =
+            found.map_err(|error| Violation::new(format!("reading after an opening: {error}")))?;
+        self.explain(&found, self.durable)?;
+        self.states.push(found);
+        self.durable = self.newest();
+        Ok(())
+    }
+
+    fn explain(&self, found: &Contents, least: usize) -> Check<()> {
+        if self.states[least..].contains(found) {
+            return Ok(());
+        }
+        let newest = self.newest();
+        let older = self.states.iter().position(|state| state == found);
+        Err(Violation::new(format!(
+            "the contents are those of no state from {least} to {newest}, but of {older:?}"
+        )))
+    }
+
+    fn check_live(&mut self) -> Check<()> {
+        match contents(&self.db) {
+            Ok(found) => self.explain(&found, self.newest()),
+            Err(error) => {
+                self.tell(format!("read: {:?}", error.kind()));
+                Ok(())
+            }
+        }
+    }
+
+    /// Crashes in five ways and opens what is left.
+    fn crash(&mut self) -> Check<()> {
+        let seed = self.seed;
+        let weak = |seed, fill| {
+            let keep = Keep::Random(seed);
+            (Profile::Weak, CrashChoice { keep, fill })
+        };
+        for (profile, choice) in [
+            (Profile::Strict, CrashChoice::new(Keep::None)),
+            (Profile::Kill, CrashChoice::new(Keep::All)),
+            (Profile::Ordered, CrashChoice::new(Keep::Random(seed))),
+            weak(seed, Fill::Noise(seed)),
+            weak(!seed, Fill::Old(seed)),
+        ] {
+            let place = |violation: Violation| violation.within(format_args!("after {profile:?}"));
+            let failed = |error: Error| place(Violation::new(error.to_string()));
+            let image = self.env.crash_image(profile, &choice);
+            let db = self.setup.options(image).open(PATH).map_err(failed)?;
+            let found = contents(&db).map_err(failed)?;
+            let least = match profile {
+                Profile::Kill => self.newest(),
+                _ => self.durable,
+            };
+            self.explain(&found, least).map_err(place)?;
+        }
+        Ok(())
+    }
+}
+
+fn contents(db: &Db) -> cairndb::Result<Contents> {
+    db.iter()
+        .map(|entry| entry.map(|(key, value)| (key.to_vec(), value.to_vec())))
+        .collect()
+}
+
+fn word(result: &cairndb::Result<()>) -> String {
+    match result {
+        Ok(()) => "done".to_owned(),
+        Err(error) => format!("{:?}", error.kind()),
+    }
+}

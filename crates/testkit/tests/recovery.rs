@@ -1,0 +1,273 @@
+//! What recovery does when reading, writing or room fails it half way, each as the smallest run.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb::{Db, Durability, ErrorKind, Job, WriteOptions};
+use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, Short, SimEnv};
+use cairndb_testkit::oracle::PATH;
+use cairndb_testkit::setup::Setup;
+
+/// Large enough for a value file.
+const LARGE: usize = 9000;
+
+fn try_open(env: &Arc<SimEnv>) -> cairndb::Result<Db> {
+    Setup::plain().options(env.clone()).open(PATH)
+}
+
+fn open(env: &Arc<SimEnv>) -> Db {
+    try_open(env).expect("the database opens")
+}
+
+/// What `SIGKILL` leaves: all that was handed to the system.
+fn killed(env: &SimEnv) -> Arc<SimEnv> {
+    env.crash_image(Profile::Kill, &CrashChoice::new(Keep::All))
+}
+
+/// The database after a power loss that keeps only what is durable.
+fn after_power_loss(env: &SimEnv) -> Db {
+    open(&env.crash_image(Profile::Strict, &CrashChoice::new(Keep::None)))
+}
+
+/// A killed database with one small value and `count` large ones, all in the log alone.
+fn killed_with_large_values(count: u8) -> Arc<SimEnv> {
+    let env = SimEnv::new(1);
+    let db = open(&env);
+    let put = |key: &[u8], value: &[u8]| db.put(key, value).expect("there is room");
+    put(b"small", b"1");
+    for number in 0..count {
+        put(&[number], &[number; LARGE]);
+    }
+    put(b"last", b"2");
+    killed(&env)
+}
+
+fn assert_whole(db: &Db, count: u8) {
+    let get = |key: &[u8]| db.get(key).expect("every value is readable");
+    assert_eq!(get(b"small").as_deref(), Some(&b"1"[..]));
+    assert_eq!(get(b"last").as_deref(), Some(&b"2"[..]));
+    for number in 0..count {
+        assert_eq!(get(&[number]).as_deref(), Some(&[number; LARGE][..]));
+    }
+}
+
+fn is_kind(name: &str, extension: &str) -> bool {
+    Path::new(name)
+        .extension()
+        .is_some_and(|found| found == extension)
+}
+
+/// Tables and value files with their lengths.
+fn data_files(env: &SimEnv) -> Vec<(String, u64)> {
+    let name = |path: &Path| path.file_name()?.to_str().map(str::to_owned);
+    let files = env.files();
+    let named = files.iter().filter_map(|(path, _)| {
+        let bytes = env.read_file(path)?.len() as u64;
+        Some((name(path)?, bytes))
+    });
+    let is_data = |(name, _): &(String, u64)| is_kind(name, "val") || is_kind(name, "tbl");
+    let mut data: Vec<_> = named.filter(is_data).collect();
+    data.sort();
+    data
+}
+
+fn bytes_of(files: &[(String, u64)]) -> u64 {
+    files.iter().map(|(_, bytes)| bytes).sum()
+}
+
+/// A value file that could not be opened or read just then counted as the log's end: all that was
+/// logged from there on was cut off, and recovery made that final.
+#[test]
+fn a_passing_read_error_at_opening_loses_nothing() {
+    for (kind, cause) in [
+        (OpKind::OpenRead, Cause::Descriptors),
+        (OpKind::OpenRead, Cause::Permission),
+        (OpKind::ReadAt, Cause::Io),
+    ] {
+        let env = killed_with_large_values(2);
+        let before = env.image_hash();
+        env.inject(Fault::on(kind, ".val", Effect::Fails(cause)).sticky());
+        let error = try_open(&env).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io, "{cause:?}: {error}");
+        assert_eq!(error.file_name(), Some("000003.val"), "{cause:?}: {error}");
+        assert_eq!(env.image_hash(), before, "{cause:?}: refused, so unchanged");
+        env.heal();
+        assert_whole(&open(&env), 2);
+    }
+}
+
+/// Whatever failed while replaying was told of the log, at the record being replayed.
+#[test]
+fn an_error_while_replaying_names_the_file_it_is_about() {
+    for (kind, part, cause) in [
+        (OpKind::Append, ".tbl", Cause::Io),
+        (OpKind::Create, ".tbl", Cause::Full),
+        (OpKind::Append, ".val", Cause::Io),
+        (OpKind::Create, ".val", Cause::Descriptors),
+    ] {
+        let env = SimEnv::new(1);
+        let db = open(&env);
+        // More than a part, so that tables are begun in the midst of the log.
+        for number in 0..60_u8 {
+            db.put(&[number], &[number; 2000]).unwrap();
+        }
+        db.put(b"large", &[1; LARGE]).unwrap();
+        let env = killed(&env);
+        env.inject(Fault::on(kind, part, Effect::Fails(cause)).sticky());
+        let error = try_open(&env).unwrap_err();
+        let named = error.file_name().unwrap_or_default();
+        assert!(named.ends_with(part), "{kind:?} {cause:?}: {error}");
+    }
+}
+
+/// Each opening that failed, or was killed, left its copies of large values behind until one came
+/// through: a disk without room for two of them never opened again.
+#[test]
+fn an_opening_that_fails_leaves_no_copies() {
+    for fault in [
+        Fault::on(OpKind::Append, ".tbl", Effect::Fails(Cause::Io)),
+        Fault::on(OpKind::SyncFile, ".tbl", Effect::Fails(Cause::Io)),
+        Fault::on(OpKind::SyncFile, ".val", Effect::Fails(Cause::Io)),
+        Fault::on(OpKind::Append, ".val", Effect::Fails(Cause::Io)).after(2),
+    ] {
+        let env = killed_with_large_values(4);
+        let before = data_files(&env);
+        env.inject(fault.clone().sticky());
+        for _ in 0..3 {
+            try_open(&env).unwrap_err();
+            assert_eq!(data_files(&env), before, "{fault:?}");
+        }
+        env.heal();
+        assert_whole(&open(&env), 4);
+        assert_whole(&after_power_loss(&env), 4);
+        let broken = env.violations();
+        assert!(broken.is_empty(), "{fault:?}: {broken:?}");
+    }
+}
+
+#[test]
+fn openings_killed_again_and_again_do_not_pile_up_copies() {
+    let mut env = killed_with_large_values(8);
+    // The values twice and one table.
+    let once = 2 * bytes_of(&data_files(&env)) + (16 << 10);
+    for attempt in 0..6 {
+        let whole = killed(&env);
+        let from = whole.op_count();
+        open(&whole);
+        let renames = whole.ops().into_iter().skip(usize::try_from(from).unwrap());
+        let rename = renames
+            .filter(|op| op.kind == OpKind::Rename && op.to == "CURRENT")
+            .map(|op| op.index - from)
+            .next();
+        let image = killed(&env);
+        image.crash_at(image.op_count() + rename.expect("an opening names its manifest"));
+        try_open(&image).unwrap_err();
+        env = killed(&image);
+        let files = data_files(&env);
+        assert!(bytes_of(&files) <= once, "attempt {attempt}: {files:?}");
+    }
+    assert_whole(&open(&env), 8);
+}
+
+/// Recovery filled the disk with its own copies, kept what it had of them and found no room for
+/// tables, at every opening.
+#[test]
+fn a_disk_without_room_for_copies_opens_with_the_values_where_they_are() {
+    for fault in [
+        Fault::on(OpKind::Append, ".val", Effect::Fails(Cause::Full)).after(2),
+        Fault::on(
+            OpKind::Append,
+            ".val",
+            Effect::WritesPart(Short::Half, Cause::Full),
+        ),
+        Fault::on(OpKind::Append, ".tbl", Effect::Fails(Cause::Full)),
+        Fault::on(OpKind::SyncFile, ".val", Effect::Fails(Cause::Full)),
+        Fault::on(OpKind::Append, "MANIFEST", Effect::Fails(Cause::Full)),
+    ] {
+        let env = killed_with_large_values(4);
+        let is_value = |(name, _): &(String, u64)| is_kind(name, "val");
+        let mut before = data_files(&env);
+        before.retain(is_value);
+        env.inject(fault.clone());
+        env.inject(fault.clone());
+        let db = open(&env);
+        let mut after = data_files(&env);
+        after.retain(is_value);
+        assert_eq!(after, before, "{fault:?}");
+        assert_whole(&db, 4);
+        drop(db);
+        assert_whole(&after_power_loss(&env), 4);
+        let broken = env.violations();
+        assert!(broken.is_empty(), "{fault:?}: {broken:?}");
+    }
+}
+
+/// Replaying held the whole log in memory, whatever the budget.
+#[test]
+fn the_log_is_read_one_segment_at_a_time() {
+    let env = SimEnv::new(1);
+    let large = Setup {
+        budget: 16 << 20,
+        ..Setup::plain()
+    };
+    let db = large.options(env.clone()).open(PATH).unwrap();
+    for number in 0..5000_u32 {
+        db.put(&number.to_le_bytes(), &[7; 1000]).unwrap();
+    }
+    let env = killed(&env);
+    let db = open(&env);
+    assert_eq!(db.iter().count(), 5000);
+    let ops = env.ops();
+    let reads: Vec<_> = ops
+        .iter()
+        .filter(|op| op.kind == OpKind::ReadAt && is_kind(&op.name, "log"))
+        .collect();
+    let first_table = ops
+        .iter()
+        .find(|op| op.kind == OpKind::Create && is_kind(&op.name, "tbl"));
+    let first_table = first_table.expect("replaying writes tables").index;
+    let behind = reads.iter().filter(|op| op.index > first_table).count();
+    assert!(behind > 0, "all {} reads before a table", reads.len());
+}
+
+/// A close that failed leaves what the next opening shows, and that stays.
+#[test]
+fn what_an_opening_after_a_failed_close_shows_is_durable() {
+    let env = SimEnv::new(1);
+    let db = open(&env);
+    let sync = WriteOptions::new().durability(Durability::Sync);
+    db.put_with(b"a", b"1", &sync).unwrap();
+    db.put(b"b", b"2").unwrap();
+    let full = Effect::Fails(Cause::Full);
+    env.inject(Fault::on(OpKind::Append, "MANIFEST", full));
+    assert_eq!(db.close().unwrap_err().kind(), ErrorKind::NoSpace);
+    let db = open(&env);
+    let shown = [db.get(b"a").unwrap(), db.get(b"b").unwrap()];
+    assert_eq!(shown[0].as_deref(), Some(&b"1"[..]));
+    let db = after_power_loss(&env);
+    assert_eq!([db.get(b"a").unwrap(), db.get(b"b").unwrap()], shown);
+}
+
+/// After an ordinary kill the report spoke of a checksum that does not match, where there was
+/// nothing but what a recycled log had held before.
+#[test]
+fn a_kill_in_a_recycled_log_is_not_told_as_damage() {
+    let env = SimEnv::new(1);
+    let db = open(&env);
+    for round in 0..8_u8 {
+        for number in 0..80_u8 {
+            db.put(&[number], &[round; 1500]).unwrap();
+        }
+        db.flush().unwrap();
+        while db.step_background(Job::Persist).unwrap() {}
+    }
+    db.put(b"newest", b"1").unwrap();
+    let db = open(&killed(&env));
+    assert_eq!(db.get(b"newest").unwrap().as_deref(), Some(&b"1"[..]));
+    let cut = db.open_report().log_cut.clone();
+    let (_, _, why) = cut.expect("something stands behind the last record");
+    assert!(
+        why.starts_with("nothing shows that a record was lost"),
+        "{why}"
+    );
+}
