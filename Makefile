@@ -48,15 +48,22 @@ build: toolchain ## build db_bench and cache_bench and put them at the repositor
 	cargo build --release --locked --package db_bench --package cache_bench
 	@cp -f $(TARGET)/release/db_bench $(TARGET)/release/cache_bench .
 
+# A row that failed costs that row alone: where there is a report, the chore is done.
+told = { test -s $(1)/index.html && echo "rows failed: $(1)/index.html names them and says why"; }
+
 .PHONY: bench
 bench: toolchain peers build ## the benchmark over every engine found, at a tenth of the count
-	./db_bench --suite=quick --report=report
+	@rm -f report/index.html
+	./db_bench --suite=quick --report=report || $(call told,report)
 
 .PHONY: bench-full
 bench-full: toolchain peers build ## the pages of 2011 and of WiredTiger at full size; goes on where it was stopped
 	@mkdir -p report
-	./db_bench --suite=leveldb-2011 --json=report/leveldb-2011.json --resume --report=report/leveldb-2011
-	./db_bench --suite=wiredtiger --json=report/wiredtiger.json --resume --report=report/wiredtiger
+	@rm -f report/leveldb-2011/index.html report/wiredtiger/index.html
+	./db_bench --suite=leveldb-2011 --json=report/leveldb-2011.json --resume --report=report/leveldb-2011 \
+		|| $(call told,report/leveldb-2011)
+	./db_bench --suite=wiredtiger --json=report/wiredtiger.json --resume --report=report/wiredtiger \
+		|| $(call told,report/wiredtiger)
 
 .PHONY: calibrate
 calibrate: toolchain tools build ## RocksDB's own db_bench, and LevelDB's with LEVELDB_DB_BENCH=PATH, beside our rows for them
