@@ -10,7 +10,7 @@ pub const MEMORY_BYTES_DEFAULT: u64 = 4 << 20;
 const HALVES_UP_TO: u64 = 16 << 20;
 const SMALL_SIDE: u64 = 8 << 20;
 /// Allowed to every store beside twice its setting.
-const OVERHEADS_BYTES: u64 = 32 << 20;
+const OVERHEADS_BYTES: u64 = 48 << 20;
 
 /// Memory given to a store, and the two shares for engines that divide it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

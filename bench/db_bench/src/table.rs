@@ -321,7 +321,7 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "",
-        "a row whose anonymous memory above the harness's own exceeds twice its setting and 32 MB fails",
+        "a row whose anonymous memory above the harness's own exceeds twice its setting and 48 MB fails",
     ),
     (
         "answers",
