@@ -155,9 +155,11 @@ impl ViewCursor {
         self.next_slow()
     }
 
-    fn next_slow(&mut self) -> Result<()> {
+    /// Shows nothing any more, with the key that was shown in `self.key`; whether the merger has left its
+    /// entry already, for what is shown may be a copy. `None` when nothing was shown.
+    fn leave(&mut self) -> Option<bool> {
         let moved_on = match self.shown {
-            Shown::Nothing => return Ok(()),
+            Shown::Nothing => return None,
             Shown::InPlace | Shown::ValueCopied => {
                 self.key.clear();
                 self.key.extend_from_slice(self.merger.key());
@@ -166,6 +168,13 @@ impl ViewCursor {
             Shown::Copied | Shown::Failed => true,
         };
         self.shown = Shown::Nothing;
+        Some(moved_on)
+    }
+
+    fn next_slow(&mut self) -> Result<()> {
+        let Some(moved_on) = self.leave() else {
+            return Ok(());
+        };
         if self.heading == Heading::Backward {
             self.heading = Heading::Forward;
             // All versions of the shown key are skipped below.
@@ -289,16 +298,9 @@ impl ViewCursor {
     }
 
     fn prev_slow(&mut self) -> Result<()> {
-        let moved_on = match self.shown {
-            Shown::Nothing => return Ok(()),
-            Shown::InPlace | Shown::ValueCopied => {
-                self.key.clear();
-                self.key.extend_from_slice(self.merger.key());
-                false
-            }
-            Shown::Copied | Shown::Failed => true,
+        let Some(moved_on) = self.leave() else {
+            return Ok(());
         };
-        self.shown = Shown::Nothing;
         if self.heading == Heading::Forward {
             self.heading = Heading::Backward;
             // Before every version of the shown key.

@@ -358,15 +358,50 @@ impl Layout {
             8 => u64::MAX,
             bytes => (1u64 << (8 * bytes)) - 1,
         };
-        let mut before = 0;
+        // They ascend: where the last fits, all do.
+        let last = self.ascending_heads(bytes);
+        let fits = last.and_then(|last| self.base_head.checked_add(last));
+        if fits.is_none_or(|head| head > limit) {
+            return Err(Flaw::Damaged("key heads are out of order"));
+        }
+        let tails = self.validate_tails(bytes)?;
+        if tails != (self.values_at - self.tails_at) as usize {
+            return Err(Flaw::Damaged("key tails are malformed"));
+        }
+        Ok(())
+    }
+
+    /// The last head's distance from the first, if no head is below the one before. Over a whole column
+    /// of one width at a time: a scan meets each page's check once, and a loop that chose the width
+    /// anew for each head made that first scan a quarter slower.
+    fn ascending_heads(&self, bytes: &[u8]) -> Option<u64> {
+        fn last<const WIDTH: usize>(
+            heads: &[u8],
+            number: impl Fn(&[u8; WIDTH]) -> u64,
+        ) -> Option<u64> {
+            let (heads, _) = heads.as_chunks::<WIDTH>();
+            heads
+                .is_sorted_by_key(&number)
+                .then(|| heads.last().map_or(0, number))
+        }
+        let start = self.heads_at as usize;
+        let heads = bytes.get(start..start + self.count() * usize::from(self.head_width))?;
+        match self.head_width {
+            0 => Some(0),
+            1 => last::<1>(heads, |head| u64::from(head[0])),
+            2 => last::<2>(heads, |head| u64::from(u16::from_le_bytes(*head))),
+            4 => last::<4>(heads, |head| u64::from(u32::from_le_bytes(*head))),
+            _ => last::<8>(heads, |head| u64::from_le_bytes(*head)),
+        }
+    }
+
+    /// The bytes of all tails; none in a page whose heads are whole suffixes.
+    fn validate_tails(&self, bytes: &[u8]) -> Result<usize, Flaw> {
         let mut tails = 0;
+        if !self.has(flag::HEAD_LENS) && !self.has(flag::TAILS) {
+            return Ok(tails);
+        }
         for index in 0..self.count() {
-            let delta = load(bytes, self.heads_at, self.head_width, index);
-            let fits = self.base_head.checked_add(delta);
-            if delta < before || fits.is_none_or(|head| head > limit) {
-                return Err(Flaw::Damaged("key heads are out of order"));
-            }
-            before = delta;
             let mut head_len = self.head_bytes;
             if self.has(flag::HEAD_LENS) {
                 let at = self.head_lens_at as usize + index;
@@ -386,10 +421,7 @@ impl Layout {
             }
             tails = tail.1;
         }
-        if tails != (self.values_at - self.tails_at) as usize {
-            return Err(Flaw::Damaged("key tails are malformed"));
-        }
-        Ok(())
+        Ok(tails)
     }
 
     fn validate_values(&self, bytes: &[u8]) -> Result<(), Flaw> {
@@ -398,20 +430,30 @@ impl Layout {
         if self.groups != 0 || (raw_mode && self.has(flag::RAWS)) {
             return Err(Flaw::Damaged("value columns are malformed"));
         }
+        let longer = |stored: usize, raw: usize| !raw_mode && stored > raw;
+        let (stored_len, raw_len) = (self.stored_len as usize, self.raw_len as usize);
         let mut at = 0;
-        for index in 0..self.count() {
-            let mut span = (at, at + self.stored_len as usize);
-            if self.has(flag::ENDS) {
-                span = load_span(bytes, self.ends_at, index);
-            }
-            let mut raw = self.raw_len as usize;
-            if self.has(flag::RAWS) {
-                raw = load16(bytes, self.raws_at, index);
-            }
-            if span.0 != at || span.1 < at || (!raw_mode && span.1 - at > raw) {
+        if !self.has(flag::ENDS) && !self.has(flag::RAWS) {
+            // All are alike, and one look tells.
+            if longer(stored_len, raw_len) {
                 return Err(Flaw::Damaged("value ends are out of order"));
             }
-            at = span.1;
+            at = self.count() * stored_len;
+        } else {
+            for index in 0..self.count() {
+                let mut span = (at, at + stored_len);
+                if self.has(flag::ENDS) {
+                    span = load_span(bytes, self.ends_at, index);
+                }
+                let mut raw = raw_len;
+                if self.has(flag::RAWS) {
+                    raw = load16(bytes, self.raws_at, index);
+                }
+                if span.0 != at || span.1 < at || longer(span.1 - at, raw) {
+                    return Err(Flaw::Damaged("value ends are out of order"));
+                }
+                at = span.1;
+            }
         }
         if at != total {
             return Err(Flaw::Damaged("value ends do not meet the page"));
