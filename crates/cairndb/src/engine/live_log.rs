@@ -53,7 +53,7 @@ impl<'a> LiveLog<'a> {
         let bytes = self.read_up_to(record, record.bytes)?;
         Ok(OnDisk {
             name: self.name(index),
-            header: own_header(&bytes, record),
+            header: own_header(&bytes, record)?,
             short: (bytes.len() as u64) < record.bytes,
             bytes,
         })
@@ -65,7 +65,7 @@ impl<'a> LiveLog<'a> {
             return Ok(None);
         };
         let sector = self.read_up_to(record, HEADER_BYTES as u64)?;
-        Ok(own_header(&sector, record))
+        own_header(&sector, record)
     }
 
     fn read_up_to(&self, record: &SegmentRecord, bytes_max: u64) -> Result<Vec<u8>> {
@@ -84,7 +84,61 @@ impl<'a> LiveLog<'a> {
     }
 }
 
-fn own_header(bytes: &[u8], record: &SegmentRecord) -> Option<SegmentHeader> {
-    let header = SegmentHeader::decode(bytes).ok()?;
-    (header.segment == record.segment && header.salt == record.salt).then_some(header)
+/// The header, if it is this segment's: a recycled file may still have that of an earlier use.
+///
+/// # Errors
+/// `FormatTooNew`: what a newer version wrote is not cut off as if it were nothing.
+fn own_header(bytes: &[u8], record: &SegmentRecord) -> Result<Option<SegmentHeader>> {
+    match SegmentHeader::decode(bytes) {
+        Ok(header) => {
+            let own = header.segment == record.segment && header.salt == record.salt;
+            Ok(own.then_some(header))
+        }
+        Err(error) if error.kind() == ErrorKind::FormatTooNew => {
+            Err(error.file(name::log(FileNumber(record.file))))
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use cairndb_env::{Background, Env, MemEnv};
+    use cairndb_kernel::crc32c_append;
+
+    use super::*;
+
+    #[test]
+    fn a_segment_of_a_newer_format_is_refused_and_not_cut_off() {
+        let header = SegmentHeader {
+            segment: 7,
+            salt: 1,
+            previous_segment: 0,
+            previous_end: 0,
+            start_seq: 1,
+        };
+        let mut sector = header.encode();
+        sector[8] += 1;
+        let crc = crc32c_append(crc32c_append(0, &sector[..12]), &sector[16..]);
+        sector[12..16].copy_from_slice(&crc.to_le_bytes());
+        let dir = MemEnv::new(Background::Stepped)
+            .open_dir(Path::new("db"), true)
+            .expect("memory takes a directory");
+        let mut file = dir.create(&name::log(FileNumber(9))).expect("and a file");
+        file.append(&sector).expect("and bytes");
+        let record = SegmentRecord {
+            segment: 7,
+            file: 9,
+            salt: 1,
+            bytes: 1 << 16,
+            start_seq: 1,
+        };
+        let log = LiveLog::new(&*dir, [&record]);
+        for error in [log.read(0).unwrap_err(), log.header(0).unwrap_err()] {
+            assert_eq!(error.kind(), ErrorKind::FormatTooNew);
+            assert_eq!(error.file_name(), Some("000009.log"));
+        }
+    }
 }
