@@ -237,7 +237,7 @@ impl Core {
     pub(crate) fn approximate_size(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
         let order = &self.context.order;
         let version = std::sync::Arc::clone(&self.view.load().version);
-        let mut total = 0;
+        let mut total = 0u128;
         for table in version.tables() {
             let before_from =
                 from.is_some_and(|from| order.compare(&table.record.largest, from).is_lt());
@@ -257,12 +257,12 @@ impl Core {
                 }
                 _ => table.record.bytes,
             };
-            let inside = end.saturating_sub(start);
             let large: u64 = table.record.value_refs.iter().map(|(_, bytes)| bytes).sum();
-            let share =
-                u128::from(large) * u128::from(inside) / u128::from(table.record.bytes.max(1));
-            total += inside + u64::try_from(share).unwrap_or(large);
+            let (large, bytes) = (u128::from(large), u128::from(table.record.bytes.max(1)));
+            // Up to a place, and not of a stretch: the parts of a range add up to the whole.
+            let up_to = |place: u64| u128::from(place) + large * u128::from(place) / bytes;
+            total += up_to(end).saturating_sub(up_to(start));
         }
-        Ok(total)
+        Ok(u64::try_from(total).unwrap_or(u64::MAX))
     }
 }
