@@ -56,19 +56,26 @@ impl Sequence for ByBytes {
 impl<S: Session> Worker<'_, S> {
     /// Reads from one end towards the other, at most the row's count.
     pub(super) fn scan(&mut self, backward: bool) -> Result<ScanSum, Fault> {
-        if self.task.pool.layout().has_rank() {
-            self.scan_in(ByRank(if backward { u128::MAX } else { 0 }), backward)
-        } else {
-            self.scan_in(ByBytes(None), backward)
+        match (self.task.pool.layout().has_rank(), backward) {
+            (true, false) => self.scan_in::<false>(ByRank(0)),
+            (true, true) => self.scan_in::<true>(ByRank(u128::MAX)),
+            (false, false) => self.scan_in::<false>(ByBytes(None)),
+            (false, true) => self.scan_in::<true>(ByBytes(None)),
         }
     }
 
-    fn scan_in(&mut self, mut order: impl Sequence, backward: bool) -> Result<ScanSum, Fault> {
+    /// Apart from its callers, and for each direction by itself: inlined into what runs a row, its loop was
+    /// short of registers, and a step over nothing took 5.8 ns instead of 4.4.
+    #[inline(never)]
+    fn scan_in<const BACKWARD: bool>(
+        &mut self,
+        mut order: impl Sequence,
+    ) -> Result<ScanSum, Fault> {
         let meter = &mut self.meter;
         let mut cursor = self.session.cursor()?;
         let mut sum = ScanSum::default();
         let mut bytes = 0;
-        if backward {
+        if BACKWARD {
             cursor.last()?;
         } else {
             cursor.first()?;
@@ -76,12 +83,12 @@ impl<S: Session> Worker<'_, S> {
         while meter.wants() && cursor.valid() {
             let key = cursor.key();
             let (key_bytes, key_fold) = (key.len(), fold(key));
-            sum.disorders += u64::from(!order.follows(key, backward));
+            sum.disorders += u64::from(!order.follows(key, BACKWARD));
             let value = cursor.value()?;
             bytes += key_bytes + value.len();
             sum.total = sum.total.wrapping_add(bind(key_fold, fold(value)));
             meter.op();
-            if backward {
+            if BACKWARD {
                 cursor.prev()?;
             } else {
                 cursor.next()?;
