@@ -53,7 +53,7 @@ if [ -d target/peers/libraries ]; then
 fi
 
 [ -x "$OURS" ] || fail "no program $OURS; make build makes it"
-mkdir -p "$DIR" && work=$(mktemp -d "$DIR/run.XXXXXX") || fail "cannot write to $DIR"
+mkdir -p "$DIR" && work=$(mktemp --directory --tmpdir="$DIR") || fail "cannot write to $DIR"
 trap 'rm -rf "$work"; rmdir "$DIR" 2>/dev/null' EXIT
 trap 'exit 2' INT TERM
 
