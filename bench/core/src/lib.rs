@@ -20,6 +20,7 @@ pub mod intervals;
 pub mod key;
 pub mod library;
 pub mod line;
+pub mod loading;
 pub mod meter;
 pub mod model;
 pub mod outline;

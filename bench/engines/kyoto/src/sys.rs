@@ -5,12 +5,12 @@
 
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
-use std::ffi::{CStr, OsStr, c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::library;
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use bench_core::{library, loading};
+use libloading::os::unix::Library;
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["libkyotocabinet.so.16", "libkyotocabinet.so"];
@@ -127,32 +127,10 @@ fn version(library: &Library) -> Result<String, Fault> {
     Ok(text.to_string_lossy().into_owned())
 }
 
-/// What the system's loader said about a library that was asked for by path.
-fn refusal(path: &Path, error: &libloading::Error) -> Fault {
-    let said =
-        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
-    Fault::new(format!("{}: {said}", path.display()))
-}
-
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        let open = |name: &OsStr| {
-            // SAFETY: loading runs the library's constructors; that is what naming it asks for.
-            unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }
-        };
-        if let Some(path) = path {
-            let library = open(path.as_os_str()).map_err(|error| refusal(path, &error))?;
-            return Self::find(library);
-        }
-        let found = SONAMES.iter().find_map(|name| open(name.as_ref()).ok());
-        let library = found.ok_or_else(|| {
-            Fault::new(format!(
-                "none of {} was found; install libkyotocabinet16v5",
-                SONAMES.join(", ")
-            ))
-        })?;
-        Self::find(library)
+        Self::find(loading::load(path, SONAMES, "libkyotocabinet16v5")?)
     }
 
     /// The file it was loaded from.

@@ -10,14 +10,11 @@ use std::ffi::{CStr, c_char, c_double, c_int, c_uchar, c_void};
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::library;
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use bench_core::{library, loading};
+use libloading::os::unix::Library;
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["librocksdb.so.7.8", "librocksdb.so.7", "librocksdb.so"];
-
-/// `RTLD_NODELETE` of Linux: the library stays until the process ends.
-const RTLD_NODELETE: c_int = 0x1000;
 
 macro_rules! functions {
     ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
@@ -140,32 +137,10 @@ functions! {
     free: fn(*mut c_void);
 }
 
-/// What the system's loader said about a library that was asked for by path.
-fn refusal(path: &Path, error: &libloading::Error) -> Fault {
-    let said =
-        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
-    Fault::new(format!("{}: {said}", path.display()))
-}
-
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        let open = |name: &std::ffi::OsStr| {
-            // SAFETY: loading runs the library's constructors; that is what naming it asks for.
-            unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) }
-        };
-        if let Some(path) = path {
-            let library = open(path.as_os_str()).map_err(|error| refusal(path, &error))?;
-            return Self::find(library);
-        }
-        let found = SONAMES.iter().find_map(|name| open(name.as_ref()).ok());
-        let library = found.ok_or_else(|| {
-            Fault::new(format!(
-                "none of {} was found; install librocksdb7.8",
-                SONAMES.join(", ")
-            ))
-        })?;
-        Self::find(library)
+        Self::find(loading::load(path, SONAMES, "librocksdb7.8")?)
     }
 
     /// The file it was loaded from.

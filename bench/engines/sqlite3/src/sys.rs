@@ -8,8 +8,8 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::library;
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use bench_core::{library, loading};
+use libloading::os::unix::Library;
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["libsqlite3.so.0", "libsqlite3.so"];
@@ -69,30 +69,10 @@ functions! {
     wal_checkpoint_v2: fn(*mut c_void, *const c_char, c_int, *mut c_int, *mut c_int) -> c_int;
 }
 
-/// What the system's loader said about a library that was asked for by path.
-fn refusal(path: &Path, error: &libloading::Error) -> Fault {
-    let said =
-        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
-    Fault::new(format!("{}: {said}", path.display()))
-}
-
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        let open = |name: &std::ffi::OsStr| {
-            // SAFETY: loading runs the library's constructors; that is what naming it asks for.
-            unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }
-        };
-        let library = if let Some(path) = path {
-            open(path.as_os_str()).map_err(|error| refusal(path, &error))?
-        } else {
-            let found = SONAMES.iter().find_map(|name| open(name.as_ref()).ok());
-            found.ok_or_else(|| {
-                let names = SONAMES.join(", ");
-                Fault::new(format!("none of {names} was found; install libsqlite3-0"))
-            })?
-        };
-        let api = Self::find(library)?;
+        let api = Self::find(loading::load(path, SONAMES, "libsqlite3-0")?)?;
         // SAFETY: takes nothing and touches nothing.
         if unsafe { (api.threadsafe)() } == 0 {
             return Err(Fault::new("the SQLite library was built for one thread"));

@@ -5,13 +5,13 @@
 
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
-use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int};
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
 use bench_core::fault::Fault;
-use bench_core::library;
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use bench_core::{library, loading};
+use libloading::os::unix::Library;
 
 use crate::handler::Handler;
 use crate::structs::{Connection, Cursor, EventHandler, Session};
@@ -56,18 +56,6 @@ macro_rules! symbol {
     }};
 }
 
-fn load(name: &OsStr) -> Result<Library, libloading::Error> {
-    // SAFETY: loading runs the library's constructors; that is what naming it asks for.
-    unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }
-}
-
-/// What the system's loader said about a library that was asked for by path.
-fn refusal(path: &Path, error: &libloading::Error) -> Fault {
-    let said =
-        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
-    Fault::new(format!("{}: {said}", path.display()))
-}
-
 /// The compressing extension: beside a library that was named, else where the loader finds it.
 fn snappy(library: Option<&Path>) -> Option<PathBuf> {
     let beside = library
@@ -76,23 +64,13 @@ fn snappy(library: Option<&Path>) -> Option<PathBuf> {
     beside
         .into_iter()
         .chain([PathBuf::from(SNAPPY)])
-        .find(|path| load(path.as_os_str()).is_ok())
+        .find(|path| loading::load(Some(path), &[], "").is_ok())
 }
 
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        let library = if let Some(path) = path {
-            load(path.as_os_str()).map_err(|error| refusal(path, &error))?
-        } else {
-            let found = SONAMES.iter().find_map(|name| load(name.as_ref()).ok());
-            found.ok_or_else(|| {
-                Fault::new(format!(
-                    "none of {} was found; install libwiredtiger0",
-                    SONAMES.join(", ")
-                ))
-            })?
-        };
+        let library = loading::load(path, SONAMES, "libwiredtiger0")?;
         let told: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char =
             symbol!(library, "wiredtiger_version");
         let (mut major, mut minor, mut third) = (0, 0, 0);
