@@ -176,7 +176,7 @@ impl Core {
                 let _ = self.merge_idle();
                 return;
             }
-            if !state.merging && !state.flushing() && !state.quiet {
+            if !state.merging() && !state.flushing() && !state.quiet {
                 drop(state);
                 self.trim_spares();
                 state = self.state.lock();
@@ -224,6 +224,9 @@ impl Core {
             // What fails is noted, and met by whoever needs what it would have made.
             let _ = self.persist();
             let _ = self.drop_dead_values();
+            // Here too: the worker may be at a merge for seconds, and what merges replace meanwhile is as much
+            // as they write.
+            self.reap();
             if self.state.lock().quiet {
                 self.trim_spares();
             } else {

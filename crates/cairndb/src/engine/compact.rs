@@ -1,7 +1,11 @@
 //! Merging: by the picker's choice, when idle, or because the user asked.
 //!
-//! One merge at a time. The worker steps it and flushes between steps; a caller of `compact_range`,
-//! or a writer with too many runs before it, runs it to the end.
+//! The worker, or a caller of `compact_range`, steps a merge and flushes between steps. Runs newer than all
+//! that are being merged are free for another: a writer with too many runs before it merges the newest of
+//! them, while the merge of everything, which takes seconds where the store is large, goes on.
+//!
+//! The worker merging these newer runs between the steps of the large merge lost: the large one starved,
+//! and what had come since was merged again and again (six times the bytes in a random load).
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -14,8 +18,8 @@ use cairndb_format::name::FileKind;
 use crate::engine::core::{Core, State};
 use crate::engine::guard::guarded;
 use crate::engine::install::MergePlan;
-use crate::jobs::merge::{Job, STEP_ENTRIES};
-use crate::jobs::picker::{Group, RunSize, pick, pick_idle};
+use crate::jobs::merge::{Job, Outcome, STEP_ENTRIES};
+use crate::jobs::picker::{Group, RunSize, pick, pick_for_room, pick_idle};
 use crate::jobs::rules::Rules;
 use crate::read::merger::Merger;
 use crate::read::source::{RunCursor, Source};
@@ -80,6 +84,29 @@ fn note_damage(state: &mut State, plan: &MergePlan, error: &Error) -> bool {
     }
 }
 
+/// A writer's beside another. Each holds a table builder and a page of every run it reads.
+const MERGES_MAX: usize = 2;
+
+impl MergePlan {
+    fn runs(&self) -> Vec<u64> {
+        self.inputs.iter().map(|run| run.id).collect()
+    }
+
+    /// Keeps others off the plan's runs and those older, until [`MergePlan::ended`].
+    fn begun(self, state: &mut State) -> MergePlan {
+        state.merges.push(self.runs());
+        self
+    }
+
+    fn ended(&self, state: &mut State) {
+        let runs = self.runs();
+        let at = state.merges.iter().position(|merge| *merge == runs);
+        state
+            .merges
+            .swap_remove(at.expect("a merge is listed until it ends"));
+    }
+}
+
 fn stopped() -> Error {
     Error::new(ErrorKind::Closed, "the merge was stopped by closing")
 }
@@ -99,19 +126,38 @@ impl Core {
             target,
             bottom,
         }
+        .begun(state)
+    }
+
+    /// Whether one more merge may begin.
+    fn may_merge(state: &State) -> bool {
+        !state.closing && state.range_merges_waiting == 0 && state.merges.len() < MERGES_MAX
     }
 
     /// Whether the picker finds something to merge, idle merges included when `idle`.
     pub(crate) fn merge_wanted(&self, state: &State, idle: bool) -> Option<Group> {
-        if state.merging || state.closing {
+        if state.merging() || !Self::may_merge(state) {
             return None;
         }
         let sizes = sizes(&state.version, &state.damaged);
-        let unit = self.settings.budget.flush as u64 / 2;
-        pick(&sizes, unit).or_else(|| {
+        pick(&sizes, self.flush_unit()).or_else(|| {
             let group = pick_idle(&sizes).filter(|_| idle)?;
             (group.first < group.last || self.sheds_tombstones(state, group.last)).then_some(group)
         })
+    }
+
+    /// What a writer with too many runs before it merges.
+    fn merge_for_room_wanted(&self, state: &State) -> Option<Group> {
+        if !Self::may_merge(state) {
+            return None;
+        }
+        let sizes = sizes(&state.version, &state.damaged);
+        pick_for_room(&sizes, state.free_runs(), self.flush_unit())
+    }
+
+    /// The size of a run that one flush makes, about.
+    fn flush_unit(&self) -> u64 {
+        self.settings.budget.flush as u64 / 2
     }
 
     /// Whether merging a run with itself would drop its tombstones: not while a snapshot may still
@@ -124,25 +170,25 @@ impl Core {
 
     /// Picks and runs one merge to its end; `false` when there is nothing to do.
     pub(crate) fn merge_once(&self) -> Result<bool> {
-        let mut state = self.state.lock();
-        let Some(group) = self.merge_wanted(&state, false) else {
-            return Ok(false);
-        };
-        let plan = Self::group_plan(&mut state, group);
-        state.merging = true;
-        drop(state);
-        self.merge_plan(&plan)?;
-        Ok(true)
+        self.merge_picked(|state| self.merge_wanted(state, false))
     }
 
     /// As [`Core::merge_once`], idle merges included.
     pub(crate) fn merge_idle(&self) -> Result<bool> {
+        self.merge_picked(|state| self.merge_wanted(state, true))
+    }
+
+    /// As [`Core::merge_once`], for a writer that waits for its end.
+    pub(crate) fn merge_for_room(&self) -> Result<bool> {
+        self.merge_picked(|state| self.merge_for_room_wanted(state))
+    }
+
+    fn merge_picked(&self, pick: impl Fn(&State) -> Option<Group>) -> Result<bool> {
         let mut state = self.state.lock();
-        let Some(group) = self.merge_wanted(&state, true) else {
+        let Some(group) = pick(&state) else {
             return Ok(false);
         };
         let plan = Self::group_plan(&mut state, group);
-        state.merging = true;
         drop(state);
         self.merge_plan(&plan)?;
         Ok(true)
@@ -150,7 +196,7 @@ impl Core {
 
     /// Runs a merge whose slot the caller has taken. Flushes that fall due between steps are done
     /// in between, so that writers never wait for a merge.
-    pub(crate) fn merge_plan(&self, plan: &MergePlan) -> Result<()> {
+    fn merge_plan(&self, plan: &MergePlan) -> Result<()> {
         let begun = self.env.now_ns();
         let result = guarded(|| self.run_merge(plan));
         Stats::add(
@@ -158,7 +204,7 @@ impl Core {
             self.env.now_ns().saturating_sub(begun),
         );
         let mut state = self.state.lock();
-        state.merging = false;
+        plan.ended(&mut state);
         let result = result.map(|outcome| {
             Stats::add(&self.stats.merges, 1);
             let read: u64 = plan.inputs.iter().map(Run::bytes).sum();
@@ -186,7 +232,7 @@ impl Core {
         file.is_some_and(|file| self.state.lock().damaged.contains(&file))
     }
 
-    fn run_merge(&self, plan: &MergePlan) -> Result<crate::jobs::merge::Outcome> {
+    fn run_merge(&self, plan: &MergePlan) -> Result<Outcome> {
         self.health.check_write()?;
         let order = &self.context.order;
         let sources = plan
@@ -242,8 +288,10 @@ impl Core {
         self.check_writable()?;
         self.flush_all()?;
         let plan = {
-            let state = self.state.lock();
-            let mut state = self.wait_state(state, |state| !state.merging);
+            let mut state = self.state.lock();
+            state.range_merges_waiting += 1;
+            let mut state = self.wait_state(state, |state| !state.merging());
+            state.range_merges_waiting -= 1;
             if state.closing {
                 return Err(stopped());
             }
@@ -251,8 +299,7 @@ impl Core {
                 drop(state);
                 return self.persist_all();
             };
-            state.merging = true;
-            plan
+            plan.begun(&mut state)
         };
         self.merge_plan(&plan)?;
         self.persist_all()?;

@@ -32,7 +32,7 @@ use crate::state::options::Durability;
 use crate::state::reaper::Reaper;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
-use crate::state::version::{TableHandle, TableOpener, Version};
+use crate::state::version::{Run, TableHandle, TableOpener, Version};
 use crate::state::view::{Shown, View};
 use crate::write::commit::{Commit, Filled};
 use crate::write::manifest::Manifest;
@@ -133,7 +133,10 @@ pub(crate) struct State {
     /// Flushes that are not installed, in no order: the parts say which comes first.
     pub(crate) flushes: Vec<Flush>,
     pub(crate) next_flush: u64,
-    pub(crate) merging: bool,
+    /// The runs that each merge under way takes tables of.
+    pub(crate) merges: Vec<Vec<u64>>,
+    /// Callers that wait to merge a range of keys: no other merge begins before them.
+    pub(crate) range_merges_waiting: usize,
     pub(crate) persisting: bool,
     /// The worker found nothing to do, idle merges included.
     pub(crate) quiet: bool,
@@ -148,7 +151,20 @@ pub(crate) struct State {
 impl State {
     /// Some thread writes files for a flush, a merge or the manifest.
     pub(crate) fn at_work(&self) -> bool {
-        self.flushing() || self.merging || self.persisting
+        self.flushing() || self.merging() || self.persisting
+    }
+
+    /// Some thread merges runs.
+    pub(crate) fn merging(&self) -> bool {
+        !self.merges.is_empty()
+    }
+
+    /// How many runs, from the newest on, are newer than all that are being merged: another merge may
+    /// take these, and what it makes of them stays newer.
+    pub(crate) fn free_runs(&self) -> usize {
+        let taken = |run: &Arc<Run>| self.merges.iter().any(|merge| merge.contains(&run.id));
+        let runs = &self.version.runs;
+        runs.iter().position(taken).unwrap_or(runs.len())
     }
 
     pub(crate) fn sealed_bytes(&self) -> usize {

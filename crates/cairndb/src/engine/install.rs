@@ -70,7 +70,7 @@ impl Core {
             let mut last = version.runs.iter().filter_map(|run| run.tables().last());
             last.all(|table| order.compare(&table.record.largest, smallest).is_lt())
         };
-        let safe = !state.merging
+        let safe = !state.merging()
             || tables
                 .first()
                 .is_some_and(|table| behind(&table.record.smallest));

@@ -387,7 +387,7 @@ impl Core {
             "only published entries are sealed"
         );
         if state.version.runs.len() > RUNS_STALL
-            && (state.merging || self.merge_wanted(&state, false).is_some())
+            && (state.merging() || self.merge_wanted(&state, false).is_some())
         {
             return Some(StallReason::Runs);
         }
@@ -453,18 +453,19 @@ impl Core {
         self.health.check_write()
     }
 
-    /// Merges here, or waits for the merge under way. Damage met by a merge is no failure of the write:
-    /// the next one goes around it.
+    /// Merges the fewest bytes that make room, or waits for a merge under way. Damage met by a merge is no
+    /// failure of the write: the next one goes around it.
     fn help_merge(&self) -> Result<()> {
-        match self.merge_once() {
+        match self.merge_for_room() {
             Ok(false) => {}
             Ok(true) => return Ok(()),
             Err(error) if self.is_known_damage(&error) => return Ok(()),
             Err(error) => return Err(error),
         }
         let state = self.state.lock();
+        let before = state.merges.len();
         drop(self.wait_state(state, |state| {
-            !state.merging || state.version.runs.len() <= RUNS_STALL
+            state.merges.len() < before.max(1) || state.version.runs.len() <= RUNS_STALL
         }));
         self.health.check_write()
     }

@@ -13,6 +13,9 @@ pub(crate) const RUNS_STALL: usize = 48;
 /// With more runs than this some are merged whatever their sizes, so that writers are never held up by
 /// runs that no rule wants to merge.
 const RUNS_CROWDED: usize = 40;
+/// A writer merges so many runs at most before it goes on. Eight made room so slowly that the merge below
+/// began with too many runs to leave any; all of them held it up for a second.
+const ROOM_RUNS_MAX: usize = 2 * FAN_IN;
 /// Below this size an idle database is merged to one run.
 const IDLE_BYTES_MAX: u64 = 256 << 20;
 
@@ -68,8 +71,28 @@ impl Group {
 
 /// The group to merge while writes go on, newest runs first; `None` when the shape is fine.
 pub(crate) fn pick(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
-    let group = |(first, stretch)| Some(pick_among(stretch, flush_unit)?.moved_by(first));
+    let group = |(first, stretch)| {
+        let among = alike(stretch, flush_unit).or_else(|| outgrown(stretch));
+        Some(among?.moved_by(first))
+    };
     stretches(runs).find_map(group).or_else(|| crowded(runs))
+}
+
+/// The group that makes room for a writer, of the `free` newest runs; the others are being merged.
+pub(crate) fn pick_for_room(runs: &[RunSize], free: usize, flush_unit: u64) -> Option<Group> {
+    if free == runs.len() {
+        return crowded(runs);
+    }
+    // Flushes alone: merging them again with what was made of them a moment ago would cost more than to
+    // wait for the merge below.
+    let flushes = runs[..free]
+        .iter()
+        .take_while(|run| !run.damaged && tier(run.bytes, flush_unit) == 0)
+        .count();
+    (flushes >= FAN_IN).then(|| Group {
+        first: flushes.saturating_sub(ROOM_RUNS_MAX),
+        last: flushes - 1,
+    })
 }
 
 /// The cheapest neighbours, where there are too many runs of unlike sizes for any other rule.
@@ -97,7 +120,8 @@ fn crowded(runs: &[RunSize]) -> Option<Group> {
         .map(|(_, group)| group)
 }
 
-fn pick_among(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
+/// The newest runs of one tier that are enough to be merged.
+fn alike(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
     let tiers: Vec<u32> = runs.iter().map(|run| tier(run.bytes, flush_unit)).collect();
     let mut first = 0;
     while first < runs.len() {
@@ -118,7 +142,7 @@ fn pick_among(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
         }
         first = end;
     }
-    outgrown(runs)
+    None
 }
 
 /// Everything, once the upper runs together are larger than the last: space and reads would
@@ -187,6 +211,33 @@ mod tests {
             group.last - group.first == FAN_IN - 1 && bytes < 200 << 10,
             "{group:?}"
         );
+    }
+
+    #[test]
+    fn a_writer_merges_flushes_above_a_merge_and_never_what_it_made_of_them() {
+        let mut runs = vec![run(100); 20];
+        runs.push(run(2000));
+        runs.extend(vec![run(50_000); 12]);
+        let free = 21;
+        let group = pick_for_room(&runs, free, 100).unwrap();
+        assert_eq!(
+            (group.first, group.last),
+            (4, 19),
+            "the oldest of the flushes"
+        );
+        assert_eq!(
+            pick_for_room(&runs[13..], free - 13, 100),
+            None,
+            "seven are too few"
+        );
+        assert_eq!(
+            pick_for_room(&runs, runs.len(), 100),
+            None,
+            "no merge and no crowd"
+        );
+        runs[15].damaged = true;
+        let group = pick_for_room(&runs, free, 100).unwrap();
+        assert_eq!((group.first, group.last), (0, 14), "up to the damaged one");
     }
 
     #[test]

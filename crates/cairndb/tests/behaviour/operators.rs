@@ -116,3 +116,51 @@ fn a_scan_goes_on_behind_a_key_that_cannot_be_folded() {
         db.flush().unwrap();
     }
 }
+
+/// Writes to the database from within a merge: everything written here comes while that is under way.
+#[derive(Debug, Default)]
+struct Busy(Mutex<Option<Db>>);
+
+/// More flushes than there may be runs, each over the whole range of keys.
+fn fill(db: &Db) {
+    for number in 0..6000u32 {
+        let key = (number.wrapping_mul(2_654_435_761) >> 8).to_be_bytes();
+        db.put(&key, &[7; 1000]).unwrap();
+    }
+}
+
+impl MergeOperator for Busy {
+    fn name(&self) -> &'static str {
+        "test.Busy"
+    }
+    fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
+        if let Some(db) = self.0.lock().unwrap().take() {
+            fill(&db);
+        }
+        Ok([base.unwrap_or_default(), &operands.concat()].concat())
+    }
+}
+
+/// A writer waited for the end of the merge once there were too many runs, seconds in a large store.
+#[test]
+fn a_writer_makes_room_beside_a_merge_under_way() {
+    let operator = Arc::new(Busy::default());
+    let options = stepped().merge_operator(operator.clone());
+    let db = options.open("/db").unwrap();
+    for _ in 0..2 {
+        db.merge(&[0xff; 8], b"o").unwrap();
+        db.flush().unwrap();
+    }
+    *operator.0.lock().unwrap() = Some(db.clone());
+    db.compact_range(..).unwrap();
+    assert!(
+        operator.0.lock().unwrap().is_none(),
+        "no merge was under way"
+    );
+    let stalls = db.property("cairndb.stalls").unwrap();
+    assert!(!stalls.contains(r#""runs":{"count":0,"#), "{stalls}");
+    assert_eq!(db.get(&[0xff; 8]).unwrap().unwrap(), b"oo");
+    assert_eq!(db.iter().count(), 6001);
+    db.close().unwrap();
+    cairndb::verify("/db", &options).unwrap();
+}
