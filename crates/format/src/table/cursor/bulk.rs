@@ -29,7 +29,7 @@ impl TableCursor {
             return Ok(EntryIn::default());
         }
         if self.layout.mode == ValueMode::Groups {
-            self.decode()?;
+            self.load_value()?;
         }
         let page = self.view();
         let value = match page.stored(self.index) {
