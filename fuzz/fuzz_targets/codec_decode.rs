@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use cairndb_kernel::codec::{decode, decode_into, twin};
+use cairndb_kernel::codec::{decode, decode_into, decode_with, twin};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -23,4 +23,12 @@ fuzz_target!(|input: &[u8]| {
     let mut exact = vec![0; raw_len].into_boxed_slice();
     let verdict = decode_into(&encoded, &mut exact);
     assert_eq!(verdict.map(|()| &*exact), expected.as_deref());
+
+    // The same bytes as a dictionary: offsets that were refused may now reach it.
+    let expected = twin::decode_with(&encoded, &encoded, raw_len);
+    let dictionary = encoded.clone();
+    let mut appended = b"kept".to_vec();
+    let verdict = decode_with(&dictionary, &encoded, raw_len, &mut appended);
+    assert_eq!(verdict.map(|()| &appended[4..]), expected.as_deref());
+    assert!(expected.is_some() || appended.len() == 4);
 });

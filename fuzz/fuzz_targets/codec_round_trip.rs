@@ -1,8 +1,9 @@
-//! Several values through one encoder: what an earlier value left behind must not matter.
+//! Several values through one encoder: what an earlier value left behind must not matter. Then each
+//! against the first as its dictionary.
 
 #![no_main]
 
-use cairndb_kernel::codec::{Encoder, decode, twin};
+use cairndb_kernel::codec::{Dictionary, Encoder, decode, decode_with, twin};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -11,6 +12,7 @@ fuzz_target!(|input: &[u8]| {
     let Some((&cut, rest)) = input.split_first() else {
         return;
     };
+    let mut dictionary = None;
     for value in rest.chunks(usize::from(cut) * 8 + 1) {
         let value: Box<[u8]> = value.into();
         let mut encoded = Vec::new();
@@ -23,6 +25,17 @@ fuzz_target!(|input: &[u8]| {
             assert_eq!(*raw, *value);
         } else {
             assert!(encoded.is_empty());
+        }
+        let dictionary = dictionary.get_or_insert_with(|| Dictionary::new(&value));
+        encoded.clear();
+        let shorter = encoder.encode_with(dictionary, &value, &mut encoded);
+        let expected = twin::encode_with(dictionary.bytes(), &value);
+        assert_eq!(shorter.then_some(&encoded), expected.as_ref());
+        if shorter {
+            let mut raw = Vec::new();
+            decode_with(dictionary.bytes(), &encoded, value.len(), &mut raw)
+                .expect("an encoded value decodes");
+            assert_eq!(*raw, *value);
         }
     }
 });

@@ -17,7 +17,9 @@
 mod address;
 mod bits;
 mod builder;
+mod choice;
 mod cursor;
+mod dictionary;
 mod fence;
 mod filter;
 mod groups;
@@ -51,8 +53,8 @@ pub enum Compression {
     None,
     /// Each value on its own, with the short-value codec; a value that does not shrink stays raw.
     Short,
-    /// Decided from the first values of the table: each on its own, or in groups where that makes
-    /// the table at least a tenth smaller.
+    /// Decided from the first values of the table: each on its own, against a dictionary or in groups
+    /// where that makes the table at least a tenth smaller.
     #[default]
     Adaptive,
 }

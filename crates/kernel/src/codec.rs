@@ -15,6 +15,9 @@
 //! begins twelve bytes before the end; here neither holds, which is worth several bytes on a
 //! 100-byte value. Each LZ4 block is a valid encoded value, but not the other way round.
 //!
+//! With a dictionary an offset may reach back beyond the value's start, into bytes that stand before
+//! every value of a table; see [`Dictionary`].
+//!
 //! Position in the flow: the table builder encodes each value alone and keeps the encoded form if
 //! it is shorter; readers decode one value straight into the caller's buffer. Callers check the
 //! page's checksum first, yet every byte sequence is safe to decode.
@@ -27,6 +30,7 @@
 
 mod copy;
 mod decode;
+mod dictionary;
 mod encode;
 mod portable;
 mod token;
@@ -34,11 +38,12 @@ mod token;
 #[cfg(test)]
 mod tests;
 
-pub use decode::{decode, decode_into};
+pub use decode::{decode, decode_into, decode_with};
+pub use dictionary::{Dictionary, parts_used};
 pub use encode::Encoder;
-pub use token::RAW_BYTES_MAX;
+pub use token::{DICTIONARY_BYTES_MAX, RAW_BYTES_MAX};
 
 /// The safe twins of this module's functions, for tests and fuzzing.
 pub mod twin {
-    pub use super::portable::{decode, encode};
+    pub use super::portable::{decode, decode_with, encode, encode_with};
 }

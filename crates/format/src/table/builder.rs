@@ -1,29 +1,33 @@
 //! Writes a table from entries in order.
 //!
 //! Flow: flush and compaction call [`TableBuilder::add`] once per entry and [`TableBuilder::finish`]
-//! once. Entries collect in a page writer until the next would not fit 4 KiB as encoded; pages
+//! once. The first entries are held back until they have decided how values are stored. Entries collect in a page writer until the next would not fit 4 KiB as encoded; pages
 //! collect in a buffer that goes to the file 64 KiB at a time. Filter, fence and meta block follow.
 //!
 //! Invariant: keys go up, versions of a key go down in sequence; an entry out of order is refused
 //! before it can reach the file.
 
+mod choice;
+mod value;
+
 use std::cmp::Ordering;
 
-use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES, VALUE_BYTES_MAX};
+use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES};
 use cairndb_base::{Error, Kind, Order, Result, SEQ_MAX, SeqNo, hash64};
 use cairndb_env::WritableFile;
-use cairndb_kernel::codec::{Encoder, decode};
+use cairndb_kernel::codec::{Dictionary, Encoder};
 
 use super::bits::{compare_keys, low32};
+use super::choice::Choice;
 use super::fence::FenceBuilder;
 use super::filter::{FilterLines, Hashes, LINES_PER_PAGE, fold};
 use super::groups::{GROUPED_VALUE_BYTES_MAX, GroupPacker, Packed};
-use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
+use super::layout::{HEADER_BYTES, flag, page_kind};
 use super::meta::Meta;
 use super::output::{APPEND_BYTES, Output};
 use super::page_writer::{NewEntry, PageWriter};
-use super::sample::Sample;
 use super::source::{file_seed, name_of, seal};
+use super::values::raw_of;
 use crate::value_file::{Pointer, record_bytes};
 
 use super::{Compression, RAW_LEN_MAX_IN_PAGE, TableOptions, TableSummary, ValueIn};
@@ -37,8 +41,10 @@ pub struct TableBuilder {
     options: TableOptions,
     encoder: Encoder,
     page: PageWriter,
-    /// The first values, until they have decided how values are stored.
-    sample: Option<Sample>,
+    /// Set until the first values have decided how values are stored.
+    choice: Option<Choice>,
+    /// Set when values are encoded against it.
+    dictionary: Option<Dictionary>,
     /// Set when values are stored in groups.
     groups: Option<GroupPacker>,
     /// The last key and sequence number of the pages written, while `page` is empty.
@@ -66,7 +72,8 @@ impl TableBuilder {
             output: Output::new(file, file_seed(options.file)),
             encoder: Encoder::new(),
             page: PageWriter::new(bytewise),
-            sample: (options.compression == Compression::Adaptive).then(Sample::default),
+            choice: (options.compression == Compression::Adaptive).then(Choice::default),
+            dictionary: None,
             groups: None,
             last_key: Vec::new(),
             last_seq: None,
@@ -102,10 +109,10 @@ impl TableBuilder {
         if !same_key {
             self.note_key(key);
         }
-        let raw_len = if self.groups.is_some() {
-            self.add_grouped(key, seq, kind, value)?
+        let raw_len = if self.choice.is_some() {
+            self.hold(key, seq, kind, value)?
         } else {
-            self.add_alone(key, seq, kind, value)?
+            self.add_chosen(key, seq, kind, value)?
         };
         let summary = &mut self.summary;
         summary.entries += 1;
@@ -114,6 +121,22 @@ impl TableBuilder {
         summary.seq_min = summary.seq_min.min(seq);
         summary.seq_max = summary.seq_max.max(seq);
         Ok(())
+    }
+
+    /// Stores an entry as has been chosen for the table; gives the length of the value.
+    #[inline]
+    fn add_chosen(
+        &mut self,
+        key: &[u8],
+        seq: SeqNo,
+        kind: Kind,
+        value: ValueIn<'_>,
+    ) -> Result<usize> {
+        if self.groups.is_some() {
+            self.add_grouped(key, seq, kind, value)
+        } else {
+            self.add_alone(key, seq, kind, value)
+        }
     }
 
     /// Stores an entry with its value alone; gives the length of the value.
@@ -135,37 +158,7 @@ impl TableBuilder {
             stored_len: self.page.values.len() - start,
         };
         self.place(&entry)?;
-        if self.sample.is_some() {
-            self.sample_value(kind, value, entry.stored_len)?;
-        }
         Ok(raw_len)
-    }
-
-    /// Lets a value take part in the choice of how values are stored.
-    fn sample_value(&mut self, kind: Kind, value: ValueIn<'_>, stored: usize) -> Result<()> {
-        let raw = match value {
-            ValueIn::Raw(bytes) => bytes,
-            ValueIn::Stored { bytes, raw_len } if bytes.len() == raw_len as usize => bytes,
-            ValueIn::Stored { .. } => {
-                // Another table has made the choice: its values are copied as they are.
-                self.sample = None;
-                return Ok(());
-            }
-        };
-        if kind == Kind::Pointer || raw.len() > GROUPED_VALUE_BYTES_MAX {
-            return Ok(());
-        }
-        let encoder = &mut self.encoder;
-        let complete = |sample: &mut Sample| sample.add(raw, stored).then(|| sample.plan(encoder));
-        let Some(plan) = self.sample.as_mut().and_then(complete) else {
-            return Ok(());
-        };
-        self.sample = None;
-        self.groups = GroupPacker::new(plan);
-        if self.groups.is_some() {
-            self.end_page()?;
-        }
-        Ok(())
     }
 
     /// Lets an entry wait for its group; gives the length of the value.
@@ -177,15 +170,7 @@ impl TableBuilder {
         value: ValueIn<'_>,
     ) -> Result<usize> {
         let mut decoded = Vec::new();
-        let raw = match value {
-            ValueIn::Raw(bytes) => bytes,
-            ValueIn::Stored { bytes, raw_len } if bytes.len() == raw_len as usize => bytes,
-            ValueIn::Stored { bytes, raw_len } => {
-                decode(bytes, raw_len as usize, &mut decoded)
-                    .ok_or_else(|| Error::corruption("stored value does not decode"))?;
-                &decoded
-            }
-        };
+        let raw = raw_of(value, &mut decoded)?;
         if raw.len() > GROUPED_VALUE_BYTES_MAX {
             self.pack(true)?;
             self.end_page()?;
@@ -243,9 +228,13 @@ impl TableBuilder {
         let page = PAGE_BYTES as u64;
         let filter = self.hashes.len() as u64 * u64::from(self.options.filter_bits_per_key) / 8;
         let fence = self.fence.units() as u64 * 8;
-        let open = !self.page.is_empty() || self.groups.is_some();
+        let open = !self.page.is_empty() || self.groups.is_some() || self.choice.is_some();
+        let dictionary = self
+            .dictionary
+            .as_ref()
+            .map_or(0, |d| d.bytes().len() as u64);
         let pages = u64::from(self.output.pages) + 1 + u64::from(open);
-        pages * page + (filter + fence).next_multiple_of(page)
+        pages * page + (filter + fence + dictionary).next_multiple_of(page)
     }
 
     /// Heap bytes held: buffers, filter hashes and fence.
@@ -256,7 +245,8 @@ impl TableBuilder {
             + self.hashes.memory_bytes()
             + self.last_key.capacity()
             + self.groups.as_ref().map_or(0, GroupPacker::memory_bytes)
-            + self.sample.as_ref().map_or(0, Sample::memory_bytes)
+            + self.choice.as_ref().map_or(0, Choice::memory_bytes)
+            + self.dictionary.as_ref().map_or(0, Dictionary::memory_bytes)
     }
 
     /// Writes what is left, filter, fence and meta block, and says what the table holds.
@@ -270,6 +260,7 @@ impl TableBuilder {
         if self.summary.entries == 0 {
             return Err(Error::invalid("a table needs at least one entry"));
         }
+        self.release()?;
         self.pack(true)?;
         self.end_page()?;
         let data_pages = self.output.pages;
@@ -281,6 +272,7 @@ impl TableBuilder {
         self.output.append_when_full()?;
         self.summary.smallest = self.fence.smallest().to_vec();
         self.summary.largest = std::mem::take(&mut self.last_key);
+        let dictionary = self.dictionary.take();
         let meta = Meta {
             order: self.options.order.name().to_owned(),
             data_pages,
@@ -295,6 +287,7 @@ impl TableBuilder {
                 .iter()
                 .flat_map(|head| head.to_le_bytes())
                 .collect(),
+            dictionary: dictionary.map_or(Vec::new(), |dictionary| dictionary.bytes().to_vec()),
         };
         let mut block = meta.encode();
         let mut summary = meta.summary;
@@ -309,7 +302,8 @@ impl TableBuilder {
     /// Refuses what is not behind the last entry; says whether the key is the last one's.
     #[inline]
     fn check_order(&self, key: &[u8], seq: SeqNo) -> Result<bool> {
-        let waiting = self.groups.as_ref().and_then(GroupPacker::last);
+        let held = self.choice.as_ref().and_then(Choice::last);
+        let waiting = held.or_else(|| self.groups.as_ref().and_then(GroupPacker::last));
         let last = match (waiting.or_else(|| self.page.last()), self.last_seq) {
             (Some(last), _) => last,
             (None, Some(seq)) => (&self.last_key[..], seq),
@@ -357,34 +351,6 @@ impl TableBuilder {
     fn note_key(&mut self, key: &[u8]) {
         if self.options.filter_bits_per_key > 0 && self.options.order.can_hash() {
             self.hashes.push(fold(hash64(key)));
-        }
-    }
-
-    /// Puts the value as it will be stored behind those of the page; gives its raw length.
-    #[inline]
-    fn store_value(&mut self, kind: Kind, value: ValueIn<'_>) -> Result<usize> {
-        let values = &mut self.page.values;
-        match value {
-            ValueIn::Raw(bytes) => {
-                if bytes.len() > VALUE_BYTES_MAX {
-                    return Err(self.refuse("value is too long"));
-                }
-                let encode = self.options.compression != Compression::None
-                    && kind != Kind::Pointer
-                    && !bytes.is_empty();
-                if !(encode && self.encoder.encode(bytes, values)) {
-                    values.extend_from_slice(bytes);
-                }
-                Ok(bytes.len())
-            }
-            ValueIn::Stored { bytes, raw_len } => {
-                let raw_len = raw_len as usize;
-                if bytes.len() > raw_len || raw_len > VALUE_BYTES_MAX {
-                    return Err(self.refuse("stored value is longer than its raw length"));
-                }
-                values.extend_from_slice(bytes);
-                Ok(raw_len)
-            }
         }
     }
 
@@ -445,11 +411,7 @@ impl TableBuilder {
         header[5] = u8::from(self.continues(entry.key)) * flag::CONTINUED;
         header[6] = 1;
         header[13] = entry.kind as u8;
-        header[14] = if entry.raw_len == entry.stored_len {
-            ValueMode::Raw as u8
-        } else {
-            ValueMode::Each as u8
-        };
+        header[14] = self.page.alone_mode(entry.raw_len != entry.stored_len) as u8;
         header[16..20].copy_from_slice(&low32(entry.key.len()).to_le_bytes());
         header[24..32].copy_from_slice(&entry.seq.to_le_bytes());
         header[32..36].copy_from_slice(&low32(entry.raw_len).to_le_bytes());

@@ -438,14 +438,15 @@ impl TableCursor {
         let mut decoded = Decoded::Nothing;
         let mut outcome = Ok(());
         if !matches!(page.stored(self.index), Stored::Raw(_)) {
+            let dictionary = &self.table.meta.dictionary;
             values.clear();
             if self.streaming && page.raw_total() <= DECODE_ALL_BYTES_MAX {
                 ends.clear();
                 decoded = Decoded::Page;
-                outcome = page.all_into(&mut values, &mut ends);
+                outcome = page.all_into(dictionary, &mut values, &mut ends);
             } else {
                 decoded = Decoded::One(self.index);
-                outcome = page.value_into(self.index, &mut values);
+                outcome = page.value_into(self.index, dictionary, &mut values);
             }
         }
         (self.values, self.ends) = (values, ends);

@@ -11,7 +11,7 @@ use cairndb_kernel::codec::{Encoder, RAW_BYTES_MAX};
 use super::bits::low16;
 use super::layout::{GROUP_RAW_BYTES_MAX, ValueMode};
 use super::page_writer::{NewEntry, PageWriter, Shape};
-use super::sample::{Plan, compress};
+use super::sample::compress;
 
 /// Raw bytes that wait for a page of one group at first; then the last page decides.
 const PAGE_RAW_BYTES: usize = 8 << 10;
@@ -60,13 +60,18 @@ pub(super) struct GroupPacker {
 }
 
 impl GroupPacker {
-    pub(super) fn new(plan: Plan) -> Option<GroupPacker> {
-        let (target, whole_page) = match plan {
-            Plan::Each => return None,
-            Plan::Groups(bytes) => (bytes, false),
-            Plan::Page => (PAGE_RAW_BYTES, true),
-        };
-        Some(GroupPacker {
+    /// A packer of groups of about so many raw bytes.
+    pub(super) fn of_groups(raw_bytes: usize) -> GroupPacker {
+        GroupPacker::new(raw_bytes, false)
+    }
+
+    /// A packer of one group to a page.
+    pub(super) fn of_pages() -> GroupPacker {
+        GroupPacker::new(PAGE_RAW_BYTES, true)
+    }
+
+    fn new(target: usize, whole_page: bool) -> GroupPacker {
+        GroupPacker {
             target,
             whole_page,
             waiting: Vec::new(),
@@ -75,7 +80,7 @@ impl GroupPacker {
             ends: Vec::new(),
             stored: Vec::new(),
             scratch: Vec::new(),
-        })
+        }
     }
 
     pub(super) fn memory_bytes(&self) -> usize {

@@ -59,6 +59,8 @@ pub(super) enum ValueMode {
     Each = 1,
     /// In groups of neighbours, each group raw or LZ4.
     Groups = 2,
+    /// Each alone, as in `Each`, but encoded against the table's dictionary.
+    Dictionary = 3,
 }
 
 /// Why bytes are not a page this version can read.
@@ -133,6 +135,7 @@ fn mode_of(number: u8) -> Result<ValueMode, Flaw> {
         0 => Ok(ValueMode::Raw),
         1 => Ok(ValueMode::Each),
         2 => Ok(ValueMode::Groups),
+        3 => Ok(ValueMode::Dictionary),
         _ => Err(Flaw::TooNew("value mode")),
     }
 }
@@ -349,7 +352,7 @@ impl Layout {
         }
         match self.mode {
             ValueMode::Groups => self.validate_groups(bytes),
-            ValueMode::Raw | ValueMode::Each => self.validate_values(bytes),
+            ValueMode::Raw | ValueMode::Each | ValueMode::Dictionary => self.validate_values(bytes),
         }
     }
 

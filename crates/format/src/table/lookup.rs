@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Result, SeqNo};
-use cairndb_kernel::{prefetch, search};
+use cairndb_kernel::{codec, prefetch, search};
 
 use super::address::share;
 use super::bits::low32;
@@ -117,8 +117,9 @@ impl<'t> Lookup<'t> {
                 return Ok(None);
             }
             if let Stored::Encoded { bytes, raw_len } = page.stored(slot.index) {
+                let dictionary = layout.dictionary(&table.meta.dictionary);
                 scratch.clear();
-                if cairndb_kernel::codec::decode(bytes, raw_len, scratch).is_none() {
+                if codec::decode_with(dictionary, bytes, raw_len, scratch).is_none() {
                     return Err(table.pages.damage(unit, "value does not decode"));
                 }
                 let mark = page.mark(slot.index);
@@ -208,7 +209,7 @@ impl<'t> Lookup<'t> {
             }
         }
         scratch.clear();
-        view.value_into(place.index, scratch)
+        view.value_into(place.index, &self.table.meta.dictionary, scratch)
             .map_err(|flaw| self.table.pages.flaw(place.unit.page, flaw))?;
         Ok(found(FoundValue::InScratch))
     }

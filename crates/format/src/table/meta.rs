@@ -6,6 +6,8 @@
 use cairndb_base::coding::{get_bytes, get_u32, get_u64, get_varint, put_bytes, put_varint};
 use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES};
 
+use cairndb_kernel::codec::DICTIONARY_BYTES_MAX;
+
 use super::TableSummary;
 use super::bits::low32;
 use super::fence::{BLOCK_HEADS, heads_per_page};
@@ -35,6 +37,8 @@ pub(super) struct Meta {
     pub(super) summary: TableSummary,
     /// First head of every fence block, little-endian.
     pub(super) top: Vec<u8>,
+    /// What the values of pages of mode `Dictionary` are encoded against; empty where there are none.
+    pub(super) dictionary: Vec<u8>,
 }
 
 impl Meta {
@@ -91,6 +95,7 @@ impl Meta {
             put_varint(&mut out, *bytes);
         }
         put_bytes(&mut out, &self.top);
+        put_bytes(&mut out, &self.dictionary);
         let used = low32(out.len());
         out[24..28].copy_from_slice(&used.to_le_bytes());
         out.resize((out.len() + TRAILER_BYTES).next_multiple_of(PAGE_BYTES), 0);
@@ -162,6 +167,7 @@ impl Meta {
             value_refs.push((file, get_varint(bytes, &mut at)?));
         }
         let top = get_bytes(bytes, &mut at)?.to_vec();
+        let dictionary = get_bytes(bytes, &mut at)?.to_vec();
         let [
             data_pages,
             units,
@@ -195,6 +201,7 @@ impl Meta {
                 value_refs,
             },
             top,
+            dictionary,
         })
     }
 
@@ -207,6 +214,7 @@ impl Meta {
             && self.units <= self.data_pages
             && (self.numbered || self.units == self.data_pages)
             && self.top.len() == 8 * blocks
+            && self.dictionary.len() <= DICTIONARY_BYTES_MAX
             && self.filter_probes <= PROBES_MAX
             && summary.entries >= u64::from(self.units)
             && summary.deletes <= summary.entries

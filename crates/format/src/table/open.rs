@@ -153,6 +153,7 @@ impl Table {
         size_of::<Table>()
             + self.pages.memory_bytes()
             + self.meta.top.len()
+            + self.meta.dictionary.len()
             + summary.smallest.len()
             + summary.largest.len()
             + summary.value_refs.len() * 16

@@ -96,6 +96,8 @@ pub(super) struct PageWriter {
     pub(super) shape: Shape,
     /// Whether keys may be cut into prefix and heads.
     bytewise: bool,
+    /// Whether values may have been encoded against the table's dictionary.
+    pub(super) with_dictionary: bool,
 }
 
 impl PageWriter {
@@ -264,13 +266,18 @@ impl PageWriter {
         }
     }
 
+    /// The mode of values stored each alone, of which some are `encoded`.
+    pub(super) fn alone_mode(&self, encoded: bool) -> ValueMode {
+        match (encoded, self.with_dictionary) {
+            (false, _) => ValueMode::Raw,
+            (true, false) => ValueMode::Each,
+            (true, true) => ValueMode::Dictionary,
+        }
+    }
+
     /// Appends the page to `out`, checksum left zero, with values stored each alone.
     pub(super) fn write(&self, continued: bool, out: &mut Vec<u8>) {
-        let mode = if self.shape.encoded {
-            ValueMode::Each
-        } else {
-            ValueMode::Raw
-        };
+        let mode = self.alone_mode(self.shape.encoded);
         let values = &self.values[..self.shape.values];
         self.write_with(mode, &[], values, continued, out);
     }

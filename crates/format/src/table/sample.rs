@@ -1,11 +1,12 @@
 //! Chooses how a table's values are compressed, from its first ones.
 //!
-//! Values stored each alone are read one by one and copied verbatim by merges, so they stay so
-//! unless neighbours together are a good deal smaller: the choice is the finest granularity within
-//! a tenth of what whole pages reach. Pages say themselves how they are stored, so the pages
-//! written before the choice need not be written again.
+//! Values stored each alone are read one by one, and copied verbatim by merges unless they need a
+//! dictionary; so they stay so unless neighbours together are a good deal smaller: the choice is the
+//! finest granularity within a tenth of what whole pages reach.
 
 use cairndb_kernel::codec::Encoder;
+
+use super::dictionary;
 
 /// Raw bytes after which the choice is made: two pages or more of compressible data.
 const SAMPLE_BYTES: usize = 16 << 10;
@@ -15,10 +16,12 @@ const PAGE_RAW_BYTES: usize = 8 << 10;
 const GROUP_BYTES: [usize; 3] = [1 << 10, 2 << 10, 4 << 10];
 
 /// How the values of a page are stored from now on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Plan {
     /// Each alone.
     Each,
+    /// Each alone, against a dictionary of these bytes.
+    Dictionary(Vec<u8>),
     /// In groups of about this many raw bytes.
     Groups(usize),
     /// One group to a page.
@@ -32,6 +35,8 @@ pub(super) struct Sample {
     ends: Vec<usize>,
     /// What the values took each alone.
     stored: usize,
+    /// Bytes of the values that came encoded alone.
+    came_encoded: usize,
 }
 
 impl Sample {
@@ -39,19 +44,34 @@ impl Sample {
         self.raw.capacity() + self.ends.capacity() * size_of::<usize>()
     }
 
-    /// Takes a value that was stored in `stored` bytes; says whether the sample is complete.
-    pub(super) fn add(&mut self, value: &[u8], stored: usize) -> bool {
+    /// Takes a value that alone takes `stored` bytes, and is stored so by the table it comes from
+    /// when it `came_encoded`; says whether the sample is complete.
+    pub(super) fn add(&mut self, value: &[u8], stored: usize, came_encoded: bool) -> bool {
         self.raw.extend_from_slice(value);
         self.ends.push(self.raw.len());
         self.stored += stored;
+        self.came_encoded += usize::from(came_encoded) * value.len();
         self.raw.len() >= SAMPLE_BYTES
+    }
+
+    /// Whether the tables that most of the values come from have chosen to store each alone: then
+    /// they stay so, and are copied as they are.
+    fn is_chosen(&self) -> bool {
+        2 * self.came_encoded > self.raw.len()
     }
 
     /// The finest granularity within a tenth of the whole-page ratio.
     pub(super) fn plan(&self, encoder: &mut Encoder) -> Plan {
+        if self.is_chosen() {
+            return Plan::Each;
+        }
         let page = self.bytes_in_groups(PAGE_RAW_BYTES, encoder);
         if within_a_tenth(self.stored, page) {
             return Plan::Each;
+        }
+        let dictionary = dictionary::train(&self.raw, &self.ends, encoder);
+        if within_a_tenth(dictionary.stored, page) {
+            return Plan::Dictionary(dictionary.bytes);
         }
         GROUP_BYTES
             .into_iter()
@@ -94,7 +114,7 @@ mod tests {
     fn plan_of(values: impl Iterator<Item = Vec<u8>>, stored: usize) -> Plan {
         let mut sample = Sample::default();
         for value in values {
-            if sample.add(&value, stored.min(value.len())) {
+            if sample.add(&value, stored.min(value.len()), false) {
                 break;
             }
         }

@@ -1,7 +1,9 @@
 //! The values of one page: where they lie, and their decoding.
 
+use cairndb_base::Error;
 use cairndb_kernel::codec;
 
+use super::ValueIn;
 use super::bits::{load_span, load16, low32};
 use super::layout::{Flaw, GROUP_RAW_BYTES_MAX, Layout, ValueMode, flag};
 use super::page::Page;
@@ -11,7 +13,7 @@ use super::page::Page;
 pub(super) enum Stored<'a> {
     /// In place.
     Raw(&'a [u8]),
-    /// Encoded alone.
+    /// Encoded alone, perhaps against the table's dictionary.
     Encoded { bytes: &'a [u8], raw_len: usize },
     /// Part of a group.
     Grouped,
@@ -41,6 +43,16 @@ impl Layout {
             (at + index * len, at + (index + 1) * len)
         }
     }
+
+    /// What values of the page are decoded against, given the dictionary of its table.
+    #[inline]
+    pub(super) fn dictionary<'d>(&self, table: &'d [u8]) -> &'d [u8] {
+        if self.mode == ValueMode::Dictionary {
+            table
+        } else {
+            &[]
+        }
+    }
 }
 
 impl<'a> Page<'a, '_> {
@@ -63,15 +75,21 @@ impl<'a> Page<'a, '_> {
         }
     }
 
-    /// Appends the value of an entry.
-    pub(super) fn value_into(&self, index: usize, out: &mut Vec<u8>) -> Result<(), Flaw> {
+    /// Appends the value of an entry. `dictionary` is that of the table.
+    pub(super) fn value_into(
+        &self,
+        index: usize,
+        dictionary: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Flaw> {
         match self.stored(index) {
             Stored::Raw(bytes) => {
                 out.extend_from_slice(bytes);
                 Ok(())
             }
             Stored::Encoded { bytes, raw_len } => {
-                codec::decode(bytes, raw_len, out).ok_or(BAD_VALUE)
+                let dictionary = self.layout.dictionary(dictionary);
+                codec::decode_with(dictionary, bytes, raw_len, out).ok_or(BAD_VALUE)
             }
             Stored::Grouped => self.grouped_into(index, out),
         }
@@ -91,8 +109,13 @@ impl<'a> Page<'a, '_> {
     }
 
     /// Appends every value of the page; `ends` receives where the first begins in `out` and where
-    /// each of them ends.
-    pub(super) fn all_into(&self, out: &mut Vec<u8>, ends: &mut Vec<u32>) -> Result<(), Flaw> {
+    /// each of them ends. `dictionary` is that of the table.
+    pub(super) fn all_into(
+        &self,
+        dictionary: &[u8],
+        out: &mut Vec<u8>,
+        ends: &mut Vec<u32>,
+    ) -> Result<(), Flaw> {
         out.reserve(self.raw_total());
         ends.reserve(self.count() + 1);
         ends.push(low32(out.len()));
@@ -107,10 +130,11 @@ impl<'a> Page<'a, '_> {
             }
             return Ok(());
         }
+        let dictionary = self.layout.dictionary(dictionary);
         for index in 0..self.count() {
             match self.stored(index) {
                 Stored::Encoded { bytes, raw_len } => {
-                    codec::decode(bytes, raw_len, out).ok_or(BAD_VALUE)?;
+                    codec::decode_with(dictionary, bytes, raw_len, out).ok_or(BAD_VALUE)?;
                 }
                 Stored::Raw(bytes) => out.extend_from_slice(bytes),
                 Stored::Grouped => return Err(BAD_VALUE),
@@ -161,5 +185,21 @@ impl<'a> Page<'a, '_> {
         }
         codec::decode(stored, raw, out).ok_or(BAD_VALUE)?;
         Ok((first, last))
+    }
+}
+
+/// The value itself, decoded into `decoded` if need be.
+pub(super) fn raw_of<'a>(
+    value: ValueIn<'a>,
+    decoded: &'a mut Vec<u8>,
+) -> cairndb_base::Result<&'a [u8]> {
+    match value {
+        ValueIn::Raw(bytes) => Ok(bytes),
+        ValueIn::Stored { bytes, raw_len } if bytes.len() == raw_len as usize => Ok(bytes),
+        ValueIn::Stored { bytes, raw_len } => {
+            codec::decode(bytes, raw_len as usize, decoded)
+                .ok_or_else(|| Error::corruption("stored value does not decode"))?;
+            Ok(decoded)
+        }
     }
 }

@@ -139,7 +139,7 @@ impl Table {
         let damage = |message| Err(self.pages.damage(page, message));
         totals.values.clear();
         totals.ends.clear();
-        view.all_into(&mut totals.values, &mut totals.ends)
+        view.all_into(&self.meta.dictionary, &mut totals.values, &mut totals.ends)
             .map_err(|flaw| self.pages.flaw(page, flaw))?;
         for index in 0..view.count() {
             totals.key.clear();
@@ -162,7 +162,7 @@ impl Table {
                 return damage("filter has lost a key");
             }
             totals.value.clear();
-            view.value_into(index, &mut totals.value)
+            view.value_into(index, &self.meta.dictionary, &mut totals.value)
                 .map_err(|flaw| self.pages.flaw(page, flaw))?;
             totals.add(mark.seq, mark.kind);
         }

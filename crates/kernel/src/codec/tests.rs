@@ -25,7 +25,7 @@ impl Random {
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % bound
     }
 
-    fn byte(&mut self) -> u8 {
+    pub(super) fn byte(&mut self) -> u8 {
         self.below(256) as u8
     }
 
@@ -36,7 +36,7 @@ impl Random {
     }
 
     /// Runs of literals from a small alphabet, and repeats at near and far distances.
-    fn mixed(&mut self, len: usize) -> Vec<u8> {
+    pub(super) fn mixed(&mut self, len: usize) -> Vec<u8> {
         let alphabet = 1 + self.below(60);
         let mut value = Vec::with_capacity(len);
         while value.len() < len {

@@ -28,7 +28,7 @@ impl TableCursor {
         if self.count == 0 {
             return Ok(EntryIn::default());
         }
-        if self.layout.mode == ValueMode::Groups {
+        if matches!(self.layout.mode, ValueMode::Groups | ValueMode::Dictionary) {
             self.load_value()?;
         }
         let page = self.view();
@@ -37,6 +37,10 @@ impl TableCursor {
                 bytes,
                 raw_len: low32(bytes.len()),
             },
+            // Another table has another dictionary.
+            Stored::Encoded { .. } if self.layout.mode == ValueMode::Dictionary => {
+                ValueIn::Raw(self.decoded_value())
+            }
             Stored::Encoded { bytes, raw_len } => ValueIn::Stored {
                 bytes,
                 raw_len: low32(raw_len),

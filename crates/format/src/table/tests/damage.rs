@@ -45,6 +45,16 @@ fn grouped_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
     (entries, bytes, summary.checksum)
 }
 
+/// Entries with values against a dictionary.
+fn dictionary_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
+    let mut entries = records(180, &mut Rng(seed));
+    entries.retain(|entry| entry.value.len() < 200);
+    sort(&mut entries, &Order::Bytewise);
+    let (bytes, summary) = build(&entries, TableOptions::new(FILE));
+    assert!(modes(&bytes)[3] > 0);
+    (entries, bytes, summary.checksum)
+}
+
 fn small_table(seed: u64, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32) {
     let mut rng = Rng(seed);
     let mut entries = entries_of_shape(seed as usize % KEY_SHAPES, 90, &mut rng);
@@ -74,9 +84,11 @@ fn every_flipped_byte_is_noticed() {
         (0, Reach::Mapped),
         (6, Reach::Mapped),
         (3, Reach::Cached),
+        (98, Reach::Mapped),
         (99, Reach::Mapped),
     ] {
         let (entries, bytes, checksum) = match seed {
+            98 => dictionary_table(seed),
             99 => grouped_table(seed),
             _ => small_table(seed, Compression::Short),
         };
@@ -198,6 +210,7 @@ fn forged_fields_never_panic_or_hang() {
         let mut rng = Rng(seed + 1000);
         let (entries, bytes, checksum) = match seed % 4 {
             0 => grouped_table(seed),
+            1 => dictionary_table(seed),
             _ => small_table(seed, Compression::Short),
         };
         let pages = bytes.len() / 4096;

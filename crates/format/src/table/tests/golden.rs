@@ -10,6 +10,7 @@ use crate::table::{Compression, TableOptions};
 
 const CLASSIC: &str = include_str!("../../../../../testdata/golden/table-classic-v1.hex");
 const MIXED: &str = include_str!("../../../../../testdata/golden/table-mixed-v1.hex");
+const RECORDS: &str = include_str!("../../../../../testdata/golden/table-records-v1.hex");
 const ROWS: &str = include_str!("../../../../../testdata/golden/table-rows-v1.hex");
 
 /// 16-digit keys and 100-byte values that halve.
@@ -46,6 +47,14 @@ fn mixed() -> Vec<Entry> {
 /// Values that are stored in groups.
 fn grouped() -> Vec<Entry> {
     let mut entries = rows(260, &mut Rng(5));
+    entries.retain(|entry| entry.value.len() < 200);
+    sort(&mut entries, &Order::Bytewise);
+    entries
+}
+
+/// Values that are stored alone against a dictionary.
+fn with_dictionary() -> Vec<Entry> {
+    let mut entries = records(160, &mut Rng(6));
     entries.retain(|entry| entry.value.len() < 200);
     sort(&mut entries, &Order::Bytewise);
     entries
@@ -108,4 +117,10 @@ fn a_mixed_table_is_as_recorded() {
 fn a_table_of_rows_is_as_recorded() {
     check(ROWS, &grouped(), Compression::Adaptive);
     assert!(modes(&parse(ROWS))[2] > 0, "no page has groups");
+}
+
+#[test]
+fn a_table_of_records_is_as_recorded() {
+    check(RECORDS, &with_dictionary(), Compression::Adaptive);
+    assert!(modes(&parse(RECORDS))[3] > 0, "no page has a dictionary");
 }

@@ -225,6 +225,35 @@ fn grouped_tables_answer_as_a_sorted_list() {
 }
 
 #[test]
+fn tables_with_a_dictionary_answer_as_a_sorted_list() {
+    for seed in 400..408u64 {
+        let mut rng = Rng(seed);
+        let order = if seed % 4 == 3 {
+            Order::Custom(Arc::new(Reverse))
+        } else {
+            Order::Bytewise
+        };
+        let mut entries = records(2500, &mut rng);
+        sort(&mut entries, &order);
+        let options = options(&order, Compression::Adaptive);
+        check_table(&entries, &options, &mut rng, &format!("records {seed}"));
+        let (bytes, summary) = build(&entries, options);
+        let modes = modes(&bytes);
+        assert!(
+            modes[3] > 2 * modes[..3].iter().sum::<usize>(),
+            "records {seed}: {modes:?}"
+        );
+        let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
+        for compression in [Compression::Adaptive, Compression::Short] {
+            let (copied, summary) = copy(&table, compression);
+            let copied = open_with(copied, &order, summary.checksum, Reach::Cached).unwrap();
+            copied.verify().unwrap();
+            check_scans(&copied, &entries, &format!("copy of records {seed}"));
+        }
+    }
+}
+
+#[test]
 fn grouping_is_chosen_where_it_pays() {
     let mut rng = Rng(77);
     let rows: Vec<Entry> = (0..20_000)

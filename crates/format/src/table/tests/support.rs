@@ -234,6 +234,27 @@ pub(super) fn row_value(number: usize, rng: &mut Rng) -> Vec<u8> {
     .into_bytes()
 }
 
+/// A value that shares its structure with others, and has more of its own than a row: letters and
+/// digits that nothing repeats.
+fn record_value(number: usize, rng: &mut Rng) -> Vec<u8> {
+    let mut value = row_value(number, rng);
+    value.extend_from_slice(b",\"session\":\"");
+    value.extend(rng.text(70));
+    value.extend_from_slice(b"\"}");
+    value
+}
+
+/// As [`rows`], with values that are best stored alone against a dictionary.
+pub(super) fn records(count: usize, rng: &mut Rng) -> Vec<Entry> {
+    let mut entries = rows(count, rng);
+    for (number, entry) in entries.iter_mut().enumerate() {
+        if entry.kind == Kind::Put && entry.value.len() < 5000 {
+            entry.value = record_value(number, rng);
+        }
+    }
+    entries
+}
+
 /// Rows with, here and there, a version more, a tombstone, noise, and values large and huge.
 pub(super) fn rows(count: usize, rng: &mut Rng) -> Vec<Entry> {
     let mut entries = Vec::new();
@@ -259,8 +280,8 @@ pub(super) fn rows(count: usize, rng: &mut Rng) -> Vec<Entry> {
 }
 
 /// How the data pages of a table store their values: pages of each mode.
-pub(super) fn modes(bytes: &[u8]) -> [usize; 3] {
-    let mut modes = [0; 3];
+pub(super) fn modes(bytes: &[u8]) -> [usize; 4] {
+    let mut modes = [0; 4];
     for (number, page) in bytes.chunks(4096).enumerate() {
         // What lies inside an extent may look like a page, but for its checksum.
         let checksum = page_checksum(file_seed(FILE), number as u32, page);

@@ -1,0 +1,128 @@
+//! How a table comes to its way of storing values: the first entries wait until their values have
+//! decided, so that none is stored otherwise than the rest.
+//!
+//! A value that waits stands here twice, raw and as it would be stored alone. Values too large to take
+//! part in the choice do not wait: what waits before one is stored alone, and the choice goes on.
+
+use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_kernel::codec::Dictionary;
+
+use super::TableBuilder;
+use crate::table::ValueIn;
+use crate::table::bits::low32;
+use crate::table::choice::{Choice, Held};
+use crate::table::groups::{GROUPED_VALUE_BYTES_MAX, GroupPacker};
+use crate::table::sample::Plan;
+use crate::table::values::raw_of;
+
+impl TableBuilder {
+    /// Lets an entry wait for the choice, or makes it; gives the length of the value.
+    pub(super) fn hold(
+        &mut self,
+        key: &[u8],
+        seq: SeqNo,
+        kind: Kind,
+        value: ValueIn<'_>,
+    ) -> Result<usize> {
+        let raw_len = match value {
+            ValueIn::Raw(bytes) => bytes.len(),
+            ValueIn::Stored { raw_len, .. } => raw_len as usize,
+        };
+        if raw_len.max(value.bytes().len()) > GROUPED_VALUE_BYTES_MAX {
+            self.release_and_go_on()?;
+            return self.add_alone(key, seq, kind, value);
+        }
+        let mut decoded = Vec::new();
+        let raw = raw_of(value, &mut decoded)?;
+        let Some(choice) = &mut self.choice else {
+            return self.add_chosen(key, seq, kind, value);
+        };
+        let before = choice.stored.len();
+        let came_encoded = value.bytes().len() < raw.len();
+        if came_encoded {
+            choice.stored.extend_from_slice(value.bytes());
+        } else if kind == Kind::Pointer || !self.encoder.encode(raw, &mut choice.stored) {
+            choice.stored.extend_from_slice(raw);
+        }
+        choice.keys.extend_from_slice(key);
+        choice.raw.extend_from_slice(raw);
+        choice.held.push(Held {
+            key_end: choice.keys.len(),
+            raw_end: choice.raw.len(),
+            stored_end: choice.stored.len(),
+            seq,
+            kind,
+        });
+        let stored = choice.stored.len() - before;
+        let bytes = choice.keys.len() + choice.raw.len();
+        if kind != Kind::Pointer && choice.sample.add(raw, stored, came_encoded) {
+            self.choose()?;
+        } else if bytes > HELD_BYTES_MAX {
+            // Keys or pointers without values: they need not wait for what they do not decide.
+            self.release_and_go_on()?;
+        }
+        Ok(raw.len())
+    }
+
+    /// Stores what waits, each alone, and lets others wait for the choice.
+    fn release_and_go_on(&mut self) -> Result<()> {
+        let sample = self
+            .choice
+            .as_mut()
+            .map(|choice| std::mem::take(&mut choice.sample));
+        self.release()?;
+        self.choice = sample.map(|sample| Choice {
+            sample,
+            ..Choice::default()
+        });
+        Ok(())
+    }
+
+    /// Makes the choice, and stores what has waited for it.
+    fn choose(&mut self) -> Result<()> {
+        let Some(choice) = &self.choice else {
+            return Ok(());
+        };
+        match choice.sample.plan(&mut self.encoder) {
+            Plan::Each => {}
+            Plan::Dictionary(bytes) => {
+                // What the page holds already means the same with a dictionary.
+                self.dictionary = Some(Dictionary::new(&bytes));
+                self.page.with_dictionary = true;
+            }
+            Plan::Groups(bytes) => self.groups = Some(GroupPacker::of_groups(bytes)),
+            Plan::Page => self.groups = Some(GroupPacker::of_pages()),
+        }
+        if self.groups.is_some() {
+            self.end_page()?;
+        }
+        self.release()
+    }
+
+    /// Stores what waits as has been chosen, each alone when nothing has, and lets nothing wait any
+    /// more.
+    pub(super) fn release(&mut self) -> Result<()> {
+        let Some(choice) = self.choice.take() else {
+            return Ok(());
+        };
+        let alone = self.groups.is_none() && self.dictionary.is_none();
+        let (mut key, mut raw, mut stored) = (0, 0, 0);
+        for held in &choice.held {
+            let value = &choice.raw[raw..held.raw_end];
+            let value = if alone {
+                ValueIn::Stored {
+                    bytes: &choice.stored[stored..held.stored_end],
+                    raw_len: low32(value.len()),
+                }
+            } else {
+                ValueIn::Raw(value)
+            };
+            self.add_chosen(&choice.keys[key..held.key_end], held.seq, held.kind, value)?;
+            (key, raw, stored) = (held.key_end, held.raw_end, held.stored_end);
+        }
+        Ok(())
+    }
+}
+
+/// Keys and values that wait at most, about.
+const HELD_BYTES_MAX: usize = 64 << 10;

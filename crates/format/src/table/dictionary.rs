@@ -1,0 +1,71 @@
+//! Makes the dictionary of a table from its first values.
+//!
+//! Most of a value is its own: only what values share is worth keeping. So each half of the sample
+//! is encoded against the other, and the dictionary is what of either was copied.
+
+use cairndb_kernel::codec::{DICTIONARY_BYTES_MAX, Dictionary, Encoder, parts_used};
+
+/// Bytes of a value's end in its column, which groups do not have.
+const END_BYTES: usize = 2;
+
+/// A dictionary, and what it makes of the values it was made from.
+#[derive(Debug)]
+pub(super) struct Trained {
+    pub(super) bytes: Vec<u8>,
+    /// Bytes that the values take, with their ends.
+    pub(super) stored: usize,
+}
+
+/// Makes a dictionary from values that stand one behind the other in `raw` and end at `ends`.
+pub(super) fn train(raw: &[u8], ends: &[usize], encoder: &mut Encoder) -> Trained {
+    let (first, second) = ends.split_at(ends.len() / 2);
+    let middle = first.last().copied().unwrap_or(0);
+    // How often each byte of the sample was copied into a value of the other half.
+    let mut uses = vec![0u32; raw.len()];
+    let stored = count_uses(raw, (0, middle), (middle, second), encoder, &mut uses)
+        + count_uses(raw, (middle, raw.len()), (0, first), encoder, &mut uses);
+    let kept = |least: u32| uses.iter().filter(|uses| **uses >= least).count();
+    let mut least = 1;
+    while kept(least) > DICTIONARY_BYTES_MAX {
+        least += 1;
+    }
+    let counted = raw.iter().zip(&uses);
+    let bytes = counted.filter(|(_, uses)| **uses >= least);
+    Trained {
+        bytes: bytes.map(|(byte, _)| *byte).collect(),
+        stored,
+    }
+}
+
+/// Encodes the values that begin at `start` and end at `ends` against the part `from..to` of `raw`,
+/// and counts what of it they copy; gives the bytes they take.
+fn count_uses(
+    raw: &[u8],
+    (from, to): (usize, usize),
+    (mut start, ends): (usize, &[usize]),
+    encoder: &mut Encoder,
+    uses: &mut [u32],
+) -> usize {
+    let dictionary = Dictionary::new(&raw[from..to]);
+    let len = dictionary.bytes().len();
+    let uses = &mut uses[to - len..to];
+    let mut stored = 0;
+    let mut out = Vec::new();
+    for end in ends {
+        let value = &raw[start..*end];
+        start = *end;
+        out.clear();
+        stored += END_BYTES;
+        if !encoder.encode_with(&dictionary, value, &mut out) {
+            stored += value.len();
+            continue;
+        }
+        stored += out.len();
+        parts_used(&out, len, |first, last| {
+            for uses in &mut uses[first..last] {
+                *uses += 1;
+            }
+        });
+    }
+    stored
+}
