@@ -8,6 +8,7 @@ pub mod coding;
 pub mod comparator;
 pub mod error;
 pub mod hash;
+pub mod head;
 pub mod ids;
 pub mod limits;
 
@@ -15,4 +16,5 @@ pub use cache::PageCache;
 pub use comparator::{Comparator, Order};
 pub use error::{Error, ErrorKind, Result};
 pub use hash::hash64;
+pub use head::HeadRule;
 pub use ids::{FileNumber, Kind, SEQ_MAX, SeqNo};

@@ -10,7 +10,6 @@ mod chunk;
 mod compare;
 mod cursor;
 mod filter;
-mod head;
 pub mod memtable;
 mod node;
 mod skiplist;

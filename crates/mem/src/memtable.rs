@@ -12,12 +12,12 @@
 
 use std::sync::Arc;
 
-use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo};
+use cairndb_base::head::HEAD_BYTES;
+use cairndb_base::{HeadRule, Kind, Order, SEQ_MAX, SeqNo};
 
 use crate::arena::Arena;
 use crate::chunk::ChunkPool;
 use crate::filter::MemFilter;
-use crate::head::{HEAD_BYTES, HeadRule};
 use crate::node::NodeRef;
 use crate::skiplist::{SkipList, Splice, Target};
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};

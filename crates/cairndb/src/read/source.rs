@@ -120,6 +120,14 @@ pub(crate) enum Source {
 }
 
 impl Source {
+    /// What all its keys have in common.
+    pub(crate) fn prefix(&self) -> &[u8] {
+        match self {
+            Source::Mem(cursor) => cursor.table().common_prefix(),
+            Source::Run(run) => run.run.prefix(),
+        }
+    }
+
     #[inline]
     pub(crate) fn valid(&self) -> bool {
         match self {

@@ -9,6 +9,7 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use cairndb_base::head::head_of;
 use cairndb_base::{Error, FileNumber, Order, PageCache, Result};
 use cairndb_env::ReadFile;
 use cairndb_env::sync::RwLock;
@@ -248,17 +249,6 @@ pub(crate) struct Run {
     continued: usize,
 }
 
-/// The first eight bytes of `bytes` as a number that orders as they do.
-#[inline]
-fn head(bytes: &[u8]) -> u64 {
-    if let Some(eight) = bytes.first_chunk::<8>() {
-        return u64::from_le_bytes(*eight).swap_bytes();
-    }
-    let mut wide = [0u8; 8];
-    wide[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(wide).swap_bytes()
-}
-
 impl Run {
     /// A run of `tables`, in any order.
     pub(crate) fn new(id: u64, mut tables: Vec<Arc<TableHandle>>, order: &Order) -> Run {
@@ -269,7 +259,7 @@ impl Run {
         {
             let pairs = first.record.smallest.iter().zip(&last.record.largest);
             prefix = pairs.take_while(|(a, b)| a == b).map(|(a, _)| *a).collect();
-            let rest = |table: &Arc<TableHandle>| head(&table.record.largest[prefix.len()..]);
+            let rest = |table: &Arc<TableHandle>| head_of(&table.record.largest[prefix.len()..]);
             heads = tables.iter().map(rest).collect();
         }
         Run {
@@ -301,7 +291,7 @@ impl Run {
             }
             if order.is_bytewise() {
                 let rest = table.record.largest.strip_prefix(run.prefix.as_slice())?;
-                run.heads.push(head(rest));
+                run.heads.push(head_of(rest));
             }
             run.bytes += table.record.bytes;
             run.tables.push(table);
@@ -311,6 +301,11 @@ impl Run {
 
     pub(crate) fn tables(&self) -> &[Arc<TableHandle>] {
         &self.tables
+    }
+
+    /// What all its keys have in common; empty for an order that is not bytewise.
+    pub(crate) fn prefix(&self) -> &[u8] {
+        &self.prefix
     }
 
     /// Checks that tables ascend and share no key, from the first that a continued run did not have.
@@ -357,7 +352,7 @@ impl Run {
                 self.tables.len()
             };
         };
-        let wanted = head(rest);
+        let wanted = head_of(rest);
         let mut at = self.heads.partition_point(|head| *head < wanted);
         while self.heads.get(at) == Some(&wanted) && self.tables[at].record.largest.as_slice() < key
         {

@@ -1,23 +1,31 @@
-//! Key heads: the eight bytes behind the memtable's prefix, as one number that orders like the key.
+//! Key heads: eight bytes of a key, behind a prefix that many keys share, as one number that orders like
+//! the key. A comparison of two numbers settles most comparisons of keys.
 //!
 //! Invariant: for keys `a < b` bytewise, `head(a) <= head(b)`. Equal heads say nothing, so every
 //! tie is settled by the full keys. A hint that fits badly costs speed, never order.
 
-use cairndb_base::Order;
+use crate::comparator::Order;
 
 /// Bytes of a key that a head holds.
-pub(crate) const HEAD_BYTES: usize = size_of::<u64>();
+pub const HEAD_BYTES: usize = size_of::<u64>();
 
-/// How heads are taken in one memtable.
-#[derive(Debug)]
-pub(crate) struct HeadRule {
+/// How the heads of some keys are taken.
+///
+/// ```
+/// use cairndb_base::{HeadRule, Order};
+/// let rule = HeadRule::new(&Order::Bytewise, b"user/".to_vec());
+/// assert!(rule.head(b"user/0001") < rule.head(b"user/0002"));
+/// assert!(rule.head(b"group/9") <= rule.head(b"user/0001"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct HeadRule {
     prefix: Vec<u8>,
     bytewise: bool,
 }
 
 impl HeadRule {
     /// Heads behind `prefix`, for an order that compares bytewise; always 0 for any other.
-    pub(crate) fn new(order: &Order, prefix: Vec<u8>) -> HeadRule {
+    pub fn new(order: &Order, prefix: Vec<u8>) -> HeadRule {
         HeadRule {
             prefix,
             bytewise: order.is_bytewise(),
@@ -25,13 +33,13 @@ impl HeadRule {
     }
 
     /// The prefix that heads are taken behind.
-    pub(crate) fn prefix(&self) -> &[u8] {
+    pub fn prefix(&self) -> &[u8] {
         &self.prefix
     }
 
     /// The head of `key`.
     #[inline]
-    pub(crate) fn head(&self, key: &[u8]) -> u64 {
+    pub fn head(&self, key: &[u8]) -> u64 {
         if !self.bytewise {
             return 0;
         }
@@ -51,23 +59,29 @@ impl HeadRule {
     }
 }
 
-/// Whether `key` begins with `prefix`; the first eight bytes are compared without a call.
+/// Whether `key` begins with `prefix`. The short prefixes that keys have are compared in two words that
+/// may overlap, without a call.
 #[inline]
 fn starts_with(key: &[u8], prefix: &[u8]) -> bool {
-    match (
-        key.split_first_chunk::<8>(),
-        prefix.split_first_chunk::<8>(),
-    ) {
-        (Some((first, rest)), Some((wanted, more))) => {
-            first == wanted && (more.is_empty() || rest.starts_with(more))
-        }
-        _ => key.starts_with(prefix),
+    let Some(key) = key.get(..prefix.len()) else {
+        return false;
+    };
+    match prefix.len() {
+        8..=16 => key.first_chunk::<8>() == prefix.first_chunk() && ends_alike::<8>(key, prefix),
+        4..8 => key.first_chunk::<4>() == prefix.first_chunk() && ends_alike::<4>(key, prefix),
+        0..4 => key.iter().zip(prefix).all(|(a, b)| a == b),
+        _ => key == prefix,
     }
+}
+
+#[inline]
+fn ends_alike<const BYTES: usize>(a: &[u8], b: &[u8]) -> bool {
+    a.last_chunk::<BYTES>() == b.last_chunk()
 }
 
 /// The first eight bytes as a big-endian number, missing ones 0.
 #[inline]
-fn head_of(bytes: &[u8]) -> u64 {
+pub fn head_of(bytes: &[u8]) -> u64 {
     if let Some(first) = bytes.first_chunk::<HEAD_BYTES>() {
         return u64::from_le_bytes(*first).swap_bytes();
     }
@@ -77,7 +91,6 @@ fn head_of(bytes: &[u8]) -> u64 {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 
@@ -90,7 +103,9 @@ mod tests {
                     keys.push(vec![a]);
                     keys.push(vec![a, b]);
                     keys.push(vec![a, b, 0]);
+                    keys.push([vec![a, b], vec![b; 3]].concat());
                     keys.push([vec![a, b], vec![b; 12]].concat());
+                    keys.push([vec![a, b], vec![b; 12], vec![a; 9]].concat());
                 }
             }
             keys.sort();
