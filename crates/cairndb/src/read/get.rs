@@ -1,19 +1,18 @@
 //! Point reads: mutable part, sealed parts, then run by run, the first visible version wins.
 //!
 //! No lock and no allocation: the value is decoded into the caller's buffer. A key with merge
-//! operands on top takes the slow path, which gathers them with a cursor over everything.
+//! operands on top takes the slow path, which gathers them with a cursor over each source that has it.
 
 use cairndb_base::{Error, FileNumber, Kind, Result, SeqNo};
 use cairndb_format::name;
 use cairndb_format::table::{Found, FoundValue, GetHints};
 
 use crate::read::fold::{Fold, ReadContext, read_pointer, resolve};
-use crate::read::merger::Merger;
 use crate::read::source::{RunCursor, Source};
 use crate::state::view::View;
 
 /// What the newest visible version of a key says.
-enum Newest {
+pub(crate) enum Newest {
     Missing,
     Is(Kind),
 }
@@ -61,7 +60,7 @@ pub(crate) fn contains(
 
 /// Finds the newest version with a sequence number up to `seq`; its stored value is in `out`.
 #[inline]
-fn newest(
+pub(crate) fn newest(
     view: &View,
     context: &ReadContext,
     key: &[u8],
@@ -135,6 +134,8 @@ fn contradiction(view: &View, context: &ReadContext, key: &[u8]) -> Error {
     }
 }
 
+/// Folds what `key` has, source by source. Only those whose filter passes the key are looked into: a
+/// merge of cursors over everything would look into all of them, for entries of other keys.
 fn get_merged(
     view: &View,
     context: &ReadContext,
@@ -142,25 +143,33 @@ fn get_merged(
     seq: SeqNo,
     out: &mut Vec<u8>,
 ) -> Result<bool> {
-    let mut merger = Merger::new(sources(view, context), context.order.clone());
     let mut fold = Fold::default();
-    merger.seek(key, seq)?;
-    while merger.valid() && context.order.compare(merger.key(), key).is_eq() {
-        if merger.seq() <= seq {
-            merger.load_value()?;
-            match merger.kind() {
-                Kind::Merge => fold.push_operand(merger.value()),
-                Kind::Delete => break,
-                kind @ (Kind::Put | Kind::Pointer) => {
-                    let mut base = Vec::new();
-                    let (order, values) = (&context.order, &view.version.values);
-                    resolve(order, values, key, kind, merger.value(), &mut base)?;
-                    fold.set_base(Some(base));
-                    break;
-                }
-            }
+    let hash = context.order.hash(key);
+    let mut ended = false;
+    for part in std::iter::once(&view.mutable).chain(&view.sealed) {
+        if !ended && part.get(key, hash, seq).is_some() {
+            ended = gather(
+                Source::Mem(part.cursor()),
+                view,
+                context,
+                key,
+                seq,
+                &mut fold,
+            )?;
         }
-        merger.step()?;
+    }
+    for run in &view.version.runs {
+        if ended {
+            break;
+        }
+        let Some(table) = run.tables().get(run.find(&context.order, key)) else {
+            continue;
+        };
+        if table.table()?.may_hold(hash)? {
+            let cursor = RunCursor::new(run.clone(), context.order.clone());
+            let source = Source::Run(Box::new(cursor));
+            ended = gather(source, view, context, key, seq, &mut fold)?;
+        }
     }
     if !fold.has_operands() {
         return Err(contradiction(view, context, key));
@@ -168,4 +177,33 @@ fn get_merged(
     fold.reverse();
     *out = fold.finish(context, key)?;
     Ok(true)
+}
+
+/// Adds the versions of `key` that `source` has to `fold`, down to one that is no operand; whether
+/// there was one.
+fn gather(
+    mut source: Source,
+    view: &View,
+    context: &ReadContext,
+    key: &[u8],
+    seq: SeqNo,
+    fold: &mut Fold,
+) -> Result<bool> {
+    source.seek(key, seq)?;
+    while source.valid() && context.order.compare(source.key(), key).is_eq() {
+        source.load_value()?;
+        match source.kind() {
+            Kind::Merge => fold.push_operand(source.value()),
+            Kind::Delete => return Ok(true),
+            kind @ (Kind::Put | Kind::Pointer) => {
+                let mut base = Vec::new();
+                let (order, values) = (&context.order, &view.version.values);
+                resolve(order, values, key, kind, source.value(), &mut base)?;
+                fold.set_base(Some(base));
+                return Ok(true);
+            }
+        }
+        source.next()?;
+    }
+    Ok(false)
 }
