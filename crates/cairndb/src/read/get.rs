@@ -11,6 +11,10 @@ use crate::read::fold::{Fold, ReadContext, read_pointer, resolve};
 use crate::read::source::{RunCursor, Source};
 use crate::state::view::View;
 
+/// Runs whose filters are requested at once: beside a writer there are dozens of runs, the filters of most
+/// are in no near cache, and their waits overlap.
+const RUNS_ASKED: usize = 8;
+
 /// What the newest visible version of a key says.
 pub(crate) enum Newest {
     Missing,
@@ -74,28 +78,33 @@ pub(crate) fn newest(
             return Ok(Newest::Is(entry.kind));
         }
     }
-    for run in &view.version.runs {
-        let index = run.find(&context.order, key);
-        let Some(table) = run.tables().get(index) else {
-            continue;
-        };
-        match table
-            .table()?
-            .get(key, hash, seq, GetHints::default(), out)?
-        {
-            None => {}
-            Some(Found {
-                kind,
-                value: FoundValue::InScratch,
-                ..
-            }) => return Ok(Newest::Is(kind)),
-            Some(Found {
-                kind,
-                value: FoundValue::Mapped(bytes),
-                ..
-            }) => {
-                out.extend_from_slice(bytes);
-                return Ok(Newest::Is(kind));
+    for runs in view.version.runs.chunks(RUNS_ASKED) {
+        let mut tables = [None; RUNS_ASKED];
+        for (table, run) in tables.iter_mut().zip(runs) {
+            *table = run.tables().get(run.find(&context.order, key));
+            if let (Some(table), true) = (table, runs.len() > 1) {
+                table.request_filter(hash);
+            }
+        }
+        for table in tables.iter().flatten() {
+            match table
+                .table()?
+                .get(key, hash, seq, GetHints::default(), out)?
+            {
+                None => {}
+                Some(Found {
+                    kind,
+                    value: FoundValue::InScratch,
+                    ..
+                }) => return Ok(Newest::Is(kind)),
+                Some(Found {
+                    kind,
+                    value: FoundValue::Mapped(bytes),
+                    ..
+                }) => {
+                    out.extend_from_slice(bytes);
+                    return Ok(Newest::Is(kind));
+                }
             }
         }
     }

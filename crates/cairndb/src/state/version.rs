@@ -129,6 +129,14 @@ impl TableHandle {
         }
     }
 
+    /// Requests what a get will read of the table's filter, if the table is open.
+    #[inline]
+    pub(crate) fn request_filter(&self, hash: u64) {
+        if let Some(table) = self.file.open.get() {
+            table.request_filter(hash);
+        }
+    }
+
     #[cold]
     fn open_now(&self) -> Result<&Arc<Table>> {
         let table = self.file.opener.open(&self.record)?;

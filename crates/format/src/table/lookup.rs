@@ -236,28 +236,11 @@ impl<'t> Lookup<'t> {
         Ok(line_may_hold(line, folded, table.meta.filter_probes))
     }
 
-    /// Requests the lines of the filter and the fence that a get reads first.
+    /// Requests the line of the filter that a get reads first.
     #[inline]
-    pub(super) fn prefetch(&self, key: &[u8], hash: u64) {
-        let Some(mapping) = self.mapping else {
-            return;
-        };
-        let table = self.table;
-        if let Some((page, at)) = table.filter_place(hash) {
+    pub(super) fn request_filter(&self, hash: u64) {
+        if let (Some(mapping), Some((page, at))) = (self.mapping, self.table.filter_place(hash)) {
             prefetch(mapping, page as usize * PAGE_BYTES + at);
-        }
-        let Ok(suffix) = table.suffix_of(key) else {
-            return;
-        };
-        if let Some(block) = table
-            .blocks_up_to(table.head_of(suffix, key))
-            .checked_sub(1)
-        {
-            let (page, first) = table.place_of_block(block);
-            let at = page as usize * PAGE_BYTES + fence::FENCE_HEADER_BYTES + 8 * first;
-            for line in 0..=BLOCK_HEADS / 8 {
-                prefetch(mapping, at + line * LINE_BYTES);
-            }
         }
     }
 

@@ -24,11 +24,11 @@ impl Table {
         Ok(u64::from(page) * PAGE_BYTES as u64)
     }
 
-    /// Requests the memory that a get of `key` will read first, so that a get from several tables
-    /// can overlap their loads.
+    /// Requests the line of the filter that a get reads first, so that a get from several tables can
+    /// overlap their loads.
     #[inline]
-    pub fn prefetch(&self, key: &[u8], hash: u64) {
-        Lookup::new(self).prefetch(key, hash);
+    pub fn request_filter(&self, hash: u64) {
+        Lookup::new(self).request_filter(hash);
     }
 
     /// Whether the filter lets a key of this hash pass; always, where there is no filter.

@@ -85,7 +85,7 @@ fn check_probe(table: &Arc<Table>, entries: &[Entry], key: &[u8], seq: u64, cont
     let mut scratch = b"rubbish".to_vec();
     for skip_filter in [false, true] {
         let hints = GetHints { skip_filter };
-        table.prefetch(key, hash64(key));
+        table.request_filter(hash64(key));
         let found = table
             .get(key, hash64(key), seq, hints, &mut scratch)
             .unwrap();
