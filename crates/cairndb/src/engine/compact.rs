@@ -19,12 +19,13 @@ use crate::engine::core::{Core, State};
 use crate::engine::guard::guarded;
 use crate::engine::install::MergePlan;
 use crate::jobs::merge::{Job, Outcome, STEP_ENTRIES};
-use crate::jobs::picker::{Group, RunSize, pick, pick_for_room, pick_idle};
+use crate::jobs::picker::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_idle};
 use crate::jobs::rules::Rules;
 use crate::read::merger::Merger;
 use crate::read::source::{RunCursor, Source};
 use crate::state::stats::Stats;
 use crate::state::version::{Run, Version};
+use crate::state::view::RUNS_READ;
 
 /// The bounds of a key range as a compaction sees them.
 pub(crate) type KeyRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
@@ -134,13 +135,22 @@ impl Core {
         !state.closing && state.range_merges_waiting == 0 && state.merges.len() < MERGES_MAX
     }
 
+    /// More runs than this hold up writers until a merge is done: fewer where somebody reads.
+    pub(crate) fn runs_max(&self) -> usize {
+        if self.view.load().is_crowded() {
+            RUNS_READ
+        } else {
+            RUNS_STALL
+        }
+    }
+
     /// Whether the picker finds something to merge, idle merges included when `idle`.
     pub(crate) fn merge_wanted(&self, state: &State, idle: bool) -> Option<Group> {
         if state.merging() || !Self::may_merge(state) {
             return None;
         }
         let sizes = sizes(&state.version, &state.damaged);
-        pick(&sizes, self.flush_unit()).or_else(|| {
+        pick(&sizes, self.flush_unit(), self.runs_max()).or_else(|| {
             let group = pick_idle(&sizes).filter(|_| idle)?;
             (group.first < group.last || self.sheds_tombstones(state, group.last)).then_some(group)
         })
@@ -152,7 +162,12 @@ impl Core {
             return None;
         }
         let sizes = sizes(&state.version, &state.damaged);
-        pick_for_room(&sizes, state.free_runs(), self.flush_unit())
+        pick_for_room(
+            &sizes,
+            state.free_runs(),
+            self.flush_unit(),
+            self.runs_max(),
+        )
     }
 
     /// The size of a run that one flush makes, about.

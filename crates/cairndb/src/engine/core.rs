@@ -299,16 +299,12 @@ impl Core {
 
     /// Makes `state` what readers see.
     pub(crate) fn publish_view(&self, state: &State) {
-        let view = Arc::new(View {
-            mutable: Arc::clone(&state.mutable),
-            sealed: state
-                .sealed
-                .iter()
-                .rev()
-                .map(|part| Arc::clone(&part.mem))
-                .collect(),
-            version: Arc::clone(&state.version),
-        });
+        let sealed = state.sealed.iter().rev();
+        let view = Arc::new(View::new(
+            Arc::clone(&state.mutable),
+            sealed.map(|part| Arc::clone(&part.mem)).collect(),
+            Arc::clone(&state.version),
+        ));
         self.shown.note(&view);
         self.view.store(view);
     }

@@ -302,15 +302,8 @@ fn assemble(
 }
 
 fn first_view(mutable: &Arc<Memtable>, sealed: &VecDeque<Part>, version: &Arc<Version>) -> View {
-    View {
-        mutable: Arc::clone(mutable),
-        sealed: sealed
-            .iter()
-            .rev()
-            .map(|part| Arc::clone(&part.mem))
-            .collect(),
-        version: Arc::clone(version),
-    }
+    let sealed = sealed.iter().rev().map(|part| Arc::clone(&part.mem));
+    View::new(Arc::clone(mutable), sealed.collect(), Arc::clone(version))
 }
 
 fn first_state(

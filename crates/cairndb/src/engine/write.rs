@@ -17,7 +17,6 @@ use cairndb_mem::Memtable;
 
 use crate::engine::background::UNSYNCED_TABLES_MAX;
 use crate::engine::core::{Core, Part};
-use crate::jobs::picker::RUNS_STALL;
 use crate::state::batch::WriteBatch;
 use crate::state::budget::RETAINED_LOG_BYTES_MAX;
 use crate::state::options::Durability;
@@ -386,7 +385,7 @@ impl Core {
             commit.awaiting_sync.is_empty(),
             "only published entries are sealed"
         );
-        if state.version.runs.len() > RUNS_STALL
+        if state.version.runs.len() > self.runs_max()
             && (state.merging() || self.merge_wanted(&state, false).is_some())
         {
             return Some(StallReason::Runs);
@@ -465,7 +464,7 @@ impl Core {
         let state = self.state.lock();
         let before = state.merges.len();
         drop(self.wait_state(state, |state| {
-            state.merges.len() < before.max(1) || state.version.runs.len() <= RUNS_STALL
+            state.merges.len() < before.max(1) || state.version.runs.len() <= self.runs_max()
         }));
         self.health.check_write()
     }

@@ -8,11 +8,8 @@
 
 /// Runs of one tier that are merged together.
 pub(crate) const FAN_IN: usize = 8;
-/// More runs than this hold up writers until a merge is done.
+/// More runs than this hold up writers until a merge is done, if nobody reads.
 pub(crate) const RUNS_STALL: usize = 48;
-/// With more runs than this some are merged whatever their sizes, so that writers are never held up by
-/// runs that no rule wants to merge.
-const RUNS_CROWDED: usize = 40;
 /// A writer merges so many runs at most before it goes on. Eight made room so slowly that the merge below
 /// began with too many runs to leave any; all of them held it up for a second.
 const ROOM_RUNS_MAX: usize = 2 * FAN_IN;
@@ -69,19 +66,27 @@ impl Group {
     }
 }
 
-/// The group to merge while writes go on, newest runs first; `None` when the shape is fine.
-pub(crate) fn pick(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
+/// The group to merge while writes go on, newest runs first; `None` when the shape is fine. More than
+/// `runs_max` runs hold up writers.
+pub(crate) fn pick(runs: &[RunSize], flush_unit: u64, runs_max: usize) -> Option<Group> {
     let group = |(first, stretch)| {
         let among = alike(stretch, flush_unit).or_else(|| outgrown(stretch));
         Some(among?.moved_by(first))
     };
-    stretches(runs).find_map(group).or_else(|| crowded(runs))
+    stretches(runs)
+        .find_map(group)
+        .or_else(|| crowded(runs, runs_max))
 }
 
 /// The group that makes room for a writer, of the `free` newest runs; the others are being merged.
-pub(crate) fn pick_for_room(runs: &[RunSize], free: usize, flush_unit: u64) -> Option<Group> {
+pub(crate) fn pick_for_room(
+    runs: &[RunSize],
+    free: usize,
+    flush_unit: u64,
+    runs_max: usize,
+) -> Option<Group> {
     if free == runs.len() {
-        return crowded(runs);
+        return crowded(runs, runs_max);
     }
     // Flushes alone: merging them again with what was made of them a moment ago would cost more than to
     // wait for the merge below.
@@ -95,9 +100,10 @@ pub(crate) fn pick_for_room(runs: &[RunSize], free: usize, flush_unit: u64) -> O
     })
 }
 
-/// The cheapest neighbours, where there are too many runs of unlike sizes for any other rule.
-fn crowded(runs: &[RunSize]) -> Option<Group> {
-    if runs.len() <= RUNS_CROWDED {
+/// The cheapest neighbours, where there are too many runs of unlike sizes for any other rule: some
+/// sooner than at `runs_max`, so that writers are never held up by runs that no rule wants to merge.
+fn crowded(runs: &[RunSize], runs_max: usize) -> Option<Group> {
+    if runs.len() <= runs_max - runs_max / 6 {
         return None;
     }
     let groups = stretches(runs).flat_map(|(first, stretch)| {
@@ -202,7 +208,7 @@ mod tests {
         }
         runs.push(run(360 << 20));
         assert!(runs.len() > RUNS_STALL);
-        let group = pick(&runs, 18 << 10).unwrap();
+        let group = pick(&runs, 18 << 10, RUNS_STALL).unwrap();
         let bytes: u64 = runs[group.first..=group.last]
             .iter()
             .map(|run| run.bytes)
@@ -219,49 +225,76 @@ mod tests {
         runs.push(run(2000));
         runs.extend(vec![run(50_000); 12]);
         let free = 21;
-        let group = pick_for_room(&runs, free, 100).unwrap();
+        let group = pick_for_room(&runs, free, 100, RUNS_STALL).unwrap();
         assert_eq!(
             (group.first, group.last),
             (4, 19),
             "the oldest of the flushes"
         );
         assert_eq!(
-            pick_for_room(&runs[13..], free - 13, 100),
+            pick_for_room(&runs[13..], free - 13, 100, RUNS_STALL),
             None,
             "seven are too few"
         );
         assert_eq!(
-            pick_for_room(&runs, runs.len(), 100),
+            pick_for_room(&runs, runs.len(), 100, RUNS_STALL),
             None,
             "no merge and no crowd"
         );
         runs[15].damaged = true;
-        let group = pick_for_room(&runs, free, 100).unwrap();
+        let group = pick_for_room(&runs, free, 100, RUNS_STALL).unwrap();
         assert_eq!((group.first, group.last), (0, 14), "up to the damaged one");
+    }
+
+    #[test]
+    fn a_lower_bound_merges_unlike_runs_sooner() {
+        let mut runs = vec![run(4 << 10); 7];
+        runs.push(run(100 << 10));
+        runs.extend(vec![run(30 << 10); 7]);
+        runs.push(run(360 << 20));
+        let cheapest = Group { first: 0, last: 7 };
+        assert_eq!(pick(&runs, 18 << 10, RUNS_STALL), None);
+        assert_eq!(pick(&runs, 18 << 10, 20), None);
+        assert_eq!(pick(&runs, 18 << 10, 16), Some(cheapest));
     }
 
     #[test]
     fn a_damaged_run_is_left_alone_and_divides_the_others() {
         let mut runs = vec![run(100); 20];
         runs[8].damaged = true;
-        assert_eq!(pick(&runs, 100), Some(Group { first: 0, last: 7 }));
-        assert_eq!(pick(&runs[1..], 100), Some(Group { first: 8, last: 18 }));
+        assert_eq!(
+            pick(&runs, 100, RUNS_STALL),
+            Some(Group { first: 0, last: 7 })
+        );
+        assert_eq!(
+            pick(&runs[1..], 100, RUNS_STALL),
+            Some(Group { first: 8, last: 18 })
+        );
         assert_eq!(pick_idle(&runs), Some(Group { first: 0, last: 7 }));
         runs.truncate(9);
         runs.drain(..7);
-        assert_eq!((pick(&runs, 100), pick_idle(&runs)), (None, None));
+        assert_eq!(
+            (pick(&runs, 100, RUNS_STALL), pick_idle(&runs)),
+            (None, None)
+        );
     }
 
     #[test]
     fn eight_of_a_tier_are_merged_and_seven_are_not() {
         let seven = vec![run(100); 7];
-        assert_eq!(pick(&seven, 100), None);
+        assert_eq!(pick(&seven, 100, RUNS_STALL), None);
         let eight = vec![run(100); 8];
-        assert_eq!(pick(&eight, 100), Some(Group { first: 0, last: 7 }));
+        assert_eq!(
+            pick(&eight, 100, RUNS_STALL),
+            Some(Group { first: 0, last: 7 })
+        );
         let mut mixed = vec![run(100); 3];
         mixed.extend(vec![run(700); 8]);
         mixed.push(run(100_000));
-        assert_eq!(pick(&mixed, 100), Some(Group { first: 3, last: 10 }));
+        assert_eq!(
+            pick(&mixed, 100, RUNS_STALL),
+            Some(Group { first: 3, last: 10 })
+        );
     }
 
     #[test]
@@ -271,7 +304,7 @@ mod tests {
         for _ in 0..4096 {
             runs.insert(0, run(1000));
             flushed += 1000;
-            while let Some(group) = pick(&runs, 1000) {
+            while let Some(group) = pick(&runs, 1000, RUNS_STALL) {
                 let bytes: u64 = runs[group.first..=group.last]
                     .iter()
                     .map(|run| run.bytes)

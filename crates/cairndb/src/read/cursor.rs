@@ -190,6 +190,7 @@ impl ViewCursor {
     ) -> Result<()> {
         self.shown = Shown::Nothing;
         self.heading = heading;
+        self.view.note_read();
         self.gather_sources();
         place(&mut self.merger, self.seq)?;
         match heading {

@@ -71,6 +71,7 @@ pub(crate) fn newest(
     seq: SeqNo,
     out: &mut Vec<u8>,
 ) -> Result<Newest> {
+    view.note_read();
     let hash = context.order.hash(key);
     for part in std::iter::once(&view.mutable).chain(&view.sealed) {
         if let Some(entry) = part.get(key, hash, seq) {
