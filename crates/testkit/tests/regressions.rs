@@ -41,7 +41,7 @@ fn current_never_names_a_manifest_without_a_durable_name() {
 #[test]
 fn a_creation_cut_short_can_be_done_again() {
     let env = SimEnv::new(1);
-    env.crash_at(9);
+    env.crash_at(10);
     Setup::plain().options(env.clone()).open(PATH).unwrap_err();
     let image = env.crash_image(Profile::Kill, &CrashChoice::new(Keep::None));
     assert!(image.files().len() > 1, "the manifest was begun");

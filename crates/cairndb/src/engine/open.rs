@@ -71,7 +71,10 @@ impl Core {
         };
         let create = options.create_if_missing && !options.read_only;
         let dir = env.open_dir(path, create)?;
-        look(&*dir, options)?;
+        if options.read_only || dir.size_of(name::LOCK)?.is_none() {
+            // Before LOCK is made: a refusal leaves nothing behind. Where it is, locking makes nothing.
+            look(&*dir, options)?;
+        }
         let lock = if options.read_only {
             dir.lock_shared(name::LOCK)?
         } else {
@@ -95,9 +98,9 @@ impl Core {
         });
         let settings = settings(options, budget);
         // Looked at again under the lock: another process may have created it meanwhile.
-        let recovered = match look(&*dir, options)? {
+        let mut recovered = match look(&*dir, options)? {
             // Not 1: a creation cut short may have left files, and numbers are never used twice.
-            Found::Empty => Recovered::created(unused_file(&*dir, 1)?),
+            Found::Empty => Recovered::created(unused_file(&dir.list()?, 1)?),
             Found::Database(number) => {
                 let recovery = Recovery {
                     opener: &opener,
@@ -109,20 +112,22 @@ impl Core {
                 recovery.run(number)?
             }
         };
+        let listed = recovered.listed.take();
         let core = assemble(
             env, dir, lock, options, settings, opener, cache, reaper, recovered,
         );
-        core.after_open()?;
+        core.after_open(listed)?;
         Ok(core)
     }
 
     /// Makes what recovery found durable, and sweeps what it superseded.
-    fn after_open(&self) -> Result<()> {
+    fn after_open(&self, listed: Option<Vec<String>>) -> Result<()> {
         self.shown.note(&self.view.load());
         if self.settings.read_only {
             return Ok(());
         }
-        *self.leftovers.lock() = self.find_leftovers()?;
+        let listed = listed.map_or_else(|| self.dir.list(), Ok)?;
+        *self.leftovers.lock() = self.leftovers_of(listed);
         if self.report.clean && !self.report.created {
             // Nothing is written before the first write, and nothing removed.
             return Ok(());
@@ -134,15 +139,14 @@ impl Core {
         Ok(())
     }
 
-    /// Files that the manifest does not name: tables of jobs that never finished, old manifests,
+    /// Files of those `found` that the manifest does not name: tables of jobs that never finished, old manifests,
     /// temporary files. Asked before any job of this handle makes new ones.
-    fn find_leftovers(&self) -> Result<Vec<String>> {
+    fn leftovers_of(&self, mut found: Vec<String>) -> Vec<String> {
         let state = self.state.lock();
         let version = Arc::clone(&state.version);
         let manifest = state.manifest;
         drop(state);
         let tables: BTreeSet<u64> = version.tables().map(|table| table.record.file).collect();
-        let mut found = self.dir.list()?;
         found.retain(|name| match FileKind::parse(name) {
             Some(FileKind::Table(number)) => !tables.contains(&number.0),
             Some(FileKind::Value(number)) => !version.values.contains_key(&number.0),
@@ -151,7 +155,7 @@ impl Core {
             // Logs are adopted as spares or reaped when the manifest is begun.
             _ => false,
         });
-        Ok(found)
+        found
     }
 }
 
@@ -352,6 +356,7 @@ impl Recovered {
                 created: true,
                 ..OpenReport::default()
             },
+            listed: None,
         }
     }
 }

@@ -18,7 +18,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, FileNumber, Result, SeqNo};
-use cairndb_env::Dir;
 use cairndb_format::manifest::{ManifestReader, SegmentRecord, TableRecord, Tail, VersionEdit};
 use cairndb_format::name::{self, FileKind};
 
@@ -260,7 +259,8 @@ impl Recovery<'_> {
         };
         check_components(&folded, self.context, number)?;
         let version = folded.version(self.opener)?;
-        let next_file = unused_file(dir, folded.next_file.max(number.0 + 1))?;
+        let listed = dir.list()?;
+        let next_file = unused_file(&listed, folded.next_file.max(number.0 + 1))?;
         let next_run = folded.runs.iter().max().map_or(1, |run| run + 1);
         let mut recovered = Recovered {
             version,
@@ -276,6 +276,7 @@ impl Recovery<'_> {
                 manifest_cut,
                 ..OpenReport::default()
             },
+            listed: folded.clean.then_some(listed),
         };
         if !folded.clean {
             self.replay(&folded, &mentioned, &mut recovered)?;
@@ -326,13 +327,13 @@ impl Recovery<'_> {
     }
 }
 
-/// The first number at or above `next` that no file in the directory has: numbers are never used
+/// The first number at or above `next` that no file of those `listed` has: numbers are never used
 /// twice, not even those of files whose edit was lost.
-pub(crate) fn unused_file(dir: &dyn Dir, mut next: u64) -> Result<u64> {
-    for found in dir.list()? {
-        if let Some(used) = FileKind::parse(&found).and_then(FileKind::number) {
+pub(crate) fn unused_file(listed: &[String], mut next: u64) -> Result<u64> {
+    for found in listed {
+        if let Some(used) = FileKind::parse(found).and_then(FileKind::number) {
             if used.0 >= NUMBER_MAX {
-                return Err(out_of_range(used.0).file(found));
+                return Err(out_of_range(used.0).file(found.clone()));
             }
             next = next.max(used.0 + 1);
         }

@@ -21,6 +21,8 @@ pub(crate) struct Recovered {
     pub(crate) manifest: u64,
     pub(crate) value_dead: BTreeMap<u64, u64>,
     pub(crate) report: OpenReport,
+    /// What the directory holds, where recovery has changed nothing since it asked.
+    pub(crate) listed: Option<Vec<String>>,
 }
 
 impl Recovered {
