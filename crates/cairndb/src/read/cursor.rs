@@ -8,8 +8,8 @@
 //!
 //! Where many sources would have to be placed, a seek first asks for its very key as a get does. What
 //! is found that way is where the cursor would come to rest: filters spare most of the sources, and
-//! they are placed when the cursor is moved on. While a writer keeps a dozen runs there, a seek to a
-//! key that exists costs a tenth of placing them all; one to a key that does not costs a tenth more.
+//! they are placed when the cursor is moved on. A seek to a key that exists then costs what a get does;
+//! one to a key that does not costs the filters more, and so does a scan.
 //!
 //! A cursor pins its view: tables, and memtable parts even after their flush.
 
