@@ -16,9 +16,13 @@ pub(super) fn system_error(operation: &'static str, errno: Errno) -> Error {
     }
 }
 
-/// Opens an existing regular file of a directory. `NONBLOCK` keeps a FIFO put in its place from
+/// Opens an existing regular file of a directory, and gives its length. `NONBLOCK` keeps a FIFO put in its place from
 /// stopping the caller; regular files ignore it.
-pub(super) fn open_regular(dir: BorrowedFd<'_>, name: &str, flags: OFlags) -> Result<OwnedFd> {
+pub(super) fn open_regular(
+    dir: BorrowedFd<'_>,
+    name: &str,
+    flags: OFlags,
+) -> Result<(OwnedFd, u64)> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let fd = match rustix::fs::openat(dir, name, flags, Mode::empty()) {
         Ok(fd) => above_stdio(fd)?,
@@ -28,8 +32,8 @@ pub(super) fn open_regular(dir: BorrowedFd<'_>, name: &str, flags: OFlags) -> Re
         Err(Errno::LOOP) => return Err(not_regular(name)),
         Err(errno) => return Err(system_error("open the file", errno).file(name)),
     };
-    size_of_open(fd.as_fd(), name)?;
-    Ok(fd)
+    let size = size_of_open(fd.as_fd(), name)?;
+    Ok((fd, size))
 }
 
 /// Moves a descriptor above the standard three, where a print or a child could reach it.
@@ -47,7 +51,7 @@ pub(super) fn mode(bits: u32) -> Mode {
 }
 
 /// The length of an open file, which must be regular.
-pub(super) fn size_of_open(fd: BorrowedFd<'_>, name: &str) -> Result<u64> {
+fn size_of_open(fd: BorrowedFd<'_>, name: &str) -> Result<u64> {
     let stat = rustix::fs::fstat(fd)
         .map_err(|errno| system_error("look at the open file", errno).file(name))?;
     regular_size(&stat, name)

@@ -12,9 +12,7 @@ use cairndb_base::{Error, ErrorKind, Result};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::descriptor::{
-    above_stdio, check_name, mode, open_regular, regular_size, size_of_open, system_error,
-};
+use super::descriptor::{above_stdio, check_name, mode, open_regular, regular_size, system_error};
 use super::files::{RealReadFile, RealWritableFile, sync_data};
 use super::{lock, log};
 use crate::dir::{Dir, DirLock};
@@ -72,10 +70,13 @@ impl RealDir {
     pub(super) fn open(path: &Path, create: bool, modes: Modes) -> Result<RealDir> {
         let fail =
             |what: &'static str, errno| system_error(what, errno).file(path.to_string_lossy());
-        let mut made = false;
-        if create {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = || rustix::fs::openat(CWD, path, flags, Mode::empty());
+        let (mut made, mut opened) = (false, open());
+        if create && matches!(opened, Err(Errno::NOENT)) {
             match rustix::fs::mkdirat(CWD, path, mode(modes.dir)) {
                 Ok(()) => made = true,
+                // Somebody else made it meanwhile.
                 Err(Errno::EXIST) => {}
                 Err(Errno::NOENT) => {
                     return Err(Error::new(
@@ -84,12 +85,11 @@ impl RealDir {
                     )
                     .file(path.to_string_lossy()));
                 }
-                Err(Errno::NOTDIR) => return Err(not_a_directory(path)),
                 Err(errno) => return Err(fail("create the directory", errno)),
             }
+            opened = open();
         }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = match rustix::fs::openat(CWD, path, flags, Mode::empty()) {
+        let fd = match opened {
             Ok(fd) => above_stdio(fd)?,
             Err(Errno::NOENT) => {
                 return Err(
@@ -113,7 +113,7 @@ impl RealDir {
         })
     }
 
-    fn open_existing(&self, name: &str, flags: OFlags) -> Result<OwnedFd> {
+    fn open_existing(&self, name: &str, flags: OFlags) -> Result<(OwnedFd, u64)> {
         check_name(name)?;
         open_regular(self.fd.as_fd(), name, flags)
     }
@@ -193,8 +193,7 @@ impl Dir for RealDir {
     }
 
     fn open_read(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
-        let fd = self.open_existing(name, OFlags::RDONLY)?;
-        let size = size_of_open(fd.as_fd(), name)?;
+        let (fd, size) = self.open_existing(name, OFlags::RDONLY)?;
         Ok(Arc::new(RealReadFile::new(fd, name, size)))
     }
 
@@ -209,8 +208,7 @@ impl Dir for RealDir {
     }
 
     fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>> {
-        let fd = self.open_existing(name, OFlags::RDWR)?;
-        let len = size_of_open(fd.as_fd(), name)?;
+        let (fd, len) = self.open_existing(name, OFlags::RDWR)?;
         Ok(self.region(fd, name, len))
     }
 
@@ -244,7 +242,7 @@ impl Dir for RealDir {
     }
 
     fn sync_file(&self, name: &str) -> Result<()> {
-        let fd = self.open_existing(name, OFlags::RDONLY)?;
+        let (fd, _) = self.open_existing(name, OFlags::RDONLY)?;
         sync_data(&fd).map_err(|errno| system_error("sync the file", errno).file(name))
     }
 

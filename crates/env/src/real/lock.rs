@@ -93,7 +93,7 @@ pub(super) fn acquire_shared(dir: BorrowedFd<'_>, name: &str) -> Result<Option<R
             return Ok(Some(RealLock { fd, id, owner }));
         }
         let fd = match open_regular(dir, name, OFlags::RDONLY) {
-            Ok(fd) => fd,
+            Ok((fd, _)) => fd,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -165,14 +165,22 @@ fn held_here(name: &str) -> Error {
     Error::new(ErrorKind::Locked, message).file(name)
 }
 
-/// Opens the lock file, made first where it is missing. Two calls and not one with `CREATE` alone,
-/// so that what exists is always checked to be a regular file.
+/// Opens the lock file, made where it is missing. Not one call with `CREATE` alone, so that what exists
+/// is always checked to be a regular file.
 fn open_or_create(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<OwnedFd> {
     let new = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match rustix::fs::openat(dir, name, new, mode) {
-        Ok(fd) => above_stdio(fd),
-        Err(Errno::EXIST) => open_regular(dir, name, OFlags::RDWR),
-        Err(errno) => Err(system_error("create the lock file", errno).file(name)),
+    loop {
+        match open_regular(dir, name, OFlags::RDWR) {
+            Ok((fd, _)) => return Ok(fd),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        match rustix::fs::openat(dir, name, new, mode) {
+            Ok(fd) => return above_stdio(fd),
+            // Somebody else has made it meanwhile.
+            Err(Errno::EXIST) => {}
+            Err(errno) => return Err(system_error("create the lock file", errno).file(name)),
+        }
     }
 }
 

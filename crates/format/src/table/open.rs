@@ -77,7 +77,11 @@ impl Table {
         let last = pages.read_unchecked(pages.count() - 1, 1)?;
         let (first, count) =
             Meta::find(&last, pages.count()).map_err(|flaw| pages.flaw(pages.count() - 1, flaw))?;
-        let block = pages.read_unchecked(first, count)?;
+        let block = match count {
+            // That of a small table is its last page.
+            1 => last,
+            _ => pages.read_unchecked(first, count)?,
+        };
         pages.check(first, &block, |_| Ok(()))?;
         let checksum = block
             .first_chunk()
