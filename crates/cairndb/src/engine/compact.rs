@@ -268,7 +268,11 @@ impl Core {
         let mut job = Job::new(merger, rules, self.settings.output.clone());
         loop {
             match job.step(&*self.dir, &self.next_file, STEP_ENTRIES) {
-                Ok(false) => return job.finish(&*self.dir, &self.next_file),
+                Ok(false) => {
+                    let mut outcome = job.finish(&*self.dir, &self.next_file)?;
+                    self.open_for_readers(&mut outcome);
+                    return Ok(outcome);
+                }
                 Ok(true) => {}
                 Err(error) => {
                     job.abandon(&*self.dir, &self.next_file);

@@ -184,7 +184,10 @@ impl Core {
             values: Arc::clone(&taken.version.values),
         };
         let mergers = mergers(&taken.parts, &self.context.order);
-        self.run_job(Job::chained(mergers, rules, self.settings.output.clone()))
+        let mut outcome =
+            self.run_job(Job::chained(mergers, rules, self.settings.output.clone()))?;
+        self.open_for_readers(&mut outcome);
+        Ok(outcome)
     }
 
     /// Keeps what flush `number` wrote until every older part is in tables, then installs it and

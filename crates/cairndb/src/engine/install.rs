@@ -90,6 +90,20 @@ impl Core {
         added
     }
 
+    /// Opens tables that were just written, where somebody reads: else the first to look into one would
+    /// wait for a dozen system calls, and for filter and fence to be mapped and checked.
+    pub(crate) fn open_for_readers(&self, outcome: &mut Outcome) {
+        if !self.view.load().was_read() {
+            return;
+        }
+        for written in &mut outcome.tables {
+            let opened = TableHandle::new(written.record.clone(), &self.opener);
+            // What is wrong with it, those who need it are told.
+            let _ = opened.table().and_then(|table| table.check_index());
+            written.opened = Some(opened);
+        }
+    }
+
     /// Handles of tables just written, as members of run `id`.
     fn handles(&self, id: u64, written: Vec<Written>) -> Vec<Added> {
         let handle = |written: Written| {
@@ -97,8 +111,12 @@ impl Core {
                 run: id,
                 ..written.record
             };
+            let table = match written.opened {
+                Some(opened) => opened.moved(record),
+                None => TableHandle::new(record, &self.opener),
+            };
             Added {
-                table: Arc::new(TableHandle::new(record, &self.opener)),
+                table: Arc::new(table),
                 sync: Some(written.sync),
             }
         };

@@ -14,6 +14,8 @@ use cairndb_format::name;
 use cairndb_format::table::{Compression, TableBuilder, TableOptions, ValueIn};
 use cairndb_format::value_file::Pointer;
 
+use crate::state::version::TableHandle;
+
 /// How tables are written.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputSettings {
@@ -39,6 +41,8 @@ impl OutputSettings {
 pub(crate) struct Written {
     pub(crate) record: TableRecord,
     pub(crate) sync: Arc<dyn FileSync>,
+    /// Its handle, where the table was opened before it is installed.
+    pub(crate) opened: Option<TableHandle>,
 }
 
 #[derive(Debug)]
@@ -145,6 +149,7 @@ impl<'a> Output<'a> {
         self.written.push(Written {
             record,
             sync: open.sync,
+            opened: None,
         });
         Ok(())
     }

@@ -23,11 +23,11 @@ pub(crate) struct View {
     pub(crate) sealed: Vec<Arc<Memtable>>,
     /// The tables.
     pub(crate) version: Arc<Version>,
-    /// Somebody had to look into more runs than reads bear.
-    crowded: AtomicBool,
+    /// Somebody read it.
+    read: AtomicBool,
 }
 
-/// More runs than this, and a reader says so: a look into a run's filter costs 30 to 60 ns, a cursor
+/// With more runs than this, writers wait sooner where somebody reads: a look into a run's filter costs 30 to 60 ns, a cursor
 /// placed in it 300.
 pub(crate) const RUNS_READ: usize = 20;
 
@@ -41,7 +41,7 @@ impl View {
             mutable,
             sealed,
             version,
-            crowded: AtomicBool::new(false),
+            read: AtomicBool::new(false),
         }
     }
 
@@ -50,14 +50,19 @@ impl View {
     #[inline]
     pub(crate) fn note_read(&self) {
         // Relaxed: a hint. Looked at before it is set, so that readers share the line.
-        if self.version.runs.len() > RUNS_READ && !self.crowded.load(Ordering::Relaxed) {
-            self.crowded.store(true, Ordering::Relaxed);
+        if !self.read.load(Ordering::Relaxed) {
+            self.read.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether somebody read it while it had more than [`RUNS_READ`] runs.
+    /// Whether somebody has read it.
+    pub(crate) fn was_read(&self) -> bool {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// Whether somebody reads, and has to look into more than [`RUNS_READ`] runs.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.crowded.load(Ordering::Relaxed)
+        self.version.runs.len() > RUNS_READ && self.was_read()
     }
 }
 

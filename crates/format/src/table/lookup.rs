@@ -229,11 +229,24 @@ impl<'t> Lookup<'t> {
             let line = mapping.get(start..start + LINE_BYTES).unwrap_or_default();
             return Ok(line_may_hold(line, folded, table.meta.filter_probes));
         }
-        let bytes = table.pages.get(self.mapping, page, 1, |bytes| {
-            table.validate_filter(bytes, page)
-        })?;
+        let bytes = self.filter_page(page)?;
         let line = bytes.get(at..at + LINE_BYTES).unwrap_or_default();
         Ok(line_may_hold(line, folded, table.meta.filter_probes))
+    }
+
+    /// Fetches every page of filter and fence.
+    pub(super) fn check_index(&self) -> Result<()> {
+        let meta = &self.table.meta;
+        for page in meta.data_pages..meta.fence_at() {
+            self.filter_page(page)?;
+        }
+        (0..meta.fence_pages()).try_for_each(|index| self.fence_page(index).map(drop))
+    }
+
+    fn filter_page(&self, page: u32) -> Result<PageRef<'t>> {
+        let table = self.table;
+        let validate = |bytes: &[u8]| table.validate_filter(bytes, page);
+        table.pages.get(self.mapping, page, 1, validate)
     }
 
     /// Requests the line of the filter that a get reads first.

@@ -110,6 +110,25 @@ fn every_flipped_byte_is_noticed() {
 }
 
 #[test]
+fn checking_the_index_notices_damage_there_and_nowhere_else() {
+    let (_, bytes, checksum) = small_table(6, Compression::None);
+    let open = |bytes| open_with(bytes, &Order::Bytewise, checksum, Reach::Mapped).unwrap();
+    let meta = &open(bytes.clone()).meta;
+    let (index, end) = (meta.data_pages, meta.fence_at() + meta.fence_pages());
+    assert!(0 < index && index < meta.fence_at() && meta.fence_at() < end);
+    for page in 0..end {
+        let mut damaged = bytes.clone();
+        damaged[4096 * page as usize + 77] ^= 1;
+        let checked = open(damaged).check_index();
+        assert_eq!(checked.is_err(), page >= index, "page {page}");
+        if let Err(error) = checked {
+            assert_names_the_place(&error);
+            assert_eq!(error.file_offset(), Some(4096 * u64::from(page)));
+        }
+    }
+}
+
+#[test]
 fn every_truncation_is_noticed() {
     let (_, bytes, checksum) = small_table(0, Compression::Short);
     for len in (0..bytes.len())
