@@ -128,8 +128,8 @@ pub struct Plan {
     pub value_size: usize,
     /// `--compression_ratio`.
     pub compression_ratio: f64,
-    /// `--key_prefix`.
-    pub key_prefix: usize,
+    /// Bytes of each key that is made and not read from a file: at least 16, of RocksDB's keys 8.
+    pub key_len: usize,
     /// `--seed`: what the running thread count is added to.
     pub seed: u32,
     /// `--distribution`, when given.
@@ -203,7 +203,7 @@ impl Plan {
     pub const fn key_bytes(&self) -> usize {
         match &self.data {
             Data::File { key_bytes, .. } => *key_bytes,
-            Data::Synthetic | Data::Json => self.key_prefix + crate::key::DIGITS,
+            Data::Synthetic | Data::Json => self.key_len,
         }
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use crate::definition::{LARGE_VALUE_BYTES, Values};
 use crate::fault::Fault;
-use crate::key::Layout;
+use crate::key::{DIGITS, Layout};
 use crate::plan::{Data, Keys, Plan};
 use crate::random::Random;
 
@@ -43,7 +43,7 @@ impl Pool {
     pub fn load(plan: &Plan) -> Result<Self, Fault> {
         let layout = match plan.keys {
             Keys::LevelDb => Layout::Decimal {
-                prefix: plan.key_prefix,
+                prefix: plan.key_len - DIGITS,
             },
             Keys::RocksDb => Layout::BigEndian {
                 bytes: plan.key_bytes(),

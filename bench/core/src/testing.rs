@@ -341,7 +341,7 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         threads: 1,
         value_size: 100,
         compression_ratio: 0.5,
-        key_prefix: 0,
+        key_len: 16,
         seed: 1000,
         distribution: None,
         data: Data::Synthetic,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench_core::flags::Given;
+use bench_core::key::DIGITS;
 use bench_core::outline::Aggregate;
 use bench_core::plan::{Data, Distribution, Every, Format, Keys, Plan};
 use bench_core::pool;
@@ -406,7 +407,7 @@ fn counted_as(given: &Given, plan: Plan) -> Result<Plan, String> {
         deletes: or_num("deletes"),
         value_size: shape.map_or_else(|| size("value_size"), |shape| shape.value_bytes),
         compression_ratio: given.text("compression_ratio").parse().unwrap_or(0.5),
-        key_prefix: key_prefix(given)?,
+        key_len: key_len(given)?,
         data,
         ..plan
     })
@@ -454,15 +455,18 @@ fn stored(given: &Given, plan: Plan) -> Plan {
     }
 }
 
-/// Bytes of the constant part of keys, given directly or through the whole length.
-fn key_prefix(given: &Given) -> Result<usize, String> {
+/// Bytes of each key, given directly or through its constant part.
+fn key_len(given: &Given) -> Result<usize, String> {
     let small = |name| usize::try_from(given.count(name)).unwrap_or(0);
     match given.chosen("key_size") {
+        None => Ok(DIGITS + small("key_prefix")),
         Some(_) if given.given("key_prefix").is_some() => {
             Err("--key_size and --key_prefix both set the length of keys: give one".into())
         }
-        Some(_) => Ok(small("key_size") - bench_core::key::DIGITS),
-        None => Ok(small("key_prefix")),
+        Some(len) if small("key_size") < DIGITS && given.text("keys") != "rocksdb" => Err(format!(
+            "--key_size={len}: LevelDB's keys have 16 digits; --keys=rocksdb may be shorter"
+        )),
+        Some(_) => Ok(small("key_size")),
     }
 }
 

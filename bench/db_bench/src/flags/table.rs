@@ -227,9 +227,9 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(
         DATA,
         "key_size",
-        Kind::Number(16, 16 + PREFIX_MAX),
+        Kind::Number(8, 16 + PREFIX_MAX),
         "16",
-        "bytes of each key, prefix included",
+        "bytes of each key, prefix included; below 16 with --keys=rocksdb only",
     ),
     flag(
         DATA,

@@ -26,7 +26,11 @@ fn flags_and_engines_that_do_not_exist_end_the_program_with_a_hint() {
             ["--distribution=normal"],
             "--distribution=normal: one of uniform, zipfian, latest is allowed",
         ),
-        (["--key_size=4"], "--key_size=4: a whole number from 16 to "),
+        (["--key_size=4"], "--key_size=4: a whole number from 8 to "),
+        (
+            ["--key_size=12"],
+            "--key_size=12: LevelDB's keys have 16 digits; --keys=rocksdb may be shorter",
+        ),
     ] {
         let output = run(&words);
         assert_eq!(output.status.code(), Some(1), "{words:?}");

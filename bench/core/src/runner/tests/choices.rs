@@ -35,7 +35,11 @@ fn rocks_keys_json_values_and_other_draws_are_judged_as_well() {
     rows_with(300, MIXED, |plan| plan.keys = Keys::RocksDb);
     rows_with(300, MIXED, |plan| {
         plan.keys = Keys::RocksDb;
-        plan.key_prefix = 7;
+        plan.key_len = 23;
+    });
+    rows_with(300, MIXED, |plan| {
+        plan.keys = Keys::RocksDb;
+        plan.key_len = 9;
     });
     let (rows, _) = rows_with(300, MIXED, |plan| plan.data = Data::Json);
     assert_eq!(rows[0].data.as_deref(), Some("json"));
