@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use cairndb_kernel::codec::{Dictionary, Encoder, decode, decode_with, twin};
+use cairndb_kernel::codec::{Dictionary, Encoder, Matcher, decode, decode_with, twin};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -12,7 +12,7 @@ fuzz_target!(|input: &[u8]| {
     let Some((&cut, rest)) = input.split_first() else {
         return;
     };
-    let mut dictionary = None;
+    let mut matcher = None;
     for value in rest.chunks(usize::from(cut) * 8 + 1) {
         let value: Box<[u8]> = value.into();
         let mut encoded = Vec::new();
@@ -26,14 +26,15 @@ fuzz_target!(|input: &[u8]| {
         } else {
             assert!(encoded.is_empty());
         }
-        let dictionary = dictionary.get_or_insert_with(|| Dictionary::new(&value));
+        let matcher = matcher.get_or_insert_with(|| Matcher::new(&value));
         encoded.clear();
-        let shorter = encoder.encode_with(dictionary, &value, &mut encoded);
-        let expected = twin::encode_with(dictionary.bytes(), &value);
+        let shorter = encoder.encode_with(matcher, &value, &mut encoded);
+        let expected = twin::encode_with(matcher.bytes(), &value);
         assert_eq!(shorter.then_some(&encoded), expected.as_ref());
         if shorter {
             let mut raw = Vec::new();
-            decode_with(dictionary.bytes(), &encoded, value.len(), &mut raw)
+            let dictionary = Dictionary::new(matcher.bytes());
+            decode_with(&dictionary, &encoded, 0..encoded.len(), value.len(), &mut raw)
                 .expect("an encoded value decodes");
             assert_eq!(*raw, *value);
         }

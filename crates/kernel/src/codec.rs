@@ -15,8 +15,7 @@
 //! begins twelve bytes before the end; here neither holds, which is worth several bytes on a
 //! 100-byte value. Each LZ4 block is a valid encoded value, but not the other way round.
 //!
-//! With a dictionary an offset may reach back beyond the value's start, into bytes that stand before
-//! every value of a table; see [`Dictionary`].
+//! Against a dictionary values are encoded in another form; see [`Dictionary`].
 //!
 //! Position in the flow: the table builder encodes each value alone and keeps the encoded form if
 //! it is shorter; readers decode one value straight into the caller's buffer. Callers check the
@@ -38,12 +37,13 @@ mod token;
 #[cfg(test)]
 mod tests;
 
-pub use decode::{decode, decode_into, decode_with};
-pub use dictionary::{Dictionary, parts_used};
+pub use decode::{decode, decode_into};
+pub use dictionary::{DICTIONARY_BYTES_MAX, Dictionary, Matcher, decode_with};
 pub use encode::Encoder;
-pub use token::{DICTIONARY_BYTES_MAX, RAW_BYTES_MAX};
+pub use token::RAW_BYTES_MAX;
 
 /// The safe twins of this module's functions, for tests and fuzzing.
 pub mod twin {
-    pub use super::portable::{decode, decode_with, encode, encode_with};
+    pub use super::dictionary::portable::{decode_with, encode_with};
+    pub use super::portable::{decode, encode};
 }

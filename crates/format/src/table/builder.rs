@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES};
 use cairndb_base::{Error, Kind, Order, Result, SEQ_MAX, SeqNo, hash64};
 use cairndb_env::WritableFile;
-use cairndb_kernel::codec::{Dictionary, Encoder};
+use cairndb_kernel::codec::{Dictionary, Encoder, Matcher};
 
 use super::bits::{compare_keys, low32};
 use super::choice::Choice;
@@ -44,7 +44,7 @@ pub struct TableBuilder {
     /// Set until the first values have decided how values are stored.
     choice: Option<Choice>,
     /// Set when values are encoded against it.
-    dictionary: Option<Dictionary>,
+    matcher: Option<Matcher>,
     /// Set when values are stored in groups.
     groups: Option<GroupPacker>,
     /// The last key and sequence number of the pages written, while `page` is empty.
@@ -73,7 +73,7 @@ impl TableBuilder {
             encoder: Encoder::new(),
             page: PageWriter::new(bytewise),
             choice: (options.compression == Compression::Adaptive).then(Choice::default),
-            dictionary: None,
+            matcher: None,
             groups: None,
             last_key: Vec::new(),
             last_seq: None,
@@ -229,10 +229,8 @@ impl TableBuilder {
         let filter = self.hashes.len() as u64 * u64::from(self.options.filter_bits_per_key) / 8;
         let fence = self.fence.units() as u64 * 8;
         let open = !self.page.is_empty() || self.groups.is_some() || self.choice.is_some();
-        let dictionary = self
-            .dictionary
-            .as_ref()
-            .map_or(0, |d| d.bytes().len() as u64);
+        let matcher = self.matcher.as_ref();
+        let dictionary = matcher.map_or(0, |matcher| matcher.bytes().len() as u64);
         let pages = u64::from(self.output.pages) + 1 + u64::from(open);
         pages * page + (filter + fence + dictionary).next_multiple_of(page)
     }
@@ -246,7 +244,7 @@ impl TableBuilder {
             + self.last_key.capacity()
             + self.groups.as_ref().map_or(0, GroupPacker::memory_bytes)
             + self.choice.as_ref().map_or(0, Choice::memory_bytes)
-            + self.dictionary.as_ref().map_or(0, Dictionary::memory_bytes)
+            + self.matcher.as_ref().map_or(0, Matcher::memory_bytes)
     }
 
     /// Writes what is left, filter, fence and meta block, and says what the table holds.
@@ -272,7 +270,7 @@ impl TableBuilder {
         self.output.append_when_full()?;
         self.summary.smallest = self.fence.smallest().to_vec();
         self.summary.largest = std::mem::take(&mut self.last_key);
-        let dictionary = self.dictionary.take();
+        let matcher = self.matcher.take();
         let meta = Meta {
             order: self.options.order.name().to_owned(),
             data_pages,
@@ -287,7 +285,9 @@ impl TableBuilder {
                 .iter()
                 .flat_map(|head| head.to_le_bytes())
                 .collect(),
-            dictionary: dictionary.map_or(Vec::new(), |dictionary| dictionary.bytes().to_vec()),
+            dictionary: matcher.map_or_else(Dictionary::default, |matcher| {
+                Dictionary::new(matcher.bytes())
+            }),
         };
         let mut block = meta.encode();
         let mut summary = meta.summary;

@@ -1,9 +1,9 @@
 //! Makes the dictionary of a table from its first values.
 //!
 //! Most of a value is its own: only what values share is worth keeping. So each half of the sample
-//! is encoded against the other, and the dictionary is what of either was copied.
+//! is matched against the other, and the dictionary is what of either was copied most often.
 
-use cairndb_kernel::codec::{DICTIONARY_BYTES_MAX, Dictionary, Encoder, parts_used};
+use cairndb_kernel::codec::{DICTIONARY_BYTES_MAX, Matcher};
 
 /// Bytes of a value's end in its column, which groups do not have.
 const END_BYTES: usize = 2;
@@ -17,13 +17,13 @@ pub(super) struct Trained {
 }
 
 /// Makes a dictionary from values that stand one behind the other in `raw` and end at `ends`.
-pub(super) fn train(raw: &[u8], ends: &[usize], encoder: &mut Encoder) -> Trained {
+pub(super) fn train(raw: &[u8], ends: &[usize]) -> Trained {
     let (first, second) = ends.split_at(ends.len() / 2);
     let middle = first.last().copied().unwrap_or(0);
     // How often each byte of the sample was copied into a value of the other half.
     let mut uses = vec![0u32; raw.len()];
-    let stored = count_uses(raw, (0, middle), (middle, second), encoder, &mut uses)
-        + count_uses(raw, (middle, raw.len()), (0, first), encoder, &mut uses);
+    let stored = count_uses(raw, (0, middle), (middle, second), &mut uses)
+        + count_uses(raw, (middle, raw.len()), (0, first), &mut uses);
     let kept = |least: u32| uses.iter().filter(|uses| **uses >= least).count();
     let mut least = 1;
     while kept(least) > DICTIONARY_BYTES_MAX {
@@ -37,35 +37,26 @@ pub(super) fn train(raw: &[u8], ends: &[usize], encoder: &mut Encoder) -> Traine
     }
 }
 
-/// Encodes the values that begin at `start` and end at `ends` against the part `from..to` of `raw`,
+/// Matches the values that begin at `start` and end at `ends` against the part `from..to` of `raw`,
 /// and counts what of it they copy; gives the bytes they take.
 fn count_uses(
     raw: &[u8],
     (from, to): (usize, usize),
     (mut start, ends): (usize, &[usize]),
-    encoder: &mut Encoder,
     uses: &mut [u32],
 ) -> usize {
-    let dictionary = Dictionary::new(&raw[from..to]);
-    let len = dictionary.bytes().len();
-    let uses = &mut uses[to - len..to];
+    let matcher = Matcher::new(&raw[from..to]);
+    let uses = &mut uses[from..to];
     let mut stored = 0;
-    let mut out = Vec::new();
     for end in ends {
         let value = &raw[start..*end];
         start = *end;
-        out.clear();
-        stored += END_BYTES;
-        if !encoder.encode_with(&dictionary, value, &mut out) {
-            stored += value.len();
-            continue;
-        }
-        stored += out.len();
-        parts_used(&out, len, |first, last| {
-            for uses in &mut uses[first..last] {
+        let encoded = matcher.parts(value, |_, first, len| {
+            for uses in &mut uses[first..first + len] {
                 *uses += 1;
             }
         });
+        stored += END_BYTES + encoded.min(value.len());
     }
     stored
 }

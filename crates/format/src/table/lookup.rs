@@ -116,10 +116,24 @@ impl<'t> Lookup<'t> {
             if !slot.exact {
                 return Ok(None);
             }
-            if let Stored::Encoded { bytes, raw_len } = page.stored(slot.index) {
-                let dictionary = layout.dictionary(&table.meta.dictionary);
-                scratch.clear();
-                if codec::decode_with(dictionary, bytes, raw_len, scratch).is_none() {
+            scratch.clear();
+            let decoded = match page.stored(slot.index) {
+                Stored::Encoded { bytes, raw_len } => Some(codec::decode(bytes, raw_len, scratch)),
+                Stored::Shared {
+                    start,
+                    end,
+                    raw_len,
+                } => {
+                    let dictionary = &table.meta.dictionary;
+                    let span = start..end;
+                    Some(codec::decode_with(
+                        dictionary, bytes, span, raw_len, scratch,
+                    ))
+                }
+                Stored::Raw(_) | Stored::Grouped => None,
+            };
+            if let Some(decoded) = decoded {
+                if decoded.is_none() {
                     return Err(table.pages.damage(unit, "value does not decode"));
                 }
                 let mark = page.mark(slot.index);

@@ -6,7 +6,7 @@
 use cairndb_base::coding::{get_bytes, get_u32, get_u64, get_varint, put_bytes, put_varint};
 use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES};
 
-use cairndb_kernel::codec::DICTIONARY_BYTES_MAX;
+use cairndb_kernel::codec::{DICTIONARY_BYTES_MAX, Dictionary};
 
 use super::TableSummary;
 use super::bits::low32;
@@ -38,7 +38,7 @@ pub(super) struct Meta {
     /// First head of every fence block, little-endian.
     pub(super) top: Vec<u8>,
     /// What the values of pages of mode `Dictionary` are encoded against; empty where there are none.
-    pub(super) dictionary: Vec<u8>,
+    pub(super) dictionary: Dictionary,
 }
 
 impl Meta {
@@ -95,7 +95,7 @@ impl Meta {
             put_varint(&mut out, *bytes);
         }
         put_bytes(&mut out, &self.top);
-        put_bytes(&mut out, &self.dictionary);
+        put_bytes(&mut out, self.dictionary.bytes());
         let used = low32(out.len());
         out[24..28].copy_from_slice(&used.to_le_bytes());
         out.resize((out.len() + TRAILER_BYTES).next_multiple_of(PAGE_BYTES), 0);
@@ -167,7 +167,7 @@ impl Meta {
             value_refs.push((file, get_varint(bytes, &mut at)?));
         }
         let top = get_bytes(bytes, &mut at)?.to_vec();
-        let dictionary = get_bytes(bytes, &mut at)?.to_vec();
+        let dictionary = get_dictionary(bytes, &mut at)?;
         let [
             data_pages,
             units,
@@ -214,7 +214,6 @@ impl Meta {
             && self.units <= self.data_pages
             && (self.numbered || self.units == self.data_pages)
             && self.top.len() == 8 * blocks
-            && self.dictionary.len() <= DICTIONARY_BYTES_MAX
             && self.filter_probes <= PROBES_MAX
             && summary.entries >= u64::from(self.units)
             && summary.deletes <= summary.entries
@@ -230,4 +229,9 @@ impl Meta {
         let heads = self.top.chunks_exact(8).map(|head| get_u64(head, 0));
         heads.is_sorted()
     }
+}
+
+fn get_dictionary(bytes: &[u8], at: &mut usize) -> Option<Dictionary> {
+    let bytes = get_bytes(bytes, at)?;
+    (bytes.len() <= DICTIONARY_BYTES_MAX).then(|| Dictionary::new(bytes))
 }

@@ -157,7 +157,7 @@ impl Table {
         size_of::<Table>()
             + self.pages.memory_bytes()
             + self.meta.top.len()
-            + self.meta.dictionary.len()
+            + self.meta.dictionary.memory_bytes()
             + summary.smallest.len()
             + summary.largest.len()
             + summary.value_refs.len() * 16

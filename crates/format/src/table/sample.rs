@@ -69,7 +69,7 @@ impl Sample {
         if within_a_tenth(self.stored, page) {
             return Plan::Each;
         }
-        let dictionary = dictionary::train(&self.raw, &self.ends, encoder);
+        let dictionary = dictionary::train(&self.raw, &self.ends);
         if within_a_tenth(dictionary.stored, page) {
             return Plan::Dictionary(dictionary.bytes);
         }

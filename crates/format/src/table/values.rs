@@ -1,7 +1,7 @@
 //! The values of one page: where they lie, and their decoding.
 
 use cairndb_base::Error;
-use cairndb_kernel::codec;
+use cairndb_kernel::codec::{self, Dictionary};
 
 use super::ValueIn;
 use super::bits::{load_span, load16, low32};
@@ -13,8 +13,14 @@ use super::page::Page;
 pub(super) enum Stored<'a> {
     /// In place.
     Raw(&'a [u8]),
-    /// Encoded alone, perhaps against the table's dictionary.
+    /// Encoded alone.
     Encoded { bytes: &'a [u8], raw_len: usize },
+    /// Encoded alone against the table's dictionary; where, for its decoder may look behind it.
+    Shared {
+        start: usize,
+        end: usize,
+        raw_len: usize,
+    },
     /// Part of a group.
     Grouped,
 }
@@ -43,16 +49,6 @@ impl Layout {
             (at + index * len, at + (index + 1) * len)
         }
     }
-
-    /// What values of the page are decoded against, given the dictionary of its table.
-    #[inline]
-    pub(super) fn dictionary<'d>(&self, table: &'d [u8]) -> &'d [u8] {
-        if self.mode == ValueMode::Dictionary {
-            table
-        } else {
-            &[]
-        }
-    }
 }
 
 impl<'a> Page<'a, '_> {
@@ -70,6 +66,12 @@ impl<'a> Page<'a, '_> {
         let raw_len = self.layout.raw_len_of(self.bytes, index);
         if bytes.len() == raw_len {
             Stored::Raw(bytes)
+        } else if self.layout.mode == ValueMode::Dictionary {
+            Stored::Shared {
+                start,
+                end,
+                raw_len,
+            }
         } else {
             Stored::Encoded { bytes, raw_len }
         }
@@ -79,7 +81,7 @@ impl<'a> Page<'a, '_> {
     pub(super) fn value_into(
         &self,
         index: usize,
-        dictionary: &[u8],
+        dictionary: &Dictionary,
         out: &mut Vec<u8>,
     ) -> Result<(), Flaw> {
         match self.stored(index) {
@@ -88,9 +90,14 @@ impl<'a> Page<'a, '_> {
                 Ok(())
             }
             Stored::Encoded { bytes, raw_len } => {
-                let dictionary = self.layout.dictionary(dictionary);
-                codec::decode_with(dictionary, bytes, raw_len, out).ok_or(BAD_VALUE)
+                codec::decode(bytes, raw_len, out).ok_or(BAD_VALUE)
             }
+            Stored::Shared {
+                start,
+                end,
+                raw_len,
+            } => codec::decode_with(dictionary, self.bytes, start..end, raw_len, out)
+                .ok_or(BAD_VALUE),
             Stored::Grouped => self.grouped_into(index, out),
         }
     }
@@ -112,7 +119,7 @@ impl<'a> Page<'a, '_> {
     /// each of them ends. `dictionary` is that of the table.
     pub(super) fn all_into(
         &self,
-        dictionary: &[u8],
+        dictionary: &Dictionary,
         out: &mut Vec<u8>,
         ends: &mut Vec<u32>,
     ) -> Result<(), Flaw> {
@@ -130,12 +137,17 @@ impl<'a> Page<'a, '_> {
             }
             return Ok(());
         }
-        let dictionary = self.layout.dictionary(dictionary);
         for index in 0..self.count() {
             match self.stored(index) {
                 Stored::Encoded { bytes, raw_len } => {
-                    codec::decode_with(dictionary, bytes, raw_len, out).ok_or(BAD_VALUE)?;
+                    codec::decode(bytes, raw_len, out).ok_or(BAD_VALUE)?;
                 }
+                Stored::Shared {
+                    start,
+                    end,
+                    raw_len,
+                } => codec::decode_with(dictionary, self.bytes, start..end, raw_len, out)
+                    .ok_or(BAD_VALUE)?,
                 Stored::Raw(bytes) => out.extend_from_slice(bytes),
                 Stored::Grouped => return Err(BAD_VALUE),
             }

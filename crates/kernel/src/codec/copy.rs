@@ -40,6 +40,20 @@ pub(super) unsafe fn load_u64(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(unsafe { address.cast::<[u8; 8]>().read() })
 }
 
+/// Loads the two bytes at `bytes[at]`, little-endian.
+///
+/// # Safety
+///
+/// `at + 2 <= bytes.len()`.
+#[inline(always)]
+pub(super) unsafe fn load_u16(bytes: &[u8], at: usize) -> u16 {
+    debug_assert!(at + 2 <= bytes.len());
+    // SAFETY: the caller promises `at + 2 <= bytes.len()`.
+    let address = unsafe { bytes.as_ptr().add(at) };
+    // SAFETY: two bytes from `at` lie within `bytes`; an array of bytes has no alignment.
+    u16::from_le_bytes(unsafe { address.cast::<[u8; 2]>().read() })
+}
+
 /// Copies `N` bytes from `from` to `to`.
 ///
 /// # Safety
@@ -75,6 +89,17 @@ unsafe fn copy_chunk_at<const N: usize>(from: *const u8, to: *mut u8, at: usize)
 pub(super) unsafe fn copy_16(from: *const u8, to: *mut u8) {
     // SAFETY: the caller's promise is the one asked for.
     unsafe { copy_chunk::<16>(from, to) }
+}
+
+/// Copies 32 bytes, whatever part of them is wanted.
+///
+/// # Safety
+///
+/// 32 bytes are readable at `from` and writable at `to`; the two do not overlap.
+#[inline(always)]
+pub(super) unsafe fn copy_32(from: *const u8, to: *mut u8) {
+    // SAFETY: the caller's promise is the one asked for.
+    unsafe { copy_chunk::<32>(from, to) }
 }
 
 /// Copies exactly `len` bytes upwards, in chunks; the last chunk may repeat bytes.

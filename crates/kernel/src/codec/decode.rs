@@ -33,12 +33,6 @@ const SLACK: usize = 64;
 /// ```
 #[inline]
 pub fn decode(src: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
-    decode_with(&[], src, raw_len, out)
-}
-
-/// As [`decode`], for a value that was encoded against a dictionary of these bytes.
-#[inline]
-pub fn decode_with(dictionary: &[u8], src: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
     if raw_len > raw_len_max(src.len()) {
         return None;
     }
@@ -48,9 +42,8 @@ pub fn decode_with(dictionary: &[u8], src: &[u8], raw_len: usize, out: &mut Vec<
     let room = raw_len + SLACK;
     debug_assert!(spare.len() >= room);
     let to = spare.as_mut_ptr().cast::<u8>();
-    // SAFETY: `reserve` made at least `raw_len + SLACK` bytes of spare capacity, apart from
-    // `src` and `dictionary`.
-    unsafe { decode_raw(dictionary, src, to, raw_len, room) }?;
+    // SAFETY: `reserve` made at least `raw_len + SLACK` bytes of spare capacity, apart from `src`.
+    unsafe { decode_raw(src, to, raw_len, room) }?;
     // SAFETY: `decode_raw` initialised the `raw_len` bytes behind the old length.
     unsafe { out.set_len(old_len + raw_len) };
     Some(())
@@ -64,22 +57,15 @@ pub fn decode_with(dictionary: &[u8], src: &[u8], raw_len: usize, out: &mut Vec<
 pub fn decode_into(src: &[u8], out: &mut [u8]) -> Option<()> {
     let raw_len = out.len();
     // SAFETY: `out` is `raw_len` writable bytes, apart from `src` as it is borrowed exclusively.
-    unsafe { decode_raw(&[], src, out.as_mut_ptr(), raw_len, raw_len) }
+    unsafe { decode_raw(src, out.as_mut_ptr(), raw_len, raw_len) }
 }
 
 /// Decodes `src` to `to`; on `Some`, exactly `raw_len` bytes there are initialised.
 ///
 /// # Safety
 ///
-/// `room` bytes are writable at `to`, `room >= raw_len`, and they overlap neither `src` nor
-/// `dictionary`.
-unsafe fn decode_raw(
-    dictionary: &[u8],
-    src: &[u8],
-    to: *mut u8,
-    raw_len: usize,
-    room: usize,
-) -> Option<()> {
+/// `room` bytes are writable at `to`, `room >= raw_len`, and they do not overlap `src`.
+unsafe fn decode_raw(src: &[u8], to: *mut u8, raw_len: usize, room: usize) -> Option<()> {
     debug_assert!(room >= raw_len);
     let mut read = 0;
     let mut written = 0;
@@ -92,10 +78,17 @@ unsafe fn decode_raw(
         if literals > src.len() - read || literals > raw_len - written {
             return None;
         }
+        // SAFETY: `read <= src.len()`.
+        let from = unsafe { src.as_ptr().add(read) };
         // SAFETY: `written <= raw_len <= room`.
         let target = unsafe { to.add(written) };
-        // SAFETY: `literals` bytes remain in `src` and in the room, checked just above.
-        unsafe { copy_literals(&src[read..], target, literals, room - written) };
+        if literals <= 16 && src.len() - read >= 16 && room - written >= 16 {
+            // SAFETY: 16 bytes remain in `src` and in the room, checked just above.
+            unsafe { copy::copy_16(from, target) };
+        } else {
+            // SAFETY: `literals` bytes remain in `src` and in the room, checked above.
+            unsafe { copy::copy_exact(from, target, literals) };
+        }
         read += literals;
         written += literals;
         if read == src.len() {
@@ -110,15 +103,12 @@ unsafe fn decode_raw(
             len += extension(src, &mut read, raw_len)?;
         }
         len += MATCH_BYTES_MIN;
-        if offset == 0 || len > raw_len - written {
+        if offset == 0 || offset > written || len > raw_len - written {
             return None;
         }
         // SAFETY: `written <= raw_len <= room`.
         let target = unsafe { to.add(written) };
-        if offset > written {
-            // SAFETY: `len` bytes remain in the room, checked above, apart from `dictionary`.
-            unsafe { copy_entry(dictionary, offset - written, target, len, room - written) }?;
-        } else if offset <= literals && len <= offset {
+        if offset <= literals && len <= offset {
             // SAFETY: `offset <= literals <= literals_end`.
             let from = unsafe { src.as_ptr().add(literals_end - offset) };
             // SAFETY: the source ends at or before `literals_end` as `len <= offset`; `len` bytes
@@ -131,52 +121,6 @@ unsafe fn decode_raw(
         written += len;
     }
     (written == raw_len).then_some(())
-}
-
-/// Copies the first `len` bytes of `from`.
-///
-/// # Safety
-///
-/// `len <= from.len()`, and `room >= len` bytes are writable at `to`, apart from `from`.
-#[inline]
-unsafe fn copy_literals(from: &[u8], to: *mut u8, len: usize, room: usize) {
-    if len <= 16 && from.len() >= 16 && room >= 16 {
-        // SAFETY: 16 bytes remain on both sides, checked just above.
-        unsafe { copy::copy_16(from.as_ptr(), to) };
-    } else {
-        // SAFETY: the caller promises `len` bytes on both sides.
-        unsafe { copy::copy_exact(from.as_ptr(), to, len) };
-    }
-}
-
-/// Copies `len` bytes that begin `back` bytes before the end of `dictionary`; `None` when they do not
-/// lie within it.
-///
-/// # Safety
-///
-/// `room >= len` bytes are writable at `to`, and they do not overlap `dictionary`.
-#[inline]
-unsafe fn copy_entry(
-    dictionary: &[u8],
-    back: usize,
-    to: *mut u8,
-    len: usize,
-    room: usize,
-) -> Option<()> {
-    let start = dictionary.len().checked_sub(back)?;
-    if len > back {
-        return None;
-    }
-    // SAFETY: `start <= dictionary.len()`.
-    let from = unsafe { dictionary.as_ptr().add(start) };
-    if len <= 16 && back >= 16 && room >= 16 {
-        // SAFETY: 16 bytes remain in the dictionary and in the room, checked just above.
-        unsafe { copy::copy_16(from, to) };
-    } else {
-        // SAFETY: `len <= back` bytes remain in the dictionary, `len <= room` in the room.
-        unsafe { copy::copy_exact(from, to, len) };
-    }
-    Some(())
 }
 
 /// Copies a match of `len` bytes that begins `offset` bytes below `to`.

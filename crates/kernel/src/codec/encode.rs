@@ -11,6 +11,7 @@
 )]
 
 use super::copy;
+use super::dictionary::sequences::Sequences;
 use super::token::{
     HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN,
     SHORT_BYTES_MAX, SKIP_SHIFT, hash,
@@ -42,6 +43,8 @@ pub struct Encoder {
     /// What position 0 of the next value is stored as; at least 1, so that an entry never written
     /// lies below it.
     base: u32,
+    /// Kept for values that are encoded against a dictionary.
+    pub(super) sequences: Sequences,
 }
 
 impl std::fmt::Debug for Encoder {
@@ -64,6 +67,7 @@ impl Encoder {
         Encoder {
             table: Box::new([0; TABLE_LEN]),
             base: 1,
+            sequences: Sequences::default(),
         }
     }
 
@@ -76,28 +80,6 @@ impl Encoder {
         if !(RAW_BYTES_MIN..=RAW_BYTES_MAX).contains(&src.len()) {
             return false;
         }
-        self.encode_by(src, out, |table, base, sink| {
-            if src.len() <= SHORT_BYTES_MAX {
-                search::<HASH_BITS_SHORT>(src, table, base, sink, |table, anchor| {
-                    find::<HASH_BITS_SHORT>(src, table, base, anchor)
-                })
-            } else {
-                search::<HASH_BITS>(src, table, base, sink, |table, anchor| {
-                    find::<HASH_BITS>(src, table, base, anchor)
-                })
-            }
-        })
-    }
-
-    /// Lets `search` write the encoded form of `src`, of an admitted length, behind `out`; it gets
-    /// the table and what position 0 is stored as.
-    #[inline]
-    pub(super) fn encode_by(
-        &mut self,
-        src: &[u8],
-        out: &mut Vec<u8>,
-        search: impl FnOnce(&mut [u32; TABLE_LEN], u32, &mut Sink) -> Option<()>,
-    ) -> bool {
         out.reserve(src.len());
         let old_len = out.len();
         let spare = out.spare_capacity_mut();
@@ -109,7 +91,12 @@ impl Encoder {
             room: src.len() - 1,
         };
         let base = self.advance(src.len());
-        if search(&mut self.table, base, &mut sink).is_none() {
+        let fits = if src.len() <= SHORT_BYTES_MAX {
+            search::<HASH_BITS_SHORT>(src, &mut self.table, base, &mut sink)
+        } else {
+            search::<HASH_BITS>(src, &mut self.table, base, &mut sink)
+        };
+        if fits.is_none() {
             return false;
         }
         // SAFETY: the sink initialised its `len <= room` bytes of the spare capacity.
@@ -144,24 +131,22 @@ impl Encoder {
 }
 
 /// A match: `len` bytes at `at` equal those at `at - offset`.
-pub(super) struct Match {
-    pub(super) at: usize,
-    pub(super) offset: usize,
-    pub(super) len: usize,
+struct Match {
+    at: usize,
+    offset: usize,
+    len: usize,
 }
 
-/// Encodes `src` into `sink`; `None` when the encoded form does not fit. `find` gives the first match
-/// at or behind a position.
+/// Encodes `src` into `sink`; `None` when the encoded form does not fit.
 #[inline]
-pub(super) fn search<const BITS: u32>(
+fn search<const BITS: u32>(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
     base: u32,
     sink: &mut Sink,
-    find: impl Fn(&mut [u32; TABLE_LEN], usize) -> Option<Match>,
 ) -> Option<()> {
     let mut anchor = 0;
-    while let Some(found) = find(table, anchor) {
+    while let Some(found) = find::<BITS>(src, table, base, anchor) {
         let offset = u16::try_from(found.offset).ok()?;
         sink.sequence(&src[anchor..found.at], Some((offset, found.len)))?;
         anchor = found.at + found.len;
@@ -217,7 +202,7 @@ fn find<const BITS: u32>(
 /// Enters position `at` with its four `bytes` into the table; returns the position entered before
 /// for the same hash if the same four bytes stand there.
 #[inline]
-pub(super) fn probe<const BITS: u32>(
+fn probe<const BITS: u32>(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
     base: u32,
@@ -254,7 +239,7 @@ fn stored(base: u32, at: usize) -> u32 {
 
 /// Extends a match of four bytes as far as it goes, backwards not beyond `anchor`.
 #[inline]
-pub(super) fn widen(src: &[u8], at: usize, candidate: usize, anchor: usize) -> Match {
+fn widen(src: &[u8], at: usize, candidate: usize, anchor: usize) -> Match {
     debug_assert!(candidate < at && at + MATCH_BYTES_MIN <= src.len());
     let offset = at - candidate;
     let mut end = at + MATCH_BYTES_MIN;
@@ -305,7 +290,7 @@ fn widen_back(src: &[u8], mut found: Match, anchor: usize) -> Match {
 }
 
 /// Where encoded bytes go: spare capacity with a fixed bound.
-pub(super) struct Sink {
+struct Sink {
     /// `room` writable bytes, of which the first `len` are initialised.
     to: *mut u8,
     len: usize,
@@ -315,11 +300,7 @@ pub(super) struct Sink {
 impl Sink {
     /// Writes one sequence; `None` when it does not fit, with nothing written.
     #[inline]
-    pub(super) fn sequence(
-        &mut self,
-        literals: &[u8],
-        matched: Option<(u16, usize)>,
-    ) -> Option<()> {
+    fn sequence(&mut self, literals: &[u8], matched: Option<(u16, usize)>) -> Option<()> {
         let more = matched.map_or(0, |(_, len)| len - MATCH_BYTES_MIN);
         let tail = if matched.is_some() {
             2 + extension_len(more)

@@ -1,28 +1,12 @@
 //! The codec in safe code, with the plainest data structures: what the fast form must agree with.
 
 use super::token::{
-    DICTIONARY_BYTES_MAX, DICTIONARY_HASH_BITS, HALF_MAX, HASH_BITS, HASH_BITS_SHORT,
-    MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN, SHORT_BYTES_MAX, SKIP_SHIFT, hash, literal_half,
-    match_half,
+    HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN,
+    SHORT_BYTES_MAX, SKIP_SHIFT, hash, literal_half, match_half,
 };
 
 /// The encoded form of `src` if it is shorter; as [`super::Encoder::encode`] with a new table.
 pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
-    encode_from(&[], src)
-}
-
-/// The encoded form of `src` against `dictionary` if it is shorter; as
-/// [`super::Encoder::encode_with`] with a new table.
-pub fn encode_with(dictionary: &[u8], src: &[u8]) -> Option<Vec<u8>> {
-    let start = dictionary.len().saturating_sub(DICTIONARY_BYTES_MAX);
-    let dictionary = &dictionary[start..];
-    if src.len() + dictionary.len() > RAW_BYTES_MAX {
-        return encode(src);
-    }
-    encode_from(dictionary, src)
-}
-
-fn encode_from(dictionary: &[u8], src: &[u8]) -> Option<Vec<u8>> {
     if !(RAW_BYTES_MIN..=RAW_BYTES_MAX).contains(&src.len()) {
         return None;
     }
@@ -34,35 +18,24 @@ fn encode_from(dictionary: &[u8], src: &[u8]) -> Option<Vec<u8>> {
             hash::<HASH_BITS>(bytes)
         }
     };
-    let last = last_positions(dictionary);
-    // Dictionary and value, one behind the other: positions below `start` are the dictionary's.
-    let start = dictionary.len();
-    let joined = [dictionary, src].concat();
     let mut table: Vec<Option<usize>> = vec![None; 1 << HASH_BITS];
     let mut out = Vec::new();
     let (mut anchor, mut at, mut tries) = (0, 0, 1usize << SKIP_SHIFT);
     while at + MATCH_BYTES_MIN <= src.len() {
         let earlier = table[slot(at)].replace(at);
-        let own = earlier.filter(|&from| from < at && four(src, from) == four(src, at));
-        let entry = last[dictionary_slot(four(src, at))]
-            .filter(|&from| four(dictionary, from) == four(src, at));
-        let Some(from) = own.map(|from| start + from).or(entry) else {
+        let Some(from) = earlier.filter(|&from| from < at && four(src, from) == four(src, at))
+        else {
             at += tries >> SKIP_SHIFT;
             tries += 1;
             continue;
         };
-        let offset = start + at - from;
-        // A match stays on the side of the dictionary's end on which it was found.
-        let side = usize::from(from >= start);
-        let (low, high) = ([0, start][side], [start, joined.len()][side]);
+        let offset = at - from;
         let ahead = (at..src.len())
-            .take_while(|i| start + i - offset < high)
-            .take_while(|&i| src[i] == joined[start + i - offset])
+            .take_while(|&i| src[i] == src[i - offset])
             .count();
-        let back = (anchor..at)
+        let back = (anchor.max(offset)..at)
             .rev()
-            .take_while(|i| start + i >= low + offset)
-            .take_while(|&i| src[i] == joined[start + i - offset])
+            .take_while(|&i| src[i] == src[i - offset])
             .count();
         put_sequence(
             &mut out,
@@ -79,19 +52,6 @@ fn encode_from(dictionary: &[u8], src: &[u8]) -> Option<Vec<u8>> {
         put_sequence(&mut out, &src[anchor..], None);
     }
     (out.len() < src.len()).then_some(out)
-}
-
-/// The last position of each hash.
-fn last_positions(dictionary: &[u8]) -> Vec<Option<usize>> {
-    let mut last = vec![None; 1 << DICTIONARY_HASH_BITS];
-    for from in 0..dictionary.len().saturating_sub(3) {
-        last[dictionary_slot(four(dictionary, from))] = Some(from);
-    }
-    last
-}
-
-fn dictionary_slot(four: [u8; 4]) -> usize {
-    hash::<DICTIONARY_HASH_BITS>(u32::from_le_bytes(four))
 }
 
 fn four(src: &[u8], at: usize) -> [u8; 4] {
@@ -121,11 +81,6 @@ fn put_extension(out: &mut Vec<u8>, len: usize) {
 
 /// The `raw_len` bytes that `src` stands for; as [`super::decode`].
 pub fn decode(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
-    decode_with(&[], src, raw_len)
-}
-
-/// The same against a dictionary; as [`super::decode_with`].
-pub fn decode_with(dictionary: &[u8], src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut rest = src;
     while let Some((&token, behind)) = rest.split_first() {
@@ -139,14 +94,10 @@ pub fn decode_with(dictionary: &[u8], src: &[u8], raw_len: usize) -> Option<Vec<
         rest = behind;
         let offset = usize::from(u16::from_le_bytes([low, high]));
         let len = take_len(&mut rest, match_half(token), raw_len)? + MATCH_BYTES_MIN;
-        if offset == 0 || out.len() + len > raw_len {
+        let from = out.len().checked_sub(offset).filter(|_| offset > 0)?;
+        if out.len() + len > raw_len {
             return None;
         }
-        let Some(from) = out.len().checked_sub(offset) else {
-            let from = (dictionary.len() + out.len()).checked_sub(offset)?;
-            out.extend_from_slice(dictionary.get(from..from + len)?);
-            continue;
-        };
         for at in from..from + len {
             out.push(out[at]);
         }
@@ -156,7 +107,7 @@ pub fn decode_with(dictionary: &[u8], src: &[u8], raw_len: usize) -> Option<Vec<
 
 /// The length that a token half and the extension bytes at the start of `rest` stand for; `None`
 /// when they are cut short or exceed `limit`.
-pub(super) fn take_len(rest: &mut &[u8], half: usize, limit: usize) -> Option<usize> {
+fn take_len(rest: &mut &[u8], half: usize, limit: usize) -> Option<usize> {
     let mut len = half;
     if len == HALF_MAX {
         loop {

@@ -22,12 +22,6 @@ pub(super) const HASH_BITS: u32 = 12;
 /// The same for short values, which then touch a quarter of the table only.
 pub(super) const HASH_BITS_SHORT: u32 = 10;
 
-/// Longest dictionary: what a table keeps once for all its values.
-pub const DICTIONARY_BYTES_MAX: usize = 8 << 10;
-
-/// Bits of the hash of a dictionary's position: most of 4 KiB then keep a slot of their own.
-pub(super) const DICTIONARY_HASH_BITS: u32 = 13;
-
 /// Longest value that counts as short: its positions load the smaller table to a quarter.
 pub(super) const SHORT_BYTES_MAX: usize = 256;
 

@@ -5,7 +5,7 @@
 //! part in the choice do not wait: what waits before one is stored alone, and the choice goes on.
 
 use cairndb_base::{Kind, Result, SeqNo};
-use cairndb_kernel::codec::Dictionary;
+use cairndb_kernel::codec::Matcher;
 
 use super::TableBuilder;
 use crate::table::ValueIn;
@@ -86,8 +86,8 @@ impl TableBuilder {
         match choice.sample.plan(&mut self.encoder) {
             Plan::Each => {}
             Plan::Dictionary(bytes) => {
-                // What the page holds already means the same with a dictionary.
-                self.dictionary = Some(Dictionary::new(&bytes));
+                self.end_page()?;
+                self.matcher = Some(Matcher::new(&bytes));
                 self.page.with_dictionary = true;
             }
             Plan::Groups(bytes) => self.groups = Some(GroupPacker::of_groups(bytes)),
@@ -105,7 +105,7 @@ impl TableBuilder {
         let Some(choice) = self.choice.take() else {
             return Ok(());
         };
-        let alone = self.groups.is_none() && self.dictionary.is_none();
+        let alone = self.groups.is_none() && self.matcher.is_none();
         let (mut key, mut raw, mut stored) = (0, 0, 0);
         for held in &choice.held {
             let value = &choice.raw[raw..held.raw_end];

@@ -21,8 +21,8 @@ impl TableBuilder {
                     && kind != Kind::Pointer
                     && !bytes.is_empty();
                 let encoded = encode
-                    && match &self.dictionary {
-                        Some(dictionary) => self.encoder.encode_with(dictionary, bytes, values),
+                    && match &self.matcher {
+                        Some(matcher) => self.encoder.encode_with(matcher, bytes, values),
                         None => self.encoder.encode(bytes, values),
                     };
                 if !encoded {
@@ -30,7 +30,7 @@ impl TableBuilder {
                 }
                 Ok(bytes.len())
             }
-            ValueIn::Stored { .. } if self.dictionary.is_some() && kind != Kind::Pointer => {
+            ValueIn::Stored { .. } if self.matcher.is_some() && kind != Kind::Pointer => {
                 self.store_again(kind, value)
             }
             ValueIn::Stored { bytes, raw_len } => {

@@ -37,15 +37,12 @@ impl TableCursor {
                 bytes,
                 raw_len: low32(bytes.len()),
             },
-            // Another table has another dictionary.
-            Stored::Encoded { .. } if self.layout.mode == ValueMode::Dictionary => {
-                ValueIn::Raw(self.decoded_value())
-            }
             Stored::Encoded { bytes, raw_len } => ValueIn::Stored {
                 bytes,
                 raw_len: low32(raw_len),
             },
-            Stored::Grouped => ValueIn::Raw(self.decoded_value()),
+            // Another table has another dictionary.
+            Stored::Shared { .. } | Stored::Grouped => ValueIn::Raw(self.decoded_value()),
         };
         let mark = page.mark(self.index);
         Ok(EntryIn {

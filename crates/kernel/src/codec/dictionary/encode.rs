@@ -1,0 +1,36 @@
+//! Encoding against a dictionary, or without where that is shorter.
+
+use super::matcher::Matcher;
+use super::{DICTIONARY_BYTES_MAX, PLAIN};
+use crate::codec::encode::Encoder;
+use crate::codec::token::{RAW_BYTES_MAX, RAW_BYTES_MIN};
+
+/// Longest value that is not encoded without a dictionary as well, to keep the shorter form.
+pub(super) const ONCE_BYTES_MAX: usize = 1 << 10;
+
+impl Encoder {
+    /// As [`Encoder::encode`], against a dictionary, which decoding by [`decode_with`](super::decode_with)
+    /// then needs.
+    #[inline]
+    pub fn encode_with(&mut self, matcher: &Matcher, src: &[u8], out: &mut Vec<u8>) -> bool {
+        if !(RAW_BYTES_MIN..=RAW_BYTES_MAX).contains(&src.len()) {
+            return false;
+        }
+        let before = out.len();
+        let shorter = matcher.bytes().len() <= DICTIONARY_BYTES_MAX
+            && self.sequences.collect(matcher, src)
+            && self.sequences.write(src, out);
+        if shorter && src.len() <= ONCE_BYTES_MAX {
+            return true;
+        }
+        let between = out.len();
+        out.push(PLAIN);
+        let plain = self.encode(src, out) && out.len() - between < src.len();
+        if plain && (!shorter || out.len() - between < between - before) {
+            out.drain(before..between);
+            return true;
+        }
+        out.truncate(between);
+        shorter
+    }
+}
