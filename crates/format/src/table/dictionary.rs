@@ -8,6 +8,10 @@ use cairndb_kernel::codec::{DICTIONARY_BYTES_MAX, Matcher};
 /// Bytes of a value's end in its column, which groups do not have.
 const END_BYTES: usize = 2;
 
+/// Shortest part of a value that its use is counted of: shorter ones are often chance, such as four
+/// digits of a number, and save little.
+const PART_BYTES_MIN: usize = 6;
+
 /// A dictionary, and what it makes of the values it was made from.
 #[derive(Debug)]
 pub(super) struct Trained {
@@ -52,8 +56,10 @@ fn count_uses(
         let value = &raw[start..*end];
         start = *end;
         let encoded = matcher.parts(value, |_, first, len| {
-            for uses in &mut uses[first..first + len] {
-                *uses += 1;
+            if len >= PART_BYTES_MIN {
+                for uses in &mut uses[first..first + len] {
+                    *uses += 1;
+                }
             }
         });
         stored += END_BYTES + encoded.min(value.len());

@@ -40,20 +40,6 @@ pub(super) unsafe fn load_u64(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(unsafe { address.cast::<[u8; 8]>().read() })
 }
 
-/// Loads the two bytes at `bytes[at]`, little-endian.
-///
-/// # Safety
-///
-/// `at + 2 <= bytes.len()`.
-#[inline(always)]
-pub(super) unsafe fn load_u16(bytes: &[u8], at: usize) -> u16 {
-    debug_assert!(at + 2 <= bytes.len());
-    // SAFETY: the caller promises `at + 2 <= bytes.len()`.
-    let address = unsafe { bytes.as_ptr().add(at) };
-    // SAFETY: two bytes from `at` lie within `bytes`; an array of bytes has no alignment.
-    u16::from_le_bytes(unsafe { address.cast::<[u8; 2]>().read() })
-}
-
 /// Copies `N` bytes from `from` to `to`.
 ///
 /// # Safety

@@ -4,6 +4,10 @@
     unsafe_code,
     reason = "writes into spare capacity; what each copy touches is bounded once a sequence"
 )]
+#![expect(
+    clippy::inline_always,
+    reason = "a call costs a tenth of what decoding a value of 100 bytes does"
+)]
 
 use std::ops::Range;
 
@@ -27,7 +31,7 @@ const _: () = assert!(SLACK >= 15 + MATCH_BYTES_MAX);
 /// `None` when the encoded value is malformed, lies outside of `bytes`, or stands for another length;
 /// `out` then has its old length. What stands behind the value in `bytes` may be loaded, but has no
 /// influence.
-#[inline]
+#[inline(always)]
 pub fn decode_with(
     dictionary: &Dictionary,
     bytes: &[u8],
@@ -59,7 +63,7 @@ pub fn decode_with(
     } else {
         let source = Source::<false> { bytes, start, end };
         // SAFETY: as above, but for the bytes behind.
-        unsafe { source.decode(dictionary, count.into(), to, raw_len) }?;
+        unsafe { source.decode_apart(dictionary, count.into(), to, raw_len) }?;
     }
     // SAFETY: `decode` initialised the `raw_len` bytes behind the old length.
     unsafe { out.set_len(old_len + raw_len) };
@@ -81,7 +85,7 @@ impl<const ROOM: bool> Source<'_, ROOM> {
     ///
     /// `raw_len + SLACK` bytes are writable at `to`, apart from everything else. `head_len(count)` bytes stand
     /// in the value. The dictionary is padded unless `count` is 0.
-    #[inline]
+    #[inline(always)]
     unsafe fn decode(
         self,
         dictionary: &Dictionary,
@@ -89,55 +93,75 @@ impl<const ROOM: bool> Source<'_, ROOM> {
         to: *mut u8,
         raw_len: usize,
     ) -> Option<()> {
-        let matches = self.start + 1;
-        let mut literals = self.start + head_len(count);
-        let (mut written, mut farthest, mut halves) = (0, 0, 0u64);
-        for index in 0..count {
-            if index % HALVES_PER_WORD == 0 {
-                // SAFETY: the lengths of the sequences from `index` on stand there, in the head.
-                halves = unsafe { self.load_halves(matches + 2 * count + index / 2) };
-            }
-            let few = (halves & 15) as usize;
-            halves >>= 4;
-            // SAFETY: `written <= raw_len`, by the check at the end of each turn.
-            let target = unsafe { to.add(written) };
-            // SAFETY: `literals <= end`, by the same check; the slack has 16 bytes.
-            unsafe { self.copy_few(literals, few, target) }?;
-            literals += few;
-            written += few;
-            // SAFETY: the matches stand in the head.
-            let word = usize::from(unsafe { copy::load_u16(self.bytes, matches + 2 * index) });
-            let (place, low) = (word >> LENGTH_BITS, word % MATCH_BYTES_MAX);
-            // SAFETY: `written <= raw_len + 15`, still within the slack.
-            let target = unsafe { to.add(written) };
-            if place == RUN {
-                let run = RUN_BYTES * low;
-                let room = raw_len.checked_sub(written)?;
-                // SAFETY: `room` bytes are writable at the target.
-                unsafe { self.copy_run(literals, run, target, room) }?;
-                literals += run;
-                written += run;
-                continue;
-            }
-            // SAFETY: `place` is below `RUN`, and from there the padded dictionary has 32 bytes.
-            let from = unsafe { dictionary.padded.as_ptr().add(place) };
-            // SAFETY: as above; the slack has 15 + 32 bytes.
-            unsafe { copy::copy_32(from, target) };
-            farthest = farthest.max(place + low + 1);
-            written += low + 1;
-            if written > raw_len || literals > self.end {
-                return None;
+        let head = self.start + 1;
+        // SAFETY: the head ends within the value.
+        let mut literals = unsafe { self.bytes.as_ptr().add(self.start + head_len(count)) };
+        // SAFETY: `end <= bytes.len()`.
+        let end = unsafe { self.bytes.as_ptr().add(self.end) };
+        // SAFETY: `raw_len` bytes are writable at `to`.
+        let full = unsafe { to.add(raw_len) };
+        let mut target = to;
+        let mut farthest = 0;
+        for first in (0..count).step_by(HALVES_PER_WORD) {
+            // SAFETY: the lengths of the sequences from `first` on stand there, in the head.
+            let mut halves = unsafe { self.load_halves(head + 2 * count + first / 2) };
+            let last = count.min(first + HALVES_PER_WORD);
+            for word in self.bytes[head + 2 * first..head + 2 * last].as_chunks().0 {
+                let few = (halves & 15) as usize;
+                halves >>= 4;
+                let word = usize::from(u16::from_le_bytes(*word));
+                let (place, low) = (word >> LENGTH_BITS, word % MATCH_BYTES_MAX);
+                // SAFETY: `literals <= end` and `target <= full`, by the checks at the end of each turn.
+                unsafe { copy_few::<ROOM>(literals, end, few, target) }?;
+                // SAFETY: 16 bytes stand behind `end`, or else `few` were left before it.
+                literals = unsafe { literals.add(few) };
+                // SAFETY: the slack begins at `full`.
+                target = unsafe { target.add(few) };
+                let mut len = low + 1;
+                if place == RUN {
+                    len = RUN_BYTES * low;
+                    // SAFETY: both are as above, and may be a few bytes beyond their ends, which it checks.
+                    unsafe { copy_run((literals, end), (target, full), len) }?;
+                    // SAFETY: so many bytes were left.
+                    literals = unsafe { literals.add(len) };
+                } else {
+                    // SAFETY: `place` is below `RUN`, and from there the padded dictionary has 32 bytes.
+                    let from = unsafe { dictionary.padded.as_ptr().add(place) };
+                    // SAFETY: as above; behind 15 literals the slack has 32 bytes more.
+                    unsafe { copy::copy_32(from, target) };
+                    farthest = farthest.max(place + len);
+                }
+                // SAFETY: as the copies were.
+                target = unsafe { target.add(len) };
+                if target > full || literals > end {
+                    return None;
+                }
             }
         }
-        let rest = raw_len - written;
-        if farthest > dictionary.len || self.end - literals != rest {
+        let rest = full.addr() - target.addr();
+        if farthest > dictionary.len || end.addr() - literals.addr() != rest {
             return None;
         }
-        // SAFETY: `written <= raw_len`.
-        let target = unsafe { to.add(written) };
-        // SAFETY: `rest` bytes are left in the value and at the target, which has the slack besides.
-        unsafe { self.copy_rest(literals, rest, target) };
+        // SAFETY: `rest` bytes are left on both sides, and the slack besides.
+        unsafe { copy_rest::<ROOM>(literals, rest, target) };
         Some(())
+    }
+
+    /// [`Source::decode`] as a function of its own, for the few values that end a page.
+    ///
+    /// # Safety
+    ///
+    /// That of `decode`.
+    #[inline(never)]
+    unsafe fn decode_apart(
+        self,
+        dictionary: &Dictionary,
+        count: usize,
+        to: *mut u8,
+        raw_len: usize,
+    ) -> Option<()> {
+        // SAFETY: the caller's promise is the one asked for.
+        unsafe { self.decode(dictionary, count, to, raw_len) }
     }
 
     /// Loads the numbers of literals that begin at `bytes[at]`; of up to 16 sequences, as far as the value
@@ -158,58 +182,65 @@ impl<const ROOM: bool> Source<'_, ROOM> {
         }
         u64::from_le_bytes(word)
     }
+}
 
-    /// Copies at most 15 literals from `bytes[at]`; `None` when there are less, unless `ROOM`.
-    ///
-    /// # Safety
-    ///
-    /// `at <= end`, and 16 bytes are writable at `to`.
-    #[inline]
-    unsafe fn copy_few(self, at: usize, len: usize, to: *mut u8) -> Option<()> {
-        if ROOM {
-            // SAFETY: `at <= end <= bytes.len()`.
-            let from = unsafe { self.bytes.as_ptr().add(at) };
-            // SAFETY: 16 bytes stand there, in the value or behind it, and have room at `to`.
-            unsafe { copy::copy_16(from, to) };
-        } else {
-            let from = self.bytes[at..self.end].get(..len)?;
-            // SAFETY: `len <= 15` bytes are in `from` and in the room.
-            unsafe { copy::copy_exact(from.as_ptr(), to, len) };
-        }
-        Some(())
+/// Copies at most 15 literals; `None` when there are less before `end`, unless `ROOM`.
+///
+/// # Safety
+///
+/// `from <= end` in one slice, in which 16 bytes more stand if `ROOM`. 16 bytes are writable at `to`.
+#[inline(always)]
+unsafe fn copy_few<const ROOM: bool>(
+    from: *const u8,
+    end: *const u8,
+    len: usize,
+    to: *mut u8,
+) -> Option<()> {
+    if ROOM {
+        // SAFETY: 16 bytes stand at `from`, before `end` or behind it, and have room at `to`.
+        unsafe { copy::copy_16(from, to) };
+        return Some(());
     }
-
-    /// Copies a run of literals from `bytes[at]`; `None` when it is empty, or there are less.
-    ///
-    /// # Safety
-    ///
-    /// `room` bytes are writable at `to`.
-    #[cold]
-    unsafe fn copy_run(self, at: usize, len: usize, to: *mut u8, room: usize) -> Option<()> {
-        let from = self.bytes.get(at..self.end)?.get(..len)?;
-        if len == 0 || len > room {
-            return None;
-        }
-        // SAFETY: `len` bytes are in `from` and in the room.
-        unsafe { copy::copy_exact(from.as_ptr(), to, len) };
-        Some(())
+    if len > end.addr() - from.addr() {
+        return None;
     }
+    // SAFETY: `len <= 15` bytes are left on both sides.
+    unsafe { copy::copy_exact(from, to, len) };
+    Some(())
+}
 
-    /// Copies the last literals, from `bytes[at]`.
-    ///
-    /// # Safety
-    ///
-    /// `at + len <= end`, and `len` bytes are writable at `to`, but at least 16.
-    #[inline]
-    unsafe fn copy_rest(self, at: usize, len: usize, to: *mut u8) {
-        // SAFETY: `at <= end <= bytes.len()`.
-        let from = unsafe { self.bytes.as_ptr().add(at) };
-        if ROOM && len <= 16 {
-            // SAFETY: 16 bytes stand there, in the value or behind it, and have room at `to`.
-            unsafe { copy::copy_16(from, to) };
-        } else {
-            // SAFETY: the caller promises `len` bytes on both sides.
-            unsafe { copy::copy_exact(from, to, len) };
-        }
+/// Copies a run of literals; `None` when it is empty, or when less are left before the end of either side.
+///
+/// # Safety
+///
+/// What lies between the addresses of either side can be read, and written.
+#[inline(always)]
+unsafe fn copy_run(
+    (from, end): (*const u8, *const u8),
+    (to, full): (*mut u8, *mut u8),
+    len: usize,
+) -> Option<()> {
+    let room = full.addr().checked_sub(to.addr())?;
+    if len == 0 || len > room || len > end.addr().checked_sub(from.addr())? {
+        return None;
+    }
+    // SAFETY: `len` bytes are left on both sides.
+    unsafe { copy::copy_exact(from, to, len) };
+    Some(())
+}
+
+/// Copies the last literals.
+///
+/// # Safety
+///
+/// `len` bytes are readable at `from`, and writable at `to`, but at least 16; so they are at `from` if `ROOM`.
+#[inline(always)]
+unsafe fn copy_rest<const ROOM: bool>(from: *const u8, len: usize, to: *mut u8) {
+    if ROOM && len <= 16 {
+        // SAFETY: 16 bytes are readable, and have room.
+        unsafe { copy::copy_16(from, to) };
+    } else {
+        // SAFETY: the caller promises `len` bytes on both sides.
+        unsafe { copy::copy_exact(from, to, len) };
     }
 }
