@@ -23,14 +23,26 @@ impl Encoder {
         if shorter && src.len() <= ONCE_BYTES_MAX {
             return true;
         }
+        self.encode_plain(src, before, out) || shorter
+    }
+
+    /// Replaces what stands behind `out[before]`, if anything, by the form without a dictionary where that is
+    /// shorter; says whether it is.
+    #[cold]
+    #[inline(never)]
+    fn encode_plain(&mut self, src: &[u8], before: usize, out: &mut Vec<u8>) -> bool {
         let between = out.len();
+        let best = if between > before {
+            between - before
+        } else {
+            src.len()
+        };
         out.push(PLAIN);
-        let plain = self.encode(src, out) && out.len() - between < src.len();
-        if plain && (!shorter || out.len() - between < between - before) {
+        if self.encode(src, out) && out.len() - between < best {
             out.drain(before..between);
             return true;
         }
         out.truncate(between);
-        shorter
+        false
     }
 }
