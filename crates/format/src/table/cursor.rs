@@ -14,7 +14,7 @@ use cairndb_base::{Kind, Result, SeqNo};
 
 use super::EntryMark;
 use super::bits::head_bytes;
-use super::layout::{Layout, flag};
+use super::layout::{Layout, ValueMode, flag};
 use super::lookup::{Lookup, Place, Unit};
 use super::open::Table;
 use super::page::Page;
@@ -424,6 +424,14 @@ impl TableCursor {
         self.decoded_value()
     }
 
+    /// Whether the values of a page are decoded with the first: a scan will ask for all of them. A merge
+    /// will, too, but has a cursor for each run, and a page of values for each would be a tenth of the
+    /// least budget; only groups have to be decoded whole.
+    fn decodes_all(&self) -> bool {
+        let merges_alone = self.rechecking && self.layout.mode != ValueMode::Groups;
+        self.streaming && !merges_alone && self.view().raw_total() <= DECODE_ALL_BYTES_MAX
+    }
+
     /// Decodes what `value` will give, unless it can be given in place.
     #[inline(never)]
     fn decode(&mut self) -> Result<()> {
@@ -440,7 +448,7 @@ impl TableCursor {
         if !matches!(page.stored(self.index), Stored::Raw(_)) {
             let dictionary = &self.table.meta.dictionary;
             values.clear();
-            if self.streaming && page.raw_total() <= DECODE_ALL_BYTES_MAX {
+            if self.decodes_all() {
                 ends.clear();
                 decoded = Decoded::Page;
                 outcome = page.all_into(dictionary, &mut values, &mut ends);

@@ -25,10 +25,10 @@ pub(super) fn train(raw: &[u8], ends: &[usize]) -> Trained {
     let (first, second) = ends.split_at(ends.len() / 2);
     let middle = first.last().copied().unwrap_or(0);
     // How often each byte of the sample was copied into a value of the other half.
-    let mut uses = vec![0u32; raw.len()];
+    let mut uses = vec![0u16; raw.len()];
     let stored = count_uses(raw, (0, middle), (middle, second), &mut uses)
         + count_uses(raw, (middle, raw.len()), (0, first), &mut uses);
-    let kept = |least: u32| uses.iter().filter(|uses| **uses >= least).count();
+    let kept = |least: u16| uses.iter().filter(|uses| **uses >= least).count();
     let mut least = 1;
     while kept(least) > DICTIONARY_BYTES_MAX {
         least += 1;
@@ -47,7 +47,7 @@ fn count_uses(
     raw: &[u8],
     (from, to): (usize, usize),
     (mut start, ends): (usize, &[usize]),
-    uses: &mut [u32],
+    uses: &mut [u16],
 ) -> usize {
     let matcher = Matcher::new(&raw[from..to]);
     let uses = &mut uses[from..to];
@@ -58,7 +58,7 @@ fn count_uses(
         let encoded = matcher.parts(value, |_, first, len| {
             if len >= PART_BYTES_MIN {
                 for uses in &mut uses[first..first + len] {
-                    *uses += 1;
+                    *uses = uses.saturating_add(1);
                 }
             }
         });
