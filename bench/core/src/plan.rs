@@ -128,7 +128,7 @@ pub struct Plan {
     pub value_size: usize,
     /// `--compression_ratio`.
     pub compression_ratio: f64,
-    /// Bytes of each key that is made and not read from a file: at least 16, of RocksDB's keys 8.
+    /// Bytes of each key that is made and not read from a file: at least 16, of RocksDB's keys 8; 0 says 16.
     pub key_len: usize,
     /// `--seed`: what the running thread count is added to.
     pub seed: u32,
@@ -203,6 +203,7 @@ impl Plan {
     pub const fn key_bytes(&self) -> usize {
         match &self.data {
             Data::File { key_bytes, .. } => *key_bytes,
+            Data::Synthetic | Data::Json if self.key_len == 0 => crate::key::DIGITS,
             Data::Synthetic | Data::Json => self.key_len,
         }
     }

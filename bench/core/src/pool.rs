@@ -43,7 +43,7 @@ impl Pool {
     pub fn load(plan: &Plan) -> Result<Self, Fault> {
         let layout = match plan.keys {
             Keys::LevelDb => Layout::Decimal {
-                prefix: plan.key_len - DIGITS,
+                prefix: plan.key_bytes().saturating_sub(DIGITS),
             },
             Keys::RocksDb => Layout::BigEndian {
                 bytes: plan.key_bytes(),
