@@ -385,7 +385,9 @@ impl Core {
             commit.awaiting_sync.is_empty(),
             "only published entries are sealed"
         );
-        if state.version.runs.len() > self.runs_max()
+        // One run more is all that closing adds, and its flush must not fail, or wait, for a merge.
+        if !commit.closing
+            && state.version.runs.len() > self.runs_max()
             && (state.merging() || self.merge_wanted(&state, false).is_some())
         {
             return Some(StallReason::Runs);

@@ -9,5 +9,6 @@
 mod damage;
 mod golden;
 mod limits;
+mod merged;
 mod model;
 mod support;

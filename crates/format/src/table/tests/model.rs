@@ -12,7 +12,7 @@ use crate::table::{
     Compression, GetHints, Table, TableBuilder, TableCursor, TableOptions, TableSummary, ValueIn,
 };
 
-fn options(order: &Order, compression: Compression) -> TableOptions {
+pub(super) fn options(order: &Order, compression: Compression) -> TableOptions {
     TableOptions {
         order: order.clone(),
         compression,
@@ -38,7 +38,7 @@ fn check_at(cursor: &mut TableCursor, entry: Option<&Entry>, context: &str) {
     );
 }
 
-fn check_scans(table: &Arc<Table>, entries: &[Entry], context: &str) {
+pub(super) fn check_scans(table: &Arc<Table>, entries: &[Entry], context: &str) {
     let mut cursor = table.cursor();
     cursor.first().unwrap();
     for entry in entries {
@@ -54,7 +54,13 @@ fn check_scans(table: &Arc<Table>, entries: &[Entry], context: &str) {
     check_at(&mut cursor, None, context);
 }
 
-fn check_probe(table: &Arc<Table>, entries: &[Entry], key: &[u8], seq: u64, context: &str) {
+pub(super) fn check_probe(
+    table: &Arc<Table>,
+    entries: &[Entry],
+    key: &[u8],
+    seq: u64,
+    context: &str,
+) {
     let order = &table.order;
     let from = entries.partition_point(|entry| compare(entry, key, seq, order).is_lt());
     let mut cursor = table.cursor();
@@ -111,7 +117,7 @@ fn check_probe(table: &Arc<Table>, entries: &[Entry], key: &[u8], seq: u64, cont
     }
 }
 
-fn check_summary(summary: &TableSummary, entries: &[Entry], bytes: usize) {
+pub(super) fn check_summary(summary: &TableSummary, entries: &[Entry], bytes: usize) {
     let raw: usize = entries.iter().map(|e| e.key.len() + e.value.len()).sum();
     let deletes = entries.iter().filter(|e| e.kind == Kind::Delete).count();
     assert_eq!(summary.smallest, entries[0].key);
