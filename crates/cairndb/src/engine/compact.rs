@@ -156,8 +156,20 @@ impl Core {
         })
     }
 
+    /// Whether a writer has to make room first, because there are too many runs. For readers it does what
+    /// it can, but does not wait for the end of a large merge, which may take seconds.
+    pub(crate) fn runs_hold_up(&self, state: &State) -> bool {
+        let runs = state.version.runs.len();
+        runs > self.runs_max()
+            && match state.merging() {
+                true if runs > RUNS_STALL => true,
+                true => self.merge_for_room_wanted(state).is_some(),
+                false => self.merge_wanted(state, false).is_some(),
+            }
+    }
+
     /// What a writer with too many runs before it merges.
-    fn merge_for_room_wanted(&self, state: &State) -> Option<Group> {
+    pub(crate) fn merge_for_room_wanted(&self, state: &State) -> Option<Group> {
         if !Self::may_merge(state) {
             return None;
         }
@@ -315,7 +327,10 @@ impl Core {
                 return Err(stopped());
             }
             let Some(plan) = self.range_plan(&mut state, range) else {
+                // The worker may have found nothing to do because a merge was waiting: this one.
+                state.quiet = false;
                 drop(state);
+                self.work.notify_all();
                 return self.persist_all();
             };
             plan.begun(&mut state)

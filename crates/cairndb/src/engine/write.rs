@@ -386,10 +386,7 @@ impl Core {
             "only published entries are sealed"
         );
         // One run more is all that closing adds, and its flush must not fail, or wait, for a merge.
-        if !commit.closing
-            && state.version.runs.len() > self.runs_max()
-            && (state.merging() || self.merge_wanted(&state, false).is_some())
-        {
+        if !commit.closing && self.runs_hold_up(&state) {
             return Some(StallReason::Runs);
         }
         let unsynced = state.pending.as_ref().map_or(0, |p| p.added.len());
@@ -466,7 +463,9 @@ impl Core {
         let state = self.state.lock();
         let before = state.merges.len();
         drop(self.wait_state(state, |state| {
-            state.merges.len() < before.max(1) || state.version.runs.len() <= self.runs_max()
+            state.merges.len() < before.max(1)
+                || !self.runs_hold_up(state)
+                || self.merge_for_room_wanted(state).is_some()
         }));
         self.health.check_write()
     }

@@ -117,15 +117,17 @@ fn a_scan_goes_on_behind_a_key_that_cannot_be_folded() {
     }
 }
 
-/// Writes to the database from within a merge: everything written here comes while that is under way.
+/// Writes to the database, and reads if it should, from within a merge: everything written here comes while
+/// that is under way.
 #[derive(Debug, Default)]
-struct Busy(Mutex<Option<Db>>);
+struct Busy(Mutex<Option<(Db, bool)>>);
 
 /// More flushes than there may be runs, each over the whole range of keys.
-fn fill(db: &Db) {
+fn fill(db: &Db, reads: bool) {
     for number in 0..6000u32 {
         let key = (number.wrapping_mul(2_654_435_761) >> 8).to_be_bytes();
         db.put(&key, &[7; 1000]).unwrap();
+        assert!(!reads || db.contains(&key).unwrap());
     }
 }
 
@@ -134,33 +136,35 @@ impl MergeOperator for Busy {
         "test.Busy"
     }
     fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
-        if let Some(db) = self.0.lock().unwrap().take() {
-            fill(&db);
+        let busy = self.0.lock().unwrap().take();
+        if let Some((db, reads)) = busy {
+            fill(&db, reads);
         }
         Ok([base.unwrap_or_default(), &operands.concat()].concat())
     }
 }
 
-/// A writer waited for the end of the merge once there were too many runs, seconds in a large store.
+/// A writer waited for the end of the merge once there were too many runs, seconds in a large store; where
+/// somebody read, as soon as a merge that took most of the runs had begun.
 #[test]
 fn a_writer_makes_room_beside_a_merge_under_way() {
-    let operator = Arc::new(Busy::default());
-    let options = stepped().merge_operator(operator.clone());
-    let db = options.open("/db").unwrap();
-    for _ in 0..2 {
-        db.merge(&[0xff; 8], b"o").unwrap();
-        db.flush().unwrap();
+    for (runs, reads) in [(2, false), (2, true), (19, true)] {
+        let operator = Arc::new(Busy::default());
+        let options = stepped().merge_operator(operator.clone());
+        let db = options.open("/db").unwrap();
+        for _ in 0..runs {
+            db.merge(&[0xff; 8], b"o").unwrap();
+            db.flush().unwrap();
+        }
+        *operator.0.lock().unwrap() = Some((db.clone(), reads));
+        db.compact_range(..).unwrap();
+        let under_way = operator.0.lock().unwrap().is_none();
+        assert!(under_way, "no merge was under way");
+        let stalls = db.property("cairndb.stalls").unwrap();
+        assert!(!stalls.contains(r#""runs":{"count":0,"#), "{stalls}");
+        assert_eq!(db.get(&[0xff; 8]).unwrap().unwrap(), vec![b'o'; runs]);
+        assert_eq!(db.iter().count(), 6001);
+        db.close().unwrap();
+        cairndb::verify("/db", &options).unwrap();
     }
-    *operator.0.lock().unwrap() = Some(db.clone());
-    db.compact_range(..).unwrap();
-    assert!(
-        operator.0.lock().unwrap().is_none(),
-        "no merge was under way"
-    );
-    let stalls = db.property("cairndb.stalls").unwrap();
-    assert!(!stalls.contains(r#""runs":{"count":0,"#), "{stalls}");
-    assert_eq!(db.get(&[0xff; 8]).unwrap().unwrap(), b"oo");
-    assert_eq!(db.iter().count(), 6001);
-    db.close().unwrap();
-    cairndb::verify("/db", &options).unwrap();
 }
