@@ -51,8 +51,6 @@ struct Open {
     builder: TableBuilder,
     sync: Arc<dyn FileSync>,
     refs: BTreeMap<u64, u64>,
-    seq_min: SeqNo,
-    seq_max: SeqNo,
 }
 
 /// Writes entries in order into as many tables as they need.
@@ -98,8 +96,6 @@ impl<'a> Output<'a> {
         {
             *open.refs.entry(pointer.file.0).or_insert(0) += u64::from(pointer.len);
         }
-        open.seq_min = open.seq_min.min(seq);
-        open.seq_max = open.seq_max.max(seq);
         open.builder.add(key, seq, kind, value)
     }
 
@@ -120,8 +116,6 @@ impl<'a> Output<'a> {
             builder,
             sync,
             refs,
-            seq_min: SeqNo::MAX,
-            seq_max: 0,
         });
         Ok(())
     }
@@ -136,8 +130,8 @@ impl<'a> Output<'a> {
             run: 0,
             smallest: summary.smallest,
             largest: summary.largest,
-            seq_min: open.seq_min,
-            seq_max: open.seq_max,
+            seq_min: summary.seq_min,
+            seq_max: summary.seq_max,
             entries: summary.entries,
             deletes: summary.deletes,
             bytes: summary.bytes,
