@@ -144,6 +144,7 @@ impl<'t, S: Session> Worker<'t, S> {
         let (ordinal, value) = values.draw();
         let word = self.task.words.word(ordinal);
         self.write(index, word, |session, key| session.put(key, value))?;
+        self.record_written();
         self.meter.user_bytes += (self.key.len() + value.len()) as u64;
         Ok(())
     }
