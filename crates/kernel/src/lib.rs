@@ -21,4 +21,4 @@ mod prefetch;
 pub mod search;
 
 pub use crc::{crc32c, crc32c_append};
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_span};

@@ -14,6 +14,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use cairndb_kernel::prefetch_span;
 use parking_lot::Mutex;
 
 use crate::chunk::{ALIGN, Chunk, ChunkPool};
@@ -26,6 +27,9 @@ const CHUNK_BYTES_MAX: usize = 256 << 10;
 /// A piece above this share of a regular chunk gets a chunk of its own, so that at most as much is
 /// wasted at the end of the chunk it does not fit into.
 const OWN_CHUNK_SHARE: usize = 4;
+
+/// How far before the writer, and how many, lines are asked for: an entry of 16 + 100 bytes takes 170.
+const AHEAD_BYTES: usize = 192;
 
 /// The chunks of one memtable.
 #[derive(Debug)]
@@ -93,6 +97,13 @@ impl Arena {
             return piece;
         }
         self.allocate_from_new_chunk(bump, bytes)
+    }
+
+    /// Asks for the lines that the piece after next will be written to: those of the next one were asked
+    /// for before. Memory from a pool lies in the cache of whoever flushed it.
+    #[inline]
+    pub(crate) fn prefetch_next(bump: &Bump) {
+        prefetch_span(bump.at.as_ptr().wrapping_add(AHEAD_BYTES), AHEAD_BYTES);
     }
 
     #[cold]

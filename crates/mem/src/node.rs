@@ -20,6 +20,7 @@ use std::ptr::NonNull;
 use std::slice;
 
 use cairndb_base::{Kind, SeqNo};
+use cairndb_kernel::prefetch_span;
 
 use crate::chunk::ALIGN;
 use crate::sync::{AtomicPtr, Ordering, Witness};
@@ -29,6 +30,9 @@ type Link = AtomicPtr<Node>;
 
 /// Most links of a node. With every fourth node rising a level this serves 4^12 entries well.
 pub(crate) const HEIGHT_MAX: usize = 12;
+
+/// What is asked for of a node that a flush is about to read: the processor fetches on from there.
+const WHOLE_BYTES: usize = 192;
 
 /// The fixed part of an entry. Its tower lies before it, its key and value behind it.
 #[derive(Debug)]
@@ -158,12 +162,14 @@ impl<'a> NodeRef<'a> {
     /// it.
     #[inline]
     pub(crate) fn prefetch(self) {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a prefetch of any address has no effect but on caches.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.node.as_ptr().cast()) };
-        }
+        prefetch_span(self.node.as_ptr().cast(), 1);
+    }
+
+    /// Asks for the lines of a node of 16 + 100 bytes, its lowest link included.
+    #[inline]
+    pub(crate) fn prefetch_whole(self) {
+        let link = self.node.as_ptr().cast::<Link>().wrapping_sub(1);
+        prefetch_span(link.cast(), WHOLE_BYTES);
     }
 
     #[inline]

@@ -244,6 +244,7 @@ impl SkipList {
         unsafe { self.link(splice, node) };
         splice.last_head = entry.head;
         splice.height = splice.draw_height();
+        Arena::prefetch_next(&splice.bump);
         bytes
     }
 

@@ -21,6 +21,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cairndb_base::Result;
+use cairndb_kernel::prefetch_span;
 use memmap2::MmapRaw;
 use rustix::io::Errno;
 
@@ -47,6 +48,9 @@ pub(super) fn fill_with_zeros(fd: BorrowedFd<'_>, len: u64) -> std::result::Resu
 /// From here on one system call is cheaper than the page faults of a store into pages that
 /// write-back has cleaned: about a microsecond for each 4 KiB.
 const WRITE_CALL_BYTES_MIN: usize = 32 << 10;
+
+/// How far behind a record, and how many, lines are asked for: one of 16 + 100 bytes takes 143.
+const AHEAD_BYTES: usize = 192;
 
 /// One log segment's file.
 #[derive(Debug)]
@@ -97,6 +101,10 @@ impl RealLogRegion {
             unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), to, part.len()) };
             at += part.len();
         }
+        // The next record will be stored here, behind the one whose lines were asked for before. A random
+        // put waited 75 ns for its stores, most of them into pages of a segment used again.
+        let next = map.as_mut_ptr().wrapping_add(at + AHEAD_BYTES);
+        prefetch_span(next, AHEAD_BYTES);
     }
 }
 
