@@ -73,7 +73,7 @@ impl<'a> Output<'a> {
         key: &[u8],
         seq: SeqNo,
         kind: Kind,
-        value: ValueIn<'_>,
+        value: &ValueIn<'_>,
     ) -> Result<()> {
         if new_key
             && self
@@ -91,12 +91,11 @@ impl<'a> Output<'a> {
         // below a newer one now; 1 is as old as any number that is told apart.
         let seq = if new_key { seq } else { seq.max(1) };
         if kind == Kind::Pointer
-            && let ValueIn::Raw(bytes) | ValueIn::Stored { bytes, .. } = value
-            && let Ok(pointer) = Pointer::decode(bytes)
+            && let Ok(pointer) = Pointer::decode(value.bytes())
         {
             *open.refs.entry(pointer.file.0).or_insert(0) += u64::from(pointer.len);
         }
-        open.builder.add(key, seq, kind, value)
+        open.builder.add(key, seq, kind, *value)
     }
 
     fn begin_table(&mut self) -> Result<()> {

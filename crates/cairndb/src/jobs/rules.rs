@@ -80,8 +80,14 @@ impl Rules {
         let stop = progress.entries_in + entries_max;
         while merger.valid() && progress.entries_in < stop {
             progress.entries_in += 1;
-            let new_key =
-                !progress.has_key || self.order().compare(merger.key(), &progress.key).is_ne();
+            let new_key = !progress.has_key
+                || merger.changed()
+                || self.order().compare(merger.key(), &progress.key).is_ne();
+            debug_assert!(
+                !new_key
+                    || !progress.has_key
+                    || self.order().compare(merger.key(), &progress.key).is_gt()
+            );
             if new_key {
                 progress.key.clear();
                 progress.key.extend_from_slice(merger.key());
@@ -90,7 +96,7 @@ impl Rules {
                 progress.kept = 0;
             } else if progress.done {
                 Self::drop_entry(merger, progress)?;
-                merger.step()?;
+                merger.step_noting()?;
                 continue;
             } else if !self.order().can_hash() {
                 // Equal keys may differ, and a snapshot sees them as they were written.
@@ -102,7 +108,7 @@ impl Rules {
                 continue;
             }
             self.one(merger, output, progress, oldest)?;
-            merger.step()?;
+            merger.step_noting()?;
         }
         Ok(merger.valid())
     }
@@ -123,17 +129,34 @@ impl Rules {
             if kind == Kind::Delete && self.bottom {
                 return Ok(());
             }
-            progress.kept += 1;
             let seq = if first { 0 } else { seq };
-            return output.add(first, &progress.key, seq, kind, merger.stored()?);
+            return Self::keep(merger, output, progress, seq, kind);
         }
         let stripe = self.stripe(seq);
         if !first && stripe == progress.stripe {
             return Self::drop_entry(merger, progress);
         }
         progress.stripe = stripe;
+        Self::keep(merger, output, progress, seq, kind)
+    }
+
+    /// Writes the current version.
+    #[inline]
+    fn keep(
+        merger: &mut Merger,
+        output: &mut Output<'_>,
+        progress: &mut Progress,
+        seq: SeqNo,
+        kind: Kind,
+    ) -> Result<()> {
+        let first = progress.kept == 0;
         progress.kept += 1;
-        output.add(first, &progress.key, seq, kind, merger.stored()?)
+        // By reference, where it was put: a copy read whole right after its parts were stored waits for
+        // every store before them.
+        match &merger.stored() {
+            Ok(value) => output.add(first, &progress.key, seq, kind, value),
+            Err(error) => Err(error.clone()),
+        }
     }
 
     fn drop_entry(merger: &mut Merger, progress: &mut Progress) -> Result<()> {
@@ -174,7 +197,7 @@ impl Rules {
                 }
                 alike = 1;
             }
-            merger.step()?;
+            merger.step_noting()?;
             progress.entries_in += 1;
         }
         progress.entries_in -= 1;
@@ -229,7 +252,7 @@ impl Rules {
                 version.key.as_ref().unwrap_or(&progress.key),
                 seq,
                 version.kind,
-                ValueIn::Raw(&version.value),
+                &ValueIn::Raw(&version.value),
             )?;
             progress.kept += 1;
         }

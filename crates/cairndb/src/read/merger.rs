@@ -33,16 +33,29 @@ struct Place {
     source: usize,
 }
 
+/// Where heads come from.
+#[derive(Debug)]
+enum Heads {
+    /// The entries: memtables of one hint keep heads that order among each other.
+    Kept,
+    /// The keys.
+    Taken(HeadRule),
+}
+
 /// A merge of sources, newest first.
 #[derive(Debug)]
 pub(crate) struct Merger {
     sources: Vec<Source>,
     order: Order,
-    rule: HeadRule,
+    heads: Heads,
     /// Valid sources other than `current`, a binary heap.
     heap: Vec<Place>,
     current: Option<usize>,
     direction: Direction,
+    /// The head of the current key, where it was asked for.
+    head: Option<u64>,
+    /// The current key is sure to differ from the one before the last noted step.
+    changed: bool,
     /// No other source stands on the current key.
     ahead: bool,
     /// Steps that are sure to stay before every other source: the rest of a page that ends before
@@ -52,15 +65,21 @@ pub(crate) struct Merger {
 
 impl Merger {
     pub(crate) fn new(sources: Vec<Source>, order: Order) -> Merger {
-        let rule = HeadRule::new(&order, shared_prefix(&sources).to_vec());
+        let heads = if have_one_hint(&sources) {
+            Heads::Kept
+        } else {
+            Heads::Taken(HeadRule::new(&order, shared_prefix(&sources).to_vec()))
+        };
         let heap = Vec::with_capacity(sources.len());
         Merger {
             sources,
             order,
-            rule,
+            heads,
             heap,
             current: None,
             direction: Direction::Forward,
+            head: None,
+            changed: false,
             ahead: false,
             free: 0,
         }
@@ -118,13 +137,23 @@ impl Merger {
         self.ahead && self.source().is_some_and(Source::unique)
     }
 
+    /// Whether the current key is sure to differ from the one that the last step, which must have been
+    /// [`Merger::step_noting`], has left.
+    #[inline]
+    pub(crate) fn changed(&self) -> bool {
+        self.changed
+    }
+
     /// Where a source is.
     #[inline]
     fn place(&self, source: usize) -> Place {
-        Place {
-            head: self.rule.head(self.sources[source].key()),
-            source,
-        }
+        let at = &self.sources[source];
+        let head = match (&self.heads, at) {
+            (Heads::Kept, Source::Mem(cursor)) => cursor.head(),
+            (Heads::Kept, Source::Run(_)) => 0,
+            (Heads::Taken(rule), at) => rule.head(at.key()),
+        };
+        Place { head, source }
     }
 
     /// Whether `a` comes before `b` in the current direction.
@@ -146,23 +175,25 @@ impl Merger {
         self.order.compare(a.key(), b.key())
     }
 
-    fn sift_down(&mut self, mut at: usize) {
+    /// Puts `place` at `at` or where it belongs below. It travels in registers and is stored once: read
+    /// back whole right after its halves were stored, it would be waited for.
+    fn sift_down(&mut self, mut at: usize, place: Place) {
         loop {
             let left = 2 * at + 1;
             let Some(&on_left) = self.heap.get(left) else {
-                return;
+                break;
             };
-            let right = left + 1;
-            let child = match self.heap.get(right) {
-                Some(&on_right) if self.before(on_right, on_left) => right,
-                _ => left,
+            let (child, below) = match self.heap.get(left + 1) {
+                Some(&on_right) if self.before(on_right, on_left) => (left + 1, on_right),
+                _ => (left, on_left),
             };
-            if !self.before(self.heap[child], self.heap[at]) {
-                return;
+            if !self.before(below, place) {
+                break;
             }
-            self.heap.swap(at, child);
+            self.heap[at] = below;
             at = child;
         }
+        self.heap[at] = place;
     }
 
     fn rebuild(&mut self, direction: Direction) {
@@ -175,9 +206,10 @@ impl Merger {
             }
         }
         for at in (0..self.heap.len() / 2).rev() {
-            self.sift_down(at);
+            self.sift_down(at, self.heap[at]);
         }
         self.pop_current();
+        self.changed = true;
     }
 
     fn pop_current(&mut self) {
@@ -187,13 +219,16 @@ impl Merger {
             return;
         }
         let current = self.heap.swap_remove(0);
-        self.sift_down(0);
+        if let Some(&last) = self.heap.first() {
+            self.sift_down(0, last);
+        }
         self.make_current(current);
     }
 
     /// Makes the source at `place` the current one, and compares it with the next.
     fn make_current(&mut self, place: Place) {
         self.current = Some(place.source);
+        self.head = Some(place.head);
         self.free = 0;
         let Some(&top) = self.heap.first() else {
             self.ahead = true;
@@ -244,9 +279,22 @@ impl Merger {
     /// The next entry in the current direction.
     #[inline]
     pub(crate) fn step(&mut self) -> Result<()> {
+        self.advance::<false>()
+    }
+
+    /// As [`Merger::step`]; [`Merger::changed`] answers afterwards.
+    #[inline]
+    pub(crate) fn step_noting(&mut self) -> Result<()> {
+        self.advance::<true>()
+    }
+
+    #[inline]
+    fn advance<const NOTE: bool>(&mut self) -> Result<()> {
         let Some(index) = self.current else {
             return Ok(());
         };
+        let apart = NOTE && self.alone();
+        let left = if NOTE { self.known_head() } else { None };
         let source = &mut self.sources[index];
         match self.direction {
             Direction::Forward => source.next()?,
@@ -254,30 +302,52 @@ impl Merger {
         }
         if self.free > 0 {
             self.free -= 1;
-            return Ok(());
-        }
-        if self.heap.is_empty() {
+            self.head = None;
+        } else if self.heap.is_empty() {
+            self.head = None;
             if !self.sources[index].valid() {
                 self.current = None;
             }
-            return Ok(());
+        } else {
+            self.reorder(index);
         }
-        self.reorder(index);
+        if NOTE {
+            let differ = |(left, now)| left != now;
+            self.changed = apart || left.zip(self.known_head()).is_some_and(differ);
+        }
         Ok(())
     }
 
-    fn reorder(&mut self, index: usize) {
-        if !self.sources[index].valid() {
-            self.pop_current();
-            return;
+    /// The head of the current key, where it costs nothing to know. Always of one kind, so that two can
+    /// be compared.
+    #[inline]
+    fn known_head(&self) -> Option<u64> {
+        match (&self.heads, self.source()) {
+            (Heads::Kept, Some(source)) => source.kept_head(),
+            _ => self.head,
         }
-        let mut place = self.place(index);
-        if self.before(self.heap[0], place) {
-            std::mem::swap(&mut self.heap[0], &mut place);
-            self.sift_down(0);
-        }
-        self.make_current(place);
     }
+
+    fn reorder(&mut self, index: usize) {
+        if self.sources[index].valid() {
+            let place = self.place(index);
+            let top = self.heap[0];
+            if self.before(top, place) {
+                self.sift_down(0, place);
+                self.make_current(top);
+            } else {
+                self.make_current(place);
+            }
+        } else {
+            self.pop_current();
+        }
+    }
+}
+
+/// Whether all sources are memtables whose entries keep heads behind one prefix.
+fn have_one_hint(sources: &[Source]) -> bool {
+    let first = sources.first().and_then(Source::hint);
+    first.is_some() && sources.iter().all(|source| source.hint() == first)
 }
 
 /// What the keys of all sources have in common, as far as runs tell; memtables alone tell where there is

@@ -128,6 +128,14 @@ impl Source {
         }
     }
 
+    /// What a memtable takes heads behind.
+    pub(crate) fn hint(&self) -> Option<&[u8]> {
+        match self {
+            Source::Mem(cursor) => Some(cursor.table().prefix_hint()),
+            Source::Run(_) => None,
+        }
+    }
+
     #[inline]
     pub(crate) fn valid(&self) -> bool {
         match self {
@@ -157,6 +165,15 @@ impl Source {
         match self {
             Source::Mem(cursor) => cursor.kind(),
             Source::Run(run) => run.table.as_ref().map_or(Kind::Delete, TableCursor::kind),
+        }
+    }
+
+    /// The head that a memtable keeps of its current key; two that differ are of keys that differ.
+    #[inline]
+    pub(crate) fn kept_head(&self) -> Option<u64> {
+        match self {
+            Source::Mem(cursor) => cursor.valid().then(|| cursor.head()),
+            Source::Run(_) => None,
         }
     }
 
