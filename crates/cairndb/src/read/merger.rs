@@ -42,12 +42,25 @@ enum Heads {
     Taken(HeadRule),
 }
 
+impl Heads {
+    /// Kept where all sources are memtables whose entries keep heads behind one prefix.
+    #[cold]
+    fn of(sources: &[Source], order: &Order) -> Heads {
+        let hint = sources.first().and_then(Source::hint);
+        if hint.is_some() && sources.iter().all(|source| source.hint() == hint) {
+            return Heads::Kept;
+        }
+        Heads::Taken(HeadRule::new(order, shared_prefix(sources).to_vec()))
+    }
+}
+
 /// A merge of sources, newest first.
 #[derive(Debug)]
 pub(crate) struct Merger {
     sources: Vec<Source>,
     order: Order,
-    heads: Heads,
+    /// Unknown until there are two to compare: a seek in a database that rests needs none.
+    heads: Option<Heads>,
     /// Valid sources other than `current`, a binary heap.
     heap: Vec<Place>,
     current: Option<usize>,
@@ -65,17 +78,11 @@ pub(crate) struct Merger {
 
 impl Merger {
     pub(crate) fn new(sources: Vec<Source>, order: Order) -> Merger {
-        let heads = if have_one_hint(&sources) {
-            Heads::Kept
-        } else {
-            Heads::Taken(HeadRule::new(&order, shared_prefix(&sources).to_vec()))
-        };
-        let heap = Vec::with_capacity(sources.len());
         Merger {
             sources,
             order,
-            heads,
-            heap,
+            heads: None,
+            heap: Vec::new(),
             current: None,
             direction: Direction::Forward,
             head: None,
@@ -148,10 +155,9 @@ impl Merger {
     #[inline]
     fn place(&self, source: usize) -> Place {
         let at = &self.sources[source];
-        let head = match (&self.heads, at) {
-            (Heads::Kept, Source::Mem(cursor)) => cursor.head(),
-            (Heads::Kept, Source::Run(_)) => 0,
-            (Heads::Taken(rule), at) => rule.head(at.key()),
+        let head = match &self.heads {
+            Some(Heads::Taken(rule)) => rule.head(at.key()),
+            _ => at.kept_head().unwrap_or_default(),
         };
         Place { head, source }
     }
@@ -198,7 +204,21 @@ impl Merger {
 
     fn rebuild(&mut self, direction: Direction) {
         self.direction = direction;
+        self.changed = true;
         self.heap.clear();
+        let mut valid = (0..self.sources.len()).filter(|&index| self.sources[index].valid());
+        let (first, second) = (valid.next(), valid.next());
+        if second.is_none() {
+            self.current = first;
+            self.head = None;
+            self.free = 0;
+            self.ahead = true;
+            return;
+        }
+        if self.heads.is_none() {
+            self.heads = Some(Heads::of(&self.sources, &self.order));
+        }
+        self.heap.reserve(self.sources.len());
         for index in 0..self.sources.len() {
             if self.sources[index].valid() {
                 let place = self.place(index);
@@ -209,7 +229,6 @@ impl Merger {
             self.sift_down(at, self.heap[at]);
         }
         self.pop_current();
-        self.changed = true;
     }
 
     fn pop_current(&mut self) {
@@ -323,8 +342,9 @@ impl Merger {
     #[inline]
     fn known_head(&self) -> Option<u64> {
         match (&self.heads, self.source()) {
-            (Heads::Kept, Some(source)) => source.kept_head(),
-            _ => self.head,
+            (Some(Heads::Taken(_)), _) => self.head,
+            (_, Some(source)) => source.kept_head(),
+            (_, None) => None,
         }
     }
 
@@ -342,12 +362,6 @@ impl Merger {
             self.pop_current();
         }
     }
-}
-
-/// Whether all sources are memtables whose entries keep heads behind one prefix.
-fn have_one_hint(sources: &[Source]) -> bool {
-    let first = sources.first().and_then(Source::hint);
-    first.is_some() && sources.iter().all(|source| source.hint() == first)
 }
 
 /// What the keys of all sources have in common, as far as runs tell; memtables alone tell where there is

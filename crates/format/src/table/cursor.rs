@@ -6,30 +6,26 @@
 //! loop.
 
 mod bulk;
+mod held;
 
 use std::sync::Arc;
 
-use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Kind, Result, SeqNo};
 
+use self::held::{Entered, Held};
 use super::EntryMark;
 use super::bits::head_bytes;
 use super::layout::{Layout, ValueMode, flag};
-use super::lookup::{Lookup, Place, Unit};
+use super::lookup::{Lookup, Place};
 use super::open::Table;
 use super::page::Page;
-use super::source::PageRef;
 use super::values::Stored;
 
 /// Pages with more raw value bytes than this are decoded value by value.
 const DECODE_ALL_BYTES_MAX: usize = 32 << 10;
 
-/// Bytes of the page a cursor is in, without a borrow.
-#[derive(Clone, Debug)]
-enum Held {
-    Mapped { start: usize, end: usize },
-    Owned(Arc<[u8]>),
-}
+/// Bytes a key's buffer begins with.
+const KEY_BYTES_EXPECTED: usize = 32;
 
 /// What the value buffer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,18 +65,6 @@ pub struct TableCursor {
     streaming: bool,
     /// Every page is checked when it is entered.
     rechecking: bool,
-}
-
-#[inline]
-fn held_bytes<'a>(held: &'a Held, table: &'a Table) -> &'a [u8] {
-    match held {
-        Held::Owned(bytes) => bytes,
-        Held::Mapped { start, end } => table
-            .pages
-            .mapping()
-            .and_then(|bytes| bytes.get(*start..*end))
-            .unwrap_or_default(),
-    }
 }
 
 impl TableCursor {
@@ -142,11 +126,9 @@ impl TableCursor {
     /// `Corruption` when a page on the way is damaged; the errors of the file. The cursor is then
     /// nowhere.
     pub fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
-        let table = Arc::clone(&self.table);
         self.leave();
-        if let Some(Place { unit, index }) = Lookup::new(&table)
-            .rechecking(self.rechecking)
-            .find(key, seq)?
+        let found = self.lookup().find(key, seq)?;
+        if let Some((unit, index)) = found.map(|Place { unit, index }| (Entered::from(unit), index))
         {
             self.enter(unit, index, false);
         }
@@ -173,9 +155,8 @@ impl TableCursor {
     /// # Errors
     /// As [`TableCursor::seek`].
     pub fn first(&mut self) -> Result<()> {
-        let table = Arc::clone(&self.table);
         self.leave();
-        let unit = Lookup::new(&table).rechecking(self.rechecking).unit(0)?;
+        let unit = self.lookup().unit(0)?.into();
         self.enter(unit, 0, true);
         Ok(())
     }
@@ -185,11 +166,8 @@ impl TableCursor {
     /// # Errors
     /// As [`TableCursor::seek`].
     pub fn last(&mut self) -> Result<()> {
-        let table = Arc::clone(&self.table);
         self.leave();
-        let unit = Lookup::new(&table)
-            .rechecking(self.rechecking)
-            .unit(table.meta.units - 1)?;
+        let unit: Entered = self.lookup().unit(self.table.meta.units - 1)?.into();
         let index = unit.layout.count() - 1;
         self.enter(unit, index, true);
         Ok(())
@@ -233,8 +211,7 @@ impl TableCursor {
         if !self.leave() || self.number + 1 >= self.table.meta.units {
             return Ok(());
         }
-        let table = Arc::clone(&self.table);
-        let lookup = Lookup::new(&table).rechecking(self.rechecking);
+        let lookup = self.lookup();
         let pages = if was_at_extent {
             lookup.pages_of_unit(self.page)?
         } else {
@@ -242,7 +219,7 @@ impl TableCursor {
         };
         let next = self.page + pages;
         lookup.request_page(next + 1);
-        let unit = lookup.unit_at(self.number + 1, next)?;
+        let unit = lookup.unit_at(self.number + 1, next)?.into();
         self.enter(unit, 0, true);
         Ok(())
     }
@@ -252,12 +229,11 @@ impl TableCursor {
         if !self.leave() || self.number == 0 {
             return Ok(());
         }
-        let table = Arc::clone(&self.table);
-        let lookup = Lookup::new(&table).rechecking(self.rechecking);
+        let lookup = self.lookup();
         if let Some(before) = self.page.checked_sub(2) {
             lookup.request_page(before);
         }
-        let unit = lookup.unit(self.number - 1)?;
+        let unit: Entered = lookup.unit(self.number - 1)?.into();
         let index = unit.layout.count() - 1;
         self.enter(unit, index, true);
         Ok(())
@@ -270,29 +246,29 @@ impl TableCursor {
         std::mem::take(&mut self.count) > 0
     }
 
-    fn enter(&mut self, unit: Unit<'_>, index: usize, streaming: bool) {
-        let page = unit.view();
+    fn lookup(&self) -> Lookup<'_> {
+        Lookup::new(&self.table).rechecking(self.rechecking)
+    }
+
+    fn enter(&mut self, unit: Entered, index: usize, streaming: bool) {
+        self.layout = unit.layout;
+        self.held = unit.held;
+        let page = Page {
+            bytes: self.held.bytes(&self.table),
+            layout: &self.layout,
+        };
         let prefix = page.prefix();
         self.key.clear();
+        // At once, with room for the prefixes of other pages: a seek's cursor often sees one page only.
+        self.key.reserve((prefix.len() + 8).max(KEY_BYTES_EXPECTED));
         self.key.extend_from_slice(prefix);
         self.key.extend_from_slice(&[0; 8]);
         self.prefix_len = prefix.len();
-        self.key_len = prefix.len() + usize::from(unit.layout.head_bytes);
+        self.key_len = prefix.len() + usize::from(self.layout.head_bytes);
         self.heads.clear();
         if streaming && page.fixed_keys() {
             page.spell_heads(&mut self.heads);
         }
-        self.layout = unit.layout;
-        self.held = match unit.bytes {
-            PageRef::Owned(bytes) => Held::Owned(bytes),
-            PageRef::Mapped(bytes) => {
-                let start = unit.page as usize * PAGE_BYTES;
-                Held::Mapped {
-                    start,
-                    end: start + bytes.len(),
-                }
-            }
-        };
         self.count = self.layout.count();
         self.number = unit.number;
         self.page = unit.page;
@@ -306,7 +282,7 @@ impl TableCursor {
     #[inline]
     fn view(&self) -> Page<'_, '_> {
         Page {
-            bytes: held_bytes(&self.held, &self.table),
+            bytes: self.held.bytes(&self.table),
             layout: &self.layout,
         }
     }
