@@ -259,12 +259,18 @@ impl<S: Session> Worker<'_, S> {
             self.task.model.end(at, before, word);
         } else {
             write(&mut self.session, self.key.bytes())?;
-            if self.unrecorded.len() == RECORDED_AT_ONCE {
-                self.record_written();
-            }
-            self.unrecorded.push((at, word));
+            self.note_written(at, word);
         }
         Ok(())
+    }
+
+    /// Notes a write that nobody looks at before [`Worker::record_written`] was called.
+    #[inline]
+    fn note_written(&mut self, at: usize, word: Word) {
+        if self.unrecorded.len() == RECORDED_AT_ONCE {
+            self.record_written();
+        }
+        self.unrecorded.push((at, word));
     }
 
     /// Records the writes that have returned.

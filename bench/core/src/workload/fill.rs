@@ -49,8 +49,8 @@ impl<S: Session> Worker<'_, S> {
                 if task.contended {
                     begun.push((index, task.model.begin(position(index)), word));
                 } else {
-                    // Early, but nobody looks before the batch has been written.
-                    task.model.store(position(index), word);
+                    // Early, but nobody looks before the row has ended.
+                    self.note_written(position(index), word);
                 }
                 self.meter.user_bytes += (self.key.len() + value.len()) as u64;
                 self.meter.op();
