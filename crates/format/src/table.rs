@@ -38,7 +38,10 @@ mod tests;
 mod values;
 mod verify;
 
+use std::sync::Arc;
+
 use cairndb_base::{FileNumber, Kind, Order, SeqNo};
+pub use cairndb_kernel::codec::Dictionary;
 
 pub use builder::TableBuilder;
 pub use cursor::TableCursor;
@@ -70,6 +73,9 @@ pub struct TableOptions {
     pub filter_bits_per_key: u32,
     /// The number of the file, which every checksum binds.
     pub file: FileNumber,
+    /// The dictionary to take where the values are worth one and this one serves: tables that have the
+    /// same are merged without touching their values. None trains one of the table's own.
+    pub dictionary: Option<Arc<Dictionary>>,
 }
 
 impl TableOptions {
@@ -80,6 +86,7 @@ impl TableOptions {
             compression: Compression::default(),
             filter_bits_per_key: FILTER_BITS_PER_KEY,
             file,
+            dictionary: None,
         }
     }
 }
@@ -100,13 +107,25 @@ pub enum ValueIn<'a> {
         /// Length of the value they stand for.
         raw_len: u32,
     },
+    /// The bytes as another table stores them: encoded alone against its dictionary. Copied where the
+    /// new table has the same.
+    Shared {
+        /// The stored bytes.
+        bytes: &'a [u8],
+        /// Length of the value they stand for.
+        raw_len: u32,
+        /// What they are encoded against.
+        dictionary: &'a Arc<Dictionary>,
+    },
 }
 
 impl<'a> ValueIn<'a> {
     /// The bytes, encoded or not.
     pub fn bytes(&self) -> &'a [u8] {
         match self {
-            ValueIn::Raw(bytes) | ValueIn::Stored { bytes, .. } => bytes,
+            ValueIn::Raw(bytes) | ValueIn::Stored { bytes, .. } | ValueIn::Shared { bytes, .. } => {
+                bytes
+            }
         }
     }
 }

@@ -95,8 +95,9 @@ impl Core {
             },
             verify_always: options.verify_always,
             reaper: Arc::clone(&reaper),
+            dictionaries: Arc::default(),
         });
-        let settings = settings(options, budget);
+        let settings = settings(options, budget, &opener);
         // Looked at again under the lock: another process may have created it meanwhile.
         let mut recovered = match look(&*dir, options)? {
             // Not 1: a creation cut short may have left files, and numbers are never used twice.
@@ -179,7 +180,7 @@ fn context(options: &Options) -> ReadContext {
     }
 }
 
-fn settings(options: &Options, budget: Budget) -> Settings {
+fn settings(options: &Options, budget: Budget, opener: &TableOpener) -> Settings {
     Settings {
         budget,
         durability: options.durability,
@@ -188,6 +189,7 @@ fn settings(options: &Options, budget: Budget) -> Settings {
             compression: options.compression.table(),
             filter_bits_per_key: options.filter_bits_per_key,
             table_bytes: budget.table,
+            dictionaries: Arc::clone(&opener.dictionaries),
         },
         read_only: options.read_only,
     }

@@ -14,6 +14,7 @@ use cairndb_format::name;
 use cairndb_format::table::{Compression, TableBuilder, TableOptions, ValueIn};
 use cairndb_format::value_file::Pointer;
 
+use crate::state::dictionaries::Dictionaries;
 use crate::state::version::TableHandle;
 
 /// How tables are written.
@@ -23,6 +24,7 @@ pub(crate) struct OutputSettings {
     pub(crate) compression: Compression,
     pub(crate) filter_bits_per_key: u32,
     pub(crate) table_bytes: u64,
+    pub(crate) dictionaries: Arc<Dictionaries>,
 }
 
 /// A builder keeps four bytes of filter hash an entry: a table of tombstones, five bytes each, would
@@ -107,6 +109,7 @@ impl<'a> Output<'a> {
             compression: self.settings.compression,
             filter_bits_per_key: self.settings.filter_bits_per_key,
             file: FileNumber(number),
+            dictionary: self.settings.dictionaries.latest(),
         };
         let builder = TableBuilder::new(file, options);
         let refs = BTreeMap::new();
@@ -123,7 +126,11 @@ impl<'a> Output<'a> {
         let Some(open) = self.open.take() else {
             return Ok(());
         };
+        let made = open.builder.trained().cloned();
         let summary = open.builder.finish()?;
+        if let Some(made) = made {
+            self.settings.dictionaries.note_made(&made);
+        }
         let record = TableRecord {
             file: open.number,
             run: 0,

@@ -4,6 +4,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod budget;
+pub(crate) mod dictionaries;
 pub(crate) mod files;
 pub(crate) mod health;
 pub(crate) mod merge_operator;

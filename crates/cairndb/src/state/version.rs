@@ -17,6 +17,7 @@ use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
 use cairndb_format::table::{PageAccess, Table};
 
+use crate::state::dictionaries::Dictionaries;
 use crate::state::files::OpenFiles;
 use crate::state::reaper::Reaper;
 
@@ -29,6 +30,7 @@ pub(crate) struct TableOpener {
     pub(crate) mapping: Mapping,
     pub(crate) verify_always: bool,
     pub(crate) reaper: Arc<Reaper>,
+    pub(crate) dictionaries: Arc<Dictionaries>,
 }
 
 /// When tables are mapped.
@@ -71,7 +73,8 @@ impl TableOpener {
             PageAccess::Cached(Arc::clone(&self.cache))
         };
         let (number, source) = (FileNumber(record.file), Arc::clone(&file));
-        let table = Table::open(source, number, &self.order, access, record.checksum)?;
+        let mut table = Table::open(source, number, &self.order, access, record.checksum)?;
+        table.share_dictionary(self.dictionaries.shared(table.dictionary()));
         if table.is_mapped() {
             // The mapping keeps the file.
             file.close();

@@ -152,16 +152,40 @@ pub(crate) struct ValueSpec {
     pub(crate) len: u32,
 }
 
+/// Values whose seed leaves this over `RECORD_ONE_OF` are records.
+const RECORD_SEED: u32 = 5;
+const RECORD_ONE_OF: u32 = 16;
+
 impl ValueSpec {
-    /// The bytes: half of them repeated, so that they compress.
+    /// The bytes: half of them repeated, so that they compress; or a record, which resembles others.
     pub(crate) fn bytes(self) -> Vec<u8> {
         let len = self.len as usize;
+        if self.seed % RECORD_ONE_OF == RECORD_SEED {
+            return self.record(len);
+        }
         let mut bytes = noise(u64::from(self.seed), len.div_ceil(2));
         if self.seed.is_multiple_of(3) {
             bytes.extend_from_within(..len / 2);
         } else {
             bytes.resize(len, b'v');
         }
+        bytes
+    }
+
+    fn record(self, len: usize) -> Vec<u8> {
+        let mut random = Random::new(u64::from(self.seed));
+        let mut bytes = Vec::with_capacity(len + 64);
+        while bytes.len() < len {
+            let fields = [
+                "\"city\":\"Trondheim\"",
+                "\"state\":\"shipped\"",
+                "\"currency\":\"NOK\"",
+            ];
+            let field = fields[random.index(fields.len())];
+            let own = random.next_u64();
+            bytes.extend_from_slice(format!("{{\"number\":{own},{field}}}").as_bytes());
+        }
+        bytes.truncate(len);
         bytes
     }
 }
@@ -175,6 +199,8 @@ pub(crate) enum ValueMix {
     Small,
     /// A hundred, now and then none.
     Classic,
+    /// As `Classic`, but values that resemble one another.
+    Records,
     /// Up to a thousand.
     Medium,
     /// Anything up to a page and more, at times a value file's.
@@ -190,7 +216,8 @@ impl ValueMix {
         }
         match random.below(12) {
             0..3 => ValueMix::Small,
-            3..7 => ValueMix::Classic,
+            3..6 => ValueMix::Classic,
+            6 => ValueMix::Records,
             7..9 => ValueMix::Medium,
             9 | 10 => ValueMix::Pages,
             _ => ValueMix::Large,
@@ -203,8 +230,8 @@ impl ValueMix {
         let len = match self {
             ValueMix::Counters => random.below(9),
             ValueMix::Small => random.below(41),
-            ValueMix::Classic if chance < 20 => 0,
-            ValueMix::Classic => 100,
+            ValueMix::Classic | ValueMix::Records if chance < 20 => 0,
+            ValueMix::Classic | ValueMix::Records => 100,
             ValueMix::Medium => random.below(1000),
             ValueMix::Pages if chance < 20 => 4_050 + random.below(100),
             ValueMix::Pages if chance < 25 => 8_190 + random.below(4),
@@ -213,8 +240,12 @@ impl ValueMix {
             ValueMix::Large if chance < 30 => random.below(100_001),
             ValueMix::Large => random.below(200),
         };
+        let mut seed = u32::try_from(random.below(1 << 32)).expect("below 2^32");
+        if self == ValueMix::Records {
+            seed = seed / RECORD_ONE_OF * RECORD_ONE_OF + RECORD_SEED;
+        }
         ValueSpec {
-            seed: u32::try_from(random.below(1 << 32)).expect("below 2^32"),
+            seed,
             len: u32::try_from(len).expect("below 2^17"),
         }
     }

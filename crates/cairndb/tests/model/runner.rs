@@ -291,7 +291,8 @@ impl<'a> Runner<'a> {
             self.put(
                 key,
                 ValueSpec {
-                    seed: value.seed ^ n,
+                    // A record stays one.
+                    seed: value.seed.wrapping_add(16 * n),
                     ..value
                 },
                 None,

@@ -8,15 +8,18 @@
 //! before it can reach the file.
 
 mod choice;
+mod shared;
 mod value;
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES};
 use cairndb_base::{Error, Kind, Order, Result, SEQ_MAX, SeqNo, hash64};
 use cairndb_env::WritableFile;
-use cairndb_kernel::codec::{Dictionary, Encoder, Matcher};
+use cairndb_kernel::codec::{Dictionary, Encoder};
 
+use self::shared::Shared;
 use super::bits::{compare_keys, low32};
 use super::choice::Choice;
 use super::fence::FenceBuilder;
@@ -43,8 +46,8 @@ pub struct TableBuilder {
     page: PageWriter,
     /// Set until the first values have decided how values are stored.
     choice: Option<Choice>,
-    /// Set when values are encoded against it.
-    matcher: Option<Matcher>,
+    /// Set when values are encoded against a dictionary.
+    shared: Option<Shared>,
     /// Set when values are stored in groups.
     groups: Option<GroupPacker>,
     /// The last key and sequence number of the pages written, while `page` is empty.
@@ -73,7 +76,7 @@ impl TableBuilder {
             encoder: Encoder::new(),
             page: PageWriter::new(bytewise),
             choice: (options.compression == Compression::Adaptive).then(Choice::default),
-            matcher: None,
+            shared: None,
             groups: None,
             last_key: Vec::new(),
             last_seq: None,
@@ -229,8 +232,8 @@ impl TableBuilder {
         let filter = self.hashes.len() as u64 * u64::from(self.options.filter_bits_per_key) / 8;
         let fence = self.fence.units() as u64 * 8;
         let open = !self.page.is_empty() || self.groups.is_some() || self.choice.is_some();
-        let matcher = self.matcher.as_ref();
-        let dictionary = matcher.map_or(0, |matcher| matcher.bytes().len() as u64);
+        let shared = self.shared.as_ref();
+        let dictionary = shared.map_or(0, |shared| shared.dictionary().bytes().len() as u64);
         let pages = u64::from(self.output.pages) + 1 + u64::from(open);
         pages * page + (filter + fence + dictionary).next_multiple_of(page)
     }
@@ -244,7 +247,13 @@ impl TableBuilder {
             + self.last_key.capacity()
             + self.groups.as_ref().map_or(0, GroupPacker::memory_bytes)
             + self.choice.as_ref().map_or(0, Choice::memory_bytes)
-            + self.matcher.as_ref().map_or(0, Matcher::memory_bytes)
+            + self.shared.as_ref().map_or(0, Shared::memory_bytes)
+    }
+
+    /// The dictionary that the table's first values have been made into, if it came to that.
+    pub fn trained(&self) -> Option<&Arc<Dictionary>> {
+        let shared = self.shared.as_ref().filter(|shared| shared.trained);
+        shared.map(Shared::dictionary)
     }
 
     /// Writes what is left, filter, fence and meta block, and says what the table holds.
@@ -270,7 +279,7 @@ impl TableBuilder {
         self.output.append_when_full()?;
         self.summary.smallest = self.fence.smallest().to_vec();
         self.summary.largest = std::mem::take(&mut self.last_key);
-        let matcher = self.matcher.take();
+        let shared = self.shared.take();
         let meta = Meta {
             order: self.options.order.name().to_owned(),
             data_pages,
@@ -285,9 +294,9 @@ impl TableBuilder {
                 .iter()
                 .flat_map(|head| head.to_le_bytes())
                 .collect(),
-            dictionary: matcher.map_or_else(Dictionary::default, |matcher| {
-                Dictionary::new(matcher.bytes())
-            }),
+            dictionary: shared
+                .map(|shared| Arc::clone(shared.dictionary()))
+                .unwrap_or_default(),
         };
         let mut block = meta.encode();
         let mut summary = meta.summary;

@@ -6,7 +6,7 @@
 use cairndb_kernel::codec::{DICTIONARY_BYTES_MAX, Matcher};
 
 /// Bytes of a value's end in its column, which groups do not have.
-const END_BYTES: usize = 2;
+pub(super) const END_BYTES: usize = 2;
 
 /// Shortest part of a value that its use is counted of: shorter ones are often chance, such as four
 /// digits of a number, and save little.

@@ -3,6 +3,8 @@
 //! One checksum covers the whole block; the manifest keeps it, so a reader knows that it has the
 //! very file the manifest means. The last 16 bytes of the file lead to the block's first page.
 
+use std::sync::Arc;
+
 use cairndb_base::coding::{get_bytes, get_u32, get_u64, get_varint, put_bytes, put_varint};
 use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES};
 
@@ -38,7 +40,7 @@ pub(super) struct Meta {
     /// First head of every fence block, little-endian.
     pub(super) top: Vec<u8>,
     /// What the values of pages of mode `Dictionary` are encoded against; empty where there are none.
-    pub(super) dictionary: Dictionary,
+    pub(super) dictionary: Arc<Dictionary>,
 }
 
 impl Meta {
@@ -201,7 +203,7 @@ impl Meta {
                 value_refs,
             },
             top,
-            dictionary,
+            dictionary: Arc::new(dictionary),
         })
     }
 

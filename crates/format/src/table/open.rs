@@ -6,9 +6,9 @@ use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Error, FileNumber, Kind, Order, Result, SeqNo};
 use cairndb_env::ReadFile;
 
-use super::TableSummary;
 use super::meta::Meta;
 use super::source::{PageAccess, Pages, name_of};
+use super::{Dictionary, TableSummary};
 
 /// What a caller knows about a get.
 #[derive(Clone, Copy, Debug, Default)]
@@ -151,13 +151,28 @@ impl Table {
         pages * PAGE_BYTES as u64
     }
 
-    /// Heap bytes held while the table is open.
+    /// What values are encoded against; empty where there is none.
+    pub fn dictionary(&self) -> &Arc<Dictionary> {
+        &self.meta.dictionary
+    }
+
+    /// Gives up the dictionary for another of the same bytes, which other tables hold too: merges then
+    /// see at a glance that values can be copied.
+    ///
+    /// # Panics
+    /// When the bytes differ.
+    pub fn share_dictionary(&mut self, same: Arc<Dictionary>) {
+        assert!(same == self.meta.dictionary, "another dictionary");
+        self.meta.dictionary = same;
+    }
+
+    /// Heap bytes held while the table is open; of a dictionary its share.
     pub fn memory_bytes(&self) -> usize {
         let summary = &self.meta.summary;
         size_of::<Table>()
             + self.pages.memory_bytes()
             + self.meta.top.len()
-            + self.meta.dictionary.memory_bytes()
+            + self.meta.dictionary.memory_bytes() / Arc::strong_count(&self.meta.dictionary)
             + summary.smallest.len()
             + summary.largest.len()
             + summary.value_refs.len() * 16

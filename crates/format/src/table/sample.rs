@@ -4,9 +4,11 @@
 //! dictionary; so they stay so unless neighbours together are a good deal smaller: the choice is the
 //! finest granularity within a tenth of what whole pages reach.
 
-use cairndb_kernel::codec::Encoder;
+use std::sync::Arc;
 
-use super::dictionary;
+use cairndb_kernel::codec::{Dictionary, Encoder, Matcher};
+
+use super::dictionary::{self, END_BYTES};
 
 /// Raw bytes after which the choice is made: two pages or more of compressible data.
 const SAMPLE_BYTES: usize = 16 << 10;
@@ -20,12 +22,28 @@ const GROUP_BYTES: [usize; 3] = [1 << 10, 2 << 10, 4 << 10];
 pub(super) enum Plan {
     /// Each alone.
     Each,
-    /// Each alone, against a dictionary of these bytes.
-    Dictionary(Vec<u8>),
+    /// Each alone, against this dictionary.
+    Dictionary {
+        /// The dictionary.
+        dictionary: Arc<Dictionary>,
+        /// It was made from these values.
+        trained: bool,
+    },
     /// In groups of about this many raw bytes.
     Groups(usize),
     /// One group to a page.
     Page,
+}
+
+/// How a value came.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Came<'a> {
+    /// As it is, or in a group.
+    Raw,
+    /// As another table stores it, encoded alone.
+    Alone,
+    /// As another table stores it, encoded against this dictionary.
+    Shared(&'a Arc<Dictionary>),
 }
 
 /// The first values of a table.
@@ -35,8 +53,10 @@ pub(super) struct Sample {
     ends: Vec<usize>,
     /// What the values took each alone.
     stored: usize,
-    /// Bytes of the values that came encoded alone.
-    came_encoded: usize,
+    /// Bytes of the values that came encoded alone, without a dictionary.
+    came_alone: usize,
+    /// Bytes of the values that came encoded against each dictionary.
+    came_shared: Vec<(Arc<Dictionary>, usize)>,
 }
 
 impl Sample {
@@ -44,39 +64,88 @@ impl Sample {
         self.raw.capacity() + self.ends.capacity() * size_of::<usize>()
     }
 
-    /// Takes a value that alone takes `stored` bytes, and is stored so by the table it comes from
-    /// when it `came_encoded`; says whether the sample is complete.
-    pub(super) fn add(&mut self, value: &[u8], stored: usize, came_encoded: bool) -> bool {
+    /// Takes a value that alone takes `stored` bytes; says whether the sample is complete.
+    pub(super) fn add(&mut self, value: &[u8], stored: usize, came: Came<'_>) -> bool {
         self.raw.extend_from_slice(value);
         self.ends.push(self.raw.len());
         self.stored += stored;
-        self.came_encoded += usize::from(came_encoded) * value.len();
+        match came {
+            Came::Raw => {}
+            Came::Alone => self.came_alone += value.len(),
+            Came::Shared(dictionary) => self.came_with(dictionary, value.len()),
+        }
         self.raw.len() >= SAMPLE_BYTES
     }
 
-    /// Whether the tables that most of the values come from have chosen to store each alone: then
-    /// they stay so, and are copied as they are.
-    fn is_chosen(&self) -> bool {
-        2 * self.came_encoded > self.raw.len()
+    fn came_with(&mut self, dictionary: &Arc<Dictionary>, bytes: usize) {
+        let known = |(known, _): &&mut (Arc<Dictionary>, usize)| {
+            Arc::ptr_eq(known, dictionary) || known == dictionary
+        };
+        match self.came_shared.iter_mut().find(known) {
+            Some((_, count)) => *count += bytes,
+            None => self.came_shared.push((Arc::clone(dictionary), bytes)),
+        }
     }
 
-    /// The finest granularity within a tenth of the whole-page ratio.
-    pub(super) fn plan(&self, encoder: &mut Encoder) -> Plan {
-        if self.is_chosen() {
-            return Plan::Each;
+    /// What the tables that most of the values come from have chosen: their values stay so, and are
+    /// copied as they are.
+    fn chosen(&mut self) -> Option<Plan> {
+        let most = |bytes: usize| 2 * bytes > self.raw.len();
+        if most(self.came_alone) {
+            return Some(Plan::Each);
+        }
+        let at = self
+            .came_shared
+            .iter()
+            .position(|(_, bytes)| most(*bytes))?;
+        let (dictionary, _) = self.came_shared.swap_remove(at);
+        Some(Plan::Dictionary {
+            dictionary,
+            trained: false,
+        })
+    }
+
+    /// The finest granularity within a tenth of the whole-page ratio. The dictionary `offered` is taken
+    /// where it is, without making another.
+    pub(super) fn plan(&mut self, encoder: &mut Encoder, offered: Option<Arc<Dictionary>>) -> Plan {
+        if let Some(chosen) = self.chosen() {
+            return chosen;
         }
         let page = self.bytes_in_groups(PAGE_RAW_BYTES, encoder);
         if within_a_tenth(self.stored, page) {
             return Plan::Each;
         }
-        let dictionary = dictionary::train(&self.raw, &self.ends);
-        if within_a_tenth(dictionary.stored, page) {
-            return Plan::Dictionary(dictionary.bytes);
+        if let Some(dictionary) = offered
+            && within_a_tenth(self.bytes_against(&dictionary), page)
+        {
+            return Plan::Dictionary {
+                dictionary,
+                trained: false,
+            };
+        }
+        let made = dictionary::train(&self.raw, &self.ends);
+        if within_a_tenth(made.stored, page) {
+            return Plan::Dictionary {
+                dictionary: Arc::new(Dictionary::new(&made.bytes)),
+                trained: true,
+            };
         }
         GROUP_BYTES
             .into_iter()
             .find(|group| within_a_tenth(self.bytes_in_groups(*group, encoder), page))
             .map_or(Plan::Page, Plan::Groups)
+    }
+
+    /// What the sample takes against a dictionary.
+    fn bytes_against(&self, dictionary: &Dictionary) -> usize {
+        let matcher = Matcher::new(dictionary.bytes());
+        let mut start = 0;
+        let taken = self.ends.iter().map(|end| {
+            let value = &self.raw[start..*end];
+            start = *end;
+            END_BYTES + matcher.parts(value, |_, _, _| ()).min(value.len())
+        });
+        taken.sum()
     }
 
     /// What the sample takes in groups of at least `group` raw bytes, none splitting a value.
@@ -114,11 +183,11 @@ mod tests {
     fn plan_of(values: impl Iterator<Item = Vec<u8>>, stored: usize) -> Plan {
         let mut sample = Sample::default();
         for value in values {
-            if sample.add(&value, stored.min(value.len()), false) {
+            if sample.add(&value, stored.min(value.len()), Came::Raw) {
                 break;
             }
         }
-        sample.plan(&mut Encoder::new())
+        sample.plan(&mut Encoder::new(), None)
     }
 
     #[test]

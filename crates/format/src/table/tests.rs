@@ -11,4 +11,5 @@ mod golden;
 mod limits;
 mod merged;
 mod model;
+mod shared;
 mod support;

@@ -213,5 +213,14 @@ pub(super) fn raw_of<'a>(
                 .ok_or_else(|| Error::corruption("stored value does not decode"))?;
             Ok(decoded)
         }
+        ValueIn::Shared {
+            bytes,
+            raw_len,
+            dictionary,
+        } => {
+            codec::decode_with(dictionary, bytes, 0..bytes.len(), raw_len as usize, decoded)
+                .ok_or_else(|| Error::corruption("stored value does not decode"))?;
+            Ok(decoded)
+        }
     }
 }

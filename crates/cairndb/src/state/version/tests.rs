@@ -17,6 +17,7 @@ fn opener() -> Arc<TableOpener> {
         },
         verify_always: false,
         reaper: Arc::default(),
+        dictionaries: Arc::default(),
     })
 }
 

@@ -5,14 +5,14 @@
 //! part in the choice do not wait: what waits before one is stored alone, and the choice goes on.
 
 use cairndb_base::{Kind, Result, SeqNo};
-use cairndb_kernel::codec::Matcher;
 
 use super::TableBuilder;
+use super::shared::Shared;
 use crate::table::ValueIn;
 use crate::table::bits::low32;
 use crate::table::choice::{Choice, Held};
 use crate::table::groups::{GROUPED_VALUE_BYTES_MAX, GroupPacker};
-use crate::table::sample::Plan;
+use crate::table::sample::{Came, Plan};
 use crate::table::values::raw_of;
 
 impl TableBuilder {
@@ -26,7 +26,7 @@ impl TableBuilder {
     ) -> Result<usize> {
         let raw_len = match value {
             ValueIn::Raw(bytes) => bytes.len(),
-            ValueIn::Stored { raw_len, .. } => raw_len as usize,
+            ValueIn::Stored { raw_len, .. } | ValueIn::Shared { raw_len, .. } => raw_len as usize,
         };
         if raw_len.max(value.bytes().len()) > GROUPED_VALUE_BYTES_MAX {
             self.release_and_go_on()?;
@@ -38,8 +38,12 @@ impl TableBuilder {
             return self.add_chosen(key, seq, kind, value);
         };
         let before = choice.stored.len();
-        let came_encoded = value.bytes().len() < raw.len();
-        if came_encoded {
+        let came = match value {
+            ValueIn::Shared { dictionary, .. } => Came::Shared(dictionary),
+            _ if value.bytes().len() < raw.len() => Came::Alone,
+            _ => Came::Raw,
+        };
+        if matches!(came, Came::Alone) {
             choice.stored.extend_from_slice(value.bytes());
         } else if kind == Kind::Pointer || !self.encoder.encode(raw, &mut choice.stored) {
             choice.stored.extend_from_slice(raw);
@@ -55,7 +59,7 @@ impl TableBuilder {
         });
         let stored = choice.stored.len() - before;
         let bytes = choice.keys.len() + choice.raw.len();
-        if kind != Kind::Pointer && choice.sample.add(raw, stored, came_encoded) {
+        if kind != Kind::Pointer && choice.sample.add(raw, stored, came) {
             self.choose()?;
         } else if bytes > HELD_BYTES_MAX {
             // Keys or pointers without values: they need not wait for what they do not decide.
@@ -80,14 +84,18 @@ impl TableBuilder {
 
     /// Makes the choice, and stores what has waited for it.
     fn choose(&mut self) -> Result<()> {
-        let Some(choice) = &self.choice else {
+        let Some(choice) = &mut self.choice else {
             return Ok(());
         };
-        match choice.sample.plan(&mut self.encoder) {
+        let offered = self.options.dictionary.take();
+        match choice.sample.plan(&mut self.encoder, offered) {
             Plan::Each => {}
-            Plan::Dictionary(bytes) => {
+            Plan::Dictionary {
+                dictionary,
+                trained,
+            } => {
                 self.end_page()?;
-                self.matcher = Some(Matcher::new(&bytes));
+                self.shared = Some(Shared::new(dictionary, trained));
                 self.page.with_dictionary = true;
             }
             Plan::Groups(bytes) => self.groups = Some(GroupPacker::of_groups(bytes)),
@@ -105,7 +113,7 @@ impl TableBuilder {
         let Some(choice) = self.choice.take() else {
             return Ok(());
         };
-        let alone = self.groups.is_none() && self.matcher.is_none();
+        let alone = self.groups.is_none() && self.shared.is_none();
         let (mut key, mut raw, mut stored) = (0, 0, 0);
         for held in &choice.held {
             let value = &choice.raw[raw..held.raw_end];

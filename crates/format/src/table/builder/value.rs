@@ -21,8 +21,8 @@ impl TableBuilder {
                     && kind != Kind::Pointer
                     && !bytes.is_empty();
                 let encoded = encode
-                    && match &self.matcher {
-                        Some(matcher) => self.encoder.encode_with(matcher, bytes, values),
+                    && match &self.shared {
+                        Some(shared) => self.encoder.encode_with(&shared.matcher, bytes, values),
                         None => self.encoder.encode(bytes, values),
                     };
                 if !encoded {
@@ -30,8 +30,25 @@ impl TableBuilder {
                 }
                 Ok(bytes.len())
             }
-            ValueIn::Stored { .. } if self.matcher.is_some() && kind != Kind::Pointer => {
+            ValueIn::Stored { .. } if self.shared.is_some() && kind != Kind::Pointer => {
                 self.store_again(kind, value)
+            }
+            ValueIn::Shared {
+                bytes,
+                raw_len,
+                dictionary,
+            } => {
+                // What was not made shorter is stored as it is, and told from the rest by its length.
+                let copied = bytes.len() < raw_len as usize
+                    && self
+                        .shared
+                        .as_mut()
+                        .is_some_and(|shared| shared.is(dictionary));
+                if !copied {
+                    return self.store_again(kind, value);
+                }
+                values.extend_from_slice(bytes);
+                Ok(raw_len as usize)
             }
             ValueIn::Stored { bytes, raw_len } => {
                 let raw_len = raw_len as usize;
@@ -44,7 +61,7 @@ impl TableBuilder {
         }
     }
 
-    /// As `store_value`, for a value that another table stores without a dictionary.
+    /// As `store_value`, for a value that another table stores without a dictionary or with another.
     fn store_again(&mut self, kind: Kind, value: ValueIn<'_>) -> Result<usize> {
         let mut decoded = Vec::new();
         let raw = raw_of(value, &mut decoded)?;

@@ -28,7 +28,7 @@ impl TableCursor {
         if self.count == 0 {
             return Ok(EntryIn::default());
         }
-        if matches!(self.layout.mode, ValueMode::Groups | ValueMode::Dictionary) {
+        if self.layout.mode == ValueMode::Groups {
             self.load_value()?;
         }
         let page = self.view();
@@ -41,8 +41,16 @@ impl TableCursor {
                 bytes,
                 raw_len: low32(raw_len),
             },
-            // Another table has another dictionary.
-            Stored::Shared { .. } | Stored::Grouped => ValueIn::Raw(self.decoded_value()),
+            Stored::Shared {
+                start,
+                end,
+                raw_len,
+            } => ValueIn::Shared {
+                bytes: page.bytes.get(start..end).unwrap_or_default(),
+                raw_len: low32(raw_len),
+                dictionary: &self.table.meta.dictionary,
+            },
+            Stored::Grouped => ValueIn::Raw(self.decoded_value()),
         };
         let mark = page.mark(self.index);
         Ok(EntryIn {

@@ -6,7 +6,7 @@ use cairndb_base::{Kind, Order};
 
 use super::model::{check_probe, check_scans, check_summary, options};
 use super::support::*;
-use crate::table::{Compression, TableBuilder, TableSummary, ValueIn};
+use crate::table::{Compression, TableBuilder, TableCursor, TableSummary, ValueIn};
 
 /// What a merge of tables stored in different ways gives, and of entries not stored yet.
 fn merged(entries: &[Entry], order: &Order, rng: &mut Rng) -> (Vec<u8>, TableSummary) {
@@ -35,7 +35,12 @@ fn merged(entries: &[Entry], order: &Order, rng: &mut Rng) -> (Vec<u8>, TableSum
         }));
     }
     let sink = Sink::default();
-    let to = options(order, Compression::Adaptive);
+    let mut to = options(order, Compression::Adaptive);
+    if rng.below(2) == 0 {
+        let tables = sources.iter().flatten().map(TableCursor::table);
+        let mut dictionaries = tables.map(|table| Arc::clone(table.dictionary()));
+        to.dictionary = dictionaries.next_back();
+    }
     let mut builder = TableBuilder::new(Box::new(sink.clone()), to);
     for (entry, from) in entries.iter().zip(from) {
         if let Some(Some(cursor)) = sources.get_mut(from) {

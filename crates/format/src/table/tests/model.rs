@@ -339,7 +339,7 @@ fn every_key_and_every_gap_of_a_dense_table_is_found() {
 }
 
 /// Every entry of `table` added to a new one as its cursor gives it.
-fn copy(table: &Arc<Table>, compression: Compression) -> (Vec<u8>, TableSummary) {
+pub(super) fn copy(table: &Arc<Table>, compression: Compression) -> (Vec<u8>, TableSummary) {
     let sink = Sink::default();
     let mut builder = TableBuilder::new(Box::new(sink.clone()), options(&table.order, compression));
     let mut cursor = table.cursor();
