@@ -24,7 +24,7 @@ use crate::fault::Fault;
 use crate::fold::{ScanSum, fold};
 use crate::key::KeyBuffer;
 use crate::meter::{Meter, MeterMode};
-use crate::model::{Model, Word, Words};
+use crate::model::{ABSENT, Model, Word, Words};
 use crate::pace::Pace;
 use crate::plan::{Distribution, Plan};
 use crate::pool::{Pool, ValueSet};
@@ -36,12 +36,20 @@ const TIMED_OPS_PER_SECOND: u64 = 500_000;
 /// The longest piece of a pause.
 const REST_PIECE: Duration = Duration::from_millis(10);
 
-/// Answers of a row that only reads are judged so many at a time: the model is larger than the near
-/// caches, and loads that stand next to each other wait together instead of one after the other.
-const JUDGED_AT_ONCE: usize = 256;
-/// Writes of a row that only writes are recorded so many at a time. A store to a far word of the model
-/// after each would be waited for at the engine's next atomic operation, 70 ns a random put.
-const RECORDED_AT_ONCE: usize = 64;
+/// Answers and writes of a thread that is alone are noted, and settled with the model so many at a time.
+/// The model is larger than the near caches: loads that stand next to each other wait together instead
+/// of one after the other, and a store after each write would be waited for at the engine's next atomic
+/// operation, 70 ns a random put.
+const NOTED_AT_ONCE: usize = 128;
+
+/// What is still to be settled with the model, in the order in which it came to be.
+#[derive(Clone, Copy, Debug)]
+enum Noted {
+    /// The fold of an answer for a key index.
+    Answer(u64, u64),
+    /// A write that has returned: where in the model, and what.
+    Write(usize, Word),
+}
 
 /// What the threads of one row share.
 #[derive(Debug)]
@@ -198,10 +206,8 @@ pub struct Worker<'t, S> {
     write_pace: Option<Pace>,
     /// Holds point reads and seeks back.
     read_pace: Option<Pace>,
-    /// Key indexes and folds of answers that are still to be judged.
-    unjudged: Vec<(u64, u64)>,
-    /// Key indexes and words of writes that have returned and are still to be recorded.
-    unrecorded: Vec<(usize, Word)>,
+    /// Of a thread that is alone.
+    noted: Vec<Noted>,
 }
 
 /// What a thread brings home.
@@ -242,8 +248,8 @@ impl<S: Session> Worker<'_, S> {
         }
     }
 
-    /// Runs a write of one key and keeps the model in step with it; where no other thread looks, only
-    /// once [`Worker::record_written`] was called. A row that also reads must call it behind every write.
+    /// Runs a write of one key and keeps the model in step with it; where no other thread looks, once
+    /// [`Worker::settle`] is called.
     #[inline]
     fn write(
         &mut self,
@@ -259,31 +265,20 @@ impl<S: Session> Worker<'_, S> {
             self.task.model.end(at, before, word);
         } else {
             write(&mut self.session, self.key.bytes())?;
-            self.note_written(at, word);
+            self.note(Noted::Write(at, word));
         }
         Ok(())
     }
 
-    /// Notes a write that nobody looks at before [`Worker::record_written`] was called.
-    #[inline]
-    fn note_written(&mut self, at: usize, word: Word) {
-        if self.unrecorded.len() == RECORDED_AT_ONCE {
-            self.record_written();
-        }
-        self.unrecorded.push((at, word));
-    }
-
-    /// Records the writes that have returned.
-    #[inline]
-    fn record_written(&mut self) {
-        for (at, word) in self.unrecorded.drain(..) {
-            self.task.model.store(at, word);
-        }
-    }
-
-    /// Reads one key, judges the answer and says whether it was found.
+    /// Reads one key, judges the answer, later where no other thread writes, and says whether it was
+    /// found.
     #[inline]
     fn read(&mut self, index: u64) -> Result<bool, Fault> {
+        if !self.task.contended {
+            let answer = self.answer(index)?;
+            self.note(Noted::Answer(index, answer.unwrap_or(ABSENT)));
+            return Ok(answer.is_some());
+        }
         let before = self.task.model.load(position(index));
         let answer = self.answer(index)?;
         self.judge(index, before, answer);
@@ -305,32 +300,35 @@ impl<S: Session> Worker<'_, S> {
         Ok(answer)
     }
 
-    /// Notes an answer of a row in which nothing is written; [`Worker::judge_noted`] must follow.
     #[inline]
-    fn note(&mut self, index: u64, answer: Option<u64>) {
-        if self.unjudged.len() == JUDGED_AT_ONCE {
-            self.judge_noted();
+    fn note(&mut self, noted: Noted) {
+        if self.noted.len() == NOTED_AT_ONCE {
+            self.settle();
         }
-        self.unjudged
-            .push((index, answer.unwrap_or(crate::model::ABSENT)));
+        self.noted.push(noted);
     }
 
-    /// Judges what was noted.
-    fn judge_noted(&mut self) {
-        let mut noted = std::mem::take(&mut self.unjudged);
-        for &(index, folded) in &noted {
-            let word = self.task.model.load(position(index));
-            self.judge(index, word, Some(folded));
+    /// Judges the answers noted, and records the writes, in their order. Whoever looks at the model
+    /// otherwise calls this first.
+    fn settle(&mut self) {
+        let mut noted = std::mem::take(&mut self.noted);
+        for noted in noted.drain(..) {
+            match noted {
+                Noted::Answer(index, folded) => {
+                    let word = self.task.model.load(position(index));
+                    self.judge(index, word, Some(folded));
+                }
+                Noted::Write(at, word) => self.task.model.store(at, word),
+            }
         }
-        noted.clear();
-        self.unjudged = noted;
+        self.noted = noted;
     }
 
     /// Compares the fold of an answer with what the model had before the read.
     #[inline]
     fn judge(&mut self, index: u64, before: Word, answer: Option<u64>) {
         let task = self.task;
-        let folded = answer.unwrap_or(crate::model::ABSENT);
+        let folded = answer.unwrap_or(ABSENT);
         if folded == task.model.expected(before) || !task.judged {
             return;
         }
@@ -400,8 +398,7 @@ pub fn run<St: Store>(
                     if beside { 1 } else { task.plan.threads },
                 ),
                 read_pace: Pace::share(task.plan.read_rate_limit, task.plan.threads),
-                unjudged: Vec::with_capacity(JUDGED_AT_ONCE),
-                unrecorded: Vec::with_capacity(RECORDED_AT_ONCE),
+                noted: Vec::with_capacity(NOTED_AT_ONCE),
             }
         }
         Err(fault) => {
@@ -411,8 +408,8 @@ pub fn run<St: Store>(
     };
     let mut scan = None;
     let result = perform(&mut worker, beside, &mut scan);
-    // Also where a later write failed: these have returned.
-    worker.record_written();
+    // Also where a later operation failed: these have returned.
+    worker.settle();
     worker.meter.stop();
     leave(task, beside);
     let message = result?;

@@ -1,6 +1,6 @@
 //! Puts and deletes, one by one or in batches.
 
-use super::{Task, Worker, position};
+use super::{Noted, Task, Worker, position};
 use crate::engine::Session;
 use crate::fault::Fault;
 use crate::model::Word;
@@ -50,7 +50,7 @@ impl<S: Session> Worker<'_, S> {
                     begun.push((index, task.model.begin(position(index)), word));
                 } else {
                     // Early, but nobody looks before the row has ended.
-                    self.note_written(position(index), word);
+                    self.note(Noted::Write(position(index), word));
                 }
                 self.meter.user_bytes += (self.key.len() + value.len()) as u64;
                 self.meter.op();

@@ -19,23 +19,11 @@ impl<S: Session> Worker<'_, S> {
             return self.get_missing();
         }
         let mut found = 0;
-        if self.task.contended {
-            while self.meter.wants() {
-                let index = self.draw();
-                found += u64::from(self.read(index)?);
-                self.meter.op();
-                self.pace_read(1);
-            }
-        } else {
-            while self.meter.wants() {
-                let index = self.draw();
-                let answer = self.answer(index)?;
-                found += u64::from(answer.is_some());
-                self.note(index, answer);
-                self.meter.op();
-                self.pace_read(1);
-            }
-            self.judge_noted();
+        while self.meter.wants() {
+            let index = self.draw();
+            found += u64::from(self.read(index)?);
+            self.meter.op();
+            self.pace_read(1);
         }
         self.meter.found = found;
         Ok(

@@ -144,13 +144,13 @@ impl<'t, S: Session> Worker<'t, S> {
         let (ordinal, value) = values.draw();
         let word = self.task.words.word(ordinal);
         self.write(index, word, |session, key| session.put(key, value))?;
-        self.record_written();
         self.meter.user_bytes += (self.key.len() + value.len()) as u64;
         Ok(())
     }
 
     #[inline]
     fn merge_next(&mut self, index: u64, values: &mut ValueStream<'_>) -> Result<(), Fault> {
+        self.settle();
         let task = self.task;
         let at = position(index);
         let (ordinal, operand) = values.draw();

@@ -123,6 +123,7 @@ impl<S: Session> Worker<'_, S> {
         let from = self.record();
         let entries = u64::from(1 + self.random.uniform(SCAN_MAX));
         debug_assert!(position(from) < self.task.model.keys(), "a record");
+        self.settle();
         self.key.set(from);
         let mut cursor = self.session.cursor()?;
         cursor.seek(self.key.bytes())?;
