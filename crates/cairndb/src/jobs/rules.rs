@@ -83,11 +83,6 @@ impl Rules {
             let new_key = !progress.has_key
                 || merger.changed()
                 || self.order().compare(merger.key(), &progress.key).is_ne();
-            debug_assert!(
-                !new_key
-                    || !progress.has_key
-                    || self.order().compare(merger.key(), &progress.key).is_gt()
-            );
             if new_key {
                 progress.key.clear();
                 progress.key.extend_from_slice(merger.key());
