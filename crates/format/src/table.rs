@@ -73,8 +73,9 @@ pub struct TableOptions {
     pub filter_bits_per_key: u32,
     /// The number of the file, which every checksum binds.
     pub file: FileNumber,
-    /// The dictionary to take where the values are worth one and this one serves: tables that have the
-    /// same are merged without touching their values. None trains one of the table's own.
+    /// A dictionary to take where the values are worth one and this one serves, unless they come with
+    /// another that does: tables that have the same are merged without touching their values. Where
+    /// neither serves the table makes one of its own.
     pub dictionary: Option<Arc<Dictionary>>,
 }
 

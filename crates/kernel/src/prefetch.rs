@@ -27,8 +27,8 @@ pub fn prefetch(bytes: &[u8], at: usize) {
 /// Bytes of a cache line on the processors this is made for; on others a hint more or less.
 const LINE_BYTES: usize = 64;
 
-/// As [`prefetch`], for all lines of the `bytes` behind `start`, which may be any address: nothing is
-/// read. For bytes that will be stored to as well: asking other processors to give up their copies at
+/// As [`prefetch`], for a line in every 64 of the `bytes` behind `start`, which may be any address:
+/// nothing is read. For bytes that will be stored to as well: asking other processors to give up their copies at
 /// once (PREFETCHW) was no faster.
 #[inline]
 pub fn prefetch_span(start: *const u8, bytes: usize) {

@@ -1,7 +1,7 @@
 //! Dictionaries of tables: one in memory for all tables that have the same, and the one for new tables.
 //!
-//! A flush is offered the dictionary that was made last, so that tables have one in common as long as
-//! their values are alike; merges then copy values as they are. Where each flush made its own, every
+//! Every new table is offered the dictionary that was made last, after an opening one that was met, so
+//! that tables have one in common as long as their values are alike; merges then copy values as they are. Where each flush made its own, every
 //! merge had to decode and encode anew: two thirds of the processor time of a random load of JSON records.
 //!
 //! Locks: each for the length of one call, under none of which another is taken.
@@ -22,8 +22,19 @@ pub(crate) struct Dictionaries {
 }
 
 impl Dictionaries {
-    /// The dictionary of these bytes that others hold already, or this one.
-    pub(crate) fn shared(&self, dictionary: &Arc<Dictionary>) -> Arc<Dictionary> {
+    /// The dictionary of these bytes that others hold already, or this one, which a table has that is
+    /// being opened.
+    pub(crate) fn met(&self, dictionary: &Arc<Dictionary>) -> Arc<Dictionary> {
+        let shared = self.shared(dictionary);
+        if !shared.bytes().is_empty() {
+            self.latest
+                .lock()
+                .get_or_insert_with(|| Arc::clone(&shared));
+        }
+        shared
+    }
+
+    fn shared(&self, dictionary: &Arc<Dictionary>) -> Arc<Dictionary> {
         let mut known = self.known.lock();
         known.retain(|known| known.strong_count() > 0);
         let same = |known: &Arc<Dictionary>| known == dictionary;
@@ -68,6 +79,20 @@ mod tests {
         all.note_made(&again);
         let offered = all.latest();
         assert!(offered.is_some_and(|offered| Arc::ptr_eq(&offered, &first)));
+    }
+
+    #[test]
+    fn the_first_one_met_is_offered_until_another_is_made() {
+        let all = Dictionaries::default();
+        all.met(&Arc::default());
+        assert!(all.latest().is_none(), "a table without");
+        let (first, second, made) = (dictionary(b"one"), dictionary(b"two"), dictionary(b"six"));
+        all.met(&first);
+        all.met(&second);
+        assert_eq!(all.latest(), Some(first));
+        all.note_made(&made);
+        all.met(&second);
+        assert_eq!(all.latest(), Some(made));
     }
 
     #[test]

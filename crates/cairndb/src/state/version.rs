@@ -74,7 +74,7 @@ impl TableOpener {
         };
         let (number, source) = (FileNumber(record.file), Arc::clone(&file));
         let mut table = Table::open(source, number, &self.order, access, record.checksum)?;
-        table.share_dictionary(self.dictionaries.shared(table.dictionary()));
+        table.share_dictionary(self.dictionaries.met(table.dictionary()));
         if table.is_mapped() {
             // The mapping keeps the file.
             file.close();

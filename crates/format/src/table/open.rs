@@ -166,7 +166,7 @@ impl Table {
         self.meta.dictionary = same;
     }
 
-    /// Heap bytes held while the table is open; of a dictionary its share.
+    /// Heap bytes held while the table is open; a dictionary counts in equal parts for all that hold it.
     pub fn memory_bytes(&self) -> usize {
         let summary = &self.meta.summary;
         size_of::<Table>()

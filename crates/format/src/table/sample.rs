@@ -1,7 +1,7 @@
 //! Chooses how a table's values are compressed, from its first ones.
 //!
-//! Values stored each alone are read one by one, and copied verbatim by merges unless they need a
-//! dictionary; so they stay so unless neighbours together are a good deal smaller: the choice is the
+//! Values stored each alone are read one by one, and copied verbatim by merges unless they need
+//! another dictionary; so they stay so unless neighbours together are a good deal smaller: the choice is the
 //! finest granularity within a tenth of what whole pages reach.
 
 use std::sync::Arc;
@@ -33,6 +33,15 @@ pub(super) enum Plan {
     Groups(usize),
     /// One group to a page.
     Page,
+}
+
+impl Plan {
+    fn known(dictionary: Arc<Dictionary>) -> Plan {
+        Plan::Dictionary {
+            dictionary,
+            trained: false,
+        }
+    }
 }
 
 /// How a value came.
@@ -87,47 +96,55 @@ impl Sample {
         }
     }
 
-    /// What the tables that most of the values come from have chosen: their values stay so, and are
-    /// copied as they are.
-    fn chosen(&mut self) -> Option<Plan> {
-        let most = |bytes: usize| 2 * bytes > self.raw.len();
-        if most(self.came_alone) {
-            return Some(Plan::Each);
-        }
-        let at = self
-            .came_shared
-            .iter()
-            .position(|(_, bytes)| most(*bytes))?;
-        let (dictionary, _) = self.came_shared.swap_remove(at);
-        Some(Plan::Dictionary {
-            dictionary,
-            trained: false,
-        })
+    /// Whether the tables that most of the values come from have chosen to store each alone: then
+    /// they stay so, and are copied as they are.
+    fn is_alone(&self) -> bool {
+        2 * self.came_alone > self.raw.len()
     }
 
-    /// The finest granularity within a tenth of the whole-page ratio. The dictionary `offered` is taken
-    /// where it is, without making another.
+    /// The dictionary that most of the values came with. Not that it serves: a table may have chosen it
+    /// for other values, which came before these or were there before.
+    fn usual_dictionary(&mut self) -> Option<Arc<Dictionary>> {
+        let most = |(_, bytes): &(Arc<Dictionary>, usize)| 2 * bytes > self.raw.len();
+        let at = self.came_shared.iter().position(most)?;
+        Some(self.came_shared.swap_remove(at).0)
+    }
+
+    /// The finest granularity within a tenth of the whole-page ratio. A dictionary that most of the values
+    /// came with, or the one `offered`, is taken instead of another where it is within that tenth too,
+    /// or within a tenth of what one made for these values is.
     pub(super) fn plan(&mut self, encoder: &mut Encoder, offered: Option<Arc<Dictionary>>) -> Plan {
-        if let Some(chosen) = self.chosen() {
-            return chosen;
+        if self.is_alone() {
+            return Plan::Each;
         }
         let page = self.bytes_in_groups(PAGE_RAW_BYTES, encoder);
+        let mut known = Vec::new();
+        if let Some(dictionary) = self.usual_dictionary() {
+            let taken = self.bytes_against(&dictionary);
+            if within_a_tenth(taken, page) {
+                return Plan::known(dictionary);
+            }
+            known.push((taken, dictionary));
+        }
         if within_a_tenth(self.stored, page) {
             return Plan::Each;
         }
-        if let Some(dictionary) = offered
-            && within_a_tenth(self.bytes_against(&dictionary), page)
-        {
-            return Plan::Dictionary {
-                dictionary,
-                trained: false,
-            };
+        if let Some(dictionary) = offered {
+            let taken = self.bytes_against(&dictionary);
+            if within_a_tenth(taken, page) {
+                return Plan::known(dictionary);
+            }
+            known.push((taken, dictionary));
         }
         let made = dictionary::train(&self.raw, &self.ends);
         if within_a_tenth(made.stored, page) {
-            return Plan::Dictionary {
-                dictionary: Arc::new(Dictionary::new(&made.bytes)),
-                trained: true,
+            let mut known = known.into_iter();
+            return match known.find(|(taken, _)| within_a_tenth(*taken, made.stored)) {
+                Some((_, dictionary)) => Plan::known(dictionary),
+                None => Plan::Dictionary {
+                    dictionary: Arc::new(Dictionary::new(&made.bytes)),
+                    trained: true,
+                },
             };
         }
         GROUP_BYTES

@@ -61,7 +61,7 @@ impl TableBuilder {
         }
     }
 
-    /// As `store_value`, for a value that another table stores without a dictionary or with another.
+    /// As `store_value`, for a value that another table stores otherwise than this one will.
     fn store_again(&mut self, kind: Kind, value: ValueIn<'_>) -> Result<usize> {
         let mut decoded = Vec::new();
         let raw = raw_of(value, &mut decoded)?;

@@ -84,12 +84,12 @@ fn values_of_two_dictionaries_meet_in_one_table() {
     while one.valid() || two.valid() {
         let from_two = !one.valid() || two.valid() && two.key() < one.key();
         let from = if from_two { &mut two } else { &mut one };
-        // Two of three come from the first.
         let key = from.key().to_vec();
         builder
             .add(&key, 0, Kind::Put, from.stored().unwrap())
             .unwrap();
         from.next().unwrap();
+        // Two of three come from the first.
         if from_two && one.valid() {
             let key = one.key().to_vec();
             builder
@@ -98,7 +98,6 @@ fn values_of_two_dictionaries_meet_in_one_table() {
             one.next().unwrap();
         }
     }
-    assert!(builder.trained().is_none());
     let summary = builder.finish().unwrap();
     let bytes = std::mem::take(&mut *sink.bytes.lock().unwrap());
     let merged = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped).unwrap();
@@ -106,6 +105,99 @@ fn values_of_two_dictionaries_meet_in_one_table() {
     all.sort_by(|a, b| a.key.cmp(&b.key));
     check_scans(&merged, &all, "merged");
     merged.verify().unwrap();
+}
+
+/// A row of one of two forms, which have their beginning in common.
+fn event(of_user: bool, key: String, rng: &mut Rng) -> Entry {
+    let day = 1 + rng.below(28);
+    let (one, two) = (rng.below(1_000_000), rng.below(1_000_000));
+    let form = if of_user {
+        format!(
+            "\"first_name\":\"{one:x}\",\"newsletter\":true,\"language\":\"norsk\",\"points\":{two}"
+        )
+    } else {
+        format!(
+            "\"article\":\"A-{one:06}\",\"price\":{two},\"currency\":\"NOK\",\"stock\":\"Oslo\""
+        )
+    };
+    Entry {
+        key: key.into_bytes(),
+        seq: 0,
+        kind: Kind::Put,
+        value: format!("{{\"created\":\"2024-05-{day:02}\",{form}}}").into_bytes(),
+    }
+}
+
+/// What a merge of two tables gives, the second newer, from `from` on.
+fn merge(old: &Arc<Table>, new: Option<&Arc<Table>>, from: &[u8]) -> (usize, Arc<Table>) {
+    let offered = new.map(|table| Arc::clone(table.dictionary()));
+    let to = TableOptions {
+        dictionary: offered,
+        ..options(&Order::Bytewise, Compression::Adaptive)
+    };
+    let sink = Sink::default();
+    let mut builder = TableBuilder::new(Box::new(sink.clone()), to);
+    let (mut old, mut newer) = (old.cursor(), new.map(Table::cursor));
+    old.seek(from, SEQ_MAX).unwrap();
+    if let Some(newer) = &mut newer {
+        newer.seek(from, SEQ_MAX).unwrap();
+    }
+    while old.valid() {
+        let key = old.key().to_vec();
+        match &mut newer {
+            Some(newer) if newer.valid() && newer.key() == key => {
+                builder
+                    .add(&key, 0, Kind::Put, newer.stored().unwrap())
+                    .unwrap();
+                newer.next().unwrap();
+            }
+            _ => builder
+                .add(&key, 0, Kind::Put, old.stored().unwrap())
+                .unwrap(),
+        }
+        old.next().unwrap();
+    }
+    let summary = builder.finish().unwrap();
+    let bytes = std::mem::take(&mut *sink.bytes.lock().unwrap());
+    let len = bytes.len();
+    let merged = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped);
+    (len, merged.unwrap())
+}
+
+#[test]
+fn a_later_table_of_a_merge_is_not_bound_to_what_the_first_values_chose() {
+    let mut rng = Rng(1);
+    let mut rows = |of_user, count, letter: char| -> Vec<Entry> {
+        (0..count)
+            .map(|n: u32| event(of_user, format!("{letter}{n:08}"), &mut rng))
+            .collect()
+    };
+    let (articles, users) = (rows(false, 300, 'a'), rows(true, 3000, 'u'));
+    let (own, _) = table_of(&users, None);
+    let (_, mixed) = table_of(&[articles, users].concat(), None);
+    let (merged, _) = merge(&mixed, None, b"u");
+    assert!(
+        10 * merged <= 11 * own.len(),
+        "{merged} against {}",
+        own.len()
+    );
+}
+
+#[test]
+fn values_that_change_by_and_by_get_a_new_dictionary_in_the_end() {
+    let mut rng = Rng(2);
+    let mut row = |of_user, n| event(of_user, format!("k{n:08}"), &mut rng);
+    let rows: Vec<Entry> = (0..3000).map(|n| row(false, n)).collect();
+    let (_, mut table) = table_of(&rows, None);
+    let mut len = 0;
+    for round in 0..5 {
+        let changed: Vec<Entry> = (round..3000).step_by(5).map(|n| row(true, n)).collect();
+        let (_, flushed) = table_of(&changed, None);
+        (len, table) = merge(&table, Some(&flushed), b"");
+    }
+    let all: Vec<Entry> = (0..3000).map(|n| row(true, n)).collect();
+    let (own, _) = table_of(&all, None);
+    assert!(10 * len <= 11 * own.len(), "{len} against {}", own.len());
 }
 
 #[test]
