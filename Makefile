@@ -54,15 +54,15 @@ told = { test -s $(1)/index.html && echo "rows failed: $(1)/index.html names the
 .PHONY: bench
 bench: toolchain peers build ## the benchmark over every engine found, at a tenth of the count
 	@rm -f report/index.html
-	./db_bench --suite=quick --report=report || $(call told,report)
+	@./db_bench --suite=quick --report=report || $(call told,report)
 
 .PHONY: bench-full
 bench-full: toolchain peers build ## the pages of 2011 and of WiredTiger at full size; goes on where it was stopped
 	@mkdir -p report
 	@rm -f report/leveldb-2011/index.html report/wiredtiger/index.html
-	./db_bench --suite=leveldb-2011 --json=report/leveldb-2011.json --resume --report=report/leveldb-2011 \
+	@./db_bench --suite=leveldb-2011 --json=report/leveldb-2011.json --resume --report=report/leveldb-2011 \
 		|| $(call told,report/leveldb-2011)
-	./db_bench --suite=wiredtiger --json=report/wiredtiger.json --resume --report=report/wiredtiger \
+	@./db_bench --suite=wiredtiger --json=report/wiredtiger.json --resume --report=report/wiredtiger \
 		|| $(call told,report/wiredtiger)
 
 .PHONY: calibrate

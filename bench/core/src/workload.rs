@@ -47,7 +47,7 @@ const NOTED_AT_ONCE: usize = 128;
 enum Noted {
     /// The fold of an answer for a key index.
     Answer(u64, u64),
-    /// A write that has returned: where in the model, and what.
+    /// A write that has returned, or that of a batch on its way: where in the model, and what.
     Write(usize, Word),
 }
 
@@ -206,8 +206,11 @@ pub struct Worker<'t, S> {
     write_pace: Option<Pace>,
     /// Holds point reads and seeks back.
     read_pace: Option<Pace>,
-    /// Of a thread that is alone.
+    /// Of rows in which no thread can see what another writes.
     noted: Vec<Noted>,
+    /// How many are settled at once: each by itself where operations are timed one by one, so that none
+    /// pays for the others.
+    noted_at_once: usize,
 }
 
 /// What a thread brings home.
@@ -302,7 +305,7 @@ impl<S: Session> Worker<'_, S> {
 
     #[inline]
     fn note(&mut self, noted: Noted) {
-        if self.noted.len() == NOTED_AT_ONCE {
+        if self.noted.len() >= self.noted_at_once {
             self.settle();
         }
         self.noted.push(noted);
@@ -399,6 +402,11 @@ pub fn run<St: Store>(
                 ),
                 read_pace: Pace::share(task.plan.read_rate_limit, task.plan.threads),
                 noted: Vec::with_capacity(NOTED_AT_ONCE),
+                noted_at_once: if task.plan.histogram {
+                    1
+                } else {
+                    NOTED_AT_ONCE
+                },
             }
         }
         Err(fault) => {

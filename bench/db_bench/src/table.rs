@@ -80,6 +80,9 @@ fn cell(row: &Row, engine: &str, absent: bool, aggregate: Aggregate) -> String {
     };
     let mark = if row.is_ranked(engine) { "" } else { UNRANKED };
     let middle = amount(&row.workload, spread.middle);
+    if spread.rounds == 1 {
+        return format!("{middle}{mark}");
+    }
     format!("{middle} \u{b1}{:.0}%{mark}", spread.percent())
 }
 
@@ -95,8 +98,12 @@ fn ratio(row: &Row, outline: &Outline) -> String {
         .max_by(|a, b| a.1.middle.total_cmp(&b.1.middle));
     match (rates(OURS), best) {
         (Some(ours), Some((name, theirs))) => {
-            let tie = if ours.meets(theirs) { " (tie)" } else { "" };
-            format!("{:.2}x {name}{tie}", ours.middle / theirs.middle)
+            let note = match ours.rounds.min(theirs.rounds) {
+                1 => " (one round)",
+                _ if ours.meets(theirs) => " (tie)",
+                _ => "",
+            };
+            format!("{:.2}x {name}{note}", ours.middle / theirs.middle)
         }
         _ => "-".into(),
     }

@@ -47,6 +47,11 @@ pub(crate) fn summary_head(run: &Run) -> Vec<Block> {
     overview::title(run)
 }
 
+/// How many rows CairnDB is ahead in, for the end of the summary.
+pub(crate) fn summary_end(run: &Run) -> Option<String> {
+    overview::wins(run)
+}
+
 /// The bars of one table.
 pub(crate) fn bars(run: &Run, table: &Table) -> Bars {
     results::bars(run, table)

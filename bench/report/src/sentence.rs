@@ -20,8 +20,8 @@ pub(crate) fn list(names: &[String]) -> String {
 pub(crate) fn verdict(table: &Table) -> String {
     let ranking = standing::ranking(table);
     let mut sentences = vec![first(table, &ranking)];
-    sentences.extend(our_place(&ranking));
-    sentences.extend(last(&ranking));
+    sentences.extend(our_place(table, &ranking));
+    sentences.extend(last(table, &ranking));
     sentences.extend(unranked(table, &ranking));
     sentences.extend(missing(table));
     sentences.extend(remarks(table));
@@ -68,7 +68,7 @@ fn first(table: &Table, ranking: &[Ranked<'_>]) -> String {
 }
 
 /// Where CairnDB stands when it is not in front.
-fn our_place(ranking: &[Ranked<'_>]) -> Option<String> {
+fn our_place(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
     let at = ranking
         .iter()
         .position(|(row, _)| row.engine == face::OURS)?;
@@ -78,16 +78,25 @@ fn our_place(ranking: &[Ranked<'_>]) -> Option<String> {
     }
     let times = standing::over(first_rate, our_rate)?;
     Some(format!(
-        "{} is number {} of {}: {} does {} times as much.",
+        "{} is number {} of {}: {}.",
         ours.title(),
         at + 1,
         ranking.len(),
-        first.title(),
-        number::ratio(times)
+        outdone(table, &first.title(), times)
     ))
 }
 
-fn last(ranking: &[Ranked<'_>]) -> Option<String> {
+/// By how much the first is ahead: of an event it takes less time, of anything else it does more.
+fn outdone(table: &Table, first: &str, times: f64) -> String {
+    let times = number::ratio(times);
+    if table.is_event() {
+        format!("{first} is {times} times as quick")
+    } else {
+        format!("{first} does {times} times as much")
+    }
+}
+
+fn last(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
     let [(first, first_rate), _, .., (row, rate)] = ranking else {
         return None;
     };
@@ -96,10 +105,9 @@ fn last(ranking: &[Ranked<'_>]) -> Option<String> {
     }
     let times = standing::over(first_rate, rate)?;
     Some(format!(
-        "{} is last: {} does {} times as much.",
+        "{} is last: {}.",
         row.title(),
-        first.title(),
-        number::ratio(times)
+        outdone(table, &first.title(), times)
     ))
 }
 

@@ -46,6 +46,10 @@ pub(crate) fn summary(run: &Run, width: usize) -> String {
         }
         text.push_str(&wrapped(&plain(&sentence::verdict(table)), width));
     }
+    if let Some(wins) = chapter::summary_end(run) {
+        text.push('\n');
+        text.push_str(&wrapped(&plain(&wins), width));
+    }
     text
 }
 

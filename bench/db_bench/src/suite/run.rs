@@ -122,6 +122,7 @@ impl<'c> Run<'c> {
                 began.as_secs()
             ));
         }
+        tell("every operation is timed now, in a pass of its own\n");
         for job in timed {
             self.job(job, 1, true)?;
         }
@@ -409,9 +410,13 @@ fn progress(record: &Record) -> String {
         _ => record.reason.clone().unwrap_or_default(),
     };
     let section = record.section.as_deref().unwrap_or_default();
+    let pass = if record.rate().is_none() && record.status == Status::Ok {
+        "timing ".to_owned()
+    } else {
+        format!("round {}", record.round)
+    };
     format!(
-        "round {} {section:<8} {:<16} {:<28} {what}\n",
-        record.round,
+        "{pass} {section:<9} {:<16} {:<28} {what}\n",
         record.engine,
         table::label(record)
     )

@@ -33,6 +33,8 @@ pub(super) struct Spread {
     pub(super) low: f64,
     pub(super) middle: f64,
     pub(super) high: f64,
+    /// How many there were.
+    pub(super) rounds: usize,
 }
 
 impl Spread {
@@ -43,6 +45,7 @@ impl Spread {
             low,
             middle: aggregate.of(values)?,
             high,
+            rounds: values.len(),
         })
     }
 

@@ -373,7 +373,7 @@ pub(super) fn amount(table: &Table, rate: f64) -> String {
 }
 
 /// In how many rows CairnDB is ahead, level and behind.
-fn wins(run: &Run) -> Option<String> {
+pub(crate) fn wins(run: &Run) -> Option<String> {
     let (mut ahead, mut level, mut behind) = (0, 0, 0);
     for table in &run.tables {
         if let (Some((row, ours)), Some((_, theirs))) =

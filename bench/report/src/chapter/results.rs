@@ -174,12 +174,7 @@ fn measured(run: &Run, table: &Table, row: &Row, scale: Scale) -> Measured {
         }
     };
     let show = |value: f64| overview::amount(table, value);
-    // An event's lowest time is its highest rate.
-    let (first, last) = if table.is_event() {
-        (rate.high, rate.low)
-    } else {
-        (rate.low, rate.high)
-    };
+    let (first, last) = ends(table, &rate);
     let reference = standing::reference(table).filter(|_| row.engine != face::REFERENCE);
     let times = reference.and_then(|(reference, other)| {
         Some(format!(
@@ -207,6 +202,15 @@ fn measured(run: &Run, table: &Table, row: &Row, scale: Scale) -> Measured {
     }
 }
 
+/// The ends of a spread as they are shown: an event's lowest time is its highest rate.
+fn ends(table: &Table, rate: &Spread) -> (f64, f64) {
+    if table.is_event() {
+        (rate.high, rate.low)
+    } else {
+        (rate.low, rate.high)
+    }
+}
+
 fn hint(table: &Table, rate: &Spread) -> String {
     let show = |value: f64| {
         if table.is_event() {
@@ -215,11 +219,15 @@ fn hint(table: &Table, rate: &Spread) -> String {
             number::rate(value)
         }
     };
+    let (lowest, highest) = ends(table, rate);
+    if rate.rounds == 1 {
+        return format!("{}, measured once", show(rate.middle));
+    }
     format!(
         "lowest {}, figure {}, highest {}, of {} measurements",
-        show(rate.low),
+        show(lowest),
         show(rate.middle),
-        show(rate.high),
+        show(highest),
         rate.rounds
     )
 }

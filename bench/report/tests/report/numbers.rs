@@ -92,6 +92,19 @@ fn ties_are_called_ties() {
 }
 
 #[test]
+fn events_are_told_as_times() {
+    let mut lines = rounds("cairndb", "1D", "compact", 8.0);
+    lines.extend(rounds("leveldb", "1D", "compact", 4.0));
+    lines.extend(rounds("lmdb", "1D", "compact", 2.0));
+    lines.push(row("sqlite3", "1D", "compact", 1, 1.0));
+    let html = report(&lines).html();
+    assert!(html.contains("CairnDB is quickest, 2.00 times LevelDB, the next."));
+    assert!(html.contains("SQLite3 is last: CairnDB is 8.00 times as quick."));
+    assert!(html.contains("lowest 123 ms, figure 125 ms, highest 126 ms, of 3 measurements"));
+    assert!(html.contains("1.00 s, measured once"));
+}
+
+#[test]
 fn losses_are_told_with_unranked_stores() {
     let mut lines = rounds("cairndb", "1D", "fillrandom", 1000.0);
     lines.extend(rounds("lmdb", "1D", "fillrandom", 4000.0));
