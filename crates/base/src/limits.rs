@@ -8,6 +8,8 @@ pub const VALUE_BYTES_MAX: usize = 1 << 30;
 pub const BATCH_BYTES_MAX: usize = 2 << 30;
 /// Values of this size and more go to value files; the tree keeps a pointer.
 pub const LARGE_VALUE_BYTES_MIN: usize = 8 << 10;
+/// Values of this size and more are not copied out of the log, where it can be read in place.
+pub const LONG_VALUE_BYTES_MIN: usize = 32;
 /// The unit of table files: pages are aligned to it and never straddle it.
 pub const PAGE_BYTES: usize = 4096;
 

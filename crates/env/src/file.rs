@@ -146,11 +146,14 @@ impl Debug for Mapping {
     }
 }
 
-/// The memory of one log segment: a fixed length, overwritten in place, one writer.
+/// The memory of one log segment: a fixed length, written from front to back, one writer.
 ///
 /// Real: a shared mapping (a `write` is a copy, survives `SIGKILL`). Simulated: heap bytes, each
 /// write split into pieces that a kill may separate and each dirtied 512-byte sector a pending unit
 /// of a crash state.
+///
+/// Once something of it was read in place ([`LogRegion::bytes`]), what has been written stays as it is
+/// while the region is shared; only its sole owner may have it overwritten ([`LogRegion::reuse`]).
 pub trait LogRegion: Debug + Send + Sync {
     /// The fixed length in bytes.
     fn size(&self) -> u64;
@@ -166,8 +169,33 @@ pub trait LogRegion: Debug + Send + Sync {
     /// `NoSpace` or `Io`; afterwards the region must not be written again.
     ///
     /// # Panics
-    /// When the bytes reach past the end of the region, or on a concurrent call.
+    /// When the bytes reach past the end of the region or, after [`LogRegion::bytes`], begin before the
+    /// end of what was written; on a concurrent call.
     fn write(&self, offset: u64, parts: &[&[u8]], sync_next: bool) -> Result<()>;
+
+    /// `len` bytes at `offset`, written before, to be read where they lie; `None` where the
+    /// environment keeps no memory of them that stays.
+    ///
+    /// They lie in the page cache: should the system have dropped them, and the disk not have kept
+    /// what it was given, they are not what was written. Whoever relies on them checks them.
+    ///
+    /// # Panics
+    /// When not all of them were written since the region was created, opened or reused; the first
+    /// time, when a write is under way.
+    fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        let _ = (offset, len);
+        None
+    }
+
+    /// The name of the file and the offset in it of `bytes` that [`LogRegion::bytes`] gave, for an
+    /// error about them; `None` for others.
+    fn place_of(&self, bytes: &[u8]) -> Option<(&str, u64)> {
+        let _ = bytes;
+        None
+    }
+
+    /// The region will be written from its front again: nobody reads it in place any more.
+    fn reuse(&mut self) {}
 
     /// Makes every byte written so far durable. May run while another thread writes; what that
     /// thread writes meanwhile is not covered.

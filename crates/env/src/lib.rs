@@ -15,7 +15,9 @@ mod conformance;
 pub mod dir;
 pub mod environment;
 pub mod file;
+mod lending;
 pub mod mem;
+mod mirror;
 pub mod random;
 #[cfg(unix)]
 pub mod real;

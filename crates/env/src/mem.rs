@@ -14,6 +14,7 @@ use cairndb_base::{Error, ErrorKind, Result};
 use crate::dir::{Dir, DirLock, Holders};
 use crate::environment::{Background, Env, Join};
 use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
+use crate::mirror::Mirror;
 use crate::sync::Mutex;
 use crate::{random::Random, worker};
 
@@ -183,13 +184,15 @@ impl Dir for MemDir {
             bytes: Mutex::new(Arc::new(vec![0; bytes])),
         });
         self.insert_new(name, file.clone())?;
-        Ok(Arc::new(MemLog { file, len }))
+        let mirror = Mirror::new(len);
+        Ok(Arc::new(MemLog { file, len, mirror }))
     }
 
     fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>> {
         let file = self.find(name)?;
         let len = file.len();
-        Ok(Arc::new(MemLog { file, len }))
+        let mirror = Mirror::new(len);
+        Ok(Arc::new(MemLog { file, len, mirror }))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -364,6 +367,7 @@ impl MappedBytes for MemBytes {
 struct MemLog {
     file: Arc<MemFile>,
     len: u64,
+    mirror: Option<Mirror>,
 }
 
 impl LogRegion for MemLog {
@@ -380,7 +384,19 @@ impl LogRegion for MemLog {
             bytes[at..end].copy_from_slice(part);
             at = end;
         }
+        if let Some(mirror) = &self.mirror {
+            mirror.write(offset, parts);
+        }
         Ok(())
+    }
+
+    fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        let mirror = self.mirror.as_ref();
+        mirror.map(|mirror| mirror.bytes(offset, len))
+    }
+
+    fn reuse(&mut self) {
+        self.mirror.iter_mut().for_each(Mirror::reuse);
     }
 
     fn sync(&self) -> Result<()> {

@@ -10,7 +10,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cairndb_base::{Kind, SeqNo};
+use cairndb_base::{Kind, Result, SeqNo};
 
 use crate::memtable::{Memtable, bound_at};
 use crate::node::{Node, NodeRef};
@@ -93,9 +93,12 @@ impl MemCursor {
     pub fn next(&mut self) {
         if self.valid() {
             let next = self.node().next();
-            // The entry after is asked for while this one is used: a flush walks nodes in an order that
-            // has nothing to do with their places, and out of the cache of the processor that wrote them.
-            next.next().prefetch_whole();
+            // The two entries after are asked for while this one is used, first the node, a step later
+            // what it leads to: a flush walks them in an order that has nothing to do with their places,
+            // and out of the cache of the processor that wrote them.
+            let after = next.next();
+            after.prefetch_value();
+            after.next().prefetch_whole();
             self.node = next.as_ptr();
         }
     }
@@ -130,7 +133,16 @@ impl MemCursor {
         self.node().kind()
     }
 
-    /// The entry's value; empty for a tombstone.
+    /// Whether [`MemCursor::value`] gives what was written; see [`Memtable::get`].
+    ///
+    /// # Errors
+    /// `Corruption`, with file and offset, for a value in the log that is not what was written.
+    #[inline]
+    pub fn check_value(&self) -> Result<()> {
+        self.table.check(self.node())
+    }
+
+    /// The entry's value, to be checked before it is relied on; empty for a tombstone.
     #[inline]
     pub fn value(&self) -> &[u8] {
         debug_assert!(self.valid());

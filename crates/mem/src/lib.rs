@@ -1,8 +1,8 @@
 //! Everything CairnDB keeps in memory: the memtable and the page caches.
 //!
 //! Floor 3 of the house. The memtable is an arena with a skip list in it: one writer, any number of
-//! readers, no locks. The caches hold verified pages of tables that are read with `pread`. Nothing
-//! here knows files or the engine.
+//! readers, no locks; values it leaves in the log, where they lie. The caches hold verified pages of tables
+//! that are read with `pread`. Nothing here knows the engine.
 
 mod arena;
 pub mod cache;
@@ -24,4 +24,4 @@ pub use cache::{Cache, ClockCache, LruCache};
 pub use chunk::ChunkPool;
 pub use cursor::MemCursor;
 pub use memtable::{MemEntry, Memtable};
-pub use writer::MemWriter;
+pub use writer::{Logged, MemWriter};

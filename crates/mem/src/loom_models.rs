@@ -125,6 +125,7 @@ fn get_each(shared: &Shared, keys: &[&[u8]]) {
     for (key, _) in expected(keys, snapshot) {
         let newest = (1..=snapshot).zip(keys).filter(|(_, k)| **k == key).last();
         let found = shared.table.get(key, hash64(key), snapshot);
+        let found = found.expect("values are in memory");
         let found = found.expect("published, so neither filter nor list may miss it");
         assert_eq!(Some(found.seq), newest.map(|(seq, _)| seq));
         assert_eq!(found.value, key);

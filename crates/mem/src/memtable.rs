@@ -9,11 +9,17 @@
 //! 2. Entries are ordered by (key, sequence number descending) and never change or go away before
 //!    the memtable itself does.
 //! 3. Readers take no lock. What they are promised is stated and argued in `skiplist`.
+//! 4. A value of some length that lies in the log is not copied: its entry says where it lies, and the
+//!    memtable keeps the region. The same memory then holds twice as many entries of 16 + 100 bytes, a
+//!    flush writes tables twice as large, and merges have less to do. (Copies of all values, in memory of
+//!    the memtable's own, lost: fillbatch 258 against 183 ns, overwrite 416 against 280, with the same
+//!    anonymous memory.) The page cache holds what was just logged in any case. But a disk that fails can
+//!    make it something else; so such values are checked before they are given out or written to a table.
 
 use std::sync::Arc;
 
 use cairndb_base::head::HEAD_BYTES;
-use cairndb_base::{HeadRule, Kind, Order, SEQ_MAX, SeqNo};
+use cairndb_base::{Error, HeadRule, Kind, Order, Result, SEQ_MAX, SeqNo};
 
 use crate::arena::Arena;
 use crate::chunk::ChunkPool;
@@ -31,8 +37,9 @@ use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 /// let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 512 << 10);
 /// writer.insert(1, Kind::Put, b"stone", b"grey", hash64(b"stone"));
 /// writer.insert(2, Kind::Put, b"stone", b"red", hash64(b"stone"));
-/// let old = table.get(b"stone", hash64(b"stone"), 1).expect("inserted above");
+/// let old = table.get(b"stone", hash64(b"stone"), 1)?.expect("inserted above");
 /// assert_eq!((old.seq, old.value), (1, &b"grey"[..]));
+/// # Ok::<(), cairndb_base::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Memtable {
@@ -92,26 +99,49 @@ impl Memtable {
     /// `cairndb_base::hash64(key)`; it is not looked at for orders that cannot hash.
     ///
     /// Allocates nothing. A key that is not here costs one word of the filter most times.
+    ///
+    /// # Errors
+    /// `Corruption`, with file and offset, for a value in the log that is not what was written: the
+    /// system failed to write the page, dropped it, and read back something else.
     #[inline]
-    pub fn get(&self, key: &[u8], hash: u64, snapshot: SeqNo) -> Option<MemEntry<'_>> {
+    pub fn get(&self, key: &[u8], hash: u64, snapshot: SeqNo) -> Result<Option<MemEntry<'_>>> {
         if let Some(filter) = &self.filter
             && !filter.may_contain(hash)
         {
-            return None;
+            return Ok(None);
         }
         self.get_unfiltered(key, snapshot)
     }
 
-    fn get_unfiltered(&self, key: &[u8], snapshot: SeqNo) -> Option<MemEntry<'_>> {
+    fn get_unfiltered(&self, key: &[u8], snapshot: SeqNo) -> Result<Option<MemEntry<'_>>> {
         let node = self.list.find(&self.target(key, bound_at(snapshot))).at;
         if node == self.list.sentinel() || self.list.compare(node.key(), key).is_ne() {
-            return None;
+            return Ok(None);
         }
-        Some(MemEntry {
+        self.check(node)?;
+        Ok(Some(MemEntry {
             seq: node.seq(),
             kind: node.kind(),
             value: node.value(),
-        })
+        }))
+    }
+
+    /// Refuses a node whose value is not what was written.
+    #[inline]
+    pub(crate) fn check(&self, node: NodeRef<'_>) -> Result<()> {
+        if node.is_whole() {
+            return Ok(());
+        }
+        Err(self.damaged(node.value()))
+    }
+
+    #[cold]
+    fn damaged(&self, value: &[u8]) -> Error {
+        let error = Error::corruption("a value in the log is not what was written there");
+        match self.list.place_of(value) {
+            Some((file, offset)) => error.file(file).offset(offset),
+            None => error,
+        }
     }
 
     /// The order of the keys.

@@ -31,8 +31,11 @@
 
 use std::cmp::Ordering as Compare;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use cairndb_base::Order;
+use cairndb_env::LogRegion;
+use parking_lot::Mutex;
 
 use crate::arena::{Arena, Bump};
 use crate::compare::compare_keys;
@@ -57,9 +60,11 @@ pub(crate) struct SkipList {
     height: AtomicUsize,
     order: Order,
     arena: Arena,
+    /// The log regions that values lie in which the arena has no copy of.
+    regions: Mutex<Vec<Arc<dyn LogRegion>>>,
 }
 
-// SAFETY: the nodes are memory of the arena, which is `Send`; an `Order` is `Send`.
+// SAFETY: the nodes are memory of the arena, which is `Send`; so are an `Order` and a region.
 unsafe impl Send for SkipList {}
 // SAFETY: shared access to nodes follows the publication rule in the module head.
 unsafe impl Sync for SkipList {}
@@ -100,6 +105,7 @@ impl SkipList {
             tag: 0,
             key: &[],
             value: &[],
+            apart: None,
         };
         let memory = arena.allocate(&mut bump, node_bytes(HEIGHT_MAX, 0, 0));
         // SAFETY: a fresh piece of the size that this node takes, in an arena the list will own.
@@ -109,6 +115,7 @@ impl SkipList {
             height: AtomicUsize::new(1),
             order,
             arena,
+            regions: Mutex::default(),
         };
         let splice = Splice {
             before: [sentinel; HEIGHT_MAX],
@@ -210,10 +217,24 @@ impl SkipList {
         }
     }
 
-    /// Whether another entry with these lengths fits the arena's budget.
+    /// Keeps a region as long as the list.
+    pub(crate) fn keep(&self, region: &Arc<dyn LogRegion>) {
+        self.regions.lock().push(Arc::clone(region));
+    }
+
+    /// The file and the offset in it that a value which lies apart lies at.
+    pub(crate) fn place_of(&self, value: &[u8]) -> Option<(String, u64)> {
+        let regions = self.regions.lock();
+        let mut places = regions.iter().filter_map(|region| region.place_of(value));
+        places
+            .next()
+            .map(|(file, offset)| (file.to_owned(), offset))
+    }
+
+    /// Whether another entry with a key of this length and `room` behind it fits the arena's budget.
     #[inline]
-    pub(crate) fn has_room(&self, splice: &Splice, key_len: usize, value_len: usize) -> bool {
-        let bytes = node_bytes(splice.height, key_len, value_len);
+    pub(crate) fn has_room(&self, splice: &Splice, key_len: usize, room: usize) -> bool {
+        let bytes = node_bytes(splice.height, key_len, room);
         self.arena.has_room(&splice.bump, bytes)
     }
 
@@ -223,7 +244,8 @@ impl SkipList {
     /// the list as it was.
     ///
     /// # Safety
-    /// `splice` must be the one that [`SkipList::new`] returned with this list.
+    /// `splice` must be the one that [`SkipList::new`] returned with this list. A value that lies
+    /// apart must be what a region given to [`SkipList::keep`] lent ([`LogRegion::bytes`]).
     pub(crate) unsafe fn insert(&self, splice: &mut Splice, entry: &NewEntry<'_>) -> usize {
         let target = Target {
             head: entry.head,
@@ -236,9 +258,10 @@ impl SkipList {
             self.descend(&target, |level, node| before[level] = node.as_ptr());
         }
         let height = splice.height;
-        let bytes = node_bytes(height, entry.key.len(), entry.value.len());
+        let bytes = node_bytes(height, entry.key.len(), entry.room());
         let memory = self.arena.allocate(&mut splice.bump, bytes);
-        // SAFETY: a fresh piece of the size that this node takes, in the arena that `self` owns.
+        // SAFETY: a fresh piece of the size that this node takes, in the arena that `self` owns. What a
+        // region has lent never changes while the region is shared, and `self` keeps it.
         let node = unsafe { NodeRef::write(memory, height, entry) };
         // SAFETY: the splice's nodes are this list's and stand right before the entry's place.
         unsafe { self.link(splice, node) };

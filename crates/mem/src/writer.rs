@@ -8,14 +8,16 @@
     reason = "pairs a list with the splice that was made with it"
 )]
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo};
+use cairndb_env::LogRegion;
 
 use crate::chunk::ChunkPool;
 use crate::memtable::Memtable;
-use crate::node::{NewEntry, tag};
+use crate::node::{NewEntry, logged_room, stays_apart, tag};
 use crate::skiplist::Splice;
 use crate::sync::Ordering;
 
@@ -25,6 +27,19 @@ pub struct MemWriter {
     table: Arc<Memtable>,
     /// Made with the table's list, and never exchanged.
     splice: Splice,
+    /// The region that the table was last told to keep.
+    region: Option<Arc<dyn LogRegion>>,
+}
+
+/// A value that was written to the log before it is inserted.
+#[derive(Clone, Copy, Debug)]
+pub struct Logged<'a> {
+    /// The value.
+    pub value: &'a [u8],
+    /// The log segment.
+    pub region: &'a Arc<dyn LogRegion>,
+    /// Where in it the same value begins.
+    pub offset: u64,
 }
 
 impl Memtable {
@@ -63,6 +78,7 @@ impl MemWriter {
         let writer = MemWriter {
             table: Arc::clone(&table),
             splice,
+            region: None,
         };
         (table, writer)
     }
@@ -82,6 +98,47 @@ impl MemWriter {
     /// # Panics
     /// When key, value or sequence number exceed the limits of `cairndb_base`.
     pub fn insert(&mut self, seq: SeqNo, kind: Kind, key: &[u8], value: &[u8], hash: u64) {
+        let entry = self.entry(seq, kind, key, value);
+        self.insert_entry(&entry, hash);
+    }
+
+    /// As [`MemWriter::insert`]; a value of some length is not copied but read where it was logged, if
+    /// the region can be read in place. It then takes 12 bytes of memory.
+    ///
+    /// # Panics
+    /// When the region has not been written there; else as [`MemWriter::insert`].
+    #[inline]
+    pub fn insert_logged(
+        &mut self,
+        seq: SeqNo,
+        kind: Kind,
+        key: &[u8],
+        logged: Logged<'_>,
+        hash: u64,
+    ) {
+        let Logged {
+            value,
+            region,
+            offset,
+        } = logged;
+        let mut entry = self.entry(seq, kind, key, value);
+        if stays_apart(value.len())
+            && let Some(lent) = region.bytes(offset, value.len())
+        {
+            debug_assert_eq!(lent, value, "what was logged is what is inserted");
+            let kept = self.region.as_ref();
+            if !kept.is_some_and(|kept| Arc::ptr_eq(kept, region)) {
+                self.table.list().keep(region);
+                self.region = Some(Arc::clone(region));
+            }
+            entry.apart = Some(NonNull::from(lent).cast());
+        }
+        self.insert_entry(&entry, hash);
+    }
+
+    /// What is inserted, checked against the limits.
+    #[inline]
+    fn entry<'a>(&self, seq: SeqNo, kind: Kind, key: &'a [u8], value: &'a [u8]) -> NewEntry<'a> {
         assert!(seq <= SEQ_MAX, "sequence number {seq} is out of range");
         assert!(key.len() <= KEY_BYTES_MAX, "key of {} bytes", key.len());
         assert!(
@@ -89,24 +146,39 @@ impl MemWriter {
             "value of {} bytes",
             value.len()
         );
-        let entry = NewEntry {
+        NewEntry {
             head: self.table.rule().head(key),
             tag: tag(seq, kind),
             key,
             value,
-        };
+            apart: None,
+        }
+    }
+
+    /// If the value lies apart, the table keeps the region that lent it.
+    #[inline]
+    fn insert_entry(&mut self, entry: &NewEntry<'_>, hash: u64) {
         if let Some(filter) = self.table.filter() {
             filter.insert(hash);
         }
-        // SAFETY: `splice` is the one made with this table's list.
-        let node_bytes = unsafe { self.table.list().insert(&mut self.splice, &entry) };
-        self.count(seq, (key.len() + value.len()) as u64, node_bytes);
+        // SAFETY: `splice` is the one made with this table's list; a value apart was lent by a region
+        // that the list keeps.
+        let node_bytes = unsafe { self.table.list().insert(&mut self.splice, entry) };
+        let user_bytes = (entry.key.len() + entry.value.len()) as u64;
+        self.count(entry.tag >> 8, user_bytes, node_bytes);
     }
 
-    /// Whether an entry of this size fits the capacity. The first entry always does.
+    /// Whether an entry of this size fits the capacity; of a value that is logged as well,
+    /// [`MemWriter::logged_room`] is what counts. The first entry always fits.
     #[inline]
     pub fn has_room(&self, key_len: usize, value_len: usize) -> bool {
         self.table.list().has_room(&self.splice, key_len, value_len) || self.table.is_empty()
+    }
+
+    /// Bytes that a value of `len` takes in the memtable when it can be read in the log.
+    #[inline]
+    pub const fn logged_room(len: usize) -> usize {
+        logged_room(len)
     }
 
     /// Loads and stores instead of read-modify-writes: there is one writer. Relaxed: statistics,

@@ -269,6 +269,8 @@ fn assemble(
     let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
     let view = first_view(&mutable, &sealed, &version);
     let state = first_state(&mutable, sealed, &version, &mut recovered);
+    let part = (mutable, writer);
+    let commit = Commit::new(part, recovered.last_seq, &order, budget.part_logged);
     let core = Arc::new(Core {
         context: context(options),
         env,
@@ -287,7 +289,7 @@ fn assemble(
         view: ArcSwap::from_pointee(view),
         shown: Shown::default(),
         published: AtomicU64::new(recovered.last_seq),
-        commit: Mutex::new(Commit::new(mutable, writer, recovered.last_seq, &order)),
+        commit: Mutex::new(commit),
         committed: Condvar::new(),
         segments: Segments::new(recovered.next_segment),
         manifest: Manifest::default(),

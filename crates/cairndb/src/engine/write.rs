@@ -24,8 +24,8 @@ use crate::state::stats::{StallReason, Stats};
 use crate::state::version::ValueHandle;
 use crate::write::commit::{Commit, Payload};
 
-/// Records below this are stored through the log's mapping.
-const SMALL_RECORD_BYTES: u64 = 32 << 10;
+/// Records below this are stored through the log's mapping (as `crates/env` decides).
+const SMALL_RECORD_BYTES: u64 = 512 << 10;
 
 /// The value files a write has appended to, until its pointers are in the memtable or it is given up.
 /// Not to be dropped under the commit lock.
@@ -192,7 +192,7 @@ impl Core {
             if commit.closing {
                 return Err(closing());
             }
-            if !commit.part_has_room(payload) {
+            if !commit.part_has_room(payload, durability != Durability::None) {
                 if !commit.awaiting_sync.is_empty() {
                     // Only published entries are sealed: a flush may then drop what no snapshot,
                     // present or future, can see.
@@ -226,11 +226,13 @@ impl Core {
                 }
                 self.rotate(&mut commit, payload.record_bytes())?;
             }
+            let mut appended = None;
             if logged {
-                let bytes = commit.log(payload, durability == Durability::Sync)?;
-                commit.logged_bytes += bytes;
+                let record = commit.log(payload, durability == Durability::Sync)?;
+                commit.logged_bytes += record.bytes;
+                appended = Some(record);
             }
-            let last = commit.apply(payload)?;
+            let last = commit.apply(payload, appended)?;
             return self.acknowledge(commit, last, durability);
         }
     }

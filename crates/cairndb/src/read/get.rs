@@ -74,7 +74,7 @@ pub(crate) fn newest(
     view.note_read();
     let hash = context.order.hash(key);
     for part in std::iter::once(&view.mutable).chain(&view.sealed) {
-        if let Some(entry) = part.get(key, hash, seq) {
+        if let Some(entry) = part.get(key, hash, seq)? {
             out.extend_from_slice(entry.value);
             return Ok(Newest::Is(entry.kind));
         }
@@ -157,7 +157,7 @@ fn get_merged(
     let hash = context.order.hash(key);
     let mut ended = false;
     for part in std::iter::once(&view.mutable).chain(&view.sealed) {
-        if !ended && part.get(key, hash, seq).is_some() {
+        if !ended && part.get(key, hash, seq)?.is_some() {
             ended = gather(
                 Source::Mem(part.cursor()),
                 view,

@@ -181,7 +181,7 @@ impl Source {
     #[inline]
     pub(crate) fn load_value(&mut self) -> Result<()> {
         match self {
-            Source::Mem(_) => Ok(()),
+            Source::Mem(cursor) => cursor.check_value(),
             Source::Run(run) => run.table.as_mut().map_or(Ok(()), TableCursor::load_value),
         }
     }
@@ -199,7 +199,10 @@ impl Source {
     #[inline]
     pub(crate) fn stored(&mut self) -> Result<ValueIn<'_>> {
         match self {
-            Source::Mem(cursor) => Ok(ValueIn::Raw(cursor.value())),
+            Source::Mem(cursor) => {
+                cursor.check_value()?;
+                Ok(ValueIn::Raw(cursor.value()))
+            }
             Source::Run(run) => match run.table.as_mut() {
                 Some(table) => table.stored(),
                 None => Ok(ValueIn::Raw(&[])),

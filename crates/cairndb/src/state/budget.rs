@@ -12,6 +12,8 @@ pub(crate) struct Budget {
     pub(crate) total: usize,
     /// Capacity of one memtable part.
     pub(crate) part: usize,
+    /// Most bytes of the log whose values one part leaves there.
+    pub(crate) part_logged: u64,
     /// Most bytes of sealed parts and the mutable one together.
     pub(crate) write_share: usize,
     /// Sealed bytes at which a flush begins.
@@ -29,6 +31,9 @@ pub(crate) struct Budget {
 /// A part stays in a second-level cache of 1 MiB beside the code that fills it.
 const PART_BYTES_MAX: usize = 1 << 20;
 const PART_BYTES_MIN: usize = 32 << 10;
+/// With the longest values that are not put into files of their own a part would otherwise hold on to a
+/// hundred times its size of log. Entries of 16 + 100 bytes take twice as much of it as of memory.
+const PART_LOGGED_SHARE: u64 = 4;
 /// A flush larger than this gains nothing: its run is already a full tier.
 const FLUSH_BYTES_MAX: usize = 16 << 20;
 /// Logs are kept until what they hold is durable in tables; replaying 64 MiB takes about 150 ms.
@@ -41,6 +46,7 @@ impl Budget {
         let budget = Budget {
             total,
             part,
+            part_logged: PART_LOGGED_SHARE * part as u64,
             write_share,
             flush: (write_share / 8 * 3).clamp(part, FLUSH_BYTES_MAX),
             help: (write_share / 3).clamp(part, FLUSH_BYTES_MAX / 4),

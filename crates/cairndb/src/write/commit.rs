@@ -11,12 +11,26 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use cairndb_base::{Kind, Order, Result, SEQ_MAX, SeqNo, hash64};
-use cairndb_format::batch::{self, BatchWriter};
+use cairndb_format::batch::{self, BatchWriter, Entry};
 use cairndb_format::log;
 use cairndb_format::value_file::Pointer;
-use cairndb_mem::{MemWriter, Memtable};
+use cairndb_mem::{Logged, MemWriter, Memtable};
 
 use crate::write::segments::Segment;
+
+/// What the mutable part leaves in the log.
+#[derive(Debug)]
+struct LeftInLog {
+    /// The segment can be read in place, so values need not be copied out of it.
+    lends: bool,
+    /// Bytes that the part's records take.
+    bytes: u64,
+    /// Most of them.
+    bytes_max: u64,
+}
+
+/// About what the node of a batch's entry takes beside key and value.
+const NODE_BYTES: usize = 64;
 
 /// What the commit lock guards.
 #[derive(Debug)]
@@ -27,6 +41,7 @@ pub(crate) struct Commit {
     pub(crate) segment: Option<Arc<Segment>>,
     /// Where the next record goes.
     at: u64,
+    left: LeftInLog,
     /// The first segment that holds a record of the mutable part.
     pub(crate) part_segment: Option<u64>,
     /// The first value file that a pointer of the mutable part leads to.
@@ -60,6 +75,15 @@ pub(crate) struct Filled {
     pub(crate) first_segment: Option<u64>,
     /// The first value file that one of its pointers leads to.
     pub(crate) first_values: Option<u64>,
+}
+
+/// A payload that was appended to the log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Appended {
+    /// Length of its record.
+    pub(crate) bytes: u64,
+    /// Where in the segment the payload ends.
+    end: u64,
 }
 
 /// One write as the commit sees it.
@@ -96,17 +120,24 @@ impl Payload<'_> {
 }
 
 impl Commit {
+    /// `part_logged_max` bounds the bytes of the log that a part leaves values in.
     pub(crate) fn new(
-        mutable: Arc<Memtable>,
-        writer: MemWriter,
+        (mutable, writer): (Arc<Memtable>, MemWriter),
         last_seq: SeqNo,
         order: &Order,
+        part_logged_max: u64,
     ) -> Commit {
+        let left = LeftInLog {
+            lends: false,
+            bytes: 0,
+            bytes_max: part_logged_max,
+        };
         Commit {
             mutable,
             writer,
             segment: None,
             at: 0,
+            left,
             part_segment: None,
             part_values: None,
             values_in_flight: BTreeMap::new(),
@@ -122,20 +153,31 @@ impl Commit {
         }
     }
 
-    /// Whether the mutable part takes `payload`; an empty one takes anything.
-    pub(crate) fn part_has_room(&self, payload: &Payload<'_>) -> bool {
+    /// Whether the mutable part takes `payload`, which will be `logged`; an empty one takes anything.
+    pub(crate) fn part_has_room(&self, payload: &Payload<'_>, logged: bool) -> bool {
+        if self.mutable.is_empty() {
+            return true;
+        }
+        let logged = logged && self.left.lends;
+        if logged && self.left.bytes + payload.record_bytes() > self.left.bytes_max {
+            return false;
+        }
         match payload {
             Payload::One { key, value, .. } => {
-                self.mutable.is_empty() || self.writer.has_room(key.len(), value.len())
+                let room = if logged {
+                    MemWriter::logged_room(value.len())
+                } else {
+                    value.len()
+                };
+                self.writer.has_room(key.len(), room)
             }
             // The entries' own encoding is at most a few bytes an entry smaller than the nodes.
             Payload::Many(batch) => {
                 let nodes = usize::try_from(batch.count()).unwrap_or(usize::MAX);
-                let bytes = batch
-                    .entries()
-                    .len()
-                    .saturating_add(nodes.saturating_mul(64));
-                self.mutable.is_empty() || self.writer.has_room(bytes, 0)
+                let apart = if logged { batch.long_value_bytes() } else { 0 };
+                let bytes = (batch.entries().len() - apart)
+                    .saturating_add(nodes.saturating_mul(NODE_BYTES));
+                self.writer.has_room(bytes, 0)
             }
         }
     }
@@ -150,6 +192,7 @@ impl Commit {
     /// Continues in `segment`.
     pub(crate) fn enter_segment(&mut self, segment: Arc<Segment>) {
         self.at = segment.written();
+        self.left.lends = segment.region.bytes(0, 0).is_some();
         self.segment = Some(segment);
     }
 
@@ -162,6 +205,7 @@ impl Commit {
     /// Replaces the mutable part; returns the old one, to be flushed.
     pub(crate) fn replace_part(&mut self, mutable: Arc<Memtable>, writer: MemWriter) -> Filled {
         self.writer = writer;
+        self.left.bytes = 0;
         Filled {
             mem: std::mem::replace(&mut self.mutable, mutable),
             first_segment: self.part_segment.take(),
@@ -193,20 +237,30 @@ impl Commit {
 
     /// Appends `payload` to the log. On an error nothing was applied; the segment is left, so that
     /// its last good byte stays its end.
-    pub(crate) fn log(&mut self, payload: &Payload<'_>, sync_next: bool) -> Result<u64> {
+    pub(crate) fn log(&mut self, payload: &Payload<'_>, sync_next: bool) -> Result<Appended> {
         let seq = self.last_seq + 1;
         let segment = self.segment.as_ref().expect("the caller entered a segment");
-        let result = match payload {
+        let payload_at = self.at + log::RECORD_HEADER_BYTES as u64;
+        let (result, len) = match payload {
             Payload::One { kind, key, value } => {
                 let frame = batch::frame(*kind, key.len(), value.len());
                 let value = if *kind == Kind::Delete { &[] } else { *value };
                 let parts = [frame.before_key(), key, frame.before_value(), value];
-                segment.append(self.at, seq, self.gap, &parts, &mut self.scratch, sync_next)
+                let len = frame.payload_len(key.len(), value.len());
+                let scratch = &mut self.scratch;
+                (
+                    segment.append(self.at, seq, self.gap, &parts, scratch, sync_next),
+                    len,
+                )
             }
             Payload::Many(batch) => {
                 let prefix = batch.count_prefix();
                 let parts = [prefix.as_slice(), batch.entries()];
-                segment.append(self.at, seq, self.gap, &parts, &mut self.scratch, sync_next)
+                let scratch = &mut self.scratch;
+                (
+                    segment.append(self.at, seq, self.gap, &parts, scratch, sync_next),
+                    batch.payload_len(),
+                )
             }
         };
         match result {
@@ -214,8 +268,10 @@ impl Commit {
                 let bytes = end - self.at;
                 self.at = end;
                 self.gap = 0;
+                self.left.bytes += bytes;
                 self.part_segment.get_or_insert(segment.number);
-                Ok(bytes)
+                let end = payload_at + len;
+                Ok(Appended { bytes, end })
             }
             Err(error) => {
                 self.leave_segment();
@@ -236,34 +292,64 @@ impl Commit {
         }
     }
 
-    /// Inserts `payload` into the mutable part; returns its last sequence number.
-    pub(crate) fn apply(&mut self, payload: &Payload<'_>) -> Result<SeqNo> {
+    /// Inserts `payload` into the mutable part; returns its last sequence number. Values that were
+    /// `appended` to the log are left there where it can be read in place.
+    pub(crate) fn apply(
+        &mut self,
+        payload: &Payload<'_>,
+        appended: Option<Appended>,
+    ) -> Result<SeqNo> {
         assert!(
             self.last_seq + payload.count() < SEQ_MAX,
             "sequence numbers are used up"
         );
+        let end = appended
+            .filter(|_| self.left.lends)
+            .map(|appended| appended.end);
         match payload {
             Payload::One { kind, key, value } => {
-                self.insert(*kind, key, value);
+                let value = if *kind == Kind::Delete { &[] } else { *value };
+                // Nothing follows the only value.
+                let at = end.map(|end| end - value.len() as u64);
+                self.insert(*kind, key, value, at);
             }
             Payload::Many(batch) => {
+                let entries = batch.entries();
+                let first = end.map(|end| end - entries.len() as u64);
                 for entry in *batch {
-                    let entry = entry?;
-                    self.insert(entry.kind, entry.key, entry.value);
+                    let Entry { kind, key, value } = entry?;
+                    // An empty one need not be a piece of the batch.
+                    let at = first.filter(|_| !value.is_empty()).map(|first| {
+                        first + (value.as_ptr().addr() - entries.as_ptr().addr()) as u64
+                    });
+                    self.insert(kind, key, value, at);
                 }
             }
         }
         Ok(self.last_seq)
     }
 
+    /// Inserts an entry whose value lies `at` this offset of the segment, if it can be read there.
     #[inline]
-    fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8]) {
+    fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8], at: Option<u64>) {
         self.last_seq += 1;
         if kind == Kind::Pointer {
             self.note_pointer(value);
         }
         let hash = if self.can_hash { hash64(key) } else { 0 };
-        self.writer.insert(self.last_seq, kind, key, value, hash);
+        match (at, &self.segment) {
+            (Some(offset), Some(segment)) => {
+                let region = &segment.region;
+                let logged = Logged {
+                    value,
+                    region,
+                    offset,
+                };
+                self.writer
+                    .insert_logged(self.last_seq, kind, key, logged, hash);
+            }
+            _ => self.writer.insert(self.last_seq, kind, key, value, hash),
+        }
     }
 
     #[cold]

@@ -1,8 +1,9 @@
 //! The log's segments: live ones in order, and spares kept warm for recycling.
 //!
 //! A segment is *live* from the manifest edit that names it until the edit that retires it; only
-//! when that second edit is durable may its file be overwritten under a new number and salt. Only
-//! the commit leader appends; any thread may sync.
+//! when that second edit is durable may its file be overwritten under a new number and salt, and only
+//! when no memtable keeps its region any more: values are read where they were logged. Only the commit
+//! leader appends; any thread may sync.
 //!
 //! Locks: the set's own mutex, taken at rotation, retirement and sync, never held across a sync.
 
@@ -145,13 +146,13 @@ impl Segments {
         }
     }
 
-    /// A spare of exactly `bytes`, if there is one.
+    /// A spare of exactly `bytes`, if there is one that no memtable reads values from any more.
     pub(crate) fn take_spare(&self, bytes: u64) -> Option<(u64, Arc<dyn LogRegion>)> {
         let mut sets = self.sets.lock();
-        let found = sets
-            .spares
-            .iter()
-            .position(|(_, region)| region.size() == bytes)?;
+        let found = sets.spares.iter_mut().position(|(_, region)| {
+            let alone = Arc::get_mut(region).filter(|region| region.size() == bytes);
+            alone.map(LogRegion::reuse).is_some()
+        })?;
         Some(sets.spares.swap_remove(found))
     }
 
@@ -166,13 +167,17 @@ impl Segments {
         None
     }
 
-    /// Takes out the spares above what a quiet database keeps; their file numbers.
+    /// Takes out the spares above what a quiet database keeps, and those that a cursor still reads
+    /// values from: another handle would know nothing of it. Their file numbers.
     pub(crate) fn trim_spares(&self) -> Vec<u64> {
         let mut sets = self.sets.lock();
+        let read = |spare: &mut (u64, Arc<dyn LogRegion>)| Arc::get_mut(&mut spare.1).is_none();
+        let mut trimmed: Vec<_> = sets.spares.extract_if(.., read).collect();
         let keep = QUIET_SPARES_MAX
             .saturating_sub(sets.live.len())
             .min(sets.spares.len());
-        sets.spares.drain(keep..).map(|(file, _)| file).collect()
+        trimmed.extend(sets.spares.drain(keep..));
+        trimmed.into_iter().map(|(file, _)| file).collect()
     }
 
     pub(crate) fn spare_count(&self) -> usize {

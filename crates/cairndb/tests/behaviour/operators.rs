@@ -124,7 +124,7 @@ struct Busy(Mutex<Option<(Db, bool)>>);
 
 /// More flushes than there may be runs, each over the whole range of keys.
 fn fill(db: &Db, reads: bool) {
-    for number in 0..6000u32 {
+    for number in 0..20_000u32 {
         let key = (number.wrapping_mul(2_654_435_761) >> 8).to_be_bytes();
         db.put(&key, &[7; 1000]).unwrap();
         assert!(!reads || db.contains(&key).unwrap());
@@ -163,7 +163,7 @@ fn a_writer_makes_room_beside_a_merge_under_way() {
         let stalls = db.property("cairndb.stalls").unwrap();
         assert!(!stalls.contains(r#""runs":{"count":0,"#), "{stalls}");
         assert_eq!(db.get(&[0xff; 8]).unwrap().unwrap(), vec![b'o'; runs]);
-        assert_eq!(db.iter().count(), 6001);
+        assert_eq!(db.iter().count(), 20_001);
         db.close().unwrap();
         cairndb::verify("/db", &options).unwrap();
     }

@@ -15,6 +15,7 @@ use super::op::OpKind;
 use super::protocol::Event;
 use super::state::{Call, State};
 use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
+use crate::mirror::Mirror;
 use crate::random::Random;
 use crate::sync::Mutex;
 
@@ -307,6 +308,7 @@ impl MappedBytes for SimBytes {
 pub(super) struct SimLog {
     pub(super) handle: Handle,
     pub(super) len: u64,
+    pub(super) mirror: Option<Mirror>,
 }
 
 impl LogRegion for SimLog {
@@ -321,7 +323,20 @@ impl LogRegion for SimLog {
             end.is_some_and(|end| end <= self.len),
             "a log write reaches past the end of its region"
         );
-        self.handle.write(OpKind::WriteLog, offset, parts)
+        self.handle.write(OpKind::WriteLog, offset, parts)?;
+        if let Some(mirror) = &self.mirror {
+            mirror.write(offset, parts);
+        }
+        Ok(())
+    }
+
+    fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        let mirror = self.mirror.as_ref();
+        mirror.map(|mirror| mirror.bytes(offset, len))
+    }
+
+    fn reuse(&mut self) {
+        self.mirror.iter_mut().for_each(Mirror::reuse);
     }
 
     fn sync(&self) -> Result<()> {

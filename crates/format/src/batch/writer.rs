@@ -1,7 +1,7 @@
 //! Collecting entries.
 
 use cairndb_base::coding::{put_bytes, varint_len};
-use cairndb_base::limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use cairndb_base::limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, LONG_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
 use cairndb_base::{Error, Kind, Result};
 
 use crate::batch::frame::Short;
@@ -18,6 +18,7 @@ use crate::value_file::Pointer;
 pub struct BatchWriter {
     entries: Vec<u8>,
     count: u64,
+    long_value_bytes: usize,
     excess: Option<Excess>,
 }
 
@@ -75,6 +76,9 @@ impl BatchWriter {
         if kind != Kind::Delete {
             put_bytes(&mut self.entries, value);
         }
+        if value.len() >= LONG_VALUE_BYTES_MIN {
+            self.long_value_bytes += value.len();
+        }
         self.count += 1;
     }
 
@@ -113,6 +117,7 @@ impl BatchWriter {
         }
         self.entries.extend_from_slice(&other.entries);
         self.count += other.count;
+        self.long_value_bytes += other.long_value_bytes;
         self.excess = self.excess.or(other.excess);
     }
 
@@ -137,6 +142,7 @@ impl BatchWriter {
     pub fn clear(&mut self) {
         self.entries.clear();
         self.count = 0;
+        self.long_value_bytes = 0;
         self.excess = None;
     }
 
@@ -148,6 +154,11 @@ impl BatchWriter {
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// Bytes of all values of at least [`LONG_VALUE_BYTES_MIN`].
+    pub fn long_value_bytes(&self) -> usize {
+        self.long_value_bytes
     }
 
     /// The first part of the payload.

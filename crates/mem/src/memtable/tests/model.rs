@@ -124,7 +124,8 @@ impl Pair {
             value,
         });
         assert_eq!(
-            found, expected,
+            found.expect("nothing is damaged"),
+            expected,
             "seed {} get {key:?} at {snapshot}",
             self.seed
         );

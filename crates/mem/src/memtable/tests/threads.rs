@@ -86,9 +86,11 @@ fn readers_at_published_sequence_numbers_see_exactly_their_writes() {
 /// A write within the snapshot is found by a get and by seeks from both sides.
 fn check_point(table: &Arc<Memtable>, snapshot: SeqNo, seq: SeqNo) {
     let key = key_of(seq);
-    let found = table.get(&key, hash64(&key), seq).expect("published");
+    let found = table.get(&key, hash64(&key), seq);
+    let found = found.expect("nothing is damaged").expect("published");
     assert_eq!(found.value, seq.to_le_bytes());
-    let newest = table.get(&key, hash64(&key), snapshot).expect("published");
+    let newest = table.get(&key, hash64(&key), snapshot);
+    let newest = newest.expect("nothing is damaged").expect("published");
     assert!(newest.seq >= seq && newest.seq <= snapshot);
     let mut cursor = table.cursor();
     cursor.seek(&key, seq);

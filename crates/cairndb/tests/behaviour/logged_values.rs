@@ -1,0 +1,131 @@
+//! Values that memtables leave in the log: they stay while anybody reads them, and are checked.
+
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use cairndb::{Db, ErrorKind, Options};
+
+use crate::{real_dir, threaded};
+
+const BUDGET: usize = 256 << 10;
+
+fn on_disk() -> Options {
+    Options::new().create_if_missing(true).memory_budget(BUDGET)
+}
+
+/// A value of some length that tells its round and key.
+fn value(round: u32, n: u32) -> Vec<u8> {
+    [round.to_be_bytes(), n.to_be_bytes()].concat().repeat(20)
+}
+
+fn fill(db: &Db, round: u32, keys: u32) {
+    for n in 0..keys {
+        db.put(&n.to_be_bytes(), &value(round, n)).unwrap();
+    }
+}
+
+/// Many times the log's length is written while cursors stand on memtables whose values lie in it;
+/// segments are taken for new ones all the time, but not those.
+fn cursors_keep_what_they_stand_on(options: &Options, path: &std::path::Path) {
+    let db = options.open(path).unwrap();
+    let mut cursors = Vec::new();
+    for round in 0..40 {
+        fill(&db, round, 500);
+        let mut cursor = db.cursor();
+        cursor.seek_to_first().unwrap();
+        cursors.push((round, cursor));
+        fill(&db, 1000 + round, 2_000);
+    }
+    db.flush().unwrap();
+    for (round, mut cursor) in cursors {
+        for n in 0..500u32 {
+            assert_eq!(cursor.key(), n.to_be_bytes());
+            assert_eq!(cursor.value(), value(round, n), "round {round} key {n}");
+            cursor.next().unwrap();
+        }
+    }
+    db.close().unwrap();
+}
+
+#[test]
+fn cursors_keep_the_log_that_they_read_values_from() {
+    let dir = real_dir();
+    cursors_keep_what_they_stand_on(&on_disk(), dir.path());
+    cursors_keep_what_they_stand_on(&threaded(), std::path::Path::new("/db"));
+}
+
+/// A clean close leaves log files to be used again by whoever opens next: not those under a cursor.
+#[test]
+fn a_log_file_that_a_cursor_reads_is_not_left_to_the_next_handle() {
+    let dir = real_dir();
+    let db = on_disk().open(dir.path()).unwrap();
+    fill(&db, 1, 500);
+    let mut cursor = db.cursor();
+    cursor.seek_to_first().unwrap();
+    db.close().unwrap();
+    let again = on_disk().open(dir.path()).unwrap();
+    for round in 2..20 {
+        fill(&again, round, 500);
+    }
+    // It is on nothing any more, or on what it was on.
+    for n in 0..500 {
+        if !cursor.valid() {
+            break;
+        }
+        assert_eq!(cursor.value(), value(1, n));
+        let _ = cursor.next();
+    }
+    again.close().unwrap();
+}
+
+fn log_files(dir: &std::path::Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.extension().is_some_and(|end| end == "log"))
+        .collect()
+}
+
+/// What a failing disk does: it refuses a page of the log, the system drops it, and reads back what was
+/// there before. Neither a get nor a table may give that out for the value.
+#[test]
+fn a_value_that_is_no_longer_in_the_log_is_an_error() {
+    let dir = real_dir();
+    let db = on_disk().open(dir.path()).unwrap();
+    db.put(b"whole", &[b'w'; 100]).unwrap();
+    db.put(b"lost", &[b'L'; 100]).unwrap();
+    db.put(b"short", b"LLLL").unwrap();
+    let mut damaged = String::new();
+    for path in log_files(dir.path()) {
+        let bytes = std::fs::read(&path).unwrap();
+        if let Some(at) = bytes.windows(100).position(|window| window == [b'L'; 100]) {
+            let file = std::fs::OpenOptions::new().write(true).open(&path);
+            file.unwrap().write_all_at(b"xx", at as u64 + 50).unwrap();
+            damaged = path.file_name().unwrap().to_str().unwrap().to_owned();
+        }
+    }
+    assert!(!damaged.is_empty(), "the value is in the log");
+    assert_eq!(db.get(b"whole").unwrap().unwrap(), [b'w'; 100]);
+    assert_eq!(db.get(b"short").unwrap().unwrap(), b"LLLL");
+    let error = match db.get(b"lost") {
+        // Where the log cannot be mapped values are copied.
+        Ok(found) => return assert_eq!(found.unwrap(), [b'L'; 100]),
+        Err(error) => error,
+    };
+    assert_eq!(error.kind(), ErrorKind::Corruption);
+    assert!(error.to_string().contains(&damaged), "{error}");
+    assert!(db.iter().any(|entry| entry.is_err()));
+    let error = db.flush().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption);
+    assert!(error.to_string().contains(&damaged), "{error}");
+    assert!(db.get(b"lost").is_err());
+    drop(db);
+    // The record's checksum tells the same of the log.
+    match on_disk().open(dir.path()) {
+        Ok(db) => assert_ne!(
+            db.get(b"lost").unwrap().map(cairndb::Value::into_vec),
+            Some(vec![b'x'; 100])
+        ),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::Corruption),
+    }
+}

@@ -1,0 +1,129 @@
+//! Who may write a log region's bytes, and who may read them in place.
+//!
+//! Invariant: from the first [`Lending::lend`] to the next [`Lending::reuse`] writes begin at or behind
+//! the end of what was written, and only what was written is lent. So nobody writes what another reads.
+//!
+//! Threads: one writer, which is made sure of; any may borrow. Before the first time no write may be
+//! under way, which is made sure of too: the writer says that it writes and then looks whether anything
+//! was lent, the borrower says that it borrows and then looks whether anybody writes.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The state of one region.
+#[derive(Debug, Default)]
+pub(crate) struct Lending {
+    writing: AtomicBool,
+    lent: AtomicBool,
+    /// End of what was written.
+    end: AtomicU64,
+}
+
+impl Lending {
+    /// The right to write at `offset` until [`Lending::written`] or [`Lending::failed`].
+    ///
+    /// # Panics
+    /// When another thread writes, or what was written could be lent and would change.
+    #[inline]
+    pub(crate) fn begin(&self, offset: u64) {
+        assert!(
+            !self.writing.swap(true, Ordering::SeqCst),
+            "two threads write one log region"
+        );
+        let end = self.end.load(Ordering::Relaxed);
+        assert!(
+            offset >= end || !self.lent.load(Ordering::SeqCst),
+            "a log write at {offset} would change what was written up to {end} and is read in place"
+        );
+    }
+
+    /// The write has succeeded and ends at `end`.
+    #[inline]
+    pub(crate) fn written(&self, end: u64) {
+        let end = end.max(self.end.load(Ordering::Relaxed));
+        // Release: with the acquire in `lend`.
+        self.end.store(end, Ordering::Release);
+        self.writing.store(false, Ordering::Release);
+    }
+
+    /// The write has failed: what it was to write is not lent.
+    pub(crate) fn failed(&self) {
+        self.writing.store(false, Ordering::Release);
+    }
+
+    /// The right to read `len` bytes at `offset` in place, for as long as the region is shared.
+    ///
+    /// # Panics
+    /// When not all of them were written; the first time, when a write is under way.
+    #[inline]
+    pub(crate) fn lend(&self, offset: u64, len: usize) {
+        if !self.lent.load(Ordering::Relaxed) {
+            self.lent.swap(true, Ordering::SeqCst);
+            assert!(
+                !self.writing.load(Ordering::SeqCst),
+                "a log region is first read in place while it is written"
+            );
+        }
+        let end = self.end.load(Ordering::Acquire);
+        assert!(
+            offset
+                .checked_add(len as u64)
+                .is_some_and(|last| last <= end),
+            "{len} bytes at {offset} of a log written up to {end}"
+        );
+    }
+
+    /// Everything may be written again.
+    pub(crate) fn reuse(&mut self) {
+        *self = Lending::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn before_anything_is_lent_anything_may_be_written() {
+        let mut lending = Lending::default();
+        for offset in [10, 0, 4] {
+            lending.begin(offset);
+            lending.written(offset + 5);
+        }
+        lending.lend(0, 15);
+        lending.begin(15);
+        lending.failed();
+        lending.begin(15);
+        lending.written(20);
+        lending.reuse();
+        lending.begin(0);
+        lending.written(4);
+        lending.lend(4, 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "would change what was written up to 4")]
+    fn what_can_be_read_in_place_is_not_written_again() {
+        let lending = Lending::default();
+        lending.begin(0);
+        lending.written(4);
+        lending.lend(0, 1);
+        lending.begin(3);
+    }
+
+    #[test]
+    #[should_panic(expected = "written up to 4")]
+    fn what_was_not_written_is_not_lent() {
+        let lending = Lending::default();
+        lending.begin(0);
+        lending.written(4);
+        lending.lend(2, 3);
+    }
+
+    #[test]
+    #[should_panic(expected = "while it is written")]
+    fn nothing_is_lent_for_the_first_time_during_a_write() {
+        let lending = Lending::default();
+        lending.begin(0);
+        lending.lend(0, 0);
+    }
+}

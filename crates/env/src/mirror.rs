@@ -1,0 +1,102 @@
+//! A log region's bytes in memory that stays, for environments whose files have none.
+//!
+//! The real region lends what lies in its mapping. Those of the other environments keep their content
+//! behind locks and copy it about; without a mirror the engine would copy every value there, and be
+//! tested on a path that no user's data takes.
+#![expect(unsafe_code, reason = "writes beside slices that were lent out")]
+
+use std::ptr::NonNull;
+
+use crate::lending::Lending;
+
+/// What was written to a region since it was made or reused.
+#[derive(Debug)]
+pub(crate) struct Mirror {
+    /// `len` bytes of a `Box<[u8]>`.
+    start: NonNull<u8>,
+    len: usize,
+    lending: Lending,
+}
+
+// SAFETY: the memory is owned, without thread affinity.
+unsafe impl Send for Mirror {}
+// SAFETY: `lending` keeps writes apart from each other and from what is read.
+unsafe impl Sync for Mirror {}
+
+impl Mirror {
+    /// A mirror of a region of `len` bytes; none of a region that is larger than memory.
+    pub(crate) fn new(len: u64) -> Option<Mirror> {
+        let bytes = vec![0; usize::try_from(len).ok()?].into_boxed_slice();
+        let len = bytes.len();
+        let start = NonNull::from(Box::leak(bytes)).cast();
+        let lending = Lending::default();
+        Some(Mirror {
+            start,
+            len,
+            lending,
+        })
+    }
+
+    /// Takes over what was written to the region.
+    ///
+    /// # Panics
+    /// When it ends behind the region, or changes what can be read in place.
+    pub(crate) fn write(&self, offset: u64, parts: &[&[u8]]) {
+        self.lending.begin(offset);
+        let mut at = usize::try_from(offset).expect("within the region");
+        for part in parts {
+            assert!(part.len() <= self.len - at, "written behind the region");
+            // SAFETY: `at + part.len()` is at most `len`.
+            let to = unsafe { self.start.add(at) };
+            // SAFETY: as `lending` granted, nothing from `to` on is lent, so `part`, should it be of this
+            // mirror, does not overlap; nor does another thread write.
+            unsafe { to.copy_from_nonoverlapping(NonNull::from(*part).cast(), part.len()) };
+            at += part.len();
+        }
+        self.lending.written(at as u64);
+    }
+
+    /// Bytes that were written.
+    ///
+    /// # Panics
+    /// When not all of them were.
+    pub(crate) fn bytes(&self, offset: u64, len: usize) -> &[u8] {
+        self.lending.lend(offset, len);
+        let at = usize::try_from(offset).expect("within the region");
+        // SAFETY: `lending` granted bytes that were written, which are within the region.
+        let start = unsafe { self.start.add(at) };
+        // SAFETY: as above; nobody writes these `len` bytes while `self` is shared.
+        unsafe { std::slice::from_raw_parts(start.as_ptr(), len) }
+    }
+
+    /// Forgets what was written.
+    pub(crate) fn reuse(&mut self) {
+        self.lending.reuse();
+    }
+}
+
+impl Drop for Mirror {
+    fn drop(&mut self) {
+        let bytes = std::ptr::slice_from_raw_parts_mut(self.start.as_ptr(), self.len);
+        // SAFETY: pointer and length are those of the box that `new` took apart.
+        drop(unsafe { Box::from_raw(bytes) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_lent_and_stays() {
+        let mut mirror = Mirror::new(16).expect("16 bytes are there");
+        mirror.write(0, &[b"ab", b"", b"cd"]);
+        let lent = mirror.bytes(1, 3);
+        mirror.write(8, &[lent]);
+        assert_eq!((lent, mirror.bytes(8, 3)), (&b"bcd"[..], &b"bcd"[..]));
+        assert_eq!(mirror.bytes(11, 0), b"");
+        mirror.reuse();
+        mirror.write(0, &[b"new"]);
+        assert_eq!(mirror.bytes(0, 3), b"new");
+    }
+}
