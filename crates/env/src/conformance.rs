@@ -99,9 +99,19 @@ fn logs(dir: &dyn Dir) {
     file.read_at(0, &mut out).unwrap();
     assert_eq!(&out[99..112], b"\0onetwothree\0");
     assert_eq!(out[8000..], parts.concat());
-    let log = dir.open_log("log").unwrap();
+    assert!(
+        log.bytes(106, 5).is_none_or(|lent| lent == b"three"),
+        "what is lent is what was written"
+    );
+    assert_eq!(kind(dir.open_log("log")), ErrorKind::Locked);
+    drop(log);
+    let mut log = dir.open_log("log").unwrap();
     assert_eq!(log.size(), 10_000);
     log.write(0, &[b"over"], false).unwrap();
+    assert!(log.bytes(1, 3).is_none_or(|lent| lent == b"ver"));
+    let alone = Arc::get_mut(&mut log).expect("nobody else has it");
+    alone.reuse();
+    log.write(0, &[b"over"], true).unwrap();
     let mut out = [0; 4];
     file.read_at(0, &mut out).unwrap();
     assert_eq!(&out, b"over");

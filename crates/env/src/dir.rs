@@ -116,7 +116,8 @@ pub trait Dir: Debug + Send + Sync {
     /// Opens an existing log region to be overwritten from its start (recycling).
     ///
     /// # Errors
-    /// `NotFound` or `Io`.
+    /// `NotFound` or `Io`; `Locked` while another region of the same file lives, where overwriting
+    /// the one would change what the other has lent.
     fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>>;
 
     /// Renames within the directory, replacing `to`. Atomic.

@@ -14,6 +14,7 @@ use cairndb_base::{Error, ErrorKind, Result};
 use crate::dir::{Dir, DirLock, Holders};
 use crate::environment::{Background, Env, Join};
 use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
+use crate::lending::OneRegion;
 use crate::mirror::Mirror;
 use crate::sync::Mutex;
 use crate::{random::Random, worker};
@@ -182,17 +183,16 @@ impl Dir for MemDir {
             .map_err(|_| Error::new(ErrorKind::NoSpace, "a log larger than memory").file(name))?;
         let file = Arc::new(MemFile {
             bytes: Mutex::new(Arc::new(vec![0; bytes])),
+            region: Mutex::default(),
         });
         self.insert_new(name, file.clone())?;
-        let mirror = Mirror::new(len);
-        Ok(Arc::new(MemLog { file, len, mirror }))
+        MemLog::new(file, name, len)
     }
 
     fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>> {
         let file = self.find(name)?;
         let len = file.len();
-        let mirror = Mirror::new(len);
-        Ok(Arc::new(MemLog { file, len, mirror }))
+        MemLog::new(file, name, len)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -274,6 +274,7 @@ impl Drop for MemLock {
 #[derive(Debug, Default)]
 struct MemFile {
     bytes: Mutex<Arc<Vec<u8>>>,
+    region: Mutex<OneRegion>,
 }
 
 impl MemFile {
@@ -368,6 +369,20 @@ struct MemLog {
     file: Arc<MemFile>,
     len: u64,
     mirror: Option<Mirror>,
+    _alone: Arc<()>,
+}
+
+impl MemLog {
+    #[expect(clippy::new_ret_no_self, reason = "as directories give it")]
+    fn new(file: Arc<MemFile>, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
+        let alone = file.region.lock().take(name)?;
+        Ok(Arc::new(MemLog {
+            file,
+            len,
+            mirror: Mirror::new(len),
+            _alone: alone,
+        }))
+    }
 }
 
 impl LogRegion for MemLog {

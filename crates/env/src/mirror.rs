@@ -42,11 +42,16 @@ impl Mirror {
     /// # Panics
     /// When it ends behind the region, or changes what can be read in place.
     pub(crate) fn write(&self, offset: u64, parts: &[&[u8]]) {
-        self.lending.begin(offset);
         let mut at = usize::try_from(offset).expect("within the region");
+        let bytes: usize = parts.iter().map(|part| part.len()).sum();
+        let end = at.checked_add(bytes);
+        assert!(
+            end.is_some_and(|end| end <= self.len),
+            "a log write reaches past the end of its region"
+        );
+        self.lending.begin(offset);
         for part in parts {
-            assert!(part.len() <= self.len - at, "written behind the region");
-            // SAFETY: `at + part.len()` is at most `len`.
+            // SAFETY: `at + part.len()` is at most `end`, which is at most `len`.
             let to = unsafe { self.start.add(at) };
             // SAFETY: as `lending` granted, nothing from `to` on is lent, so `part`, should it be of this
             // mirror, does not overlap; nor does another thread write.
@@ -98,5 +103,12 @@ mod tests {
         mirror.reuse();
         mirror.write(0, &[b"new"]);
         assert_eq!(mirror.bytes(0, 3), b"new");
+    }
+
+    #[test]
+    #[should_panic(expected = "past the end of its region")]
+    fn nothing_is_written_behind_the_region_not_even_nothing() {
+        let mirror = Mirror::new(16).expect("16 bytes are there");
+        mirror.write(17, &[]);
     }
 }

@@ -125,6 +125,8 @@ impl MemWriter {
         if stays_apart(value.len())
             && let Some(lent) = region.bytes(offset, value.len())
         {
+            // Of another length it would be read beyond its end; other content is found by its check.
+            assert_eq!(lent.len(), value.len(), "a region lends what is asked for");
             debug_assert_eq!(lent, value, "what was logged is what is inserted");
             let kept = self.region.as_ref();
             if !kept.is_some_and(|kept| Arc::ptr_eq(kept, region)) {

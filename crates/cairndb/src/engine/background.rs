@@ -116,7 +116,7 @@ impl Core {
             if self.held_off(&mut state) {
                 continue;
             }
-            if state.can_flush() && state.waiting_bytes() >= self.settings.budget.flush {
+            if state.flush_due(&self.settings.budget) {
                 drop(state);
                 let _ = self.flush_once();
                 continue;
@@ -344,7 +344,7 @@ impl Core {
 
     /// Keeps one segment ready, so that a commit that needs one does not wait for zeros.
     fn prepare_spare(&self) {
-        if self.segments.spare_count() > 0 || self.health.check_write().is_err() {
+        if self.segments.has_spare() || self.health.check_write().is_err() {
             return;
         }
         let file = self.new_file();

@@ -307,8 +307,7 @@ impl Core {
     }
 
     pub(crate) fn flush_due(&self) -> bool {
-        let state = self.state.lock();
-        state.can_flush() && state.waiting_bytes() >= self.settings.budget.flush
+        self.state.lock().flush_due(&self.settings.budget)
     }
 
     /// Merges everything that shares keys with `range` into the last run, and makes it durable.

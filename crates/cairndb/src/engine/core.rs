@@ -26,7 +26,7 @@ use cairndb_mem::{ChunkPool, Memtable};
 use crate::jobs::merge::Outcome;
 use crate::jobs::output::OutputSettings;
 use crate::read::fold::ReadContext;
-use crate::state::budget::Budget;
+use crate::state::budget::{Budget, FLUSH_LOGGED_BYTES};
 use crate::state::health::Health;
 use crate::state::options::Durability;
 use crate::state::reaper::Reaper;
@@ -43,6 +43,8 @@ use crate::write::values::ValueLog;
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) mem: Arc<Memtable>,
+    /// Bytes of the log that its records take.
+    pub(crate) logged: u64,
     /// The first segment that holds one of its records, none if it was not logged.
     pub(crate) first_segment: Option<u64>,
     /// The first value file that one of its pointers leads to.
@@ -55,6 +57,7 @@ impl From<Filled> for Part {
     fn from(filled: Filled) -> Part {
         Part {
             mem: filled.mem,
+            logged: filled.logged,
             first_segment: filled.first_segment,
             first_values: filled.first_values,
             flush: None,
@@ -174,13 +177,17 @@ impl State {
             .sum()
     }
 
-    /// Bytes of the sealed parts that no flush has taken.
-    pub(crate) fn waiting_bytes(&self) -> usize {
-        self.sealed
-            .iter()
-            .filter(|part| part.flush.is_none())
-            .map(|part| part.mem.allocated_bytes())
-            .sum()
+    /// Bytes of the log that all sealed parts' records take.
+    pub(crate) fn sealed_logged(&self) -> u64 {
+        self.sealed.iter().map(|part| part.logged).sum()
+    }
+
+    /// Whether the sealed parts that no flush has taken are worth one.
+    pub(crate) fn flush_due(&self, budget: &Budget) -> bool {
+        let waiting = || self.sealed.iter().filter(|part| part.flush.is_none());
+        let bytes: usize = waiting().map(|part| part.mem.allocated_bytes()).sum();
+        let logged: u64 = waiting().map(|part| part.logged).sum();
+        self.can_flush() && (bytes >= budget.flush || logged >= FLUSH_LOGGED_BYTES)
     }
 
     /// Whether some thread is flushing.

@@ -20,6 +20,7 @@ use crate::jobs::merge::{Job, Outcome};
 use crate::jobs::rules::Rules;
 use crate::read::merger::Merger;
 use crate::read::source::Source;
+use crate::state::budget::FLUSH_LOGGED_BYTES;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
 
@@ -155,10 +156,12 @@ impl Core {
         state.next_flush += 1;
         let first = state.sealed.iter().position(|part| part.flush.is_none())?;
         let mut parts = Vec::new();
-        let mut bytes = 0;
+        let (mut bytes, mut logged) = (0, 0);
         for part in state.sealed.iter_mut().skip(first) {
             bytes += part.mem.allocated_bytes();
-            if part.flush.is_some() || bytes > bytes_max && !parts.is_empty() {
+            logged += part.logged;
+            let enough = bytes > bytes_max || logged > FLUSH_LOGGED_BYTES;
+            if part.flush.is_some() || enough && !parts.is_empty() {
                 break;
             }
             part.flush = Some(number);

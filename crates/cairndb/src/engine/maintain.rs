@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairndb_base::{FileNumber, Result};
+use cairndb_base::{ErrorKind, FileNumber, Result};
 use cairndb_format::manifest::{ManifestWriter, VersionEdit, prepare_current};
 use cairndb_format::name::{self, FileKind};
 
@@ -143,13 +143,16 @@ impl Core {
             }
             let regular = self.settings.budget.segment;
             let reusable = self.report.clean && self.dir.size_of(&found)? == Some(regular);
-            let left = if reusable {
-                let region = self.dir.open_log(&found)?;
-                self.segments.add_spare(file, region)
-            } else {
-                Some(file)
-            };
-            if left.is_some() {
+            let mut used = false;
+            if reusable {
+                match self.dir.open_log(&found) {
+                    Ok(region) => used = self.segments.add_spare(file, region).is_none(),
+                    // A cursor of an earlier handle still reads it.
+                    Err(error) if error.kind() == ErrorKind::Locked => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            if !used {
                 self.reaper.add(found);
             }
         }

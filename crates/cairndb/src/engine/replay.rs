@@ -202,6 +202,7 @@ impl Replay<'_> {
                 .into_iter()
                 .map(|mem| Part {
                     mem,
+                    logged: 0,
                     first_segment: None,
                     first_values: None,
                     flush: None,

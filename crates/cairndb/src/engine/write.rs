@@ -18,7 +18,7 @@ use cairndb_mem::Memtable;
 use crate::engine::background::UNSYNCED_TABLES_MAX;
 use crate::engine::core::{Core, Part};
 use crate::state::batch::WriteBatch;
-use crate::state::budget::RETAINED_LOG_BYTES_MAX;
+use crate::state::budget::{RETAINED_LOG_BYTES_MAX, SEALED_LOGGED_BYTES_MAX};
 use crate::state::options::Durability;
 use crate::state::stats::{StallReason, Stats};
 use crate::state::version::ValueHandle;
@@ -397,7 +397,12 @@ impl Core {
         }
         let budget = &self.settings.budget;
         let waiting = state.sealed_bytes();
-        if waiting > 0 && waiting + commit.mutable.allocated_bytes() > budget.sealed_max() {
+        // A queue that keeps too much of the log is as full as one that takes too much memory: flushing
+        // the oldest parts is less to wait for than making room in the log.
+        if waiting > 0
+            && (waiting + commit.mutable.allocated_bytes() > budget.sealed_max()
+                || state.sealed_logged() > SEALED_LOGGED_BYTES_MAX)
+        {
             return Some(StallReason::Memtable);
         }
         let hint = commit.mutable.next_prefix().to_vec();
@@ -408,7 +413,7 @@ impl Core {
         state.sealed.push_back(Part::from(filled));
         state.quiet = false;
         self.publish_view(&state);
-        if state.waiting_bytes() >= budget.flush {
+        if state.flush_due(budget) {
             self.work.notify_all();
         }
         None

@@ -38,6 +38,11 @@ const PART_LOGGED_SHARE: u64 = 4;
 const FLUSH_BYTES_MAX: usize = 16 << 20;
 /// Logs are kept until what they hold is durable in tables; replaying 64 MiB takes about 150 ms.
 pub(crate) const RETAINED_LOG_BYTES_MAX: u64 = 64 << 20;
+/// Log that waiting parts leave values in at which a flush begins, whatever memory they take, and most of
+/// what one flush writes: the tables of three are durable before the log is at its limit.
+pub(crate) const FLUSH_LOGGED_BYTES: u64 = RETAINED_LOG_BYTES_MAX / 16 * 3;
+/// Log of all sealed parts above which a writer flushes some itself.
+pub(crate) const SEALED_LOGGED_BYTES_MAX: u64 = 2 * FLUSH_LOGGED_BYTES;
 
 impl Budget {
     pub(crate) fn new(total: usize) -> Budget {
@@ -79,6 +84,9 @@ mod tests {
             assert!(budget.write_share + budget.cache <= total, "{budget:?}");
             assert!(budget.segment <= RETAINED_LOG_BYTES_MAX / 8, "{budget:?}");
             assert!(budget.segment.is_power_of_two());
+            let part = budget.part_logged;
+            assert!(FLUSH_LOGGED_BYTES + part <= RETAINED_LOG_BYTES_MAX / 4);
+            assert!(SEALED_LOGGED_BYTES_MAX + part <= RETAINED_LOG_BYTES_MAX / 2);
         }
         assert_eq!(Budget::new(4 << 20).segment, 1 << 20);
     }

@@ -71,6 +71,8 @@ pub(crate) struct Commit {
 #[derive(Debug)]
 pub(crate) struct Filled {
     pub(crate) mem: Arc<Memtable>,
+    /// Bytes of the log that its records take.
+    pub(crate) logged: u64,
     /// The first segment that holds one of its records, none if it was not logged.
     pub(crate) first_segment: Option<u64>,
     /// The first value file that one of its pointers leads to.
@@ -205,9 +207,9 @@ impl Commit {
     /// Replaces the mutable part; returns the old one, to be flushed.
     pub(crate) fn replace_part(&mut self, mutable: Arc<Memtable>, writer: MemWriter) -> Filled {
         self.writer = writer;
-        self.left.bytes = 0;
         Filled {
             mem: std::mem::replace(&mut self.mutable, mutable),
+            logged: std::mem::take(&mut self.left.bytes),
             first_segment: self.part_segment.take(),
             first_values: self.part_values.take(),
         }

@@ -180,8 +180,11 @@ impl Segments {
         trimmed.into_iter().map(|(file, _)| file).collect()
     }
 
-    pub(crate) fn spare_count(&self) -> usize {
-        self.sets.lock().spares.len()
+    /// Whether a spare is ready: one that a memtable keeps is not.
+    pub(crate) fn has_spare(&self) -> bool {
+        let sets = self.sets.lock();
+        let mut spares = sets.spares.iter();
+        spares.any(|(_, region)| Arc::strong_count(region) == 1)
     }
 
     /// Makes `region` the newest live segment: writes its header. The caller then names it in the

@@ -1,7 +1,7 @@
 //! Values that memtables leave in the log: they stay while anybody reads them, and are checked.
 
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cairndb::{Db, ErrorKind, Options};
 
@@ -26,7 +26,7 @@ fn fill(db: &Db, round: u32, keys: u32) {
 
 /// Many times the log's length is written while cursors stand on memtables whose values lie in it;
 /// segments are taken for new ones all the time, but not those.
-fn cursors_keep_what_they_stand_on(options: &Options, path: &std::path::Path) {
+fn cursors_keep_what_they_stand_on(options: &Options, path: &Path) {
     let db = options.open(path).unwrap();
     let mut cursors = Vec::new();
     for round in 0..40 {
@@ -51,23 +51,23 @@ fn cursors_keep_what_they_stand_on(options: &Options, path: &std::path::Path) {
 fn cursors_keep_the_log_that_they_read_values_from() {
     let dir = real_dir();
     cursors_keep_what_they_stand_on(&on_disk(), dir.path());
-    cursors_keep_what_they_stand_on(&threaded(), std::path::Path::new("/db"));
+    cursors_keep_what_they_stand_on(&threaded(), Path::new("/db"));
 }
 
-/// A clean close leaves log files to be used again by whoever opens next: not those under a cursor.
-#[test]
-fn a_log_file_that_a_cursor_reads_is_not_left_to_the_next_handle() {
-    let dir = real_dir();
-    let db = on_disk().open(dir.path()).unwrap();
+/// Closes the database, opens it again and writes more than the log holds, and walks a cursor of the
+/// first handle: it is on nothing any more, or on what it was on.
+fn reopen_beside_a_cursor(dir: &Path, before: impl FnOnce(), after: impl FnOnce()) {
+    let db = on_disk().open(dir).unwrap();
     fill(&db, 1, 500);
     let mut cursor = db.cursor();
     cursor.seek_to_first().unwrap();
+    before();
     db.close().unwrap();
-    let again = on_disk().open(dir.path()).unwrap();
+    after();
+    let again = on_disk().open(dir).unwrap();
     for round in 2..20 {
         fill(&again, round, 500);
     }
-    // It is on nothing any more, or on what it was on.
     for n in 0..500 {
         if !cursor.valid() {
             break;
@@ -78,7 +78,35 @@ fn a_log_file_that_a_cursor_reads_is_not_left_to_the_next_handle() {
     again.close().unwrap();
 }
 
-fn log_files(dir: &std::path::Path) -> Vec<PathBuf> {
+/// A clean close leaves log files to be used again by whoever opens next: not those under a cursor.
+#[test]
+fn a_log_file_that_a_cursor_reads_is_not_left_to_the_next_handle() {
+    let dir = real_dir();
+    reopen_beside_a_cursor(dir.path(), || {}, || {});
+}
+
+/// The close that would have removed it could not; the next handle took it for one to be used again.
+#[test]
+fn a_log_file_that_could_not_be_removed_is_not_used_under_a_cursor() {
+    let (dir, kept) = (real_dir(), real_dir());
+    let name_in = |dir: &Path, path: &Path| dir.join(path.file_name().unwrap());
+    let keep = || {
+        for path in log_files(dir.path()) {
+            std::fs::hard_link(&path, name_in(kept.path(), &path)).unwrap();
+        }
+    };
+    let put_back = || {
+        for path in log_files(kept.path()) {
+            let removed = name_in(dir.path(), &path);
+            if !removed.exists() {
+                std::fs::rename(&path, removed).unwrap();
+            }
+        }
+    };
+    reopen_beside_a_cursor(dir.path(), keep, put_back);
+}
+
+fn log_files(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     paths

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::descriptor::{above_stdio, check_name, mode, open_regular, regular_size, system_error};
@@ -17,6 +17,7 @@ use super::files::{RealReadFile, RealWritableFile, sync_data};
 use super::{lock, log};
 use crate::dir::{Dir, DirLock};
 use crate::file::{LogRegion, ReadFile, WritableFile};
+use crate::lending::region_in_use;
 
 /// Copied at a time where a file system cannot link.
 const COPY_BYTES: usize = 256 << 10;
@@ -204,12 +205,12 @@ impl Dir for RealDir {
             let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
             return Err(system_error("write the zeros of a log segment", errno).file(name));
         }
-        Ok(self.region(fd, name, len))
+        self.region(fd, name, len)
     }
 
     fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>> {
         let (fd, len) = self.open_existing(name, OFlags::RDWR)?;
-        Ok(self.region(fd, name, len))
+        self.region(fd, name, len)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -285,9 +286,16 @@ impl RealDir {
         }
     }
 
-    fn region(&self, fd: OwnedFd, name: &str, len: u64) -> Arc<dyn LogRegion> {
+    /// There is one region to a file, as long as it lives: bytes that it lent must not be overwritten
+    /// through another, by a handle that knows nothing of the cursor that reads them.
+    fn region(&self, fd: OwnedFd, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
+        // On a file system without such locks it rests on the engine, which opens no file twice.
+        let locked = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive);
+        if locked == Err(Errno::WOULDBLOCK) {
+            return Err(region_in_use(name));
+        }
         let mapped = self.kind == FileSystem::InPlace;
-        Arc::new(log::RealLogRegion::new(fd, name, len, mapped))
+        Ok(Arc::new(log::RealLogRegion::new(fd, name, len, mapped)))
     }
 }
 

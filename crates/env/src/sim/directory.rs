@@ -14,7 +14,6 @@ use super::protocol::Event;
 use super::state::{Call, State};
 use crate::dir::{Dir, DirLock};
 use crate::file::{FileSync, LogRegion, ReadFile, WritableFile};
-use crate::mirror::Mirror;
 
 /// See [`crate::Env::open_dir`]. The root exists; other parents must.
 pub(super) fn open_dir(shared: &Shared, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
@@ -163,12 +162,7 @@ impl Dir for SimDir {
             }
             return Err(error);
         }
-        let mirror = Mirror::new(len);
-        Ok(Arc::new(SimLog {
-            handle,
-            len,
-            mirror,
-        }))
+        SimLog::new(&mut state, handle, len)
     }
 
     fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>> {
@@ -177,12 +171,7 @@ impl Dir for SimDir {
         let inode = self.find(&mut state, name)?;
         let handle = self.handle(&state, name, inode);
         let len = state.disk.inode(inode).visible.len();
-        let mirror = Mirror::new(len);
-        Ok(Arc::new(SimLog {
-            handle,
-            len,
-            mirror,
-        }))
+        SimLog::new(&mut state, handle, len)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {

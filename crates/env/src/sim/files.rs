@@ -306,9 +306,24 @@ impl MappedBytes for SimBytes {
 
 #[derive(Debug)]
 pub(super) struct SimLog {
-    pub(super) handle: Handle,
-    pub(super) len: u64,
-    pub(super) mirror: Option<Mirror>,
+    handle: Handle,
+    len: u64,
+    mirror: Option<Mirror>,
+    _alone: Arc<()>,
+}
+
+impl SimLog {
+    #[expect(clippy::new_ret_no_self, reason = "as directories give it")]
+    pub(super) fn new(state: &mut State, handle: Handle, len: u64) -> Result<Arc<dyn LogRegion>> {
+        let region = state.regions.entry(handle.inode).or_default();
+        let alone = region.take(&handle.name)?;
+        Ok(Arc::new(SimLog {
+            handle,
+            len,
+            mirror: Mirror::new(len),
+            _alone: alone,
+        }))
+    }
 }
 
 impl LogRegion for SimLog {

@@ -1,5 +1,6 @@
 //! The state behind one simulated environment, and the opening of every call on it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use super::fault::{Effect, Fault};
 use super::op::{Op, OpKind};
 use super::protocol::{Checker, Event};
 use crate::dir::Holders;
+use crate::lending::OneRegion;
 use crate::random::Random;
 
 /// Everything one lock covers.
@@ -29,6 +31,7 @@ pub(super) struct State {
     pub(super) faults_struck: u64,
     pub(super) capacity: Option<u64>,
     pub(super) locks: Holders<InodeId>,
+    pub(super) regions: BTreeMap<InodeId, OneRegion>,
     pub(super) clock_ns: u64,
     pub(super) random: Random,
     pub(super) checker: Checker,
@@ -83,6 +86,7 @@ impl State {
             faults_struck: 0,
             capacity: None,
             locks: Holders::new(),
+            regions: BTreeMap::new(),
             clock_ns: 0,
             checker: Checker::new(settings.reader.clone()),
             random: Random::new(settings.seed),

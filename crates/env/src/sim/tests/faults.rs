@@ -158,6 +158,7 @@ fn every_operation_can_fail_with_every_cause() {
         reader.map(Access::Random)?;
         let log = dir.create_log("l", 100)?;
         log.write(0, &[b"x"], false)?;
+        drop(log);
         drop(dir.open_log("l")?);
         dir.link("f", &*dir, "g")?;
         dir.rename("g", "h")?;

@@ -91,6 +91,8 @@ impl Player {
                 self.logs.insert(name, dir.create_log(name, LOG_BYTES)?);
             }
             Step::OpenLog(name) => {
+                // A real file has one region at a time.
+                self.logs.remove(name);
                 let log = dir.open_log(name)?;
                 // Of any length: what is not a whole log is closed again.
                 if log.size() >= LOG_BYTES {

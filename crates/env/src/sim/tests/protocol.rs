@@ -93,6 +93,7 @@ fn a_whole_life_breaks_no_rule() {
     next.sync().unwrap();
     store.edit("gone 000002.log\n");
     // The first log is recycled: written anew from its start.
+    drop(log);
     let again = store.dir.open_log("000002.log").unwrap();
     again.write(0, &[&[3; 600]], true).unwrap();
     store.edit("log 000002.log\n");
@@ -231,6 +232,7 @@ fn rule_7_nothing_synced_is_overwritten_and_no_number_used_twice() {
     log.sync().unwrap();
     log.write(600, &[b"over"], false).unwrap();
     assert_eq!(store.rules(), [7]);
+    drop(log);
     let again = store.dir.open_log("000002.log").unwrap();
     again.write(0, &[&[9; 600]], true).unwrap();
     assert_eq!(store.rules(), [7, 7], "the log is still needed");
