@@ -28,9 +28,9 @@ const CHUNK_BYTES_MAX: usize = 256 << 10;
 /// wasted at the end of the chunk it does not fit into.
 const OWN_CHUNK_SHARE: usize = 4;
 
-/// How far before the writer, and how many, lines are asked for: an entry with a key of 16 bytes and its
-/// value in the log takes 72.
-const AHEAD_BYTES: usize = 128;
+/// How far before the writer, and how many, lines are asked for: two entries with a key of 16 bytes and
+/// values in the log take 144.
+const AHEAD_BYTES: usize = 192;
 
 /// The chunks of one memtable.
 #[derive(Debug)]

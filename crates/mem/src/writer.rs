@@ -97,9 +97,9 @@ impl MemWriter {
     ///
     /// # Panics
     /// When key, value or sequence number exceed the limits of `cairndb_base`.
+    #[inline]
     pub fn insert(&mut self, seq: SeqNo, kind: Kind, key: &[u8], value: &[u8], hash: u64) {
-        let entry = self.entry(seq, kind, key, value);
-        self.insert_entry(&entry, hash);
+        self.insert_entry(seq, kind, key, value, None, hash);
     }
 
     /// As [`MemWriter::insert`]; a value of some length is not copied but read where it was logged, if
@@ -121,7 +121,7 @@ impl MemWriter {
             region,
             offset,
         } = logged;
-        let mut entry = self.entry(seq, kind, key, value);
+        let mut apart = None;
         if stays_apart(value.len())
             && let Some(lent) = region.bytes(offset, value.len())
         {
@@ -133,14 +133,24 @@ impl MemWriter {
                 self.table.list().keep(region);
                 self.region = Some(Arc::clone(region));
             }
-            entry.apart = Some(NonNull::from(lent).cast());
+            apart = Some(NonNull::from(lent).cast());
         }
-        self.insert_entry(&entry, hash);
+        self.insert_entry(seq, kind, key, value, apart, hash);
     }
 
-    /// What is inserted, checked against the limits.
-    #[inline]
-    fn entry<'a>(&self, seq: SeqNo, kind: Kind, key: &'a [u8], value: &'a [u8]) -> NewEntry<'a> {
+    /// At `apart` lies the same value, lent by a region that the table keeps.
+    ///
+    /// One body for both callers, so that the list's insert becomes part of it.
+    #[expect(clippy::too_many_arguments, reason = "the fields of one entry")]
+    fn insert_entry(
+        &mut self,
+        seq: SeqNo,
+        kind: Kind,
+        key: &[u8],
+        value: &[u8],
+        apart: Option<NonNull<u8>>,
+        hash: u64,
+    ) {
         assert!(seq <= SEQ_MAX, "sequence number {seq} is out of range");
         assert!(key.len() <= KEY_BYTES_MAX, "key of {} bytes", key.len());
         assert!(
@@ -148,26 +158,20 @@ impl MemWriter {
             "value of {} bytes",
             value.len()
         );
-        NewEntry {
+        let entry = NewEntry {
             head: self.table.rule().head(key),
             tag: tag(seq, kind),
             key,
             value,
-            apart: None,
-        }
-    }
-
-    /// If the value lies apart, the table keeps the region that lent it.
-    #[inline]
-    fn insert_entry(&mut self, entry: &NewEntry<'_>, hash: u64) {
+            apart,
+        };
         if let Some(filter) = self.table.filter() {
             filter.insert(hash);
         }
         // SAFETY: `splice` is the one made with this table's list; a value apart was lent by a region
         // that the list keeps.
-        let node_bytes = unsafe { self.table.list().insert(&mut self.splice, entry) };
-        let user_bytes = (entry.key.len() + entry.value.len()) as u64;
-        self.count(entry.tag >> 8, user_bytes, node_bytes);
+        let node_bytes = unsafe { self.table.list().insert(&mut self.splice, &entry) };
+        self.count(seq, (key.len() + value.len()) as u64, node_bytes);
     }
 
     /// Whether an entry of this size fits the capacity; of a value that is logged as well,

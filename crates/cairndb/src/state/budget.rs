@@ -1,6 +1,6 @@
 //! Everything that is derived from the memory budget, in one place.
 //!
-//! Three eighths of the budget are the write share: one mutable memtable part, small enough to stay in the
+//! Seven sixteenths of the budget are the write share: one mutable memtable part, small enough to stay in the
 //! second-level cache, and a queue of sealed ones. A quarter is the page cache (used
 //! only by tables read with `pread`), the rest is for cursors, merges, flushes and what the
 //! allocator keeps.
@@ -47,7 +47,7 @@ pub(crate) const SEALED_LOGGED_BYTES_MAX: u64 = 2 * FLUSH_LOGGED_BYTES;
 impl Budget {
     pub(crate) fn new(total: usize) -> Budget {
         let part = (total / 16).clamp(PART_BYTES_MIN, PART_BYTES_MAX);
-        let write_share = total / 8 * 3;
+        let write_share = total / 16 * 7;
         let budget = Budget {
             total,
             part,
