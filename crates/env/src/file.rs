@@ -91,6 +91,16 @@ pub trait ReadFile: Debug + Send + Sync {
 pub trait MappedBytes: Debug + Send + Sync {
     /// The bytes. Asked once, when a [`Mapping`] is made.
     fn bytes(&self) -> &[u8];
+
+    /// See [`Mapping::read_ahead`].
+    fn read_ahead(&self, offset: usize, len: usize) {
+        let _ = (offset, len);
+    }
+
+    /// See [`Mapping::map_now`].
+    fn map_now(&self, offset: usize, len: usize) {
+        let _ = (offset, len);
+    }
 }
 
 /// Read-only bytes that stay valid and unchanged while it lives. Dereferencing is a field access.
@@ -98,8 +108,8 @@ pub trait MappedBytes: Debug + Send + Sync {
 pub struct Mapping {
     start: NonNull<u8>,
     len: usize,
-    /// Keeps `start..start + len` alive; never reached otherwise.
-    _owner: Arc<dyn MappedBytes>,
+    /// Keeps `start..start + len` alive.
+    owner: Arc<dyn MappedBytes>,
 }
 
 // SAFETY: the bytes are only ever read, and their owner is itself `Send + Sync`.
@@ -114,11 +124,19 @@ impl Mapping {
     pub fn new(owner: Arc<dyn MappedBytes>) -> Mapping {
         let bytes = owner.bytes();
         let (start, len) = (NonNull::from(bytes).cast::<u8>(), bytes.len());
-        Mapping {
-            start,
-            len,
-            _owner: owner,
-        }
+        Mapping { start, len, owner }
+    }
+
+    /// Has the system begin to read what of the range is not in memory, in as few requests as it can.
+    /// Advice only; does not wait.
+    pub fn read_ahead(&self, offset: usize, len: usize) {
+        self.owner.read_ahead(offset, len);
+    }
+
+    /// Has the system map the range at once instead of by a page fault for every few pages; waits for
+    /// what must be read. Advice only.
+    pub fn map_now(&self, offset: usize, len: usize) {
+        self.owner.map_now(offset, len);
     }
 }
 

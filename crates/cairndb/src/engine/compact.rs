@@ -126,6 +126,7 @@ impl Core {
             inputs,
             target,
             bottom,
+            read: false,
         }
         .begun(state)
     }
@@ -282,7 +283,11 @@ impl Core {
             match job.step(&*self.dir, &self.next_file, STEP_ENTRIES) {
                 Ok(false) => {
                     let mut outcome = job.finish(&*self.dir, &self.next_file)?;
-                    self.open_for_readers(&mut outcome);
+                    if plan.read {
+                        self.open_and_map(&mut outcome);
+                    } else {
+                        self.open_for_readers(&mut outcome);
+                    }
                     return Ok(outcome);
                 }
                 Ok(true) => {}
@@ -316,6 +321,8 @@ impl Core {
     /// Of the flush, the merge or the syncs.
     pub(crate) fn compact_range(&self, range: KeyRange<'_>) -> Result<()> {
         self.check_writable()?;
+        // Asked now: what the flush shows has not been read.
+        let read = self.view.load().was_read();
         self.flush_all()?;
         let plan = {
             let mut state = self.state.lock();
@@ -332,7 +339,7 @@ impl Core {
                 self.work.notify_all();
                 return self.persist_all();
             };
-            plan.begun(&mut state)
+            MergePlan { read, ..plan }.begun(&mut state)
         };
         self.merge_plan(&plan)?;
         self.persist_all()?;
@@ -385,6 +392,7 @@ impl Core {
                 inputs: chosen,
                 target,
                 bottom: true,
+                read: false,
             }
         })
     }

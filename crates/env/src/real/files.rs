@@ -261,6 +261,18 @@ impl MappedBytes for MappedFile {
     fn bytes(&self) -> &[u8] {
         &self.0
     }
+
+    fn read_ahead(&self, offset: usize, len: usize) {
+        // Advice, here and below: a system that does not take it reads or maps each page when it is touched.
+        let _ = self.0.advise_range(memmap2::Advice::WillNeed, offset, len);
+    }
+
+    #[cfg(target_os = "linux")]
+    fn map_now(&self, offset: usize, len: usize) {
+        let _ = self
+            .0
+            .advise_range(memmap2::Advice::PopulateRead, offset, len);
+    }
 }
 
 /// An empty file, which no system maps.

@@ -5,6 +5,7 @@
 //! enters a page from its neighbour, the first value asked for decodes all of that page in one
 //! loop.
 
+mod ahead;
 mod bulk;
 mod held;
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Kind, Result, SeqNo};
 
+use self::ahead::Ahead;
 use self::held::{Entered, Held};
 use super::EntryMark;
 use super::bits::head_bytes;
@@ -65,6 +67,7 @@ pub struct TableCursor {
     streaming: bool,
     /// Every page is checked when it is entered.
     rechecking: bool,
+    ahead: Ahead,
 }
 
 impl TableCursor {
@@ -86,6 +89,7 @@ impl TableCursor {
             decoded: Decoded::Nothing,
             streaming: false,
             rechecking: false,
+            ahead: Ahead::default(),
         }
     }
 
@@ -211,13 +215,16 @@ impl TableCursor {
         if !self.leave() || self.number + 1 >= self.table.meta.units {
             return Ok(());
         }
-        let lookup = self.lookup();
         let pages = if was_at_extent {
-            lookup.pages_of_unit(self.page)?
+            self.lookup().pages_of_unit(self.page)?
         } else {
             1
         };
         let next = self.page + pages;
+        if self.streaming {
+            self.ahead.enter(&self.table.pages, next, false);
+        }
+        let lookup = self.lookup();
         lookup.request_page(next + 1);
         let unit = lookup.unit_at(self.number + 1, next)?.into();
         self.enter(unit, 0, true);
@@ -228,6 +235,9 @@ impl TableCursor {
     fn prev_page(&mut self) -> Result<()> {
         if !self.leave() || self.number == 0 {
             return Ok(());
+        }
+        if let (true, Some(before)) = (self.streaming, self.page.checked_sub(1)) {
+            self.ahead.enter(&self.table.pages, before, true);
         }
         let lookup = self.lookup();
         if let Some(before) = self.page.checked_sub(2) {

@@ -151,6 +151,12 @@ impl Table {
         pages * PAGE_BYTES as u64
     }
 
+    /// Has the system map all of it, if it is mapped, so that no reader takes page faults: for tables that
+    /// have just been written, whose pages are in memory. 0.4 us a page. Advice only.
+    pub fn map_now(&self) {
+        self.pages.map_now(0, self.pages.count());
+    }
+
     /// What values are encoded against; empty where there is none.
     pub fn dictionary(&self) -> &Arc<Dictionary> {
         &self.meta.dictionary

@@ -150,6 +150,33 @@ impl Pages {
         }
     }
 
+    /// Has the system read the pages from `first` up to `end`, as far as they are mapped and are not in
+    /// memory; does not wait for it.
+    pub(super) fn read_ahead(&self, first: u32, end: u32) {
+        if let Some((mapping, start, len)) = self.mapped(first, end) {
+            mapping.read_ahead(start, len);
+        }
+    }
+
+    /// Has the system map these pages now, so that reading them takes no page fault.
+    pub(super) fn map_now(&self, first: u32, end: u32) {
+        if let Some((mapping, start, len)) = self.mapped(first, end) {
+            mapping.map_now(start, len);
+        }
+    }
+
+    fn mapped(&self, first: u32, end: u32) -> Option<(&Mapping, usize, usize)> {
+        let Backing::Mapped(mapping) = &self.backing else {
+            return None;
+        };
+        let pages = end.min(self.count).checked_sub(first)?;
+        if pages == 0 {
+            return None;
+        }
+        let start = first as usize * PAGE_BYTES;
+        Some((mapping, start, pages as usize * PAGE_BYTES))
+    }
+
     /// Heap bytes held.
     pub(super) fn memory_bytes(&self) -> usize {
         self.checked.len() * 8

@@ -6,6 +6,7 @@
     reason = "seeds and sizes of tests are small"
 )]
 
+mod ahead;
 mod damage;
 mod golden;
 mod limits;
