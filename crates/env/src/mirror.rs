@@ -26,7 +26,7 @@ unsafe impl Sync for Mirror {}
 impl Mirror {
     /// A mirror of a region of `len` bytes; none of a region that is larger than memory.
     pub(crate) fn new(len: u64) -> Option<Mirror> {
-        let bytes = vec![0; usize::try_from(len).ok()?].into_boxed_slice();
+        let bytes = vec![0u8; usize::try_from(len).ok()?].into_boxed_slice();
         let len = bytes.len();
         let start = NonNull::from(Box::leak(bytes)).cast();
         let lending = Lending::default();
