@@ -10,6 +10,7 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, ErrorKind, Order, Result};
 
@@ -126,7 +127,6 @@ impl Core {
             inputs,
             target,
             bottom,
-            read: false,
         }
         .begun(state)
     }
@@ -283,11 +283,7 @@ impl Core {
             match job.step(&*self.dir, &self.next_file, STEP_ENTRIES) {
                 Ok(false) => {
                     let mut outcome = job.finish(&*self.dir, &self.next_file)?;
-                    if plan.read {
-                        self.open_and_map(&mut outcome);
-                    } else {
-                        self.open_for_readers(&mut outcome);
-                    }
+                    self.open_for_readers(&mut outcome);
                     return Ok(outcome);
                 }
                 Ok(true) => {}
@@ -321,8 +317,14 @@ impl Core {
     /// Of the flush, the merge or the syncs.
     pub(crate) fn compact_range(&self, range: KeyRange<'_>) -> Result<()> {
         self.check_writable()?;
-        // Asked now: what the flush shows has not been read.
-        let read = self.view.load().was_read();
+        // Relaxed: a hint to merges, of this call and beside it.
+        self.compacting.fetch_add(1, Ordering::Relaxed);
+        let result = self.compact_now(range);
+        self.compacting.fetch_sub(1, Ordering::Relaxed);
+        result
+    }
+
+    fn compact_now(&self, range: KeyRange<'_>) -> Result<()> {
         self.flush_all()?;
         let plan = {
             let mut state = self.state.lock();
@@ -339,7 +341,7 @@ impl Core {
                 self.work.notify_all();
                 return self.persist_all();
             };
-            MergePlan { read, ..plan }.begun(&mut state)
+            plan.begun(&mut state)
         };
         self.merge_plan(&plan)?;
         self.persist_all()?;
@@ -392,7 +394,6 @@ impl Core {
                 inputs: chosen,
                 target,
                 bottom: true,
-                read: false,
             }
         })
     }

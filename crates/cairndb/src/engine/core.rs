@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use arc_swap::ArcSwap;
@@ -276,6 +276,8 @@ pub(crate) struct Core {
     pub(crate) changed: Condvar,
     /// Signalled when there is work for the worker or the syncer.
     pub(crate) work: Condvar,
+    /// Callers of `compact_range` on the way.
+    pub(crate) compacting: AtomicUsize,
     pub(crate) next_file: AtomicU64,
     pub(crate) threads: Mutex<Vec<Join>>,
     pub(crate) threads_started: AtomicBool,

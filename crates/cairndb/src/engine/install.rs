@@ -20,8 +20,6 @@ pub(crate) struct MergePlan {
     pub(crate) target: u64,
     /// No older run holds any of the inputs' keys.
     pub(crate) bottom: bool,
-    /// Somebody read before the merge was asked for.
-    pub(crate) read: bool,
 }
 
 /// `table` as a member of `run`.
@@ -95,14 +93,11 @@ impl Core {
     /// Opens tables that were just written, where somebody reads, and has them mapped: else the first to
     /// look into one would wait for a dozen system calls and for filter and fence to be checked, and every
     /// page of it would cost somebody a page fault, 0.5 us.
+    /// So will be what `compact_range` makes: who compacts by hand is about to read.
     pub(crate) fn open_for_readers(&self, outcome: &mut Outcome) {
-        if self.view.load().was_read() {
-            self.open_and_map(outcome);
+        if !self.view.load().was_read() && self.compacting.load(Ordering::Relaxed) == 0 {
+            return;
         }
-    }
-
-    /// As [`Core::open_for_readers`], whether somebody reads or not.
-    pub(crate) fn open_and_map(&self, outcome: &mut Outcome) {
         for written in &mut outcome.tables {
             let opened = TableHandle::new(written.record.clone(), &self.opener);
             // What is wrong with it, those who need it are told.

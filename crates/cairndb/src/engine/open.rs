@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -300,6 +300,7 @@ fn assemble(
         state: Mutex::new(state),
         changed: Condvar::new(),
         work: Condvar::new(),
+        compacting: AtomicUsize::new(0),
         next_file: AtomicU64::new(recovered.next_file),
         threads: Mutex::new(Vec::new()),
         threads_started: AtomicBool::new(false),
