@@ -262,15 +262,14 @@ fn assemble(
     let (order, budget) = (options.order.clone(), settings.budget);
     let (part, prefix) = (budget.part, recovered.key_prefix());
     // Not from the pool: a database that is given a few entries takes little memory for them.
-    let (mutable, writer) = Memtable::new(order.clone(), prefix, part);
+    let mutable = Memtable::new(order.clone(), prefix, part);
     let mapped = &opener.mapping.bytes;
     mapped.store(recovered.version.bytes(), Ordering::Relaxed);
     let version = Arc::new(std::mem::take(&mut recovered.version));
     let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
-    let view = first_view(&mutable, &sealed, &version);
-    let state = first_state(&mutable, sealed, &version, &mut recovered);
-    let part = (mutable, writer);
-    let commit = Commit::new(part, recovered.last_seq, &order, budget.part_logged);
+    let view = first_view(&mutable.0, &sealed, &version);
+    let state = first_state(&mutable.0, sealed, &version, &mut recovered);
+    let commit = Commit::new(mutable, recovered.last_seq, &order, budget.part_logged);
     let core = Arc::new(Core {
         context: context(options),
         env,
