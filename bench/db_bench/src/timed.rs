@@ -120,13 +120,7 @@ fn copy_if_written(plan: &Plan) -> Result<Option<PathBuf>, String> {
     }
     let copy = beside(&plan.db, ".timed");
     place::make_fresh(&copy).map_err(|fault| fault.to_string())?;
-    let copied = copy_files(&plan.db, &copy).and_then(|()| {
-        let (from, to) = (beside(&plan.db, ".db_bench"), beside(&copy, ".db_bench"));
-        if from.exists() {
-            fs::copy(from, to)?;
-        }
-        Ok(())
-    });
+    let copied = copy_files(&plan.db, &copy).and_then(|()| place::copy_note(&plan.db, &copy));
     copied.map_err(|error| format!("copying {}: {error}", plan.db.display()))?;
     Ok(Some(copy))
 }
