@@ -26,6 +26,19 @@ pub fn fold(bytes: &[u8]) -> u64 {
     }
 }
 
+/// The fold of a key: [`fold`], without its loops for the sixteen bytes that nearly every key has.
+/// In a scan they were a fifth of what the loop adds to an engine's own step.
+#[inline]
+pub fn fold_key(key: &[u8]) -> u64 {
+    let ([high, low], []) = key.as_chunks::<8>() else {
+        return fold(key);
+    };
+    let length = const { LENGTH.wrapping_mul(16) };
+    length
+        .wrapping_add(u64::from_le_bytes(*high))
+        .wrapping_add(u64::from_le_bytes(*low))
+}
+
 /// Fewer than eight bytes as one word.
 fn short(bytes: &[u8]) -> u64 {
     bytes
@@ -76,6 +89,14 @@ mod tests {
                     bytes[at] ^= flip;
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_key_is_folded_as_any_bytes_are() {
+        let bytes: Vec<u8> = (0..40u8).map(|i| i.wrapping_mul(151)).collect();
+        for len in 0..=bytes.len() {
+            assert_eq!(fold_key(&bytes[..len]), fold(&bytes[..len]), "{len}");
         }
     }
 

@@ -4,7 +4,7 @@
 use super::Worker;
 use crate::engine::{Cursor, Session};
 use crate::fault::Fault;
-use crate::fold::{ScanSum, bind, fold};
+use crate::fold::{ScanSum, bind, fold, fold_key};
 use crate::key::DIGITS;
 
 /// The last bytes of a key as a number that sorts as the key does; 0 for a key too short.
@@ -82,7 +82,7 @@ impl<S: Session> Worker<'_, S> {
         }
         while meter.wants() && cursor.valid() {
             let key = cursor.key();
-            let (key_bytes, key_fold) = (key.len(), fold(key));
+            let (key_bytes, key_fold) = (key.len(), fold_key(key));
             sum.disorders += u64::from(!order.follows(key, BACKWARD));
             let value = cursor.value()?;
             bytes += key_bytes + value.len();
