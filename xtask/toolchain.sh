@@ -9,7 +9,11 @@ if ! command -v cargo >/dev/null || ! command -v rustc >/dev/null; then
     echo "cargo not found: install Rust $wanted or newer from https://rustup.rs, then run this again" >&2
     exit 1
 fi
-found=$(rustc --version | cut -d ' ' -f 2)
+if ! found=$(rustc --version) || ! cargo --version >/dev/null; then
+    echo "rustc or cargo is there but does not run: what it says of itself stands above" >&2
+    exit 1
+fi
+found=$(cut -d ' ' -f 2 <<<"$found")
 oldest=$(printf '%s\n%s\n' "$wanted" "$found" | sort -V | head -n 1)
 if [ "$oldest" != "$wanted" ]; then
     echo "rustc is $found, CairnDB needs $wanted or newer: run 'rustup update stable'" >&2

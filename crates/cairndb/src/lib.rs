@@ -53,12 +53,31 @@ pub use state::options::{
     WriteOptions,
 };
 
-/// A fresh directory for an example in this documentation; never removed.
+/// A directory for one example in this documentation, destroyed when it goes: last, because it was
+/// made first.
 #[doc(hidden)]
-pub fn doc_dir() -> std::path::PathBuf {
+#[derive(Debug)]
+pub struct DocDir(std::path::PathBuf);
+
+impl AsRef<std::path::Path> for DocDir {
+    fn as_ref(&self) -> &std::path::Path {
+        &self.0
+    }
+}
+
+impl Drop for DocDir {
+    fn drop(&mut self) {
+        // What an example leaves open stays; the example has done what it is there for.
+        let _ = destroy(&self.0, &Options::new());
+    }
+}
+
+/// A name nobody else has.
+#[doc(hidden)]
+pub fn doc_dir() -> DocDir {
     let unique = env::RealEnv::new();
     let name = format!("cairndb-doc-{:016x}", env::Env::random_u64(&*unique));
-    std::env::temp_dir().join(name)
+    DocDir(std::env::temp_dir().join(name))
 }
 
 /// The code in the documents for users is compiled and run as tests.
