@@ -174,13 +174,19 @@ fn find<const BITS: u32>(
 ) -> Option<Match> {
     let mut at = anchor;
     let mut tries = 1usize << SKIP_SHIFT;
-    // The first tries take every position: four of them share one load and one bounds check.
+    // The first tries take every position: four of them share one load and one bounds check. In a short
+    // value every position is entered but every other looked at: a match of five bytes and more covers
+    // one of those, and widening finds where it begins. Lone matches of four are lost, which save one
+    // byte each; rows of four-byte columns, which live on them, come in groups that are not short.
+    let sparse = BITS == HASH_BITS_SHORT;
     while at + 8 <= src.len() && tries < 2 << SKIP_SHIFT {
         // SAFETY: `at + 8 <= src.len()` is the loop's condition.
         let word = unsafe { copy::load_u64(src, at) };
         for step in 0..4 {
             let bytes = low_u32(word >> (8 * step));
-            if let Some(candidate) = probe::<BITS>(src, table, base, at + step, bytes) {
+            if sparse && step % 2 == 1 {
+                table[hash::<BITS>(bytes)] = stored(base, at + step);
+            } else if let Some(candidate) = probe::<BITS>(src, table, base, at + step, bytes) {
                 return Some(widen(src, at + step, candidate, anchor));
             }
         }

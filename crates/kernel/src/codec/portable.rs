@@ -22,7 +22,13 @@ pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let (mut anchor, mut at, mut tries) = (0, 0, 1usize << SKIP_SHIFT);
     while at + MATCH_BYTES_MIN <= src.len() {
-        let earlier = table[slot(at)].replace(at);
+        // In a short value, of four tries that see eight bytes the second and the last enter only.
+        let block = at - tries % 4;
+        let entered_only = src.len() <= SHORT_BYTES_MAX
+            && tries < 2 << SKIP_SHIFT
+            && tries % 2 == 1
+            && block + 8 <= src.len();
+        let earlier = table[slot(at)].replace(at).filter(|_| !entered_only);
         let Some(from) = earlier.filter(|&from| from < at && four(src, from) == four(src, at))
         else {
             at += tries >> SKIP_SHIFT;
