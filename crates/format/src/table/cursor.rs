@@ -9,6 +9,7 @@ mod ahead;
 mod bulk;
 mod held;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use cairndb_base::{Kind, Result, SeqNo};
@@ -18,7 +19,7 @@ use self::held::{Entered, Held};
 use super::EntryMark;
 use super::bits::head_bytes;
 use super::layout::{Layout, ValueMode, flag};
-use super::lookup::{Lookup, Place};
+use super::lookup::{LINES_AHEAD, Lookup, Place};
 use super::open::Table;
 use super::page::Page;
 use super::values::Stored;
@@ -225,7 +226,7 @@ impl TableCursor {
             self.ahead.enter(&self.table.pages, next, false);
         }
         let lookup = self.lookup();
-        lookup.request_page(next + 1);
+        lookup.request_lines(next + 1, &LINES_AHEAD[0]);
         let unit = lookup.unit_at(self.number + 1, next)?.into();
         self.enter(unit, 0, true);
         Ok(())
@@ -241,7 +242,7 @@ impl TableCursor {
         }
         let lookup = self.lookup();
         if let Some(before) = self.page.checked_sub(2) {
-            lookup.request_page(before);
+            lookup.request_lines(before, &LINES_AHEAD[0]);
         }
         let unit: Entered = lookup.unit(self.number - 1)?.into();
         let index = unit.layout.count() - 1;
@@ -418,6 +419,14 @@ impl TableCursor {
         self.streaming && !merges_alone && self.view().raw_total() <= DECODE_ALL_BYTES_MAX
     }
 
+    /// Requests lines of the page that a scan enters when it leaves this one.
+    #[inline]
+    fn request_next(&self, lines: &Range<usize>) {
+        if let Some(next) = self.ahead.neighbour(self.page) {
+            self.lookup().request_lines(next, lines);
+        }
+    }
+
     /// Decodes what `value` will give, unless it can be given in place.
     #[inline(never)]
     fn decode(&mut self) -> Result<()> {
@@ -437,7 +446,9 @@ impl TableCursor {
             if self.decodes_all() {
                 ends.clear();
                 decoded = Decoded::Page;
+                self.request_next(&LINES_AHEAD[1]);
                 outcome = page.all_into(dictionary, &mut values, &mut ends);
+                self.request_next(&LINES_AHEAD[2]);
             } else {
                 decoded = Decoded::One(self.index);
                 outcome = page.value_into(self.index, dictionary, &mut values);

@@ -6,6 +6,7 @@
 //! their addresses are known and read as late as possible.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Result, SeqNo};
@@ -68,8 +69,12 @@ pub(super) struct Place<'t> {
 
 /// Lines of a page that hold its header and, on most pages, its heads.
 const LINES_OF_COLUMNS: usize = 4;
-/// Lines of the page after next that a scan requests; all 64 of them measured slower.
-const LINES_OF_NEXT_PAGE: usize = 16;
+/// Lines of the page after next that a scan requests in three portions: when it enters a page, before it
+/// decodes its values, and behind that. All 64 at once wait for each other; a line with each value
+/// decoded gained nothing; with the first portion alone, the rest left to the processor, scans over more
+/// than fits its caches took 5 % longer forwards and 12 % backwards.
+pub(super) const LINES_AHEAD: [Range<usize>; 3] = [0..16, 16..40, 40..LINES_OF_PAGE];
+const LINES_OF_PAGE: usize = PAGE_BYTES / LINE_BYTES;
 /// Lines requested around the likely place of a value.
 const LINES_OF_VALUE: usize = 4;
 
@@ -178,16 +183,15 @@ impl<'t> Lookup<'t> {
         }
     }
 
-    /// Requests the start of a page that a scan will come to next; the rest the processor requests by
-    /// itself, as pages are decoded front to back in both directions.
+    /// Requests some lines of a page that a scan will come to next.
     #[inline]
-    pub(super) fn request_page(&self, page: u32) {
+    pub(super) fn request_lines(&self, page: u32, lines: &Range<usize>) {
         let Some(mapping) = self.mapping else {
             return;
         };
         let start = page as usize * PAGE_BYTES;
         if let Some(bytes) = mapping.get(start..start + PAGE_BYTES) {
-            for line in 0..LINES_OF_NEXT_PAGE {
+            for line in lines.clone() {
                 prefetch(bytes, line * LINE_BYTES);
             }
         }
