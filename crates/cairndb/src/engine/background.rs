@@ -246,7 +246,7 @@ impl Core {
         state.quiet
             || state.hurry
             || Duration::from_nanos(now.saturating_sub(oldest)) >= PERSIST_AFTER
-            || self.segments.retained_bytes() >= RETAINED_LOG_BYTES_MAX / 4
+            || self.segments.retained_bytes() >= RETAINED_LOG_BYTES_MAX / 8
             || state
                 .pending
                 .as_ref()

@@ -149,7 +149,8 @@ impl Segments {
     /// A spare of exactly `bytes`, if there is one that no memtable reads values from any more.
     pub(crate) fn take_spare(&self, bytes: u64) -> Option<(u64, Arc<dyn LogRegion>)> {
         let mut sets = self.sets.lock();
-        let found = sets.spares.iter_mut().position(|(_, region)| {
+        // From the end: what was written last is most likely still in the processor's caches.
+        let found = sets.spares.iter_mut().rposition(|(_, region)| {
             let alone = Arc::get_mut(region).filter(|region| region.size() == bytes);
             alone.map(LogRegion::reuse).is_some()
         })?;
