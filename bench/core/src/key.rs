@@ -190,9 +190,13 @@ impl KeyBuffer {
 #[inline]
 pub fn digits(index: u64) -> [u8; DIGITS] {
     const HALF: u64 = 100_000_000;
-    let (high, low) = (index / HALF, index % HALF);
-    let mut out = [0; DIGITS];
-    out[..8].copy_from_slice(&eight(high).to_le_bytes());
+    let mut out = [b'0'; DIGITS];
+    let mut low = index;
+    // Runs have fewer keys than this: the first half of theirs is zeros.
+    if index >= HALF {
+        out[..8].copy_from_slice(&eight(index / HALF).to_le_bytes());
+        low = index % HALF;
+    }
     out[8..].copy_from_slice(&eight(low).to_le_bytes());
     out
 }
