@@ -8,9 +8,8 @@ use cairndb_base::{Result, SeqNo};
 
 use crate::api::value::Value;
 use crate::engine::core::Core;
-use crate::read::cursor::ViewCursor;
+use crate::read::cursor::{HeldView, ViewCursor};
 use crate::read::get;
-use crate::state::view::View;
 
 thread_local! {
     /// Where `get` decodes before it makes a [`Value`].
@@ -60,9 +59,9 @@ fn with_scratch<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
 
 /// A view and the number to read all of it at. The same view before and after: a pointer visible at
 /// this number leads to a value file that the view knows.
-pub(crate) fn moment(core: &Core) -> (Arc<View>, SeqNo) {
+pub(crate) fn moment(core: &Core) -> (HeldView, SeqNo) {
     loop {
-        let view = core.view.load_full();
+        let view = core.view.load();
         let newest = core.published.load(Ordering::Acquire);
         if Arc::ptr_eq(&view, &core.view.load()) {
             return (view, newest);
@@ -72,7 +71,7 @@ pub(crate) fn moment(core: &Core) -> (Arc<View>, SeqNo) {
 
 pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
     let (view, newest) = moment(core);
-    ViewCursor::new(view, core.context.clone(), at.unwrap_or(newest))
+    ViewCursor::new(view, at.unwrap_or(newest))
 }
 
 pub(crate) fn contains(core: &Core, key: &[u8]) -> Result<bool> {

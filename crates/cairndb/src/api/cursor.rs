@@ -1,7 +1,5 @@
 //! The cursor: a place in the order of keys that moves.
 
-use std::sync::Arc;
-
 use cairndb_base::{Result, SeqNo};
 
 use crate::api::access::view_cursor;
@@ -33,20 +31,19 @@ use crate::read::cursor::ViewCursor;
 /// ```
 #[derive(Debug)]
 pub struct Cursor {
-    core: Arc<Core>,
     inner: ViewCursor,
 }
 
 impl Cursor {
-    pub(crate) fn new(core: Arc<Core>, at: Option<SeqNo>) -> Cursor {
-        let inner = view_cursor(&core, at);
-        Cursor { core, inner }
+    pub(crate) fn new(core: &Core, at: Option<SeqNo>) -> Cursor {
+        Cursor {
+            inner: view_cursor(core, at),
+        }
     }
 
     /// Another cursor over the same moment, not yet placed.
     pub(crate) fn fork(&self) -> Cursor {
         Cursor {
-            core: Arc::clone(&self.core),
             inner: self.inner.fork(),
         }
     }
@@ -54,7 +51,7 @@ impl Cursor {
     /// Of an open database; otherwise the cursor is on nothing any more.
     #[inline]
     fn check_read(&mut self) -> Result<()> {
-        let open = self.core.health.check_read();
+        let open = self.inner.check_read();
         if open.is_err() {
             self.inner.unplace();
         }

@@ -200,7 +200,7 @@ impl Db {
 
     /// A cursor over the database as it is now, not yet placed.
     pub fn cursor(&self) -> Cursor {
-        Cursor::new(Arc::clone(self.core()), None)
+        Cursor::new(self.core(), None)
     }
 
     /// All entries, in order, from both ends.

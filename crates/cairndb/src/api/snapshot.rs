@@ -57,7 +57,7 @@ impl Snapshot {
 
     /// A cursor over the snapshot, not yet placed.
     pub fn cursor(&self) -> Cursor {
-        Cursor::new(Arc::clone(&self.core), Some(self.seq))
+        Cursor::new(&self.core, Some(self.seq))
     }
 
     /// All entries, in order, from both ends.

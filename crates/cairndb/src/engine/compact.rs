@@ -274,7 +274,7 @@ impl Core {
         let rules = Rules {
             snapshots: self.readable_at(),
             bottom: plan.bottom,
-            context: self.context.clone(),
+            context: (*self.context).clone(),
             values: Arc::clone(&self.view.load().version.values),
         };
         let merger = Merger::new(sources, order.clone());

@@ -25,15 +25,15 @@ use cairndb_mem::{ChunkPool, Memtable};
 
 use crate::jobs::merge::Outcome;
 use crate::jobs::output::OutputSettings;
-use crate::read::fold::ReadContext;
 use crate::state::budget::{Budget, FLUSH_LOGGED_BYTES};
+use crate::state::context::ReadContext;
 use crate::state::health::Health;
 use crate::state::options::Durability;
 use crate::state::reaper::Reaper;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, TableHandle, TableOpener, Version};
-use crate::state::view::{Shown, View};
+use crate::state::view::{Readers, Shown, View};
 use crate::write::commit::{Commit, Filled};
 use crate::write::manifest::Manifest;
 use crate::write::segments::Segments;
@@ -243,11 +243,11 @@ pub(crate) struct Core {
     /// Held by whoever closes, from beginning to end.
     pub(crate) close_turn: Mutex<()>,
     pub(crate) settings: Settings,
-    pub(crate) context: ReadContext,
+    pub(crate) context: Arc<ReadContext>,
     pub(crate) cache: Arc<dyn PageCache>,
     /// Memory of flushed parts, for the next ones: fresh pages cost more than the inserts.
     pub(crate) pool: Arc<ChunkPool>,
-    pub(crate) health: Health,
+    pub(crate) health: Arc<Health>,
     pub(crate) stats: Stats,
     pub(crate) snapshots: Snapshots,
     pub(crate) reaper: Arc<Reaper>,
@@ -306,6 +306,13 @@ impl Core {
         self.env.background() == Background::Stepped
     }
 
+    fn readers(&self) -> Readers {
+        Readers {
+            context: Arc::clone(&self.context),
+            health: Arc::clone(&self.health),
+        }
+    }
+
     /// Makes `state` what readers see.
     pub(crate) fn publish_view(&self, state: &State) {
         let sealed = state.sealed.iter().rev();
@@ -313,6 +320,7 @@ impl Core {
             Arc::clone(&state.mutable),
             sealed.map(|part| Arc::clone(&part.mem)).collect(),
             Arc::clone(&state.version),
+            self.readers(),
         ));
         self.shown.note(&view);
         self.view.store(view);

@@ -183,7 +183,7 @@ impl Core {
         let rules = Rules {
             snapshots: self.readable_at(),
             bottom: taken.bottom,
-            context: self.context.clone(),
+            context: (*self.context).clone(),
             values: Arc::clone(&taken.version.values),
         };
         let mergers = mergers(&taken.parts, &self.context.order);

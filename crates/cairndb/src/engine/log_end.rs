@@ -11,7 +11,7 @@ use cairndb_format::log::{Record, SegmentReader, Step, find_later_synced};
 use cairndb_format::value_file::{Pointer, read_value};
 
 use crate::engine::live_log::{LiveLog, OnDisk};
-use crate::read::fold::ReadContext;
+use crate::state::context::ReadContext;
 use crate::state::options::RecoveryMode;
 use crate::state::version::Values;
 

@@ -22,16 +22,15 @@ use crate::engine::moved_values::LargeValues;
 use crate::engine::recover::{Recovery, unused_file};
 use crate::engine::recovered::Recovered;
 use crate::jobs::output::OutputSettings;
-use crate::read::fold::ReadContext;
 use crate::state::budget::Budget;
+use crate::state::context::ReadContext;
 use crate::state::files::OpenFiles;
-use crate::state::health::Health;
 use crate::state::options::{MEMORY_BUDGET_MIN, Options};
 use crate::state::reaper::Reaper;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
 use crate::state::version::{Mapping, TableOpener, Version};
-use crate::state::view::{Shown, View};
+use crate::state::view::{Readers, Shown, View};
 use crate::write::commit::Commit;
 use crate::write::manifest::Manifest;
 use crate::write::segments::Segments;
@@ -260,18 +259,17 @@ fn assemble(
     mut recovered: Recovered,
 ) -> Arc<Core> {
     let (order, budget) = (options.order.clone(), settings.budget);
+    let readers = Readers::new(context(options));
     let (part, prefix) = (budget.part, recovered.key_prefix());
     // Not from the pool: a database that is given a few entries takes little memory for them.
     let mutable = Memtable::new(order.clone(), prefix, part);
-    let mapped = &opener.mapping.bytes;
-    mapped.store(recovered.version.bytes(), Ordering::Relaxed);
-    let version = Arc::new(std::mem::take(&mut recovered.version));
+    let version = first_version(&opener, &mut recovered);
     let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
-    let view = first_view(&mutable.0, &sealed, &version);
+    let view = first_view(&mutable.0, &sealed, &version, readers.clone());
     let state = first_state(&mutable.0, sealed, &version, &mut recovered);
     let commit = Commit::new(mutable, recovered.last_seq, &order, budget.part_logged);
     let core = Arc::new(Core {
-        context: context(options),
+        context: readers.context,
         env,
         dir,
         lock: Mutex::new(lock),
@@ -279,7 +277,7 @@ fn assemble(
         settings,
         cache,
         pool: ChunkPool::new(budget.write_share),
-        health: Health::default(),
+        health: readers.health,
         stats: Stats::default(),
         snapshots: Snapshots::default(),
         reaper,
@@ -309,9 +307,26 @@ fn assemble(
     core
 }
 
-fn first_view(mutable: &Arc<Memtable>, sealed: &VecDeque<Part>, version: &Arc<Version>) -> View {
+fn first_version(opener: &TableOpener, recovered: &mut Recovered) -> Arc<Version> {
+    let version = std::mem::take(&mut recovered.version);
+    let mapped = &opener.mapping.bytes;
+    mapped.store(version.bytes(), Ordering::Relaxed);
+    Arc::new(version)
+}
+
+fn first_view(
+    mutable: &Arc<Memtable>,
+    sealed: &VecDeque<Part>,
+    version: &Arc<Version>,
+    readers: Readers,
+) -> View {
     let sealed = sealed.iter().rev().map(|part| Arc::clone(&part.mem));
-    View::new(Arc::clone(mutable), sealed.collect(), Arc::clone(version))
+    View::new(
+        Arc::clone(mutable),
+        sealed.collect(),
+        Arc::clone(version),
+        readers,
+    )
 }
 
 fn first_state(

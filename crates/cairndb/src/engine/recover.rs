@@ -28,7 +28,7 @@ use crate::engine::moved_values::LargeValues;
 use crate::engine::recovered::Recovered;
 use crate::engine::replay::{Replay, Replayed};
 use crate::engine::unnamed::Mentioned;
-use crate::read::fold::ReadContext;
+use crate::state::context::ReadContext;
 use crate::state::options::RecoveryMode;
 use crate::state::version::{Run, TableHandle, TableOpener, ValueHandle, Values, Version};
 

@@ -20,9 +20,9 @@ use crate::engine::moved_values::{LargeValues, MovedValues};
 use crate::engine::recovered::Recovered;
 use crate::jobs::merge::Job;
 use crate::jobs::rules::Rules;
-use crate::read::fold::ReadContext;
 use crate::read::merger::Merger;
 use crate::read::source::Source;
+use crate::state::context::ReadContext;
 use crate::state::version::{Run, TableHandle, TableOpener};
 
 /// A replay under way.

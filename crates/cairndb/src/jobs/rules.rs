@@ -17,8 +17,9 @@ use cairndb_format::table::ValueIn;
 use cairndb_format::value_file::Pointer;
 
 use crate::jobs::output::Output;
-use crate::read::fold::{Fold, ReadContext, resolve};
+use crate::read::fold::{Fold, resolve};
 use crate::read::merger::Merger;
+use crate::state::context::ReadContext;
 use crate::state::version::Values;
 
 /// Operands of one key and stripe that are gathered before they are joined: a key with millions of

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Kind, Result, SEQ_MAX, SeqNo};
 
-use crate::read::fold::{Fold, ReadContext, read_pointer, resolve};
+use crate::read::fold::{Fold, read_pointer, resolve};
 use crate::read::get::{Newest, newest, sources};
 use crate::read::merger::Merger;
 use crate::state::view::View;
@@ -61,11 +61,14 @@ enum Heading {
     Backward,
 }
 
+/// A view that is held without a count, as long as its thread holds few: nothing is written that other
+/// threads read. Whoever replaces the view counts for those who hold it.
+pub(crate) type HeldView = arc_swap::Guard<Arc<View>>;
+
 /// A cursor at one sequence number over one view.
 #[derive(Debug)]
 pub(crate) struct ViewCursor {
-    view: Arc<View>,
-    context: ReadContext,
+    view: HeldView,
     seq: SeqNo,
     /// Without sources until it is to be placed.
     merger: Merger,
@@ -78,11 +81,10 @@ pub(crate) struct ViewCursor {
 }
 
 impl ViewCursor {
-    pub(crate) fn new(view: Arc<View>, context: ReadContext, seq: SeqNo) -> ViewCursor {
-        let merger = Merger::new(Vec::new(), context.order.clone());
+    pub(crate) fn new(view: HeldView, seq: SeqNo) -> ViewCursor {
+        let merger = Merger::new(Vec::new(), view.readers.context.order.clone());
         ViewCursor {
             view,
-            context,
             seq,
             merger,
             sourced: false,
@@ -96,7 +98,14 @@ impl ViewCursor {
 
     /// Another cursor over the same view and number.
     pub(crate) fn fork(&self) -> ViewCursor {
-        ViewCursor::new(Arc::clone(&self.view), self.context.clone(), self.seq)
+        let view = HeldView::from_inner(Arc::clone(&self.view));
+        ViewCursor::new(view, self.seq)
+    }
+
+    /// `Ok` while the database is open, else `Closed`.
+    #[inline]
+    pub(crate) fn check_read(&self) -> Result<()> {
+        self.view.readers.health.check_read()
     }
 
     #[inline]
@@ -149,7 +158,10 @@ impl ViewCursor {
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         let sources = 1 + self.view.sealed.len() + self.view.version.runs.len();
         // Equal keys of another order may differ, and only a source can tell how one was written.
-        if sources >= SOURCES_ASKED && self.context.order.can_hash() && self.found(key)? {
+        if sources >= SOURCES_ASKED
+            && self.view.readers.context.order.can_hash()
+            && self.found(key)?
+        {
             return Ok(());
         }
         self.placed(|merger, seq| merger.seek(key, seq), Heading::Forward)
@@ -164,7 +176,13 @@ impl ViewCursor {
     fn found(&mut self, key: &[u8]) -> Result<bool> {
         self.shown = Shown::Nothing;
         self.value.clear();
-        let newest = newest(&self.view, &self.context, key, self.seq, &mut self.value)?;
+        let newest = newest(
+            &self.view,
+            &self.view.readers.context,
+            key,
+            self.seq,
+            &mut self.value,
+        )?;
         if !matches!(newest, Newest::Is(Kind::Put)) {
             return Ok(false);
         }
@@ -178,8 +196,8 @@ impl ViewCursor {
     fn gather_sources(&mut self) {
         if !self.sourced {
             self.sourced = true;
-            let sources = sources(&self.view, &self.context);
-            self.merger = Merger::new(sources, self.context.order.clone());
+            let sources = sources(&self.view, &self.view.readers.context);
+            self.merger = Merger::new(sources, self.view.readers.context.order.clone());
         }
     }
 
@@ -247,6 +265,8 @@ impl ViewCursor {
     fn skip_key(&mut self) -> Result<()> {
         while self.merger.valid()
             && self
+                .view
+                .readers
                 .context
                 .order
                 .compare(self.merger.key(), &self.key)
@@ -282,7 +302,7 @@ impl ViewCursor {
                     let values = &self.view.version.values;
                     self.value.clear();
                     read_pointer(
-                        &self.context.order,
+                        &self.view.readers.context.order,
                         values,
                         self.merger.key(),
                         self.merger.value(),
@@ -303,6 +323,8 @@ impl ViewCursor {
         self.fold.clear();
         while self.merger.valid()
             && self
+                .view
+                .readers
                 .context
                 .order
                 .compare(self.merger.key(), &self.key)
@@ -316,7 +338,7 @@ impl ViewCursor {
                     let mut base = Vec::new();
                     let values = &self.view.version.values;
                     resolve(
-                        &self.context.order,
+                        &self.view.readers.context.order,
                         values,
                         &self.key,
                         kind,
@@ -337,7 +359,7 @@ impl ViewCursor {
     /// Folds what was gathered for `self.key`; the merger has moved on.
     fn fold_gathered(&mut self) -> Result<()> {
         self.shown = Shown::Failed;
-        self.value = self.fold.finish(&self.context, &self.key)?;
+        self.value = self.fold.finish(&self.view.readers.context, &self.key)?;
         self.shown = Shown::Copied;
         Ok(())
     }
@@ -403,6 +425,8 @@ impl ViewCursor {
         let mut newest = None;
         while self.merger.valid()
             && self
+                .view
+                .readers
                 .context
                 .order
                 .compare(self.merger.key(), &self.key)
@@ -422,7 +446,7 @@ impl ViewCursor {
                     self.value.extend_from_slice(self.merger.value());
                 }
                 newest = Some(kind);
-                if !self.context.order.can_hash() {
+                if !self.view.readers.context.order.can_hash() {
                     // Equal keys may differ; the one shown is the newest, as in the other direction.
                     self.key.clear();
                     self.key.extend_from_slice(self.merger.key());
@@ -438,7 +462,7 @@ impl ViewCursor {
                 let pointer = std::mem::take(&mut self.value);
                 let values = &self.view.version.values;
                 read_pointer(
-                    &self.context.order,
+                    &self.view.readers.context.order,
                     values,
                     &self.key,
                     &pointer,
@@ -458,7 +482,7 @@ impl ViewCursor {
                 let mut base = Vec::new();
                 let values = &self.view.version.values;
                 resolve(
-                    &self.context.order,
+                    &self.view.readers.context.order,
                     values,
                     &self.key,
                     kind,

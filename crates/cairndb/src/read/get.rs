@@ -7,8 +7,9 @@ use cairndb_base::{Error, FileNumber, Kind, Result, SeqNo};
 use cairndb_format::name;
 use cairndb_format::table::{Found, FoundValue, GetHints};
 
-use crate::read::fold::{Fold, ReadContext, read_pointer, resolve};
+use crate::read::fold::{Fold, read_pointer, resolve};
 use crate::read::source::{RunCursor, Source};
+use crate::state::context::ReadContext;
 use crate::state::view::View;
 
 /// Runs whose filters are requested at once: beside a writer there are dozens of runs, the filters of most

@@ -4,6 +4,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod budget;
+pub(crate) mod context;
 pub(crate) mod dictionaries;
 pub(crate) mod files;
 pub(crate) mod health;

@@ -177,6 +177,35 @@ fn an_open_cursor_keeps_its_moment() {
     assert_eq!(seen, 200);
 }
 
+/// A thread holds some views without counting; cursors beyond those, and cursors that end on another
+/// thread, keep theirs all the same.
+#[test]
+fn many_cursors_of_one_thread_keep_their_moments() {
+    let (db, _) = mem_db();
+    let mut cursors = Vec::new();
+    for moment in 0..40u8 {
+        db.put(b"k", &[moment; 40]).unwrap();
+        if moment % 3 == 0 {
+            db.flush().unwrap();
+        }
+        if moment % 10 == 0 {
+            db.compact_range(..).unwrap();
+        }
+        cursors.push((moment, db.cursor()));
+        assert_eq!(db.get(b"k").unwrap().unwrap(), [moment; 40]);
+    }
+    db.compact_range(..).unwrap();
+    let ended = std::thread::spawn(move || {
+        for (moment, cursor) in &mut cursors {
+            cursor.seek_to_first().unwrap();
+            assert_eq!(cursor.value(), [*moment; 40]);
+        }
+    });
+    ended.join().unwrap();
+    assert_eq!(memory(&db, "pinned"), 0, "ended cursors keep nothing");
+    assert_eq!(db.get(b"k").unwrap().unwrap(), [39; 40]);
+}
+
 #[test]
 fn several_keys_at_once_come_in_the_order_asked() {
     let db = layered();

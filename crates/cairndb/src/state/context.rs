@@ -1,0 +1,45 @@
+//! The components that the entries of a database cannot be read without: its order, and the operator
+//! that its operands are for.
+
+use std::sync::Arc;
+
+use cairndb_base::{Error, Kind, Order, Result};
+
+use crate::state::batch::WriteBatch;
+use crate::state::merge_operator::MergeOperator;
+
+/// The components a read needs besides its view.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadContext {
+    pub(crate) order: Order,
+    pub(crate) merge_operator: Option<Arc<dyn MergeOperator>>,
+}
+
+impl ReadContext {
+    /// Whether the operator takes `operand`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` without an operator, else the operator's.
+    pub(crate) fn check_operand(&self, operand: &[u8]) -> Result<()> {
+        match &self.merge_operator {
+            Some(operator) => operator.check(operand),
+            None => Err(Error::invalid(
+                "no merge operator; open the database with Options::merge_operator",
+            )),
+        }
+    }
+
+    /// Whether the operator takes every operand of a batch.
+    ///
+    /// # Errors
+    /// As [`ReadContext::check_operand`].
+    pub(crate) fn check_operands(&self, batch: &WriteBatch) -> Result<()> {
+        for entry in batch.writer() {
+            let entry = entry?;
+            if entry.kind == Kind::Merge {
+                self.check_operand(entry.value)?;
+            }
+        }
+        Ok(())
+    }
+}
