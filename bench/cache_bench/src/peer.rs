@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use bench_core::unpacked;
+
 use crate::child;
 use crate::outcome::{Outcome, Status};
 use crate::plan::Plan;
@@ -22,8 +24,6 @@ pub(crate) const PACKAGE: &str = "rocksdb-tools";
 const NAME: &str = "cache_bench";
 /// Where packages put programs, for a PATH that lacks it or has ours first.
 const USUAL: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
-/// Where `bench/install-peers.sh` unpacks packages that could not be installed.
-const UNPACKED: &str = "target/peers";
 
 /// The type its own `--cache_type` gives a name of ours; `None` for caches that are not its.
 pub(crate) fn cache_type(cache: &str) -> Option<&'static str> {
@@ -44,7 +44,7 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, String> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path)
         .chain(USUAL.map(PathBuf::from))
-        .chain([Path::new(UNPACKED).join("usr/bin")])
+        .chain(unpacked::programs())
         .map(|folder| folder.join(NAME))
         .find(|program| program.is_file() && judge(program).is_ok())
         .ok_or_else(|| format!("RocksDB's cache_bench is not installed (Debian package {PACKAGE})"))
@@ -53,8 +53,10 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, String> {
 /// A program, which finds its libraries where it was unpacked with them.
 fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
-    if program.starts_with(UNPACKED) {
-        command.env("LD_LIBRARY_PATH", Path::new(UNPACKED).join("libraries"));
+    if let (Some(programs), Some(libraries)) = (unpacked::programs(), unpacked::libraries())
+        && program.starts_with(programs)
+    {
+        command.env("LD_LIBRARY_PATH", libraries);
     }
     command
 }

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use bench_core::plan::Plan;
 use bench_core::runner::Event;
+use bench_core::unpacked;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::engines::{self, Trouble};
@@ -19,9 +20,6 @@ pub(crate) const WORD: &str = "--child-of-db-bench";
 
 /// The word that makes a child print what is mapped into it.
 const MAPS: &str = "--maps";
-
-/// Where `bench/install-peers.sh` unpacks libraries that could not be installed.
-const PEERS: &str = "target/peers/libraries";
 
 /// The library of `--allocator`.
 static ALLOCATOR: OnceLock<PathBuf> = OnceLock::new();
@@ -55,7 +53,7 @@ pub(crate) fn command(words: &[&str]) -> io::Result<Command> {
     if let Some(path) = ALLOCATOR.get() {
         command.env("LD_PRELOAD", path);
     }
-    if let Some(folder) = peers_folder() {
+    if let Some(folder) = unpacked::libraries() {
         let mut path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
         if !path.is_empty() {
             path.push(":");
@@ -64,22 +62,6 @@ pub(crate) fn command(words: &[&str]) -> io::Result<Command> {
         command.env("LD_LIBRARY_PATH", path);
     }
     Ok(command)
-}
-
-/// The folder of unpacked libraries below the working directory or beside the program.
-fn peers_folder() -> Option<PathBuf> {
-    let program = env::current_exe().ok();
-    let beside = program
-        .as_deref()
-        .into_iter()
-        .flat_map(|program| program.ancestors().skip(1));
-    let here = env::current_dir().ok();
-    let mut places = here
-        .iter()
-        .map(PathBuf::as_path)
-        .chain(beside)
-        .map(|place| place.join(PEERS));
-    places.find(|place| place.is_dir())
 }
 
 /// What a child says about an engine: its version, or why it cannot be used.

@@ -31,7 +31,7 @@ impl Directory {
             .and_then(|there| rustix::fs::statvfs(there).ok());
         Self {
             path: path.display().to_string(),
-            file_system: mount.as_ref().map(|mount| mount.kind.clone()),
+            file_system: file_system(path),
             mount_options: mount.as_ref().map(|mount| mount.options.clone()),
             device: mount.map(|mount| mount.device),
             write_cache: there.as_deref().and_then(process::write_cache),
@@ -40,10 +40,35 @@ impl Directory {
     }
 }
 
-/// The type of the file system that `path` is or will be on.
+/// The type of the file system that `path` is or will be on: of its mount, or where that is not listed,
+/// as in a changed root, by the number the file system tells of itself.
 pub(crate) fn file_system(path: &Path) -> Option<String> {
-    mount(path).map(|mount| mount.kind)
+    mount(path).map(|mount| mount.kind).or_else(|| {
+        let stat = rustix::fs::statfs(existing(path)?).ok()?;
+        // The width of the field differs between platforms.
+        let magic = u64::try_from(stat.f_type).ok()?;
+        Some(
+            MAGICS
+                .iter()
+                .find(|(number, _)| *number == magic)?
+                .1
+                .to_owned(),
+        )
+    })
 }
+
+/// Numbers of file systems from the kernel's `magic.h`, and their types.
+const MAGICS: [(u64, &str); 9] = [
+    (0xef53, "ext4"),
+    (0x5846_5342, "xfs"),
+    (0x9123_683e, "btrfs"),
+    (0xf2f5_2010, "f2fs"),
+    (0x2fc1_2fc1, "zfs"),
+    (0x794c_7630, "overlay"),
+    (0x0102_1994, "tmpfs"),
+    (0x0102_1997, "9p"),
+    (0x6969, "nfs"),
+];
 
 /// A line of the kernel's list of mounts.
 #[derive(Clone, Debug, PartialEq, Eq)]

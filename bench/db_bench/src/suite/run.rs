@@ -118,8 +118,9 @@ impl<'c> Run<'c> {
         }
         if self.is_late(began, longest) {
             return self.note(format!(
-                "the pass that times each operation was left out after {} s: there are no percentiles",
-                began.as_secs()
+                "the pass that times each operation was left out after {} s, {}: there are no percentiles",
+                began.as_secs(),
+                "as it might not have ended within what the suite allows",
             ));
         }
         tell("every operation is timed now, in a pass of its own\n");

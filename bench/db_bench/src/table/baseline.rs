@@ -7,6 +7,15 @@ use super::row::{Row, Rows};
 /// What stands in front of the line.
 pub(super) const NAME: &str = "x baseline";
 
+/// With two digits that count: a synced row has a thousandth of the rate of one that is not.
+fn times(ratio: f64) -> String {
+    match ratio {
+        0.1.. => format!("{ratio:.2}x"),
+        0.01..0.1 => format!("{ratio:.3}x"),
+        _ => format!("{ratio:.4}x"),
+    }
+}
+
 /// Each engine's rate over its own rate in the baseline's section, which is named; `None` where the
 /// section has no baseline, or nothing there was run with the same data, settings and sizes.
 pub(super) fn line(
@@ -21,7 +30,7 @@ pub(super) fn line(
     let cell = |engine: &String| {
         let rate = |row: &Row| Some(row.rates(engine, outline.aggregate)?.middle);
         let (own, other) = (rate(row)?, rate(base)?);
-        (other > 0.0).then(|| format!("{:.2}x", own / other))
+        (other > 0.0).then(|| times(own / other))
     };
     let cells: Vec<Option<String>> = outline.engines.iter().map(cell).collect();
     if cells.iter().all(Option::is_none) {

@@ -167,7 +167,7 @@ fn assertions(run: &Run) -> Item {
     Item::new(
         "Assertions favour CairnDB.",
         format!(
-            "{} {verb} them compiled into {whose}, as the Build Specifications show; CairnDB has not, and of the others it is not known. {ASSERTIONS}",
+            "{} {verb} them compiled into {whose}, as the Build Specifications show; CairnDB has not; what is known of the others stands there too. {ASSERTIONS}",
             sentence::list(&peers)
         ),
     )
