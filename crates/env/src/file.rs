@@ -222,7 +222,8 @@ pub trait LogRegion: Debug + Send + Sync {
     /// `Io`; never retried.
     fn sync(&self) -> Result<()>;
 
-    /// Prepares the region's memory so that following writes take no page fault. Advice only.
+    /// Prepares the region's memory so that following writes take few page faults. Advice only: a region
+    /// that was prepared a moment ago, and not synced since, may be let be.
     ///
     /// It dirties the whole region, so the next [`LogRegion::sync`] writes all of it back: for
     /// regions that will be written without syncs, ahead of their use.

@@ -4,12 +4,15 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use arc_swap::Guard;
 use cairndb_base::{Result, SeqNo};
 
 use crate::api::value::Value;
 use crate::engine::core::Core;
-use crate::read::cursor::{HeldView, ViewCursor};
+use crate::read::cursor::ViewCursor;
 use crate::read::get;
+use crate::read::held::HeldView;
+use crate::state::view::View;
 
 thread_local! {
     /// Where `get` decodes before it makes a [`Value`].
@@ -59,7 +62,7 @@ fn with_scratch<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
 
 /// A view and the number to read all of it at. The same view before and after: a pointer visible at
 /// this number leads to a value file that the view knows.
-pub(crate) fn moment(core: &Core) -> (HeldView, SeqNo) {
+pub(crate) fn moment(core: &Core) -> (Guard<Arc<View>>, SeqNo) {
     loop {
         let view = core.view.load();
         let newest = core.published.load(Ordering::Acquire);
@@ -71,7 +74,7 @@ pub(crate) fn moment(core: &Core) -> (HeldView, SeqNo) {
 
 pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
     let (view, newest) = moment(core);
-    ViewCursor::new(view, at.unwrap_or(newest))
+    ViewCursor::new(HeldView::new(view), at.unwrap_or(newest))
 }
 
 pub(crate) fn contains(core: &Core, key: &[u8]) -> Result<bool> {

@@ -13,7 +13,6 @@ use cairndb_env::sync::MutexGuard;
 
 use crate::engine::core::{Core, State};
 use crate::engine::guard::guarded;
-use crate::state::budget::RETAINED_LOG_BYTES_MAX;
 
 /// Without a write for this long, a database counts as idle.
 const IDLE: Duration = Duration::from_millis(50);
@@ -246,7 +245,7 @@ impl Core {
         state.quiet
             || state.hurry
             || Duration::from_nanos(now.saturating_sub(oldest)) >= PERSIST_AFTER
-            || self.segments.retained_bytes() >= RETAINED_LOG_BYTES_MAX / 8
+            || self.segments.retained_bytes() >= self.settings.budget.persist
             || state
                 .pending
                 .as_ref()

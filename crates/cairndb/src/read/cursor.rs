@@ -13,14 +13,12 @@
 //!
 //! A cursor pins its view: tables, and memtable parts even after their flush.
 
-use std::sync::Arc;
-
 use cairndb_base::{Kind, Result, SEQ_MAX, SeqNo};
 
 use crate::read::fold::{Fold, read_pointer, resolve};
 use crate::read::get::{Newest, newest, sources};
+use crate::read::held::HeldView;
 use crate::read::merger::Merger;
-use crate::state::view::View;
 
 /// Where the shown entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,10 +59,6 @@ enum Heading {
     Backward,
 }
 
-/// A view that is held without a count, as long as its thread holds few: nothing is written that other
-/// threads read. Whoever replaces the view counts for those who hold it.
-pub(crate) type HeldView = arc_swap::Guard<Arc<View>>;
-
 /// A cursor at one sequence number over one view.
 #[derive(Debug)]
 pub(crate) struct ViewCursor {
@@ -98,8 +92,7 @@ impl ViewCursor {
 
     /// Another cursor over the same view and number.
     pub(crate) fn fork(&self) -> ViewCursor {
-        let view = HeldView::from_inner(Arc::clone(&self.view));
-        ViewCursor::new(view, self.seq)
+        ViewCursor::new(self.view.fork(), self.seq)
     }
 
     /// `Ok` while the database is open, else `Closed`.
@@ -158,10 +151,7 @@ impl ViewCursor {
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         let sources = 1 + self.view.sealed.len() + self.view.version.runs.len();
         // Equal keys of another order may differ, and only a source can tell how one was written.
-        if sources >= SOURCES_ASKED
-            && self.view.readers.context.order.can_hash()
-            && self.found(key)?
-        {
+        if sources >= SOURCES_ASKED && self.view.context().order.can_hash() && self.found(key)? {
             return Ok(());
         }
         self.placed(|merger, seq| merger.seek(key, seq), Heading::Forward)
@@ -174,11 +164,14 @@ impl ViewCursor {
 
     /// Shows the entry of the very `key`, if that has a plain value.
     fn found(&mut self, key: &[u8]) -> Result<bool> {
+        if self.shown == Shown::Apart {
+            self.view.count();
+        }
         self.shown = Shown::Nothing;
         self.value.clear();
         let newest = newest(
             &self.view,
-            &self.view.readers.context,
+            self.view.context(),
             key,
             self.seq,
             &mut self.value,
@@ -194,10 +187,12 @@ impl ViewCursor {
 
     /// Gives the merger its sources; called before it is placed.
     fn gather_sources(&mut self) {
-        if !self.sourced {
+        if self.sourced {
+            self.view.count();
+        } else {
             self.sourced = true;
-            let sources = sources(&self.view, &self.view.readers.context);
-            self.merger = Merger::new(sources, self.view.readers.context.order.clone());
+            let sources = sources(&self.view, self.view.context());
+            self.merger = Merger::new(sources, self.view.context().order.clone());
         }
     }
 
@@ -220,7 +215,11 @@ impl ViewCursor {
     /// The next entry; on an invalid cursor, nothing.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
-        if self.shown == Shown::InPlace && self.heading == Heading::Forward && self.merger.alone() {
+        if self.view.counted()
+            && self.shown == Shown::InPlace
+            && self.heading == Heading::Forward
+            && self.merger.alone()
+        {
             self.shown = Shown::Nothing;
             self.merger.step()?;
             return self.show_forward();
@@ -231,6 +230,7 @@ impl ViewCursor {
     /// Shows nothing any more, with the key that was shown in `self.key`; where the merger is. `None`
     /// when nothing was shown.
     fn leave(&mut self) -> Option<Merged> {
+        self.view.count();
         let merged = match self.shown {
             Shown::Nothing => return None,
             Shown::InPlace | Shown::ValueCopied => {
@@ -266,8 +266,7 @@ impl ViewCursor {
         while self.merger.valid()
             && self
                 .view
-                .readers
-                .context
+                .context()
                 .order
                 .compare(self.merger.key(), &self.key)
                 .is_eq()
@@ -302,7 +301,7 @@ impl ViewCursor {
                     let values = &self.view.version.values;
                     self.value.clear();
                     read_pointer(
-                        &self.view.readers.context.order,
+                        &self.view.context().order,
                         values,
                         self.merger.key(),
                         self.merger.value(),
@@ -324,8 +323,7 @@ impl ViewCursor {
         while self.merger.valid()
             && self
                 .view
-                .readers
-                .context
+                .context()
                 .order
                 .compare(self.merger.key(), &self.key)
                 .is_eq()
@@ -338,7 +336,7 @@ impl ViewCursor {
                     let mut base = Vec::new();
                     let values = &self.view.version.values;
                     resolve(
-                        &self.view.readers.context.order,
+                        &self.view.context().order,
                         values,
                         &self.key,
                         kind,
@@ -359,7 +357,7 @@ impl ViewCursor {
     /// Folds what was gathered for `self.key`; the merger has moved on.
     fn fold_gathered(&mut self) -> Result<()> {
         self.shown = Shown::Failed;
-        self.value = self.fold.finish(&self.view.readers.context, &self.key)?;
+        self.value = self.fold.finish(self.view.context(), &self.key)?;
         self.shown = Shown::Copied;
         Ok(())
     }
@@ -367,7 +365,10 @@ impl ViewCursor {
     /// The entry before; on an invalid cursor, nothing.
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<()> {
-        if self.shown == Shown::InPlace && self.heading == Heading::Backward && self.merger.alone()
+        if self.view.counted()
+            && self.shown == Shown::InPlace
+            && self.heading == Heading::Backward
+            && self.merger.alone()
         {
             self.shown = Shown::Nothing;
             self.merger.step()?;
@@ -426,8 +427,7 @@ impl ViewCursor {
         while self.merger.valid()
             && self
                 .view
-                .readers
-                .context
+                .context()
                 .order
                 .compare(self.merger.key(), &self.key)
                 .is_eq()
@@ -446,7 +446,7 @@ impl ViewCursor {
                     self.value.extend_from_slice(self.merger.value());
                 }
                 newest = Some(kind);
-                if !self.view.readers.context.order.can_hash() {
+                if !self.view.context().order.can_hash() {
                     // Equal keys may differ; the one shown is the newest, as in the other direction.
                     self.key.clear();
                     self.key.extend_from_slice(self.merger.key());
@@ -462,7 +462,7 @@ impl ViewCursor {
                 let pointer = std::mem::take(&mut self.value);
                 let values = &self.view.version.values;
                 read_pointer(
-                    &self.view.readers.context.order,
+                    &self.view.context().order,
                     values,
                     &self.key,
                     &pointer,
@@ -482,7 +482,7 @@ impl ViewCursor {
                 let mut base = Vec::new();
                 let values = &self.view.version.values;
                 resolve(
-                    &self.view.readers.context.order,
+                    &self.view.context().order,
                     values,
                     &self.key,
                     kind,

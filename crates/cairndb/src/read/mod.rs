@@ -3,5 +3,6 @@
 pub(crate) mod cursor;
 pub(crate) mod fold;
 pub(crate) mod get;
+pub(crate) mod held;
 pub(crate) mod merger;
 pub(crate) mod source;

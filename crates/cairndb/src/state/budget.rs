@@ -24,6 +24,8 @@ pub(crate) struct Budget {
     pub(crate) cache: usize,
     /// Length of one log segment.
     pub(crate) segment: u64,
+    /// Bytes of live segments at which installed tables are made durable.
+    pub(crate) persist: u64,
     /// Table files are cut at this size.
     pub(crate) table: u64,
 }
@@ -48,6 +50,9 @@ impl Budget {
     pub(crate) fn new(total: usize) -> Budget {
         let part = (total / 16).clamp(PART_BYTES_MIN, PART_BYTES_MAX);
         let write_share = total / 16 * 7;
+        let segment = (total as u64 / 4)
+            .clamp(64 << 10, 4 << 20)
+            .next_power_of_two();
         let budget = Budget {
             total,
             part,
@@ -56,9 +61,9 @@ impl Budget {
             flush: (write_share / 8 * 3).clamp(part, FLUSH_BYTES_MAX),
             help: (write_share / 3).clamp(part, FLUSH_BYTES_MAX / 4),
             cache: total / 4,
-            segment: (total as u64 / 4)
-                .clamp(64 << 10, 4 << 20)
-                .next_power_of_two(),
+            segment,
+            // With large segments eight would be no more than what one flush waits for.
+            persist: (8 * segment).clamp(RETAINED_LOG_BYTES_MAX / 8, RETAINED_LOG_BYTES_MAX / 4),
             // A builder keeps four bytes of filter hash an entry until its table is finished.
             table: (total as u64 / 2).clamp(64 << 10, 16 << 20),
         };
@@ -86,8 +91,11 @@ mod tests {
             assert!(budget.segment.is_power_of_two());
             let part = budget.part_logged;
             assert!(FLUSH_LOGGED_BYTES + part <= RETAINED_LOG_BYTES_MAX / 4);
+            assert!(budget.persist >= 4 * budget.segment, "{budget:?}");
             assert!(SEALED_LOGGED_BYTES_MAX + part <= RETAINED_LOG_BYTES_MAX / 2);
         }
+        let persist = |total| Budget::new(total).persist;
         assert_eq!(Budget::new(4 << 20).segment, 1 << 20);
+        assert_eq!((persist(4 << 20), persist(64 << 20)), (8 << 20, 16 << 20));
     }
 }

@@ -25,8 +25,8 @@ pub(crate) struct View {
     pub(crate) sealed: Vec<Arc<Memtable>>,
     /// The tables.
     pub(crate) version: Arc<Version>,
-    /// What reads need beside it. Here, so that a cursor holds nothing but its view: each count of
-    /// references that threads share costs every seek two turns of its cache line.
+    /// What reads need beside it. Here, so that a cursor need not hold it: each count of references that
+    /// threads share costs every seek two turns of its cache line.
     pub(crate) readers: Readers,
     /// Somebody read it.
     read: AtomicBool,
@@ -66,6 +66,12 @@ impl View {
             readers,
             read: AtomicBool::new(false),
         }
+    }
+
+    /// Its order, and the operator of its operands.
+    #[inline]
+    pub(crate) fn context(&self) -> &ReadContext {
+        &self.readers.context
     }
 
     /// Called by every read. A view lives until the next part is full or the next job is done, so

@@ -154,7 +154,7 @@ impl Segments {
             let alone = Arc::get_mut(region).filter(|region| region.size() == bytes);
             alone.map(LogRegion::reuse).is_some()
         })?;
-        Some(sets.spares.swap_remove(found))
+        Some(sets.spares.remove(found))
     }
 
     /// Keeps a file for recycling; returns its number back when there are enough.
@@ -177,7 +177,8 @@ impl Segments {
         let keep = QUIET_SPARES_MAX
             .saturating_sub(sets.live.len())
             .min(sets.spares.len());
-        trimmed.extend(sets.spares.drain(keep..));
+        let surplus = sets.spares.len() - keep;
+        trimmed.extend(sets.spares.drain(..surplus));
         trimmed.into_iter().map(|(file, _)| file).collect()
     }
 

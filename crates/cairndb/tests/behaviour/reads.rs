@@ -177,33 +177,63 @@ fn an_open_cursor_keeps_its_moment() {
     assert_eq!(seen, 200);
 }
 
-/// A thread holds some views without counting; cursors beyond those, and cursors that end on another
-/// thread, keep theirs all the same.
+fn sendable<T: Send + Sync>(_: &T) {}
+
+/// A thread holds some views without counting. Cursors beyond those, of threads that have ended and in
+/// hands of others keep theirs all the same, however views change meanwhile.
 #[test]
 fn many_cursors_of_one_thread_keep_their_moments() {
     let (db, _) = mem_db();
     let mut cursors = Vec::new();
-    for moment in 0..40u8 {
+    let change = |moment: u8| {
         db.put(b"k", &[moment; 40]).unwrap();
-        if moment % 3 == 0 {
-            db.flush().unwrap();
-        }
-        if moment % 10 == 0 {
-            db.compact_range(..).unwrap();
-        }
-        cursors.push((moment, db.cursor()));
+        db.flush().unwrap();
+        db.compact_range(..).unwrap();
+    };
+    for moment in 0..6u8 {
+        change(moment);
+        // More than there is room for, with no change of the view between them.
+        cursors.extend((0..20).map(|_| (moment, db.cursor())));
+        let other = db.clone();
+        let made = std::thread::spawn(move || (0..9).map(|_| other.cursor()).collect::<Vec<_>>());
+        cursors.extend(
+            made.join()
+                .unwrap()
+                .into_iter()
+                .map(|cursor| (moment, cursor)),
+        );
         assert_eq!(db.get(b"k").unwrap().unwrap(), [moment; 40]);
     }
-    db.compact_range(..).unwrap();
+    sendable(&cursors);
+    change(6);
     let ended = std::thread::spawn(move || {
         for (moment, cursor) in &mut cursors {
-            cursor.seek_to_first().unwrap();
+            cursor.seek(b"k").unwrap();
             assert_eq!(cursor.value(), [*moment; 40]);
+            cursor.seek_to_last().unwrap();
+            assert_eq!(cursor.value(), [*moment; 40]);
+            cursor.prev().unwrap();
+            assert!(!cursor.valid());
         }
     });
     ended.join().unwrap();
     assert_eq!(memory(&db, "pinned"), 0, "ended cursors keep nothing");
-    assert_eq!(db.get(b"k").unwrap().unwrap(), [39; 40]);
+    assert_eq!(db.get(b"k").unwrap().unwrap(), [6; 40]);
+}
+
+/// The last handle goes while a cursor holds the view without counting.
+#[test]
+fn a_cursor_may_outlive_its_database() {
+    let (db, _) = mem_db();
+    db.put(b"k", &[7; 40]).unwrap();
+    let mut before = db.cursor();
+    db.clone().close().unwrap();
+    let mut behind = db.cursor();
+    drop(db);
+    for cursor in [&mut before, &mut behind] {
+        assert_eq!(cursor.seek(b"k").unwrap_err().kind(), ErrorKind::Closed);
+        assert!(!cursor.valid());
+    }
 }
 
 #[test]

@@ -66,6 +66,8 @@ pub struct TableCursor {
     decoded: Decoded,
     /// The page was entered from its neighbour.
     streaming: bool,
+    /// From the one behind it.
+    backward: bool,
     /// Every page is checked when it is entered.
     rechecking: bool,
     ahead: Ahead,
@@ -89,6 +91,7 @@ impl TableCursor {
             ends: Vec::new(),
             decoded: Decoded::Nothing,
             streaming: false,
+            backward: false,
             rechecking: false,
             ahead: Ahead::default(),
         }
@@ -161,6 +164,7 @@ impl TableCursor {
     /// As [`TableCursor::seek`].
     pub fn first(&mut self) -> Result<()> {
         self.leave();
+        self.backward = false;
         let unit = self.lookup().unit(0)?.into();
         self.enter(unit, 0, true);
         Ok(())
@@ -172,6 +176,7 @@ impl TableCursor {
     /// As [`TableCursor::seek`].
     pub fn last(&mut self) -> Result<()> {
         self.leave();
+        self.backward = true;
         let unit: Entered = self.lookup().unit(self.table.meta.units - 1)?.into();
         let index = unit.layout.count() - 1;
         self.enter(unit, index, true);
@@ -212,6 +217,7 @@ impl TableCursor {
 
     #[inline(never)]
     fn next_page(&mut self) -> Result<()> {
+        self.backward = false;
         let was_at_extent = self.layout.extent;
         if !self.leave() || self.number + 1 >= self.table.meta.units {
             return Ok(());
@@ -234,6 +240,7 @@ impl TableCursor {
 
     #[inline(never)]
     fn prev_page(&mut self) -> Result<()> {
+        self.backward = true;
         if !self.leave() || self.number == 0 {
             return Ok(());
         }
@@ -422,7 +429,12 @@ impl TableCursor {
     /// Requests lines of the page that a scan enters when it leaves this one.
     #[inline]
     fn request_next(&self, lines: &Range<usize>) {
-        if let Some(next) = self.ahead.neighbour(self.page) {
+        let next = if self.backward {
+            self.page.checked_sub(1)
+        } else {
+            self.page.checked_add(1)
+        };
+        if let Some(next) = next {
             self.lookup().request_lines(next, lines);
         }
     }

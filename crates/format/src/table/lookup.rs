@@ -70,9 +70,10 @@ pub(super) struct Place<'t> {
 /// Lines of a page that hold its header and, on most pages, its heads.
 const LINES_OF_COLUMNS: usize = 4;
 /// Lines of the page after next that a scan requests in three portions: when it enters a page, before it
-/// decodes its values, and behind that. All 64 at once wait for each other; a line with each value
-/// decoded gained nothing; with the first portion alone, the rest left to the processor, scans over more
-/// than fits its caches took 5 % longer forwards and 12 % backwards.
+/// decodes its values, and behind that (the last two not where values are given in place, or one by one).
+/// All 64 at once wait for each other; a line with each value decoded gained nothing; with the first
+/// portion alone, the rest left to the processor, scans over more than fits its caches took 3 % longer
+/// forwards and 12 % backwards.
 pub(super) const LINES_AHEAD: [Range<usize>; 3] = [0..16, 16..40, 40..LINES_OF_PAGE];
 const LINES_OF_PAGE: usize = PAGE_BYTES / LINE_BYTES;
 /// Lines requested around the likely place of a value.

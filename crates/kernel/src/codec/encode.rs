@@ -178,6 +178,7 @@ fn find<const BITS: u32>(
     // value every position is entered but every other looked at: a match of five bytes and more covers
     // one of those, and widening finds where it begins. Lone matches of four are lost, which save one
     // byte each; rows of four-byte columns, which live on them, come in groups that are not short.
+    const { assert!(HASH_BITS != HASH_BITS_SHORT, "told apart by them") };
     let sparse = BITS == HASH_BITS_SHORT;
     while at + 8 <= src.len() && tries < 2 << SKIP_SHIFT {
         // SAFETY: `at + 8 <= src.len()` is the loop's condition.

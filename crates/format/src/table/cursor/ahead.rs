@@ -44,16 +44,6 @@ impl Ahead {
         }
     }
 
-    /// The page that the scan comes to behind `page`, by the direction it came from.
-    #[inline]
-    pub(super) fn neighbour(&self, page: u32) -> Option<u32> {
-        if self.backward {
-            page.checked_sub(1)
-        } else {
-            page.checked_add(1)
-        }
-    }
-
     #[cold]
     fn enter_window(&mut self, pages: &Pages, page: u32, backward: bool) {
         let goes_on = self.window > 0 && self.backward == backward && self.border == Some(page);
