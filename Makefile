@@ -24,8 +24,8 @@ NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000 CAIR
 	CAIRN_ROUNDS=500
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 # What install-peers.sh has unpacked without rights, for tests that load peers into their own process.
-with_peers := LD_LIBRARY_PATH=$(CURDIR)/target/peers/libraries$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH} \
-	PATH=$$PATH:$(CURDIR)/target/peers/usr/bin
+with_peers := LD_LIBRARY_PATH="$${LD_LIBRARY_PATH:+$$LD_LIBRARY_PATH:}$(CURDIR)/target/peers/libraries" \
+	PATH="$$PATH:$(CURDIR)/target/peers/usr/bin"
 # Tests append a line here for everything they could not run.
 export CAIRN_SKIPS := $(TARGET)/skips.txt
 export INSTALL CI
@@ -86,7 +86,8 @@ test: toolchain tools ## every test of a push: format, lints, tidy, all tests, d
 nightly: toolchain tools ## the tests at twenty times the size, new seeds, Miri, ThreadSanitizer, advisories
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@echo "seed $(SEED): CAIRN_SEED=$(SEED) replays"
-	$(with_peers) CAIRN_SEED=$(SEED) $(NIGHTLY) cargo test --workspace --locked
+	$(with_peers) CAIRN_SEED=$(SEED) $(NIGHTLY) cargo test --workspace --locked || \
+		{ CI=false xtask/skips.sh; exit 1; }
 	@xtask/check.sh loom
 	@xtask/check.sh miri
 	@CAIRN_SEED=$(SEED) xtask/check.sh tsan

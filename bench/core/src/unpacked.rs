@@ -5,33 +5,29 @@ use std::path::{Path, PathBuf};
 /// The folder, from the repository's root.
 const FOLDER: &str = "target/peers";
 
-/// The folder of unpacked packages: below the working directory, or below one that the program is in.
-pub fn folder() -> Option<PathBuf> {
-    let program = std::env::current_exe().ok();
-    let here = std::env::current_dir().ok();
-    below(here.as_deref(), program.as_deref())
+/// Their programs: below the working directory, or below one that this program is in.
+pub fn programs() -> Option<PathBuf> {
+    part("usr/bin")
 }
 
-fn below(here: Option<&Path>, program: Option<&Path>) -> Option<PathBuf> {
+/// Their libraries, all in one folder.
+pub fn libraries() -> Option<PathBuf> {
+    part("libraries")
+}
+
+fn part(name: &str) -> Option<PathBuf> {
+    let program = std::env::current_exe().ok();
+    let here = std::env::current_dir().ok();
+    below(here.as_deref(), program.as_deref(), name)
+}
+
+fn below(here: Option<&Path>, program: Option<&Path>, part: &str) -> Option<PathBuf> {
     let above = program
         .into_iter()
         .flat_map(|program| program.ancestors().skip(1));
-    let mut places = here
-        .into_iter()
-        .chain(above)
-        .map(|place| place.join(FOLDER));
-    places.find(|place| place.is_dir())
-}
-
-/// Its programs.
-pub fn programs() -> Option<PathBuf> {
-    folder().map(|folder| folder.join("usr/bin"))
-}
-
-/// Its libraries, all in one folder.
-pub fn libraries() -> Option<PathBuf> {
-    let libraries = folder()?.join("libraries");
-    libraries.is_dir().then_some(libraries)
+    let places = here.into_iter().chain(above);
+    let mut parts = places.map(|place| place.join(FOLDER).join(part));
+    parts.find(|part| part.is_dir())
 }
 
 #[cfg(test)]
@@ -41,13 +37,15 @@ mod tests {
     #[test]
     fn it_is_found_from_the_root_and_from_a_program_below_it() {
         let root = tempfile::tempdir().expect("a directory");
-        let peers = root.path().join(FOLDER);
+        let libraries = root.path().join(FOLDER).join("libraries");
         let program = root.path().join("target/debug/deps/tests");
-        assert_eq!(below(Some(root.path()), Some(&program)), None);
-        std::fs::create_dir_all(&peers).expect("a directory");
-        assert_eq!(below(Some(root.path()), None), Some(peers.clone()));
+        let find = |here, program| below(here, program, "libraries");
+        assert_eq!(find(Some(root.path()), Some(&program)), None);
+        std::fs::create_dir_all(&libraries).expect("a directory");
+        assert_eq!(find(Some(root.path()), None), Some(libraries.clone()));
         let elsewhere = root.path().join("bench");
-        assert_eq!(below(Some(&elsewhere), Some(&program)), Some(peers));
-        assert_eq!(below(Some(&elsewhere), None), None);
+        assert_eq!(find(Some(&elsewhere), Some(&program)), Some(libraries));
+        assert_eq!(find(Some(&elsewhere), None), None);
+        assert_eq!(below(Some(root.path()), None, "usr/bin"), None);
     }
 }

@@ -45,7 +45,7 @@ impl Directory {
 pub(crate) fn file_system(path: &Path) -> Option<String> {
     mount(path).map(|mount| mount.kind).or_else(|| {
         let stat = rustix::fs::statfs(existing(path)?).ok()?;
-        // The width of the field differs between platforms.
+        // Negative where the field has 32 bits and the number takes all of them: not told then.
         let magic = u64::try_from(stat.f_type).ok()?;
         Some(
             MAGICS
@@ -59,7 +59,7 @@ pub(crate) fn file_system(path: &Path) -> Option<String> {
 
 /// Numbers of file systems from the kernel's `magic.h`, and their types.
 const MAGICS: [(u64, &str); 9] = [
-    (0xef53, "ext4"),
+    (0xef53, "ext2/3/4"),
     (0x5846_5342, "xfs"),
     (0x9123_683e, "btrfs"),
     (0xf2f5_2010, "f2fs"),

@@ -12,7 +12,8 @@ fn times(ratio: f64) -> String {
     match ratio {
         0.1.. => format!("{ratio:.2}x"),
         0.01..0.1 => format!("{ratio:.3}x"),
-        _ => format!("{ratio:.4}x"),
+        0.001..0.01 => format!("{ratio:.4}x"),
+        _ => format!("{ratio:.6}x"),
     }
 }
 
