@@ -40,6 +40,11 @@ impl Spread {
         })
     }
 
+    /// Whether a round lies more than a tenth from the middle: something else was running.
+    pub(crate) fn is_wide(&self) -> bool {
+        (self.high - self.middle).max(self.middle - self.low) > self.middle / 10.0
+    }
+
     /// Whether the two cannot be told apart: some round of the one lies within the other.
     pub(crate) fn ties(&self, other: &Self) -> bool {
         self.rounds.max(other.rounds) > 1 && self.low <= other.high && other.low <= self.high
@@ -68,6 +73,17 @@ mod tests {
         exactly(middle(&[1.0, 100.0, 4.0, 6.0], Aggregate::Trimmed), 5.0);
         exactly(middle(&[1.0, 3.0], Aggregate::Trimmed), 2.0);
         exactly(middle(&[7.0], Aggregate::Trimmed), 7.0);
+    }
+
+    #[test]
+    fn one_round_far_from_the_middle_makes_it_wide() {
+        let wide = |values: &[f64]| {
+            Spread::of(values.iter().copied(), Aggregate::Median)
+                .expect("values")
+                .is_wide()
+        };
+        assert!(wide(&[10.0, 10.0, 11.5]) && wide(&[8.0, 10.0, 10.0]));
+        assert!(!wide(&[9.5, 10.0, 10.5]) && !wide(&[10.0]));
     }
 
     #[test]

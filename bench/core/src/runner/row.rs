@@ -403,7 +403,12 @@ impl<E: Engine> Runner<'_, E> {
     fn lie(&self, workload: &Workload, totals: &Totals, record: &Record) -> Option<String> {
         if totals.wrong > 0 {
             let first = totals.first_wrong.as_deref().unwrap_or_default();
-            return Some(format!("{} wrong answers; first: {first}", totals.wrong));
+            let answers = if totals.wrong == 1 {
+                "answer"
+            } else {
+                "answers"
+            };
+            return Some(format!("{} wrong {answers}; first: {first}", totals.wrong));
         }
         let able = self.engine.capabilities();
         let synced = record.durability.as_deref() == Some(Survival::Sync.word())

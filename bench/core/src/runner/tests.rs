@@ -138,7 +138,7 @@ fn caught(lie: Lie, num: u64, list: &[&str]) -> BTreeSet<String> {
         assert!(
             row.reason
                 .as_deref()
-                .is_some_and(|reason| reason.contains("wrong answers")),
+                .is_some_and(|reason| reason.contains("wrong answer")),
             "{row:?}"
         );
     }

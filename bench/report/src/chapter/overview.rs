@@ -374,12 +374,13 @@ pub(super) fn amount(table: &Table, rate: f64) -> String {
 
 /// In how many rows CairnDB is ahead, level and behind.
 pub(crate) fn wins(run: &Run) -> Option<String> {
-    let (mut ahead, mut level, mut behind) = (0, 0, 0);
+    let (mut ahead, mut level, mut behind, mut wide) = (0, 0, 0, 0);
     for table in &run.tables {
         if let (Some((row, ours)), Some((_, theirs))) =
             (standing::ours(table), standing::best_peer(table))
             && row.is_ranked()
         {
+            wide += u32::from(ours.is_wide() || theirs.is_wide());
             match () {
                 () if ours.ties(theirs) => level += 1,
                 () if ours.middle > theirs.middle => ahead += 1,
@@ -394,9 +395,17 @@ pub(crate) fn wins(run: &Run) -> Option<String> {
         } else {
             ""
         };
+        let unrest = if wide > 0 {
+            format!(
+                " In {wide} rows a round of one of the two lies more than a tenth from the middle: the machine \
+                 had something else to do."
+            )
+        } else {
+            String::new()
+        };
         format!(
             "Against the best ranked peer of each row, CairnDB is ahead in {ahead} of {all}, ties in {level} \
-             and is behind in {behind}.{place}"
+             and is behind in {behind}.{place}{unrest}"
         )
     })
 }
