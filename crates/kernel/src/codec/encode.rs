@@ -13,7 +13,7 @@
 use super::copy;
 use super::dictionary::sequences::Sequences;
 use super::token::{
-    HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN,
+    COVER, COVER_MODULUS, HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN,
     SHORT_BYTES_MAX, SKIP_SHIFT, hash,
 };
 
@@ -145,8 +145,14 @@ fn search<const BITS: u32>(
     base: u32,
     sink: &mut Sink,
 ) -> Option<()> {
+    const { assert!(HASH_BITS != HASH_BITS_SHORT, "short values are told by them") };
+    let find = if BITS == HASH_BITS_SHORT {
+        find_covered::<BITS>
+    } else {
+        find_striding::<BITS>
+    };
     let mut anchor = 0;
-    while let Some(found) = find::<BITS>(src, table, base, anchor) {
+    while let Some(found) = find(src, table, base, anchor) {
         let offset = u16::try_from(found.offset).ok()?;
         sink.sequence(&src[anchor..found.at], Some((offset, found.len)))?;
         anchor = found.at + found.len;
@@ -163,10 +169,57 @@ fn search<const BITS: u32>(
     Some(())
 }
 
-/// Finds the first match at or behind `anchor` that the table knows, widened both ways but not
-/// back beyond `anchor`.
+/// Finds the first match at or behind `anchor` that the table knows, in a short value; widened both
+/// ways but not back beyond `anchor`.
+///
+/// Three positions of seven are entered and looked at. [`COVER`] is a difference cover: whatever the
+/// distance of two equal runs, among seven consecutive positions of the later one there is one that
+/// lies in the cover as its counterpart does. So a match of ten bytes is found (unless another run of
+/// its hash came between) and a shorter one often. The three share one load. The idea is Burkhardt and
+/// Kärkkäinen's, who sort suffixes by it (2003).
+///
+/// Looking at every other position finds matches of five bytes: text of 100 to 256 bytes is 1 to 5 %
+/// smaller then, and takes a third longer to encode.
 #[inline]
-fn find<const BITS: u32>(
+fn find_covered<const BITS: u32>(
+    src: &[u8],
+    table: &mut [u32; TABLE_LEN],
+    base: u32,
+    anchor: usize,
+) -> Option<Match> {
+    // Blocks lie on the grid of the value, not of the anchor: the cover is one for the whole value.
+    let mut block = anchor - anchor % COVER_MODULUS;
+    while block + 8 <= src.len() {
+        // SAFETY: `block + 8 <= src.len()` is the loop's condition.
+        let word = unsafe { copy::load_u64(src, block) };
+        for step in COVER {
+            let at = block + step;
+            let bytes = low_u32(word >> (8 * step));
+            if at < anchor {
+                continue;
+            }
+            if let Some(candidate) = probe::<BITS>(src, table, base, at, bytes) {
+                return Some(widen(src, at, candidate, anchor));
+            }
+        }
+        block += COVER_MODULUS;
+    }
+    for at in COVER.map(|step| block + step) {
+        if at < anchor || at + MATCH_BYTES_MIN > src.len() {
+            continue;
+        }
+        // SAFETY: `at + 4 <= src.len()` was checked.
+        let bytes = unsafe { copy::load_u32(src, at) };
+        if let Some(candidate) = probe::<BITS>(src, table, base, at, bytes) {
+            return Some(widen(src, at, candidate, anchor));
+        }
+    }
+    None
+}
+
+/// As [`find_covered`] for longer values: every position at first, then with growing strides.
+#[inline]
+fn find_striding<const BITS: u32>(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
     base: u32,
@@ -174,20 +227,13 @@ fn find<const BITS: u32>(
 ) -> Option<Match> {
     let mut at = anchor;
     let mut tries = 1usize << SKIP_SHIFT;
-    // The first tries take every position: four of them share one load and one bounds check. In a short
-    // value every position is entered but every other looked at: a match of five bytes and more covers
-    // one of those, and widening finds where it begins. Lone matches of four are lost, which save one
-    // byte each; rows of four-byte columns, which live on them, come in groups that are not short.
-    const { assert!(HASH_BITS != HASH_BITS_SHORT, "told apart by them") };
-    let sparse = BITS == HASH_BITS_SHORT;
+    // The first tries take every position: four of them share one load and one bounds check.
     while at + 8 <= src.len() && tries < 2 << SKIP_SHIFT {
         // SAFETY: `at + 8 <= src.len()` is the loop's condition.
         let word = unsafe { copy::load_u64(src, at) };
         for step in 0..4 {
             let bytes = low_u32(word >> (8 * step));
-            if sparse && step % 2 == 1 {
-                table[hash::<BITS>(bytes)] = stored(base, at + step);
-            } else if let Some(candidate) = probe::<BITS>(src, table, base, at + step, bytes) {
+            if let Some(candidate) = probe::<BITS>(src, table, base, at + step, bytes) {
                 return Some(widen(src, at + step, candidate, anchor));
             }
         }

@@ -1,7 +1,7 @@
 //! The codec in safe code, with the plainest data structures: what the fast form must agree with.
 
 use super::token::{
-    HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN,
+    COVER, COVER_MODULUS, HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN,
     SHORT_BYTES_MAX, SKIP_SHIFT, hash, literal_half, match_half,
 };
 
@@ -22,17 +22,19 @@ pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let (mut anchor, mut at, mut tries) = (0, 0, 1usize << SKIP_SHIFT);
     while at + MATCH_BYTES_MIN <= src.len() {
-        // In a short value, of four tries that see eight bytes the second and the last enter only.
-        let block = at - tries % 4;
-        let entered_only = src.len() <= SHORT_BYTES_MAX
-            && tries < 2 << SKIP_SHIFT
-            && tries % 2 == 1
-            && block + 8 <= src.len();
-        let earlier = table[slot(at)].replace(at).filter(|_| !entered_only);
+        if src.len() <= SHORT_BYTES_MAX && !COVER.contains(&(at % COVER_MODULUS)) {
+            at += 1;
+            continue;
+        }
+        let earlier = table[slot(at)].replace(at);
         let Some(from) = earlier.filter(|&from| from < at && four(src, from) == four(src, at))
         else {
-            at += tries >> SKIP_SHIFT;
-            tries += 1;
+            if src.len() > SHORT_BYTES_MAX {
+                at += tries >> SKIP_SHIFT;
+                tries += 1;
+            } else {
+                at += 1;
+            }
             continue;
         };
         let offset = at - from;

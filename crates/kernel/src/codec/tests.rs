@@ -7,7 +7,7 @@
 
 use proptest::prelude::*;
 
-use super::token::RAW_BYTES_MAX;
+use super::token::{COVERED_BYTES_MIN, RAW_BYTES_MAX, SHORT_BYTES_MAX};
 use super::{Encoder, decode, decode_into, twin};
 
 /// A small generator (xorshift64*), so that a failing case is named by its seed alone.
@@ -138,6 +138,27 @@ fn every_period_and_length() {
                 "period {period} length {len}"
             );
         }
+    }
+}
+
+/// One repetition as short as the cover allows, wherever it begins and however far it lies back.
+/// Two runs of one hash may hide it; among twenty values that is rare.
+#[test]
+fn a_repetition_is_found_at_every_distance() {
+    let mut random = Random::new(7);
+    let mut encoder = Encoder::new();
+    let distances = COVERED_BYTES_MIN..if cfg!(miri) { 14 } else { 70 };
+    for (start, distance) in (0..14).flat_map(|start| distances.clone().map(move |d| (start, d))) {
+        let len = start + distance + COVERED_BYTES_MIN + random.below(9);
+        assert!(len <= SHORT_BYTES_MAX);
+        let found = (0..20)
+            .filter(|_| {
+                let mut value: Vec<u8> = (0..len).map(|_| random.byte()).collect();
+                value.copy_within(start..start + COVERED_BYTES_MIN, start + distance);
+                round_trip(&mut encoder, &value).is_some()
+            })
+            .count();
+        assert!(found >= 15, "start {start} distance {distance}: {found} of 20");
     }
 }
 

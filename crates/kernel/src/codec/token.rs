@@ -25,11 +25,37 @@ pub(super) const HASH_BITS_SHORT: u32 = 10;
 /// Longest value that counts as short: its positions load the smaller table to a quarter.
 pub(super) const SHORT_BYTES_MAX: usize = 256;
 
+/// Positions of a short value that are entered and looked at: those with these remainders by
+/// [`COVER_MODULUS`]. Each remainder is the difference of two of them.
+pub(super) const COVER: [usize; 3] = [0, 1, 3];
+
+/// See [`COVER`].
+pub(super) const COVER_MODULUS: usize = 7;
+
+const _: () = {
+    let mut difference = 0;
+    while difference < COVER_MODULUS {
+        let mut pairs = 0;
+        let mut i = 0;
+        while i < COVER.len() * COVER.len() {
+            let (from, to) = (COVER[i / COVER.len()], COVER[i % COVER.len()]);
+            pairs += ((to + COVER_MODULUS - from) % COVER_MODULUS == difference) as usize;
+            i += 1;
+        }
+        assert!(pairs > 0, "the cover has no pair of this distance");
+        difference += 1;
+    }
+};
+
 /// Spreads four bytes over `BITS` bits (Fibonacci hashing by 2^32 / golden ratio).
 #[inline]
 pub(super) fn hash<const BITS: u32>(bytes: u32) -> usize {
     (bytes.wrapping_mul(2_654_435_761) >> (32 - BITS)) as usize
 }
+
+/// Shortest match that a short value does not hide: seven positions of four bytes.
+#[cfg(test)]
+pub(super) const COVERED_BYTES_MIN: usize = COVER_MODULUS - 1 + MATCH_BYTES_MIN;
 
 /// The high half of a token: literals.
 #[inline]
