@@ -13,8 +13,8 @@
 use super::copy;
 use super::dictionary::sequences::Sequences;
 use super::token::{
-    COVER, COVER_MODULUS, HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN,
-    SHORT_BYTES_MAX, SKIP_SHIFT, hash,
+    COVER, COVER_MODULUS, HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX,
+    RAW_BYTES_MIN, SHORT_BYTES_MAX, SKIP_SHIFT, hash,
 };
 
 /// Entries of the hash table.
@@ -145,7 +145,12 @@ fn search<const BITS: u32>(
     base: u32,
     sink: &mut Sink,
 ) -> Option<()> {
-    const { assert!(HASH_BITS != HASH_BITS_SHORT, "short values are told by them") };
+    const {
+        assert!(
+            HASH_BITS != HASH_BITS_SHORT,
+            "short values are told by them"
+        );
+    };
     let find = if BITS == HASH_BITS_SHORT {
         find_covered::<BITS>
     } else {

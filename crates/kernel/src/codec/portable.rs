@@ -1,8 +1,8 @@
 //! The codec in safe code, with the plainest data structures: what the fast form must agree with.
 
 use super::token::{
-    COVER, COVER_MODULUS, HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX, RAW_BYTES_MIN,
-    SHORT_BYTES_MAX, SKIP_SHIFT, hash, literal_half, match_half,
+    COVER, COVER_MODULUS, HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX,
+    RAW_BYTES_MIN, SHORT_BYTES_MAX, SKIP_SHIFT, hash, literal_half, match_half,
 };
 
 /// The encoded form of `src` if it is shorter; as [`super::Encoder::encode`] with a new table.

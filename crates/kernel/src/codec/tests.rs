@@ -158,7 +158,10 @@ fn a_repetition_is_found_at_every_distance() {
                 round_trip(&mut encoder, &value).is_some()
             })
             .count();
-        assert!(found >= 15, "start {start} distance {distance}: {found} of 20");
+        assert!(
+            found >= 15,
+            "start {start} distance {distance}: {found} of 20"
+        );
     }
 }
 
