@@ -33,7 +33,7 @@ use crate::state::reaper::Reaper;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, TableHandle, TableOpener, Version};
-use crate::state::view::{Readers, Shown, View};
+use crate::state::view::{Shown, View};
 use crate::write::commit::{Commit, Filled};
 use crate::write::manifest::Manifest;
 use crate::write::segments::Segments;
@@ -306,13 +306,6 @@ impl Core {
         self.env.background() == Background::Stepped
     }
 
-    fn readers(&self) -> Readers {
-        Readers {
-            context: Arc::clone(&self.context),
-            health: Arc::clone(&self.health),
-        }
-    }
-
     /// Makes `state` what readers see.
     pub(crate) fn publish_view(&self, state: &State) {
         let sealed = state.sealed.iter().rev();
@@ -320,7 +313,7 @@ impl Core {
             Arc::clone(&state.mutable),
             sealed.map(|part| Arc::clone(&part.mem)).collect(),
             Arc::clone(&state.version),
-            self.readers(),
+            self.view.load().readers.clone(),
         ));
         self.shown.note(&view);
         self.view.store(view);

@@ -6,14 +6,17 @@
 //! copied, nothing is compared. Otherwise the shown key is copied so that its older versions can be
 //! skipped. The value is decoded when the cursor arrives, so that `value` cannot fail.
 //!
-//! Where many sources would have to be placed, a seek first asks for its very key as a get does. What
-//! is found that way is where the cursor would come to rest: filters spare most of the sources, and
-//! they are placed when the cursor is moved on. A seek to a key that exists then costs what a get does;
-//! one to a key that does not costs the filters more, and so does a scan.
+//! Where many sources would have to be placed, or where seeks were not followed by moves lately, a seek
+//! first asks for its very key as a get does. What is found that way is where the cursor would come to
+//! rest: filters spare most of the sources, and they are placed when the cursor is moved on. A seek to a
+//! key that exists then costs what a get does; one to a key that does not costs the filters more, and so
+//! does a scan.
 //!
 //! A cursor pins its view: tables, and memtable parts even after their flush.
 
-use cairndb_base::{Kind, Result, SEQ_MAX, SeqNo};
+mod backward;
+
+use cairndb_base::{Kind, Result, SeqNo};
 
 use crate::read::fold::{Fold, read_pointer, resolve};
 use crate::read::get::{Newest, newest, sources};
@@ -49,9 +52,12 @@ enum Merged {
     Elsewhere,
 }
 
-/// Sources from which on a seek asks for its very key first. With fewer, a scan that begins with the
-/// seek would lose more than a seek alone gains.
+/// Sources from which on a seek always asks for its very key first. With fewer, a scan that begins with
+/// the seek would lose more than a seek alone gains.
 const SOURCES_ASKED: usize = 4;
+
+/// The same where seeks are expected to be alone: a lone run is placed for the price of a get.
+const SOURCES_ASKED_ALONE: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heading {
@@ -69,9 +75,19 @@ pub(crate) struct ViewCursor {
     sourced: bool,
     shown: Shown,
     heading: Heading,
+    /// Where it is, a seek put it.
+    sought: bool,
+    /// It was moved since it was placed.
+    moved: bool,
     key: Vec<u8>,
     value: Vec<u8>,
     fold: Fold,
+}
+
+impl Drop for ViewCursor {
+    fn drop(&mut self) {
+        self.end_seek();
+    }
 }
 
 impl ViewCursor {
@@ -84,6 +100,8 @@ impl ViewCursor {
             sourced: false,
             shown: Shown::Nothing,
             heading: Heading::Forward,
+            sought: false,
+            moved: false,
             key: Vec::new(),
             value: Vec::new(),
             fold: Fold::default(),
@@ -149,12 +167,30 @@ impl ViewCursor {
 
     /// The first entry whose key is not before `key`.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.end_seek();
+        self.sought = true;
         let sources = 1 + self.view.sealed.len() + self.view.version.runs.len();
+        let asked = sources >= SOURCES_ASKED
+            || sources >= SOURCES_ASKED_ALONE && self.view.readers.seeks.alone();
         // Equal keys of another order may differ, and only a source can tell how one was written.
-        if sources >= SOURCES_ASKED && self.view.context().order.can_hash() && self.found(key)? {
-            return Ok(());
+        if asked && self.view.context().order.can_hash() {
+            if self.found(key)? {
+                return Ok(());
+            }
+            if sources < SOURCES_ASKED {
+                self.view.readers.seeks.note_vain();
+            }
         }
-        self.placed(|merger, seq| merger.seek(key, seq), Heading::Forward)
+        self.arrive(|merger, seq| merger.seek(key, seq), Heading::Forward)
+    }
+
+    /// What the last seek led to is over: the cursor is dropped or placed anew.
+    fn end_seek(&mut self) {
+        if self.sought && !self.moved {
+            self.view.readers.seeks.note_alone();
+        }
+        self.sought = false;
+        self.moved = false;
     }
 
     /// The last entry whose key is not behind `key`.
@@ -201,6 +237,15 @@ impl ViewCursor {
         place: impl FnOnce(&mut Merger, SeqNo) -> Result<()>,
         heading: Heading,
     ) -> Result<()> {
+        self.end_seek();
+        self.arrive(place, heading)
+    }
+
+    fn arrive(
+        &mut self,
+        place: impl FnOnce(&mut Merger, SeqNo) -> Result<()>,
+        heading: Heading,
+    ) -> Result<()> {
         self.shown = Shown::Nothing;
         self.heading = heading;
         self.view.note_read();
@@ -215,7 +260,7 @@ impl ViewCursor {
     /// The next entry; on an invalid cursor, nothing.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
-        if self.view.counted()
+        if self.moved
             && self.shown == Shown::InPlace
             && self.heading == Heading::Forward
             && self.merger.alone()
@@ -231,6 +276,10 @@ impl ViewCursor {
     /// when nothing was shown.
     fn leave(&mut self) -> Option<Merged> {
         self.view.count();
+        if self.sought && !self.moved {
+            self.view.readers.seeks.note_moved();
+        }
+        self.moved = true;
         let merged = match self.shown {
             Shown::Nothing => return None,
             Shown::InPlace | Shown::ValueCopied => {
@@ -365,7 +414,7 @@ impl ViewCursor {
     /// The entry before; on an invalid cursor, nothing.
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<()> {
-        if self.view.counted()
+        if self.moved
             && self.shown == Shown::InPlace
             && self.heading == Heading::Backward
             && self.merger.alone()
@@ -375,125 +424,5 @@ impl ViewCursor {
             return self.show_backward();
         }
         self.prev_slow()
-    }
-
-    fn prev_slow(&mut self) -> Result<()> {
-        let Some(merged) = self.leave() else {
-            return Ok(());
-        };
-        if self.heading == Heading::Forward || merged == Merged::Elsewhere {
-            self.heading = Heading::Backward;
-            // Before every version of the shown key.
-            self.gather_sources();
-            self.merger.seek_for_prev(&self.key, SEQ_MAX)?;
-        } else if merged == Merged::There {
-            self.merger.step()?;
-        }
-        self.skip_key()?;
-        self.show_backward()
-    }
-
-    /// The merger heads backward and stands on the oldest version of a key not yet considered.
-    #[inline]
-    fn show_backward(&mut self) -> Result<()> {
-        while self.merger.valid() {
-            if self.merger.alone() && self.merger.seq() <= self.seq {
-                match self.merger.kind() {
-                    Kind::Put => {
-                        self.merger.load_value()?;
-                        self.shown = Shown::InPlace;
-                        return Ok(());
-                    }
-                    Kind::Delete => {
-                        self.merger.step()?;
-                        continue;
-                    }
-                    Kind::Pointer | Kind::Merge => {}
-                }
-            }
-            if self.gather_backward()? {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    /// Walks one key from its oldest to its newest visible version; whether it has a value.
-    fn gather_backward(&mut self) -> Result<bool> {
-        self.key.clear();
-        self.key.extend_from_slice(self.merger.key());
-        self.fold.clear();
-        let mut newest = None;
-        while self.merger.valid()
-            && self
-                .view
-                .context()
-                .order
-                .compare(self.merger.key(), &self.key)
-                .is_eq()
-        {
-            if self.merger.seq() <= self.seq {
-                self.merger.load_value()?;
-                let kind = self.merger.kind();
-                if kind == Kind::Merge {
-                    if !self.fold.has_operands() {
-                        self.base_below_operands(newest)?;
-                    }
-                    self.fold.push_operand(self.merger.value());
-                } else {
-                    self.fold.clear();
-                    self.value.clear();
-                    self.value.extend_from_slice(self.merger.value());
-                }
-                newest = Some(kind);
-                if !self.view.context().order.can_hash() {
-                    // Equal keys may differ; the one shown is the newest, as in the other direction.
-                    self.key.clear();
-                    self.key.extend_from_slice(self.merger.key());
-                }
-            }
-            self.merger.step()?;
-        }
-        let Some(kind) = newest else { return Ok(false) };
-        match kind {
-            Kind::Delete => return Ok(false),
-            Kind::Put => {}
-            Kind::Pointer => {
-                let pointer = std::mem::take(&mut self.value);
-                let values = &self.view.version.values;
-                read_pointer(
-                    &self.view.context().order,
-                    values,
-                    &self.key,
-                    &pointer,
-                    &mut self.value,
-                )?;
-            }
-            Kind::Merge => self.fold_gathered()?,
-        }
-        self.shown = Shown::Copied;
-        Ok(true)
-    }
-
-    /// Makes what was gathered so far the base of the operands that follow.
-    fn base_below_operands(&mut self, below: Option<Kind>) -> Result<()> {
-        let base = match below {
-            Some(kind @ (Kind::Put | Kind::Pointer)) => {
-                let mut base = Vec::new();
-                let values = &self.view.version.values;
-                resolve(
-                    &self.view.context().order,
-                    values,
-                    &self.key,
-                    kind,
-                    &self.value,
-                    &mut base,
-                )?;
-                Some(base)
-            }
-            _ => None,
-        };
-        self.fold.set_base(base);
-        Ok(())
     }
 }

@@ -35,12 +35,6 @@ impl HeldView {
         }
     }
 
-    /// Whether it is held by a count.
-    #[inline]
-    pub(crate) fn counted(&self) -> bool {
-        self.counted
-    }
-
     /// Holds it by a count from here on.
     #[inline]
     pub(crate) fn count(&mut self) {

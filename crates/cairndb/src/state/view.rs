@@ -14,6 +14,7 @@ use cairndb_mem::Memtable;
 
 use crate::state::context::ReadContext;
 use crate::state::health::Health;
+use crate::state::seek_habit::SeekHabit;
 use crate::state::version::Version;
 
 /// What a read looks at, newest first: the mutable part, sealed parts, runs of tables.
@@ -37,6 +38,7 @@ pub(crate) struct View {
 pub(crate) struct Readers {
     pub(crate) context: Arc<ReadContext>,
     pub(crate) health: Arc<Health>,
+    pub(crate) seeks: Arc<SeekHabit>,
 }
 
 impl Readers {
@@ -44,6 +46,7 @@ impl Readers {
         Readers {
             context: Arc::new(context),
             health: Arc::default(),
+            seeks: Arc::default(),
         }
     }
 }

@@ -32,6 +32,51 @@ fn keys(range: std::ops::Range<u8>) -> Vec<Vec<u8>> {
     range.map(|n| format!("{n:02}").into_bytes()).collect()
 }
 
+/// Many seeks that nothing follows are answered as gets are; a move has to find its way from there.
+#[test]
+fn seeks_that_were_alone_lead_to_the_same_entries() {
+    let (one_run, _) = mem_db();
+    for n in (0..100u8).filter(|n| n % 3 != 0) {
+        let key = format!("{n:02}");
+        one_run.put(key.as_bytes(), &[n; 20]).unwrap();
+        one_run.put((key + "x").as_bytes(), b"dead").unwrap();
+    }
+    for n in 0..100u8 {
+        one_run.delete(format!("{n:02}x").as_bytes()).unwrap();
+    }
+    one_run.compact_range(..).unwrap();
+    for db in [one_run, layered()] {
+        let expected = all(&db);
+        let mut reused = db.cursor();
+        for turn in 0..200 {
+            // Keys that exist, that were deleted, that never were.
+            let sought = format!("{:02}{}", turn * 37 % 103, ["", "x", "y"][turn / 5 % 3]);
+            let at = expected.partition_point(|(key, _)| key.as_slice() < sought.as_bytes());
+            let mut fresh = db.cursor();
+            for cursor in [&mut fresh, &mut reused] {
+                cursor.seek(sought.as_bytes()).unwrap();
+                let shown = |cursor: &cairndb::Cursor| {
+                    cursor
+                        .valid()
+                        .then(|| (cursor.key().to_vec(), cursor.value().to_vec()))
+                };
+                assert_eq!(shown(cursor), expected.get(at).cloned(), "{sought}");
+                if turn % 25 < 20 {
+                    continue;
+                }
+                for step in 1..4 {
+                    cursor.next().unwrap();
+                    assert_eq!(shown(cursor), expected.get(at + step).cloned(), "{sought}");
+                }
+                cursor.seek(sought.as_bytes()).unwrap();
+                cursor.prev().unwrap();
+                let before = (at < expected.len()).then(|| at.checked_sub(1)).flatten();
+                assert_eq!(shown(cursor), before.map(|at| expected[at].clone()));
+            }
+        }
+    }
+}
+
 #[test]
 fn a_scan_sees_every_layer_once_and_no_tombstone() {
     let db = layered();

@@ -1,0 +1,129 @@
+//! A cursor's way back. Versions of a key come oldest first here, so that the newest visible one, and
+//! the operands above it, are known when all of them were seen.
+
+use cairndb_base::{Kind, Result, SEQ_MAX};
+
+use super::{Heading, Merged, Shown, ViewCursor};
+use crate::read::fold::{read_pointer, resolve};
+
+impl ViewCursor {
+    pub(super) fn prev_slow(&mut self) -> Result<()> {
+        let Some(merged) = self.leave() else {
+            return Ok(());
+        };
+        if self.heading == Heading::Forward || merged == Merged::Elsewhere {
+            self.heading = Heading::Backward;
+            // Before every version of the shown key.
+            self.gather_sources();
+            self.merger.seek_for_prev(&self.key, SEQ_MAX)?;
+        } else if merged == Merged::There {
+            self.merger.step()?;
+        }
+        self.skip_key()?;
+        self.show_backward()
+    }
+
+    /// The merger heads backward and stands on the oldest version of a key not yet considered.
+    #[inline]
+    pub(super) fn show_backward(&mut self) -> Result<()> {
+        while self.merger.valid() {
+            if self.merger.alone() && self.merger.seq() <= self.seq {
+                match self.merger.kind() {
+                    Kind::Put => {
+                        self.merger.load_value()?;
+                        self.shown = Shown::InPlace;
+                        return Ok(());
+                    }
+                    Kind::Delete => {
+                        self.merger.step()?;
+                        continue;
+                    }
+                    Kind::Pointer | Kind::Merge => {}
+                }
+            }
+            if self.gather_backward()? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks one key from its oldest to its newest visible version; whether it has a value.
+    fn gather_backward(&mut self) -> Result<bool> {
+        self.key.clear();
+        self.key.extend_from_slice(self.merger.key());
+        self.fold.clear();
+        let mut newest = None;
+        while self.merger.valid()
+            && self
+                .view
+                .context()
+                .order
+                .compare(self.merger.key(), &self.key)
+                .is_eq()
+        {
+            if self.merger.seq() <= self.seq {
+                self.merger.load_value()?;
+                let kind = self.merger.kind();
+                if kind == Kind::Merge {
+                    if !self.fold.has_operands() {
+                        self.base_below_operands(newest)?;
+                    }
+                    self.fold.push_operand(self.merger.value());
+                } else {
+                    self.fold.clear();
+                    self.value.clear();
+                    self.value.extend_from_slice(self.merger.value());
+                }
+                newest = Some(kind);
+                if !self.view.context().order.can_hash() {
+                    // Equal keys may differ; the one shown is the newest, as in the other direction.
+                    self.key.clear();
+                    self.key.extend_from_slice(self.merger.key());
+                }
+            }
+            self.merger.step()?;
+        }
+        let Some(kind) = newest else { return Ok(false) };
+        match kind {
+            Kind::Delete => return Ok(false),
+            Kind::Put => {}
+            Kind::Pointer => {
+                let pointer = std::mem::take(&mut self.value);
+                let values = &self.view.version.values;
+                read_pointer(
+                    &self.view.context().order,
+                    values,
+                    &self.key,
+                    &pointer,
+                    &mut self.value,
+                )?;
+            }
+            Kind::Merge => self.fold_gathered()?,
+        }
+        self.shown = Shown::Copied;
+        Ok(true)
+    }
+
+    /// Makes what was gathered so far the base of the operands that follow.
+    fn base_below_operands(&mut self, below: Option<Kind>) -> Result<()> {
+        let base = match below {
+            Some(kind @ (Kind::Put | Kind::Pointer)) => {
+                let mut base = Vec::new();
+                let values = &self.view.version.values;
+                resolve(
+                    &self.view.context().order,
+                    values,
+                    &self.key,
+                    kind,
+                    &self.value,
+                    &mut base,
+                )?;
+                Some(base)
+            }
+            _ => None,
+        };
+        self.fold.set_base(base);
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+//! Whether a seek tends to be all that a cursor does.
+//!
+//! A cursor that is made for one seek and read where it lands can do with what a get does, at half the
+//! price: no source is placed, no buffer of a page made. A scan cannot: it would pay for both. Nothing in
+//! a seek tells which of the two it is, so the last ones are asked, as a processor does with branches.
+//!
+//! Threads: one byte that all cursors of a handle share. It is stored to only when it changes, so where
+//! every cursor scans, or none does, its line stays in every processor's cache. Races lose a count.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Seeks that no move followed, from which on the next is expected to be alone too.
+const SEEKS_ALONE: u8 = 8;
+/// Most that are counted.
+const SEEKS_MAX: u8 = 2 * SEEKS_ALONE;
+/// What asking for a key that is not there counts: it costs a third of what finding one saves, and the seek
+/// itself counts again when it has been alone.
+const VAIN: u8 = 2;
+
+/// How many seeks were alone since the last that was not.
+#[derive(Debug, Default)]
+pub(crate) struct SeekHabit(AtomicU8);
+
+impl SeekHabit {
+    /// Whether the next seek is likely to be alone.
+    #[inline]
+    pub(crate) fn alone(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= SEEKS_ALONE
+    }
+
+    /// A cursor was dropped or placed anew where a seek had put it.
+    #[inline]
+    pub(crate) fn note_alone(&self) {
+        let seeks = self.0.load(Ordering::Relaxed);
+        if seeks < SEEKS_MAX {
+            self.0.store(seeks + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// A cursor was moved on from where a seek had put it.
+    #[inline]
+    pub(crate) fn note_moved(&self) {
+        if self.0.load(Ordering::Relaxed) != 0 {
+            self.0.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// The key of a seek that was taken for a get was not there.
+    pub(crate) fn note_vain(&self) {
+        let seeks = self.0.load(Ordering::Relaxed);
+        self.0.store(seeks.saturating_sub(VAIN), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_scan_breaks_the_habit() {
+        let habit = SeekHabit::default();
+        for _ in 0..SEEKS_ALONE {
+            assert!(!habit.alone());
+            habit.note_alone();
+        }
+        assert!(habit.alone());
+        habit.note_moved();
+        assert!(!habit.alone());
+    }
+
+    #[test]
+    fn keys_that_are_missing_are_asked_for_every_other_time_at_most() {
+        let habit = SeekHabit::default();
+        for _ in 0..u8::MAX {
+            habit.note_alone();
+        }
+        let mut asked = 0;
+        for _ in 0..100 {
+            if habit.alone() {
+                asked += 1;
+                habit.note_vain();
+            }
+            habit.note_alone();
+        }
+        assert!((1..=55).contains(&asked), "{asked}");
+    }
+}
