@@ -2,6 +2,7 @@
 #
 #   INSTALL=0   install no package, whatever is missing
 #   CI=true     a skipped test is a failure
+#   ROUNDS=1    of `make bench-full`, instead of the three and five of its suites
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -59,13 +60,15 @@ bench: toolchain peers build ## the benchmark over every engine found, at a tent
 	@rm -f report/index.html
 	@./db_bench --suite=quick --report=report || $(call told,report)
 
+rounds = $(if $(ROUNDS),--rounds=$(ROUNDS))
+
 .PHONY: bench-full
 bench-full: toolchain peers build ## the pages of 2011 and of WiredTiger at full size; goes on where it was stopped
 	@mkdir -p report
 	@rm -f report/leveldb-2011/index.html report/wiredtiger/index.html
-	@./db_bench --suite=leveldb-2011 --json=report/leveldb-2011.json --resume --report=report/leveldb-2011 \
+	@./db_bench --suite=leveldb-2011 $(rounds) --json=report/leveldb-2011.json --resume --report=report/leveldb-2011 \
 		|| $(call told,report/leveldb-2011)
-	@./db_bench --suite=wiredtiger --json=report/wiredtiger.json --resume --report=report/wiredtiger \
+	@./db_bench --suite=wiredtiger $(rounds) --json=report/wiredtiger.json --resume --report=report/wiredtiger \
 		|| $(call told,report/wiredtiger)
 
 .PHONY: calibrate
