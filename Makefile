@@ -76,10 +76,11 @@ calibrate: toolchain tools build ## RocksDB's own db_bench, and LevelDB's with L
 	bench/calibrate.sh
 
 .PHONY: test
-test: toolchain tools ## every test of a push: format, lints, tidy, all tests, documents' code
+test: toolchain tools ## every test of a push: format, lints, documentation, tidy, all tests, documents' code
 	@rm -f $(CAIRN_SKIPS); mkdir -p $(TARGET)
 	@xtask/check.sh format
 	@xtask/check.sh clippy
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	cargo xtask tidy
 	@xtask/check.sh loom
 	$(with_peers) cargo test --workspace --locked --no-fail-fast || { CI=false xtask/skips.sh; exit 1; }

@@ -5,7 +5,7 @@
 //! never destroyed. The note also carries what the model knew when the process ended, so that a later run
 //! with `--use_existing_db` can go on judging answers.
 //!
-//! A note is the line [`MAGIC`], a line that tells the directory, and after a run a line that tells what
+//! A note is the line `MAGIC`, a line that tells the directory, and after a run a line that tells what
 //! the model was made for and the model itself.
 
 use std::fs;

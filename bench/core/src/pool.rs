@@ -2,8 +2,8 @@
 //!
 //! The classic pool is LevelDB's: 1 MiB of 100-byte pieces, each a random printable string repeated
 //! until it fills the piece, so that a compressor shrinks it to the ratio asked for. It flatters stores
-//! that compress each value alone; the records of [`json`] share their structure across values and not
-//! within one. A [`file`] brings keys and values of its user.
+//! that compress each value alone; the records of `json` share their structure across values and not
+//! within one. A `file` brings keys and values of its user.
 //!
 //! Every value is named by its *ordinal*: its place in a [`ValueSet`], and after the last comes the
 //! first again. That is what lets the model remember a value in a few bits.

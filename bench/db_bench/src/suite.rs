@@ -42,10 +42,10 @@ pub(crate) fn run(config: &Config, name: &str) -> Result<bool, String> {
         tell(&format!("{line}\n"));
     }
     let mut run = Run::new(config, &plan.file, &plan.outline, output, journal);
+    run.everything(&plan.jobs)?;
     for text in &plan.left_out {
         run.note(text.clone())?;
     }
-    run.everything(&plan.jobs)?;
     for line in machine.summary(&config.bases[0]) {
         print(&format!("{line}\n"));
     }

@@ -218,8 +218,8 @@ fn head(text: &mut String, width: usize, engines: &[String], last: &str) {
     let _ = writeln!(text, "  {last}");
 }
 
-/// One figure of an engine's row.
-type Figure = fn(&Row, &str) -> Option<f64>;
+/// One figure of an engine's row, spelled.
+type Figure = fn(&Row, &str) -> Option<String>;
 
 /// What writing rows cost beside their time.
 fn costs(text: &mut String, outline: &Outline, rows: &Rows) {
@@ -243,12 +243,17 @@ fn costs(text: &mut String, outline: &Outline, rows: &Rows) {
     let width = width(names);
     let figures: [(&str, Figure); 4] = [
         ("seconds until quiet", |row, engine| {
-            Some(row.middle(engine, |record| record.settle_ns)? / 1e9)
+            Some(digits(row.middle(engine, |record| record.settle_ns)? / 1e9))
         }),
         ("MB on disk when quiet", |row, engine| {
-            Some(row.middle(engine, |record| record.disk_bytes)? / MIB)
+            Some(digits(
+                row.middle(engine, |record| record.disk_bytes)? / MIB,
+            ))
         }),
-        ("bytes written over raw bytes", amplification),
+        (
+            "bytes written over raw bytes (~: by the kernel's count, the store tells none)",
+            amplification,
+        ),
         (
             "MB of anonymous memory above the harness's own",
             |row, engine| {
@@ -256,7 +261,7 @@ fn costs(text: &mut String, outline: &Outline, rows: &Rows) {
                     let base = record.anon_rss_base?;
                     Some(record.anon_rss_peak?.saturating_sub(base))
                 });
-                Some(above? / MIB)
+                Some(digits(above? / MIB))
             },
         ),
     ];
@@ -266,8 +271,7 @@ fn costs(text: &mut String, outline: &Outline, rows: &Rows) {
         for (section, shown) in &settled {
             for row in shown {
                 let engines = outline.engines.iter();
-                let cells =
-                    engines.map(|engine| figure(row, engine).map_or_else(|| "-".into(), digits));
+                let cells = engines.map(|engine| figure(row, engine).unwrap_or_else(|| "-".into()));
                 line(text, width, &name(section, row), cells);
                 text.push('\n');
             }
@@ -275,13 +279,15 @@ fn costs(text: &mut String, outline: &Outline, rows: &Rows) {
     }
 }
 
-/// Bytes the engine says it wrote, else the kernel's count, over raw key and value bytes.
-fn amplification(row: &Row, engine: &str) -> Option<f64> {
+/// Bytes the engine says it wrote, else the kernel's count, over raw key and value bytes. The two are told
+/// apart: the kernel counts whole folios of its cache when a byte of one is written.
+fn amplification(row: &Row, engine: &str) -> Option<String> {
     let raw = row.middle(engine, |record| record.user_bytes)?;
-    let written = row.middle(engine, |record| {
-        record.engine_write_bytes.or(record.io_write_bytes)
-    })?;
-    (raw > 0.0).then(|| written / raw)
+    let (mark, written) = match row.middle(engine, |record| record.engine_write_bytes) {
+        Some(written) => ("", written),
+        None => ("~", row.middle(engine, |record| record.io_write_bytes)?),
+    };
+    (raw > 0.0).then(|| format!("{mark}{}", digits(written / raw)))
 }
 
 /// Why rows failed or were skipped, each reason once.

@@ -372,11 +372,14 @@ pub(super) fn amount(table: &Table, rate: f64) -> String {
     }
 }
 
-/// In how many rows CairnDB is ahead, level and behind.
+/// Rows named in the last sentence; more are behind only where little is ahead.
+const BEHIND_NAMED: usize = 8;
+
+/// In how many rows CairnDB is ahead, level and behind, and in which it is behind.
 pub(crate) fn wins(run: &Run) -> Option<String> {
-    let (mut ahead, mut level, mut behind, mut wide) = (0, 0, 0, 0);
+    let (mut ahead, mut level, mut wide, mut behind) = (0, 0, 0, Vec::new());
     for table in &run.tables {
-        if let (Some((row, ours)), Some((_, theirs))) =
+        if let (Some((row, ours)), Some((peer, theirs))) =
             (standing::ours(table), standing::best_peer(table))
             && row.is_ranked()
         {
@@ -384,29 +387,42 @@ pub(crate) fn wins(run: &Run) -> Option<String> {
             match () {
                 () if ours.ties(theirs) => level += 1,
                 () if ours.middle > theirs.middle => ahead += 1,
-                () => behind += 1,
+                () => {
+                    let times =
+                        standing::over(ours, theirs).map_or_else(String::new, number::ratio);
+                    behind.push(format!(
+                        "{} ({times}x {})",
+                        outline::label(table),
+                        peer.title()
+                    ));
+                }
             }
         }
     }
-    let all = ahead + level + behind;
+    let all = ahead + level + behind.len();
     (all > 0).then(|| {
-        let place = if behind > 0 {
-            " Where it is behind stands under Biases."
-        } else {
-            ""
-        };
-        let unrest = if wide > 0 {
-            format!(
-                " In {wide} rows a round of one of the two lies more than a tenth from the middle: the machine \
-                 had something else to do."
-            )
-        } else {
-            String::new()
-        };
-        format!(
+        let mut text = format!(
             "Against the best ranked peer of each row, CairnDB is ahead in {ahead} of {all}, ties in {level} \
-             and is behind in {behind}.{place}{unrest}"
-        )
+             and is behind in {}",
+            behind.len()
+        );
+        let more = behind.len().saturating_sub(BEHIND_NAMED);
+        behind.truncate(BEHIND_NAMED);
+        if !behind.is_empty() {
+            let _ = write!(text, ": {}", behind.join("; "));
+        }
+        if more > 0 {
+            let _ = write!(text, "; and {more} more, named under Biases");
+        }
+        text.push('.');
+        if wide > 0 {
+            let _ = write!(
+                text,
+                " In {wide} rows a round of one of the two lies more than a tenth from the middle: the row is \
+                 short, or the machine was not quiet; another run may order them otherwise."
+            );
+        }
+        text
     })
 }
 

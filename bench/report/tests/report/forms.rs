@@ -41,6 +41,31 @@ fn the_json_holds_statistics_for_other_programs() {
 }
 
 #[test]
+fn the_rows_it_is_behind_in_are_named_at_the_end() {
+    let mut lines = vec![machine()];
+    for (workload, ours) in [("fillseq", 7e5), ("readseq", 3.5e5), ("readhot", 1e6)] {
+        lines.extend(rounds("cairndb", "1C", workload, ours));
+        lines.extend(rounds("leveldb", "1C", workload, 7e5));
+    }
+    let text = report(&lines).summary(300);
+    let expected =
+        "CairnDB is ahead in 1 of 3, ties in 1 and is behind in 1: 1C readseq (0.50x LevelDB).";
+    assert!(text.contains(expected), "{text}");
+    let mut lines = vec![machine()];
+    for n in 0..20 {
+        let section = format!("S{n}");
+        lines.extend(rounds("cairndb", &section, "fillseq", 1e5));
+        lines.extend(rounds("leveldb", &section, "fillseq", 7e5));
+    }
+    let text = report(&lines).summary(1000);
+    assert!(text.contains("behind in 20: "), "{text}");
+    assert!(
+        text.contains("; and 12 more, named under Biases."),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_text_may_be_either_of_the_two() {
     let json = sample().json().expect("plain data");
     let again = Report::from_text(&json).expect("a report");
