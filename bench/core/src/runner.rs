@@ -56,6 +56,13 @@ pub enum Event {
     },
     /// The entry of the list that is now being worked on.
     Begin(usize),
+    /// The entry is still being worked on; told by the process that waits for the one that works.
+    Waiting {
+        /// For how long now.
+        seconds: u64,
+        /// When it will be given up.
+        limit: u64,
+    },
     /// Text for stdout.
     Text(String),
     /// Text for stderr.

@@ -172,7 +172,7 @@ impl Run<'_> {
                 tell(&format!("{reason}\n"));
                 self.good = false;
             }
-            Event::Begin(_) | Event::Unavailable(_) | Event::End => {}
+            Event::Begin(_) | Event::Waiting { .. } | Event::Unavailable(_) | Event::End => {}
         }
         Ok(())
     }

@@ -24,6 +24,9 @@ use crate::child;
 
 const SIGKILL: i32 = 9;
 
+/// After so long without a word from the child, or a quarter of its limit, it is told that it still works.
+const SILENCE: Duration = Duration::from_secs(30);
+
 /// How a job ended.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Ending {
@@ -316,18 +319,27 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
     };
     // Entries before the one to resume at are done again without a word: each gets its time.
     let replays = u32::try_from(plan.resume_at).unwrap_or(u32::MAX - 1) + 1;
-    let mut deadline = Instant::now() + limit.saturating_mul(replays);
+    let mut begun = Instant::now();
+    let mut deadline = begun + limit.saturating_mul(replays);
     let mut reached = Reached::default();
     let last_word = loop {
-        match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match events.recv_timeout(left.min(limit / 4).min(SILENCE)) {
             Ok(Event::End) => break Told::End,
             Ok(Event::Unavailable(reason)) => break Told::Unavailable(reason),
             Ok(Event::Broken(reason)) => break Told::Broken(reason),
             Ok(event) => {
                 if reached.look(plan, &event) {
-                    deadline = Instant::now() + limit;
+                    begun = Instant::now();
+                    deadline = begun + limit;
                 }
                 sink(event);
+            }
+            Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => {
+                sink(Event::Waiting {
+                    seconds: begun.elapsed().as_secs(),
+                    limit: limit.as_secs(),
+                });
             }
             Err(RecvTimeoutError::Timeout) => {
                 let _ = child.kill();

@@ -186,6 +186,13 @@ impl<'c> Run<'c> {
         let limit = self.config.row_timeout.unwrap_or(own);
         let ending = supervise::run(&parts, &start, limit, &mut |part, event| match event {
             Event::Begin(entry) => turn.at = Position { part, entry },
+            Event::Waiting { seconds, limit } => {
+                let listed = &turn.job.parts[turn.at.part].entries[turn.at.entry];
+                tell(&format!(
+                    "round {} {:<16} {}: for {seconds} s now, given up after {limit}\n",
+                    turn.round, turn.engine, listed.workload
+                ));
+            }
             Event::Loaded { version, library } => {
                 let told = self.output.build(turn.engine, version, library);
                 trouble = trouble.take().or(told.err());

@@ -263,6 +263,29 @@ fn a_library_that_is_no_allocator_of_anybodys_is_refused() {
 }
 
 #[test]
+fn a_row_that_takes_long_is_told_of_while_it_runs() {
+    let home = tempfile::tempdir().expect("a directory");
+    let suite = r#"
+num = 10000000
+rounds = 1
+row_timeout = 2
+[[section]]
+name = "load"
+heading = "Load"
+workloads = ["acquireload"]
+"#;
+    let output = own(home.path(), suite, &["--engine=null"]);
+    let told = stderr(&output);
+    for text in [
+        "round 1 null",
+        " acquireload: for 1 s now, given up after 2\n",
+    ] {
+        assert!(told.contains(text), "{told}");
+    }
+    assert!(told.contains("time limit of 2 s"), "{told}");
+}
+
+#[test]
 fn a_section_runs_once_for_each_data_set() {
     let home = tempfile::tempdir().expect("a directory");
     let json = home.path().join("own.json");
