@@ -194,21 +194,34 @@ fn find_covered<const BITS: u32>(
 ) -> Option<Match> {
     // Blocks lie on the grid of the value, not of the anchor: the cover is one for the whole value.
     let mut block = anchor - anchor % COVER_MODULUS;
+    if block < anchor {
+        if let found @ Some(_) = find_at_edge::<BITS>(src, table, base, anchor, block) {
+            return found;
+        }
+        block += COVER_MODULUS;
+    }
     while block + 8 <= src.len() {
         // SAFETY: `block + 8 <= src.len()` is the loop's condition.
         let word = unsafe { copy::load_u64(src, block) };
         for step in COVER {
-            let at = block + step;
-            let bytes = low_u32(word >> (8 * step));
-            if at < anchor {
-                continue;
-            }
+            let (at, bytes) = (block + step, low_u32(word >> (8 * step)));
             if let Some(candidate) = probe::<BITS>(src, table, base, at, bytes) {
                 return Some(widen(src, at, candidate, anchor));
             }
         }
         block += COVER_MODULUS;
     }
+    find_at_edge::<BITS>(src, table, base, anchor, block)
+}
+
+/// As [`find_covered`] in a single block, of which a part may lie before the anchor or behind the value.
+fn find_at_edge<const BITS: u32>(
+    src: &[u8],
+    table: &mut [u32; TABLE_LEN],
+    base: u32,
+    anchor: usize,
+    block: usize,
+) -> Option<Match> {
     for at in COVER.map(|step| block + step) {
         if at < anchor || at + MATCH_BYTES_MIN > src.len() {
             continue;
@@ -269,9 +282,9 @@ fn probe<const BITS: u32>(
 ) -> Option<usize> {
     let entry = &mut table[hash::<BITS>(bytes)];
     let earlier = std::mem::replace(entry, stored(base, at));
-    // Entries of earlier values lie below the base, those of this value are positions below `at`.
-    let candidate = earlier.checked_sub(base)? as usize;
-    debug_assert!(candidate < at);
+    // Entries of this value are positions below `at`; those of earlier ones lie below the base, and less it
+    // wrap to above any position.
+    let candidate = earlier.wrapping_sub(base) as usize;
     if candidate >= at {
         return None;
     }
