@@ -61,15 +61,17 @@ bench: toolchain peers build ## the benchmark over every engine found, at a tent
 	@./db_bench --suite=quick --report=report || $(call told,report)
 
 rounds = $(if $(ROUNDS),--rounds=$(ROUNDS))
+# Another number of rounds is another run, with files of its own.
+full = report/$(1)$(if $(ROUNDS),-$(ROUNDS))
 
 .PHONY: bench-full
 bench-full: toolchain peers build ## the pages of 2011 and of WiredTiger at full size; goes on where it was stopped
 	@mkdir -p report
-	@rm -f report/leveldb-2011/index.html report/wiredtiger/index.html
-	@./db_bench --suite=leveldb-2011 $(rounds) --json=report/leveldb-2011.json --resume --report=report/leveldb-2011 \
-		|| $(call told,report/leveldb-2011)
-	@./db_bench --suite=wiredtiger $(rounds) --json=report/wiredtiger.json --resume --report=report/wiredtiger \
-		|| $(call told,report/wiredtiger)
+	@rm -f $(call full,leveldb-2011)/index.html $(call full,wiredtiger)/index.html
+	@./db_bench --suite=leveldb-2011 $(rounds) --json=$(call full,leveldb-2011).json --resume \
+		--report=$(call full,leveldb-2011) || $(call told,$(call full,leveldb-2011))
+	@./db_bench --suite=wiredtiger $(rounds) --json=$(call full,wiredtiger).json --resume \
+		--report=$(call full,wiredtiger) || $(call told,$(call full,wiredtiger))
 
 .PHONY: calibrate
 calibrate: toolchain tools build ## RocksDB's own db_bench, and LevelDB's with LEVELDB_DB_BENCH=PATH, beside our rows for them

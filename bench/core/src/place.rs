@@ -8,11 +8,12 @@
 //! A note is the line `MAGIC`, a line that tells the directory, and after a run a line that tells what
 //! the model was made for and the model itself.
 
+mod apart;
+
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,9 @@ struct Directory {
     /// What it held when the last run ended; unknown while one goes on, or when it did not end well.
     #[serde(default)]
     names: Option<Vec<String>>,
+    /// It was not there before; one that was stays the one it is, with its owner and attributes.
+    #[serde(default)]
+    created: bool,
 }
 
 impl Directory {
@@ -74,6 +78,7 @@ impl Directory {
             inode: about.ino(),
             born_ns: born.and_then(|since| u64::try_from(since.as_nanos()).ok()),
             names: None,
+            created: false,
         })
     }
 
@@ -130,9 +135,9 @@ fn read(bytes: &[u8]) -> Option<(Directory, &[u8])> {
 fn made(db: &Path) -> Option<Directory> {
     let bytes = fs::read(note(db)).ok()?;
     let (directory, _) = read(&bytes)?;
-    let names = directory.names.clone();
     let same = Directory {
-        names,
+        names: directory.names.clone(),
+        created: directory.created,
         ..Directory::of(db).ok()?
     };
     (same == directory).then_some(directory)
@@ -174,61 +179,6 @@ fn staging(db: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Makes `db`, which is missing or an empty directory of ours, anew in a part of the file system that
-/// the file system takes for unused, where it can be asked for one; otherwise nothing is done.
-///
-/// ext4 without a journal does not give an inode out again for minutes, and passes over all that were
-/// deleted near by, one after the other, whenever a file is created: what one engine or round removed
-/// would be paid by the next, 60 us instead of 10 for each file. A directory's files lie in its group of
-/// blocks, and directories in one that has the attribute `T` are spread over the groups by a hash of
-/// their names. The attribute is given to a directory of our own, never to the user's.
-fn make_apart(db: &Path) {
-    // A link or a mount at the place, or the file system, may refuse: then the plain way is left.
-    if !is_started_in(db) {
-        let staging = staging(db);
-        // Nothing but an empty directory, left by a run that was killed, can be removed here.
-        let _left = fs::remove_dir(&staging);
-        let parent = db.parent().map_or(Ok(()), fs::create_dir_all);
-        if parent.and_then(|()| fs::create_dir(&staging)).is_ok() {
-            let _moved = move_from(&staging, db);
-            let _unneeded = fs::remove_dir_all(&staging);
-        }
-    }
-}
-
-/// Makes a directory in `staging`, under a name that was not used before, and moves it to `db`.
-fn move_from(staging: &Path, db: &Path) -> io::Result<()> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let opened = fs::File::open(staging)?;
-    let flags = rustix::fs::ioctl_getflags(&opened)?;
-    rustix::fs::ioctl_setflags(&opened, flags | rustix::fs::IFlags::TOPDIR)?;
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let made = staging.join(format!("{}-{count}", std::process::id()));
-    fs::create_dir(&made)?;
-    if let Ok(about) = fs::metadata(db) {
-        fs::set_permissions(&made, about.permissions())?;
-    }
-    fs::rename(made, db)
-}
-
-/// Whether the program runs in this directory, which then must stay the one it is.
-fn is_started_in(db: &Path) -> bool {
-    let id = |path: &Path| {
-        fs::metadata(path)
-            .map(|about| (about.dev(), about.ino()))
-            .ok()
-    };
-    id(Path::new(".")).is_some_and(|here| id(db) == Some(here))
-}
-
-/// Lets the file system write what others have left to be written, the engine of the turn before most of
-/// all: the kernel would do it during the first rows, on a processor that an engine with work for both of
-/// two would miss, and one that writes from a single thread would not.
-fn settle(db: &Path) {
-    // Where it cannot be asked for, rows are measured as they were without it.
-    let _asked = fs::File::open(db).map(rustix::fs::syncfs);
-}
-
 /// Makes `db` an empty directory of ours.
 ///
 /// # Errors
@@ -236,6 +186,7 @@ fn settle(db: &Path) {
 pub fn make_fresh(db: &Path) -> Result<(), Fault> {
     let shown = db.display();
     check_notes(db)?;
+    let mut created = made(db).is_some_and(|directory| directory.created);
     match names_in(db) {
         Ok(held) if held.is_empty() => {}
         Ok(held) => {
@@ -254,15 +205,29 @@ pub fn make_fresh(db: &Path) -> Result<(), Fault> {
                 )));
             }
             empty(db).map_err(|error| Fault::io(format!("emptying {shown}"), &error))?;
-            make_apart(db);
+            if created {
+                apart::make(db, &staging(db));
+            }
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => make_apart(db),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            created = true;
+            apart::make(db, &staging(db));
+        }
         Err(error) => return Err(Fault::io(format!("reading {shown}"), &error)),
     }
     fs::create_dir_all(db).map_err(|error| Fault::io(format!("creating {shown}"), &error))?;
-    settle(db);
+    apart::settle(db);
     Directory::of(db)
-        .and_then(|directory| write(db, &directory, &[]))
+        .and_then(|directory| {
+            write(
+                db,
+                &Directory {
+                    created,
+                    ..directory
+                },
+                &[],
+            )
+        })
         .map_err(|error| Fault::io(format!("writing a note beside {shown}"), &error))
 }
 
@@ -393,11 +358,30 @@ mod tests {
             held.retain(|name| name != "db" && name != "db.db_bench");
             assert_eq!(held, [""; 0], "only the directory and its note");
         }
-        // A run that was killed in between leaves its staging directory; the next one uses it.
-        fs::create_dir(staging(&db)).expect("created");
+        // A run that was killed in between leaves its staging directory; the next one removes it.
+        fs::create_dir_all(staging(&db).join("77-0")).expect("created");
         make_fresh(&db).expect("ours");
         assert!(!staging(&db).exists());
+        // Files are nobody's to remove.
+        fs::create_dir(staging(&db)).expect("created");
+        fs::write(staging(&db).join("letter"), "keep").expect("written");
+        make_fresh(&db).expect("ours");
+        assert!(staging(&db).join("letter").exists());
         assert_eq!(fs::read_dir(&db).expect("there").count(), 0);
+    }
+
+    #[test]
+    fn a_directory_that_was_there_before_stays_the_one_it_is() {
+        let home = tempfile::tempdir().expect("a directory");
+        let db = home.path().join("db");
+        fs::create_dir(&db).expect("created");
+        let inode = || fs::metadata(&db).expect("there").ino();
+        let before = inode();
+        for _ in 0..3 {
+            make_fresh(&db).expect("empty or ours");
+            fs::write(db.join("000001.log"), "x").expect("written");
+            assert_eq!(inode(), before);
+        }
     }
 
     #[test]

@@ -336,10 +336,13 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
                 sink(event);
             }
             Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => {
-                sink(Event::Waiting {
-                    seconds: begun.elapsed().as_secs(),
-                    limit: limit.as_secs(),
-                });
+                // Not while entries before the one to resume at are done again, nor between rows.
+                if reached.entry.is_some() && !reached.over {
+                    sink(Event::Waiting {
+                        seconds: begun.elapsed().as_secs(),
+                        limit: limit.as_secs(),
+                    });
+                }
             }
             Err(RecvTimeoutError::Timeout) => {
                 let _ = child.kill();

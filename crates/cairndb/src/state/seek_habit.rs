@@ -5,7 +5,8 @@
 //! a seek tells which of the two it is, so the last ones are asked, as a processor does with branches.
 //!
 //! Threads: one byte that all cursors of a handle share. It is stored to only when it changes, so where
-//! every cursor scans, or none does, its line stays in every processor's cache. Races lose a count.
+//! every cursor scans, or none does and keys are there, its line stays in every processor's cache; seeks
+//! for missing keys store to it. Races lose a count.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -45,7 +46,7 @@ impl SeekHabit {
         }
     }
 
-    /// The key of a seek that was taken for a get was not there.
+    /// The key of a seek that was taken for a get was not there, or its value is none that a get has at once.
     pub(crate) fn note_vain(&self) {
         let seeks = self.0.load(Ordering::Relaxed);
         self.0.store(seeks.saturating_sub(VAIN), Ordering::Relaxed);

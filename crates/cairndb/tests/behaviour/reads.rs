@@ -4,27 +4,35 @@ use cairndb::{Db, ErrorKind, Job, Options};
 
 use crate::{all, all_backward, mem_db, real_dir, reverse, stepped};
 
-/// Keys 00..99 spread over a compacted run, a younger run, a sealed part and the mutable part.
-fn layered() -> Db {
+/// Every fourth key of 00..99 from `residue` on.
+fn write(db: &Db, residue: u8) {
+    for n in (0..100u8).filter(|n| n % 4 == residue) {
+        db.put(format!("{n:02}").as_bytes(), &[n; 20]).unwrap();
+    }
+}
+
+/// Three quarters of the keys, over a compacted run, a younger run and the mutable part.
+fn three_layers() -> Db {
     let (db, _) = mem_db();
-    let write = |residue: u8| {
-        for n in (0..100u8).filter(|n| n % 4 == residue) {
-            db.put(format!("{n:02}").as_bytes(), &[n; 20]).unwrap();
-        }
-    };
-    write(0);
+    write(&db, 0);
     for n in 0..100u8 {
         db.put(format!("{n:02}x").as_bytes(), b"dead").unwrap();
     }
     db.compact_range(..).unwrap();
-    write(1);
+    write(&db, 1);
     for n in 0..100u8 {
         db.delete(format!("{n:02}x").as_bytes()).unwrap();
     }
     db.flush().unwrap();
-    write(2);
+    write(&db, 2);
+    db
+}
+
+/// Keys 00..99 spread over a compacted run, two younger runs and the mutable part.
+fn layered() -> Db {
+    let db = three_layers();
     db.flush().unwrap();
-    write(3);
+    write(&db, 3);
     db
 }
 
@@ -45,7 +53,7 @@ fn seeks_that_were_alone_lead_to_the_same_entries() {
         one_run.delete(format!("{n:02}x").as_bytes()).unwrap();
     }
     one_run.compact_range(..).unwrap();
-    for db in [one_run, layered()] {
+    for db in [one_run, three_layers(), layered()] {
         let expected = all(&db);
         let mut reused = db.cursor();
         for turn in 0..200 {

@@ -2,7 +2,7 @@
 //!
 //! Flow: flush and compaction call [`TableBuilder::add`] once per entry and [`TableBuilder::finish`]
 //! once. The first entries are held back until they have decided how values are stored. Entries collect in a page writer until the next would not fit 4 KiB as encoded; pages
-//! collect in a buffer that goes to the file 32 KiB at a time. Filter, fence and meta block follow.
+//! collect in a buffer that goes to the file 64 KiB at a time. Filter, fence and meta block follow.
 //!
 //! Invariant: keys go up, versions of a key go down in sequence; an entry out of order is refused
 //! before it can reach the file.

@@ -10,7 +10,7 @@ use super::source::seal;
 
 /// Appends are collected to this size: 4 KiB cost the page cache of Linux 6.18 1.0 us in appends of 32 KiB,
 /// 0.9 in these and 0.8 in ones of 128 KiB, as it makes its folios as large as the appends. Four tables may be
-/// under construction within a budget of 4 MiB, which twice this size would use up.
+/// under construction within a budget of 4 MiB: of that, 3.9 MB were in use with this size, all with twice it.
 pub(super) const APPEND_BYTES: usize = 64 << 10;
 
 /// The file and what has not been appended to it yet.

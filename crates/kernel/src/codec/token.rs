@@ -32,6 +32,11 @@ pub(super) const COVER: [usize; 3] = [0, 1, 3];
 /// See [`COVER`].
 pub(super) const COVER_MODULUS: usize = 7;
 
+const _: () = assert!(
+    COVER[COVER.len() - 1] + MATCH_BYTES_MIN <= 8,
+    "one load has all of a block"
+);
+
 const _: () = {
     let mut difference = 0;
     while difference < COVER_MODULUS {
