@@ -40,7 +40,7 @@ impl Spread {
         })
     }
 
-    /// Whether a round lies more than a tenth from the middle: something else was running.
+    /// Whether a round lies more than a tenth from the middle: the row is short, or the machine was not quiet.
     pub(crate) fn is_wide(&self) -> bool {
         (self.high - self.middle).max(self.middle - self.low) > self.middle / 10.0
     }

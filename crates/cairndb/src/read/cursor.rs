@@ -310,16 +310,16 @@ impl ViewCursor {
         self.show_forward()
     }
 
+    /// Whether the merger stands on an entry whose key is `self.key`.
+    #[inline]
+    fn is_at_key(&self) -> bool {
+        let order = &self.view.context().order;
+        self.merger.valid() && order.compare(self.merger.key(), &self.key).is_eq()
+    }
+
     /// Moves the merger off every entry whose key is `self.key`.
     fn skip_key(&mut self) -> Result<()> {
-        while self.merger.valid()
-            && self
-                .view
-                .context()
-                .order
-                .compare(self.merger.key(), &self.key)
-                .is_eq()
-        {
+        while self.is_at_key() {
             self.merger.step()?;
         }
         Ok(())
@@ -369,14 +369,7 @@ impl ViewCursor {
         self.key.clear();
         self.key.extend_from_slice(self.merger.key());
         self.fold.clear();
-        while self.merger.valid()
-            && self
-                .view
-                .context()
-                .order
-                .compare(self.merger.key(), &self.key)
-                .is_eq()
-        {
+        while self.is_at_key() {
             self.merger.load_value()?;
             match self.merger.kind() {
                 Kind::Merge => self.fold.push_operand(self.merger.value()),

@@ -180,8 +180,8 @@ fn search<const BITS: u32>(
 /// Three positions of seven are entered and looked at. [`COVER`] is a difference cover: whatever the
 /// distance of two equal runs, among seven consecutive positions of the later one there is one that
 /// lies in the cover as its counterpart does. So a match of ten bytes is found (unless another run of
-/// its hash came between, or its earlier part lies in a match itself) and a shorter one often. The three share one load. The idea is Burkhardt and
-/// Kärkkäinen's, who sort suffixes by it (2003).
+/// its hash came between, or its earlier part lies in a match itself) and a shorter one often. The
+/// three share one load. The idea is Burkhardt and Kärkkäinen's, who sort suffixes by it (2003).
 ///
 /// Looking at every other position finds matches of five bytes: text of 100 to 256 bytes is 1 to 5 %
 /// smaller then, and takes a third longer to encode.

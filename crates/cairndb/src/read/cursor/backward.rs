@@ -54,14 +54,7 @@ impl ViewCursor {
         self.key.extend_from_slice(self.merger.key());
         self.fold.clear();
         let mut newest = None;
-        while self.merger.valid()
-            && self
-                .view
-                .context()
-                .order
-                .compare(self.merger.key(), &self.key)
-                .is_eq()
-        {
+        while self.is_at_key() {
             if self.merger.seq() <= self.seq {
                 self.merger.load_value()?;
                 let kind = self.merger.kind();
