@@ -37,12 +37,17 @@ impl Counters {
     }
 }
 
-/// CPU time of all threads, ended ones included. The clock is exact; the kernel's tick counts only
-/// give the proportion between user and system.
-fn cpu() -> (u64, u64) {
+/// CPU time of all threads, ended ones included, user and system together.
+pub fn cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let total = seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0);
+    seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
+}
+
+/// The same in user mode and in the kernel. The clock is exact; the kernel's tick counts only
+/// give the proportion between user and system.
+fn cpu() -> (u64, u64) {
+    let total = cpu_ns();
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The second field is a name in brackets and may hold blanks.
     let rest = text.rsplit_once(") ").map_or("", |(_, rest)| rest);

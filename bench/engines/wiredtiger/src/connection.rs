@@ -140,6 +140,14 @@ impl OwnedSession {
         // SAFETY: as above.
         unsafe { checkpoint(self.0, c"".as_ptr()) }
     }
+
+    /// Waits until the log is on the disk as far as it has been written.
+    pub(crate) fn sync_log(&self) -> c_int {
+        // SAFETY: the session is live.
+        let log_flush = unsafe { (*self.0).log_flush };
+        // SAFETY: as above.
+        unsafe { log_flush(self.0, c"sync=on".as_ptr()) }
+    }
 }
 
 impl Drop for OwnedSession {

@@ -12,6 +12,7 @@ mod cursor;
 mod handler;
 mod item;
 mod kind;
+mod rescue;
 mod session;
 mod statistics;
 mod store;

@@ -1,16 +1,18 @@
 //! An open WiredTiger directory.
 
 use std::ffi::{CStr, CString};
+use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use bench_core::engine::{Quiet, Role, Store};
+use bench_core::engine::{Durability, Quiet, Role, Store, Variant};
 use bench_core::fault::Fault;
 use bench_core::settings::Settings;
 
 use crate::chosen::{Chosen, describe, told};
 use crate::connection::{Connection, OwnedSession};
 use crate::kind::Kind;
+use crate::rescue::Rescue;
 use crate::session::TigerSession;
 use crate::statistics::Statistics;
 use crate::sys::Api;
@@ -18,6 +20,8 @@ use crate::sys::Api;
 /// An open WiredTiger directory with its one table.
 #[derive(Debug)]
 pub struct TigerStore<'e> {
+    /// Before the connection, whose session it uses.
+    rescue: Option<Rescue>,
     connection: Connection<'e>,
     /// Whether sequential fills may use a bulk cursor.
     bulk: bool,
@@ -25,6 +29,9 @@ pub struct TigerStore<'e> {
     zero_ended: bool,
     options: Vec<(String, String)>,
 }
+
+/// What is told among the settings of [`Rescue`].
+const STANDSTILL: &str = "ended by a sync of the log after 40 ms (WT-10207)";
 
 fn c_text(text: impl Into<Vec<u8>>) -> Result<CString, Fault> {
     CString::new(text).map_err(|_| Fault::new("the directory's name has a zero byte"))
@@ -45,6 +52,16 @@ impl<'e> TigerStore<'e> {
         let table = create(&connection, &session, &c_text(chosen.table)?)?;
         let mut options = effective(&session, &table, kind);
         drop(session);
+        // An LSM tree alone drops chunks, and only a log written at each commit sets the flag.
+        let rescue = if kind == Kind::Lsm
+            && settings.variant == Variant::Fair
+            && settings.durability == Durability::Os
+        {
+            options.push(("standstill".into(), STANDSTILL.into()));
+            Some(Rescue::start(connection.open_session()?)?)
+        } else {
+            None
+        };
         if settings.compression && !chosen.compressed {
             let missing = "none (libwiredtiger_snappy.so was not found)";
             options.push(("compression".into(), missing.into()));
@@ -53,6 +70,7 @@ impl<'e> TigerStore<'e> {
         // Nothing reads this back; the engine refuses what it does not understand.
         options.push(("connection".into(), asked));
         Ok(Self {
+            rescue,
             connection,
             bulk: chosen.bulk,
             // A table made by an earlier run keeps its shape, whatever is asked for now.
@@ -127,7 +145,16 @@ impl Store for TigerStore<'_> {
         if !matches!(name, "leveldb.stats" | "statistics") {
             return None;
         }
-        self.counters(|counters| Some(counters.text())).ok()?
+        let mut text = self.counters(|counters| Some(counters.text())).ok()??;
+        if let Some(rescue) = &self.rescue {
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                text,
+                "syncs of the log that a standstill was ended with: {}",
+                rescue.syncs()
+            );
+        }
+        Some(text)
     }
 
     fn reset_statistics(&self) -> Result<bool, Fault> {
@@ -143,6 +170,7 @@ impl Store for TigerStore<'_> {
     }
 
     fn close(mut self) -> Result<(), Fault> {
+        drop(self.rescue.take());
         self.connection.shut()
     }
 }

@@ -96,7 +96,7 @@ pub(crate) struct Session {
     pub(crate) compact: ActOn,
     drop: Unused,
     join: Unused,
-    log_flush: Unused,
+    pub(crate) log_flush: Act,
     log_printf: Unused,
     rebalance: Unused,
     rename: Unused,
@@ -169,12 +169,13 @@ mod tests {
             offset_of!(Session, open_cursor),
             offset_of!(Session, create),
             offset_of!(Session, compact),
+            offset_of!(Session, log_flush),
             offset_of!(Session, begin_transaction),
             offset_of!(Session, commit_transaction),
             offset_of!(Session, rollback_transaction),
             offset_of!(Session, checkpoint),
         ];
-        assert_eq!(session, [16, 40, 56, 72, 168, 176, 192, 216]);
+        assert_eq!(session, [16, 40, 56, 72, 96, 168, 176, 192, 216]);
         assert_eq!(offset_of!(Connection, close), 16);
         assert_eq!(offset_of!(Connection, open_session), 64);
         assert_eq!(offset_of!(Item, size), 8);

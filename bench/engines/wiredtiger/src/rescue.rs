@@ -1,0 +1,179 @@
+//! Ends a standstill that this version of the engine falls into by itself.
+//!
+//! Flags of a log slot are set without an atomic operation in every version before December 2022
+//! (WT-9796, WT-10207). With a log that is written at each commit and synced by the threads that drop
+//! the LSM tree's old chunks, a commit's flag now and then overwrites the other's wish to be synced: that
+//! thread waits for a sync nobody makes, with the lock on the schema in its hands, and everybody else
+//! soon waits for it. Rows of seconds then take minutes, or never end.
+//!
+//! One explicit sync of the log lets all of them go on. A thread looks [`LOOK`] by [`LOOK`] at how much
+//! processor time the process used, and asks for that sync once it has used next to none twice in a row; the
+//! waits double as long as nothing changes, so that an idle store is left in peace, and one that the engine
+//! throttles pays for one sync a second. Nothing is added to a store that makes progress. Counting operations instead would have cost each of them an atomic store.
+
+#![expect(
+    unsafe_code,
+    reason = "the foreign interface is the point of this crate"
+)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use bench_core::fault::Fault;
+use bench_core::process;
+
+use crate::connection::OwnedSession;
+
+/// How often the processor time is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+/// Processor time in [`LOOK`] below which nothing goes on. The engine's waiting threads, which look for
+/// themselves every one to ten milliseconds, were seen to use 4 ms of 20.
+const STILL_NS: u64 = 6_000_000;
+/// Looks in a row without progress before the first sync.
+const PATIENCE: u32 = 2;
+/// Looks between two syncs that helped nothing, at most: one second.
+const PATIENCE_MAX: u32 = 50;
+
+/// A session on its way to the only thread that will use it.
+struct Sent(OwnedSession);
+
+// SAFETY: a session may be used by any thread, by one at a time; it is moved, not shared.
+unsafe impl Send for Sent {}
+
+/// The thread that watches, stopped and joined with its owner, which must happen before the connection
+/// is closed.
+#[derive(Debug)]
+pub(crate) struct Rescue {
+    syncs: Arc<AtomicU64>,
+    stop: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Rescue {
+    /// Watches, with a session of its own.
+    pub(crate) fn start(session: OwnedSession) -> Result<Self, Fault> {
+        let (stop, stopped) = mpsc::channel::<()>();
+        let syncs = Arc::new(AtomicU64::new(0));
+        let (counted, session) = (Arc::clone(&syncs), Sent(session));
+        let body = move || {
+            // The whole of it is moved, not the pointer in it.
+            let Sent(session) = { session };
+            let mut watch = Watch::new(process::cpu_ns());
+            while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                if watch.stands_still(process::cpu_ns()) {
+                    // A fault of the log is told to the thread that writes.
+                    let _ = session.sync_log();
+                    // Relaxed: only shown.
+                    counted.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("rescue".into())
+            .spawn(body)
+            .map_err(|error| Fault::new(format!("a thread could not be started: {error}")))?;
+        Ok(Self {
+            syncs,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+
+    /// Syncs asked for so far.
+    pub(crate) fn syncs(&self) -> u64 {
+        self.syncs.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Rescue {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It has nothing to give back.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Whether processor time stands still.
+#[derive(Debug)]
+struct Watch {
+    cpu_ns: u64,
+    /// Looks without progress since the last sync, or since the last progress.
+    still: u32,
+    /// Looks to wait for.
+    patience: u32,
+}
+
+impl Watch {
+    fn new(cpu_ns: u64) -> Self {
+        Self {
+            cpu_ns,
+            still: 0,
+            patience: PATIENCE,
+        }
+    }
+
+    /// One look; whether it is time for a sync.
+    fn stands_still(&mut self, cpu_ns: u64) -> bool {
+        let used = cpu_ns.saturating_sub(std::mem::replace(&mut self.cpu_ns, cpu_ns));
+        if used >= STILL_NS {
+            (self.still, self.patience) = (0, PATIENCE);
+            return false;
+        }
+        self.still += 1;
+        if self.still < self.patience {
+            return false;
+        }
+        self.still = 0;
+        self.patience = (self.patience * 2).min(PATIENCE_MAX);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The looks at which a sync is asked for, of processor times used between them.
+    fn syncs(used: impl IntoIterator<Item = u64>) -> Vec<usize> {
+        let mut watch = Watch::new(0);
+        let mut cpu_ns = 0;
+        let mut asked = Vec::new();
+        for (look, used) in used.into_iter().enumerate() {
+            cpu_ns += used;
+            if watch.stands_still(cpu_ns) {
+                asked.push(look);
+            }
+        }
+        asked
+    }
+
+    #[test]
+    fn a_busy_store_is_left_alone() {
+        assert!(syncs([STILL_NS; 500]).is_empty());
+        // One quiet look between busy ones is a wait for the disk.
+        assert!(syncs([0, STILL_NS].repeat(200)).is_empty());
+    }
+
+    #[test]
+    fn a_standstill_is_ended_at_the_second_look_and_an_idle_store_asked_ever_more_rarely() {
+        let asked = syncs([0; 300]);
+        assert_eq!(asked[..4], [1, 5, 13, 29]);
+        assert!(
+            asked
+                .windows(2)
+                .all(|pair| pair[1] - pair[0] <= PATIENCE_MAX as usize)
+        );
+        assert!(asked.len() < 12, "{asked:?}");
+    }
+
+    #[test]
+    fn progress_brings_the_short_patience_back() {
+        let used = [[0; 30].as_slice(), &[STILL_NS], &[0; 3]].concat();
+        assert_eq!(syncs(used).last(), Some(&32));
+    }
+}
