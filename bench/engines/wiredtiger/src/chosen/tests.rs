@@ -26,7 +26,7 @@ fn the_fair_variant_writes_its_log_to_the_system_and_checks_its_pages() {
     let chosen = Chosen::new(Kind::Btree, &fair, Some(Path::new("/x/snappy.so")));
     assert_eq!(
         chosen.connection,
-        "create,cache_size=4194304,eviction_dirty_target=80,eviction_dirty_trigger=95,\
+        "create,cache_size=4194304,eviction_dirty_target=5,eviction_dirty_trigger=20,\
          session_max=1200,statistics=(fast),log=(enabled=true,file_max=16777216),\
          transaction_sync=(enabled=true,method=none),checkpoint=(wait=60),\
          extensions=[\"/x/snappy.so\"]"
@@ -41,6 +41,18 @@ fn the_fair_variant_writes_its_log_to_the_system_and_checks_its_pages() {
     let chosen = Chosen::new(Kind::Btree, &synced, None);
     assert!(chosen.connection.contains("method=fsync"), "{chosen:?}");
     assert!(!chosen.compressed && chosen.table.contains("block_compressor=none"));
+}
+
+#[test]
+fn what_may_be_dirty_goes_by_shape_and_cache() {
+    let told = |kind, total| {
+        let fair = settings(total, Variant::Fair, Durability::Os);
+        Chosen::new(kind, &fair, None).connection
+    };
+    assert!(told(Kind::Btree, 128 * MIB).contains("eviction_dirty_trigger=95"));
+    assert!(told(Kind::Lsm, 4 * MIB).contains("eviction_dirty_trigger=95"));
+    assert!(told(Kind::Lsm, 4 * MIB).contains("close_idle_time=1"));
+    assert!(!told(Kind::Btree, 4 * MIB).contains("close_idle_time"));
 }
 
 #[test]
