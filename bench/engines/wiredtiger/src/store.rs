@@ -31,7 +31,7 @@ pub struct TigerStore<'e> {
 }
 
 /// What is told among the settings of [`Rescue`].
-const STANDSTILL: &str = "ended by a sync of the log after 40 ms (WT-10207)";
+const STANDSTILL: &str = "log synced after 40 ms of little processor time (WT-10207)";
 
 fn c_text(text: impl Into<Vec<u8>>) -> Result<CString, Fault> {
     CString::new(text).map_err(|_| Fault::new("the directory's name has a zero byte"))
@@ -150,7 +150,7 @@ impl Store for TigerStore<'_> {
             // Writing to a String cannot fail.
             let _ = writeln!(
                 text,
-                "syncs of the log that a standstill was ended with: {}",
+                "log: syncs asked for while little processor time was used: {}",
                 rescue.syncs()
             );
         }
