@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use bench_report::Report;
+use rustix::termios::tcgetwinsize;
 
 use crate::config::Config;
 use crate::output::{print, tell};
@@ -42,9 +43,21 @@ fn read(file: &Path) -> Result<Report, String> {
     Report::from_text(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Columns of the terminal, as the shell tells them, or of a page.
+/// Columns of the terminal, or of a page.
 fn columns() -> usize {
-    let told = || std::env::var("COLUMNS").ok()?.parse().ok();
-    let columns = told().filter(|_| std::io::stdout().is_terminal());
-    columns.unwrap_or(COLUMNS_DEFAULT)
+    terminal().unwrap_or(COLUMNS_DEFAULT)
+}
+
+/// Columns of the terminal that results go to, as the shell tells them or else the terminal itself; `None`
+/// where they go elsewhere or nobody knows.
+pub(crate) fn terminal() -> Option<usize> {
+    let stdout = std::io::stdout();
+    if !stdout.is_terminal() {
+        return None;
+    }
+    let told = std::env::var("COLUMNS").ok();
+    let told = told.and_then(|text| text.parse().ok());
+    let own = || Some(usize::from(tcgetwinsize(&stdout).ok()?.ws_col));
+    let known = |&columns: &usize| columns > 0;
+    told.filter(known).or_else(own).filter(known)
 }

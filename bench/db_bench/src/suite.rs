@@ -14,6 +14,7 @@ use bench_core::outline::{self, Note, Outline};
 use crate::config::Config;
 use crate::machine::Machine;
 use crate::output::{Output, print, tell};
+use crate::report;
 use crate::table;
 
 use file::File;
@@ -53,6 +54,7 @@ pub(crate) fn run(config: &Config, name: &str) -> Result<bool, String> {
     let shape = table::Shape {
         outline: &plan.outline,
         rounds: results.rounds,
+        columns: report::terminal(),
     };
     print(&table::render(
         &shape,

@@ -5,9 +5,10 @@ mod row;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use bench_core::outline::{Aggregate, Outline, Section};
-use bench_core::record::Status;
+use bench_core::record::{Record, Status};
 
 use row::{HARNESS, Row, is_event};
 pub(crate) use row::{Rows, label};
@@ -16,6 +17,8 @@ const OURS: &str = "cairndb";
 const CELL: usize = 13;
 /// The least width of the names of rows.
 const LABEL: usize = 26;
+/// Columns kept for the ratio to the best peer, its name and a word.
+const RATIO: usize = 38;
 /// Behind figures that are shown and not compared.
 const UNRANKED: &str = "*";
 const MIB: f64 = 1_048_576.0;
@@ -27,6 +30,26 @@ pub(crate) struct Shape<'o> {
     pub(crate) outline: &'o Outline,
     /// Rounds that were run.
     pub(crate) rounds: u32,
+    /// Columns of the terminal; `None` where the text goes elsewhere and lines may have any length.
+    pub(crate) columns: Option<usize>,
+}
+
+/// The engines that fit beside each other, from the first to the last: a table wider than the terminal is
+/// told in several. The first keeps room for `extra` columns behind its cells.
+fn sheets(engines: usize, width: usize, extra: usize, columns: Option<usize>) -> Vec<Range<usize>> {
+    let Some(columns) = columns else {
+        return std::iter::once(0..engines).collect();
+    };
+    let mut sheets = Vec::new();
+    let mut from = 0;
+    while from < engines {
+        let taken = width + if from == 0 { extra } else { 0 };
+        let fits = (columns.saturating_sub(taken) / (CELL + 1)).max(1);
+        let to = engines.min(from + fits);
+        sheets.push(from..to);
+        from = to;
+    }
+    sheets
 }
 
 /// A rate, or the time of an event, with three digits.
@@ -83,7 +106,13 @@ fn cell(row: &Row, engine: &str, absent: bool, aggregate: Aggregate) -> String {
     if spread.rounds == 1 {
         return format!("{middle}{mark}");
     }
-    format!("{middle} \u{b1}{:.0}%{mark}", spread.percent())
+    // As far as the figure shown lies from its own farther end.
+    let shown = if is_event(&row.workload) {
+        spread.times()
+    } else {
+        spread
+    };
+    format!("{middle} \u{b1}{:.0}%{mark}", shown.percent())
 }
 
 /// Our rate over the best peer's, the peer, and whether the difference is inside the spread.
@@ -139,24 +168,17 @@ pub(crate) fn render(
         .collect();
     let shown = sections.iter().flat_map(|(_, shown)| shown);
     let width = width(shown.map(|row| row.label.chars().count() + 2));
-    head(&mut text, width, &outline.engines, "cairndb / best peer");
-    for (section, shown) in sections {
-        let _ = writeln!(text, "{}", title(section));
-        for row in shown {
-            let cell = |engine: &String| {
-                let absent = absent.contains_key(engine);
-                cell(row, engine, absent, outline.aggregate)
-            };
-            let cells = outline.engines.iter().map(cell);
-            line(&mut text, width, &format!("  {}", row.label), cells);
-            let _ = writeln!(text, "  {}", ratio(row, outline));
-            if let Some((name, cells)) = baseline::line(rows, outline, section, row) {
-                line(&mut text, width, &format!("    {name}"), cells.into_iter());
-                text.push('\n');
-            }
-        }
+    for engines in sheets(outline.engines.len(), width, RATIO, shape.columns) {
+        let sheet = Sheet {
+            outline,
+            rows,
+            absent,
+            width,
+            engines,
+        };
+        sheet.write(&mut text, &sections);
     }
-    costs(&mut text, outline, rows);
+    costs(&mut text, shape, rows);
     reasons(&mut text, rows);
     for (engine, reason) in absent {
         let _ = writeln!(text, "absent: {engine}: {reason}");
@@ -169,6 +191,52 @@ pub(crate) fn render(
         let _ = writeln!(text, "{subject:<11} {rule}");
     }
     text
+}
+
+/// Some of the engines, beside the names of all rows.
+struct Sheet<'t> {
+    outline: &'t Outline,
+    rows: &'t Rows,
+    absent: &'t BTreeMap<String, String>,
+    width: usize,
+    engines: Range<usize>,
+}
+
+impl Sheet<'_> {
+    fn write(&self, text: &mut String, sections: &[(&Section, Vec<&Row>)]) {
+        let is_first = self.engines.start == 0;
+        let engines = &self.outline.engines[self.engines.clone()];
+        let last = if is_first { "cairndb / best peer" } else { "" };
+        if !is_first {
+            text.push('\n');
+        }
+        head(text, self.width, engines, last);
+        for (section, shown) in sections {
+            // Writing to a String cannot fail, here and below.
+            let _ = writeln!(text, "{}", title(section));
+            for row in shown {
+                let cell = |engine: &String| {
+                    let absent = self.absent.contains_key(engine);
+                    cell(row, engine, absent, self.outline.aggregate)
+                };
+                line(
+                    text,
+                    self.width,
+                    &format!("  {}", row.label),
+                    engines.iter().map(cell),
+                );
+                if is_first {
+                    let _ = write!(text, "  {}", ratio(row, self.outline));
+                }
+                text.push('\n');
+                if let Some((name, cells)) = baseline::line(self.rows, self.outline, section, row) {
+                    let cells = cells[self.engines.clone()].iter().cloned();
+                    line(text, self.width, &format!("    {name}"), cells);
+                    text.push('\n');
+                }
+            }
+        }
+    }
 }
 
 /// A name and a cell for each engine, without the line's end.
@@ -215,14 +283,15 @@ fn head(text: &mut String, width: usize, engines: &[String], last: &str) {
     for (_, second) in &halves {
         let _ = write!(text, " {second:>CELL$}");
     }
-    let _ = writeln!(text, "  {last}");
+    let _ = writeln!(text, "{}{last}", if last.is_empty() { "" } else { "  " });
 }
 
 /// One figure of an engine's row, spelled.
 type Figure = fn(&Row, &str) -> Option<String>;
 
 /// What writing rows cost beside their time.
-fn costs(text: &mut String, outline: &Outline, rows: &Rows) {
+fn costs(text: &mut String, shape: &Shape<'_>, rows: &Rows) {
+    let outline = shape.outline;
     let sections = outline.sections.iter();
     let settled: Vec<(&Section, Vec<&Row>)> = sections
         .map(|section| {
@@ -251,7 +320,7 @@ fn costs(text: &mut String, outline: &Outline, rows: &Rows) {
             ))
         }),
         (
-            "bytes written over raw bytes (~: by the kernel's count, the store tells none)",
+            "bytes written over raw bytes (~: by the kernel's count, as the store did not tell in every round)",
             amplification,
         ),
         (
@@ -267,15 +336,30 @@ fn costs(text: &mut String, outline: &Outline, rows: &Rows) {
     ];
     for (caption, figure) in figures {
         let _ = writeln!(text, "\n{caption}");
-        head(text, width, &outline.engines, "");
-        for (section, shown) in &settled {
-            for row in shown {
-                let engines = outline.engines.iter();
-                let cells = engines.map(|engine| figure(row, engine).unwrap_or_else(|| "-".into()));
-                line(text, width, &name(section, row), cells);
-                text.push('\n');
-            }
+        let names: Vec<(String, &Row)> = settled
+            .iter()
+            .flat_map(|(section, shown)| shown.iter().map(|row| (name(section, row), *row)))
+            .collect();
+        for engines in sheets(outline.engines.len(), width, 0, shape.columns) {
+            one_figure(text, width, &outline.engines[engines], &names, figure);
         }
+    }
+}
+
+/// One figure of some engines, row by row.
+fn one_figure(
+    text: &mut String,
+    width: usize,
+    engines: &[String],
+    rows: &[(String, &Row)],
+    figure: Figure,
+) {
+    head(text, width, engines, "");
+    for (name, row) in rows {
+        let cells = engines.iter();
+        let cells = cells.map(|engine| figure(row, engine).unwrap_or_else(|| "-".into()));
+        line(text, width, name, cells);
+        text.push('\n');
     }
 }
 
@@ -283,9 +367,13 @@ fn costs(text: &mut String, outline: &Outline, rows: &Rows) {
 /// apart: the kernel counts whole folios of its cache when a byte of one is written.
 fn amplification(row: &Row, engine: &str) -> Option<String> {
     let raw = row.middle(engine, |record| record.user_bytes)?;
+    // One kind of count for all rounds: the middle of two kinds would be neither.
+    let told =
+        |record: &Record| record.engine_write_bytes.is_some() || record.io_write_bytes.is_none();
+    let told = row.of(engine).all(told);
     let (mark, written) = match row.middle(engine, |record| record.engine_write_bytes) {
-        Some(written) => ("", written),
-        None => ("~", row.middle(engine, |record| record.io_write_bytes)?),
+        Some(written) if told => ("", written),
+        _ => ("~", row.middle(engine, |record| record.io_write_bytes)?),
     };
     (raw > 0.0).then(|| format!("{mark}{}", digits(written / raw)))
 }

@@ -95,6 +95,27 @@ pub(crate) struct Bars {
     pub(crate) rows: Vec<Bar>,
 }
 
+impl Bars {
+    /// Makes the longest bar full again after rows were taken out.
+    pub(crate) fn rescale(&mut self) {
+        let share = |bar: &Bar| match &bar.value {
+            Value::Measured(measured) => measured.share,
+            Value::Missing(..) => 0.0,
+        };
+        let longest = self.rows.iter().map(share).fold(0.0, f64::max);
+        if longest <= 0.0 {
+            return;
+        }
+        for bar in &mut self.rows {
+            if let Value::Measured(measured) = &mut bar.value {
+                measured.share /= longest;
+                measured.low /= longest;
+                measured.high /= longest;
+            }
+        }
+    }
+}
+
 /// One row of bars.
 #[derive(Clone, Debug)]
 pub(crate) struct Bar {
@@ -228,6 +249,8 @@ pub(crate) struct Cell {
     pub(crate) bar: Option<f64>,
     /// A word about it: a variant.
     pub(crate) tag: Option<String>,
+    /// How far the rounds lie apart: `±3%`.
+    pub(crate) spread: Option<String>,
 }
 
 impl Cell {

@@ -315,6 +315,7 @@ fn cell(cell: &Cell, place: Place) -> Markup {
             }
             _ => { (cell.text) }
         }
+        @if let Some(spread) = &cell.spread { " " span.spread { (spread) } }
         @if let Some(tag) = &cell.tag { " " span.tag { (tag) } }
     };
     html! {

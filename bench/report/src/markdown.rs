@@ -108,9 +108,15 @@ fn table(grid: &Grid) -> String {
         let group = matches!(line, Line::Group(_));
         let mut words: Vec<String> = cells(line)
             .iter()
-            .map(|cell| match escaped(&cell.text) {
-                text if group || cell.tone == Tone::Best => format!("**{text}**"),
-                text => text,
+            .map(|cell| {
+                let text = match escaped(&cell.text) {
+                    text if group || cell.tone == Tone::Best => format!("**{text}**"),
+                    text => text,
+                };
+                match &cell.spread {
+                    Some(spread) => format!("{text} {}", escaped(spread)),
+                    None => text,
+                }
             })
             .collect();
         words.resize(columns, String::new());

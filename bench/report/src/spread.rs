@@ -40,9 +40,25 @@ impl Spread {
         })
     }
 
+    /// Of rates, the same as times.
+    pub(crate) fn times(&self) -> Self {
+        Self {
+            low: 1.0 / self.high,
+            middle: 1.0 / self.middle,
+            high: 1.0 / self.low,
+            rounds: self.rounds,
+        }
+    }
+
+    /// How far the farther end lies from the middle, as a part of it; `None` of one round.
+    pub(crate) fn width(&self) -> Option<f64> {
+        let far = (self.high - self.middle).max(self.middle - self.low);
+        (self.rounds > 1 && self.middle > 0.0).then(|| far / self.middle)
+    }
+
     /// Whether a round lies more than a tenth from the middle: the row is short, or the machine was not quiet.
     pub(crate) fn is_wide(&self) -> bool {
-        (self.high - self.middle).max(self.middle - self.low) > self.middle / 10.0
+        self.width().is_some_and(|width| width > 0.1)
     }
 
     /// Whether the two cannot be told apart: some round of the one lies within the other.

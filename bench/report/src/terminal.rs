@@ -1,19 +1,25 @@
-//! The summary at the end of a run: bars and verdicts in the columns of a terminal.
+//! The summary at the end of a run in the columns of a terminal: bars, and verdicts where there are few.
 
 use std::fmt::Write as _;
 
 use crate::chapter;
-use crate::document::{Bar, Block, Value};
+use crate::document::{Bar, Block, Name, Value};
+use crate::face;
 use crate::markdown;
 use crate::outline;
 use crate::run::Run;
 use crate::sentence;
+use crate::standing;
+use crate::table::{Row, Table};
 
 const NAME: usize = 24;
 const FIGURE: usize = 22;
 const BAR_MIN: usize = 8;
 const BAR_MAX: usize = 40;
 const WIDTH_MIN: usize = 40;
+/// Tables of a run up to which the bars of every store are shown. Of a suite, which has many more, the
+/// report has them all, and the terminal those that a reader looks for.
+const TABLES_WHOLE: usize = 12;
 
 /// The whole text.
 pub(crate) fn summary(run: &Run, width: usize) -> String {
@@ -24,8 +30,20 @@ pub(crate) fn summary(run: &Run, width: usize) -> String {
             text.push_str(&wrapped(&format!("note: {}", plain(&note)), width));
         }
     }
+    let whole = run.tables.len() <= TABLES_WHOLE;
+    if !whole {
+        let told = "Shown are CairnDB, the best other store that is ranked, LevelDB, and what failed; the report has the bars of all.";
+        text.push_str(&wrapped(told, width));
+    }
     for table in &run.tables {
-        let bars = chapter::bars(run, table);
+        let mut bars = chapter::bars(run, table);
+        if !whole {
+            let shown = principal(table);
+            let failed = |bar: &Bar| matches!(bar.value, Value::Missing("failed", _));
+            bars.rows
+                .retain(|bar| failed(bar) || shown.contains(&bar.name));
+            bars.rescale();
+        }
         if bars.rows.is_empty() {
             continue;
         }
@@ -44,13 +62,25 @@ pub(crate) fn summary(run: &Run, width: usize) -> String {
         for bar in &bars.rows {
             text.push_str(&row(bar, width));
         }
-        text.push_str(&wrapped(&plain(&sentence::verdict(table)), width));
+        if whole {
+            text.push_str(&wrapped(&plain(&sentence::verdict(table)), width));
+        }
     }
     if let Some(wins) = chapter::summary_end(run) {
         text.push('\n');
         text.push_str(&wrapped(&plain(&wins), width));
     }
     text
+}
+
+/// Ours, the best other store that is ranked, and the one that ratios refer to.
+fn principal(table: &Table) -> Vec<Name> {
+    let rows = [
+        table.row(face::OURS),
+        standing::best_peer(table).map(|(row, _)| row),
+        table.row(face::REFERENCE),
+    ];
+    rows.into_iter().flatten().map(Row::name).collect()
 }
 
 fn row(bar: &Bar, width: usize) -> String {

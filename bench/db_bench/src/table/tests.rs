@@ -36,7 +36,11 @@ fn table(outline: &Outline, records: Vec<Record>) -> String {
     for record in records {
         rows.add(record);
     }
-    let shape = Shape { outline, rounds: 3 };
+    let shape = Shape {
+        outline,
+        rounds: 3,
+        columns: None,
+    };
     render(&shape, &rows, &BTreeMap::new(), &[])
 }
 
@@ -63,6 +67,78 @@ fn a_row_shows_median_spread_and_the_ratio_to_the_best_peer() {
     assert!(line.contains(" 2.50M \u{b1}60% "), "{line}");
     assert!(line.contains(" 625k \u{b1}60% "), "{line}");
     assert!(line.ends_with("4.00x lmdb"), "{line}");
+}
+
+#[test]
+fn a_narrow_terminal_gets_the_engines_in_several_sheets() {
+    let names = ["cairndb", "leveldb", "rocksdb", "lmdb", "null"];
+    let outline = outline(&names, Aggregate::Median);
+    let mut rows = Rows::default();
+    for name in names {
+        rows.add(Record {
+            settle_ns: Some(1_000_000_000),
+            ..record(name, 1, 1_000, 1_000_000)
+        });
+    }
+    let shape = Shape {
+        outline: &outline,
+        rounds: 1,
+        columns: Some(80),
+    };
+    let text = render(&shape, &rows, &BTreeMap::new(), &[]);
+    let figures = text.split("seconds until quiet").next().expect("a text");
+    assert!(
+        figures
+            .lines()
+            .skip(3)
+            .all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    // Each engine once, and the ratio beside the first of them alone.
+    for name in names {
+        let heads = figures
+            .lines()
+            .filter(|line| line.split(' ').any(|word| word == name));
+        assert_eq!(
+            heads.count(),
+            1 + usize::from(name == "lmdb"),
+            "{name}: {text}"
+        );
+    }
+    assert_eq!(figures.matches("1.00x").count(), 1, "{text}");
+    assert_eq!(sheets(5, 26, RATIO, Some(80)), [0..1, 1..4, 4..5]);
+    assert_eq!(
+        sheets(5, 26, RATIO, Some(10)),
+        [0..1, 1..2, 2..3, 3..4, 4..5]
+    );
+    assert_eq!(sheets(5, 26, RATIO, None).first(), Some(&(0..5)));
+}
+
+#[test]
+fn a_count_that_some_rounds_lack_is_not_mixed_with_the_kernels() {
+    let told = Record {
+        settle_ns: Some(1),
+        user_bytes: Some(100),
+        engine_write_bytes: Some(300),
+        io_write_bytes: Some(500),
+        ..record("leveldb", 1, 1, 1)
+    };
+    let untold = Record {
+        round: 2,
+        engine_write_bytes: None,
+        ..told.clone()
+    };
+    let row = |records: Vec<Record>| Row {
+        section: "1C".into(),
+        label: "fillseq".into(),
+        workload: "fillseq".into(),
+        instance: 1,
+        records,
+    };
+    let both = row(vec![told.clone(), untold]);
+    assert_eq!(amplification(&both, "leveldb").as_deref(), Some("~5.00"));
+    let one = row(vec![told]);
+    assert_eq!(amplification(&one, "leveldb").as_deref(), Some("3.00"));
 }
 
 #[test]
@@ -130,6 +206,7 @@ fn absent_failed_and_skipped_keep_their_place_and_are_explained() {
     let shape = Shape {
         outline: &outline,
         rounds: 1,
+        columns: None,
     };
     let text = render(&shape, &rows, &absent, &["round 3 left out".into()]);
     assert!(rows.any_failed());

@@ -19,7 +19,7 @@ fn a_run_leaves_its_report_and_the_report_can_be_made_again() {
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
     assert!(
-        text.contains("CairnDB alone has a figure here that can be ranked."),
+        text.contains("Shown are CairnDB, ") && text.contains("\nquick 1C fillseq\n  CairnDB "),
         "{text}"
     );
     let page = std::fs::read_to_string(first.join("index.html")).expect("written");

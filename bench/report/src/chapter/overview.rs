@@ -310,7 +310,8 @@ pub(crate) fn glance(run: &Run) -> Vec<Block> {
     }
     blocks.push(Block::Grid(Grid { head, lines }));
     blocks.push(Block::text(
-        "Operations a second, times for events; the first and whoever ties with it in bold. Figures in brackets are not ranked.",
+        "Operations a second, times for events, \u{b1} how far the farthest round lies from the middle; the first and whoever \
+         ties with it in bold. Figures in brackets are not ranked.",
     ));
     blocks
 }
@@ -335,11 +336,20 @@ fn line(table: &Table, engines: &[String], compare: bool) -> Vec<Cell> {
         };
         let text = amount(table, rate.middle);
         let leads = best.is_some_and(|best| best.ties(rate) || best.middle <= rate.middle);
-        cells.push(match (row.is_ranked(), leads) {
+        let cell = match (row.is_ranked(), leads) {
             (false, _) => Cell::toned(format!("({text})"), Tone::Number),
             (true, true) => Cell::toned(text, Tone::Best),
             (true, false) => Cell::toned(text, Tone::Number),
-        });
+        };
+        let shown = if table.is_event() {
+            rate.times()
+        } else {
+            *rate
+        };
+        let spread = shown
+            .width()
+            .map(|width| format!("\u{b1}{:.0}%", 100.0 * width));
+        cells.push(Cell { spread, ..cell });
     }
     if compare {
         cells.extend(to_best_peer(table));

@@ -66,6 +66,86 @@ fn the_rows_it_is_behind_in_are_named_at_the_end() {
 }
 
 #[test]
+fn of_many_tables_the_summary_shows_ours_the_best_and_leveldb_and_what_failed() {
+    let tables = |count: u32| {
+        let mut lines = vec![machine()];
+        for n in 0..count {
+            let section = format!("S{n}");
+            for (engine, rate) in [
+                ("cairndb", 1e6),
+                ("leveldb", 1e5),
+                ("sqlite3", 2e5),
+                ("lmdb", 5e5),
+            ] {
+                lines.extend(rounds(engine, &section, "fillseq", rate));
+            }
+            // Faster than all, and not ranked: the bars shown are longer without it.
+            let below = row("kyoto_treedb", &section, "fillseq", 1, 4e6);
+            lines.push(with(below, "ranked", false));
+            let lost = row("rocksdb", &section, "fillseq", 1, 1e6);
+            lines.push(with(
+                with(lost, "status", "failed"),
+                "reason",
+                "3 wrong answers",
+            ));
+        }
+        report(&lines).summary(132)
+    };
+    let few = tables(12);
+    for name in ["CairnDB", "LevelDB", "SQLite", "LMDB", "TreeDB"] {
+        assert!(
+            few.lines().any(|line| line.trim_start().contains(name)),
+            "{name}: {few}"
+        );
+    }
+    let many = tables(13);
+    let bars = |text: &str, name: &str| {
+        text.lines()
+            .filter(|line| line.starts_with(&format!("  {name} ")))
+            .count()
+    };
+    assert_eq!(
+        (
+            bars(&many, "CairnDB"),
+            bars(&many, "LMDB"),
+            bars(&many, "LevelDB")
+        ),
+        (13, 13, 13),
+        "{many}"
+    );
+    assert!(
+        !many.contains("SQLite") && !many.contains("TreeDB"),
+        "{many}"
+    );
+    assert_eq!(many.matches("3 wrong answers").count(), 13, "{many}");
+    let longest = |text: &str| {
+        text.lines()
+            .map(|line| line.matches('\u{2588}').count())
+            .max()
+    };
+    assert_eq!(longest(&many), longest(&few));
+}
+
+#[test]
+fn at_a_glance_tells_how_far_rounds_lie_apart_as_rates_and_as_times() {
+    let mut lines = vec![machine()];
+    lines.extend(rounds("cairndb", "1C", "fillseq", 1e6));
+    // An event of one operation: 100 ms in the middle, 200 at most.
+    for (round, ms) in [(1, 100_u64), (2, 90), (3, 200)] {
+        let event = with(row("cairndb", "1D", "compact", round, 1e6), "ops", 1);
+        lines.push(with(event, "wall_ns", ms * 1_000_000));
+    }
+    let text = report(&lines).markdown();
+    assert!(text.contains("**1.00M** \u{b1}2%"), "{text}");
+    assert!(text.contains("\u{b1}100%"), "{text}");
+    assert!(
+        report(&lines)
+            .html()
+            .contains("<span class=\"spread\">\u{b1}100%</span>")
+    );
+}
+
+#[test]
 fn a_text_may_be_either_of_the_two() {
     let json = sample().json().expect("plain data");
     let again = Report::from_text(&json).expect("a report");
