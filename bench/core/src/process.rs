@@ -5,11 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
+
+use crate::ticker::Ticker;
 
 /// Counters that only grow; rows take the difference of two readings.
 #[derive(Clone, Copy, Debug, Default)]
@@ -153,39 +153,30 @@ pub const SAMPLER_THREAD: &str = "rss";
 pub struct Sampler {
     peak: Arc<AtomicU64>,
     reset: Arc<AtomicBool>,
-    stop: Option<mpsc::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    /// None where no thread could be started: then [`Sampler::peak`] has the memory of the moment.
+    _ticker: Option<Ticker>,
 }
 
 impl Sampler {
     /// Starts sampling.
     pub fn start() -> Self {
-        let (stop, stopped) = mpsc::channel::<()>();
         let peak = Arc::new(AtomicU64::new(0));
         let reset = Arc::new(AtomicBool::new(false));
         let (shared_peak, shared_reset) = (Arc::clone(&peak), Arc::clone(&reset));
-        let body = move || {
-            let status = Path::new("/proc/self/status");
-            while stopped.recv_timeout(SAMPLE) == Err(mpsc::RecvTimeoutError::Timeout) {
-                let Some(kib) = field(status, "RssAnon:") else {
-                    continue;
-                };
-                // Relaxed: a sample more or less on either side of a reset does not matter.
-                if shared_reset.swap(false, Ordering::Relaxed) {
-                    shared_peak.store(kib << 10, Ordering::Relaxed);
-                }
-                shared_peak.fetch_max(kib << 10, Ordering::Relaxed);
+        let sample = move || {
+            let Some(kib) = field(Path::new("/proc/self/status"), "RssAnon:") else {
+                return;
+            };
+            // Relaxed: a sample more or less on either side of a reset does not matter.
+            if shared_reset.swap(false, Ordering::Relaxed) {
+                shared_peak.store(kib << 10, Ordering::Relaxed);
             }
+            shared_peak.fetch_max(kib << 10, Ordering::Relaxed);
         };
-        let thread = std::thread::Builder::new()
-            .name(SAMPLER_THREAD.into())
-            .spawn(body)
-            .ok();
         Self {
             peak,
             reset,
-            stop: Some(stop),
-            thread,
+            _ticker: Ticker::start(SAMPLER_THREAD, SAMPLE, sample).ok(),
         }
     }
 
@@ -200,16 +191,6 @@ impl Sampler {
         let (now, _) = resident();
         let seen = self.peak.load(Ordering::Relaxed);
         now.map(|now| now.max(seen))
-    }
-}
-
-impl Drop for Sampler {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            // A sampler that panicked has nothing left to lose.
-            let _ = thread.join();
-        }
     }
 }
 

@@ -8,10 +8,11 @@
 //!
 //! One explicit sync of the log lets all of them go on. A thread looks [`LOOK`] by [`LOOK`] at how much
 //! processor time the process used, and asks for that sync once it was less than [`STILL_NS`] twice in a
-//! row. The waits double with each sync and shrink by a quarter with each look that finds more, so that an
-//! idle store is left in peace, and one that the engine throttles or the disk slows pays for at most
-//! eight syncs a second that it did not need. A store that keeps a third of a core busy pays for none. Counting operations instead
-//! would have cost each of them an atomic store. Readers that are busy hide a writer that stands still.
+//! row. The waits double with each sync and shrink by a quarter with each look that finds more: an idle
+//! store is left in peace, one that the engine throttles or the disk slows is asked for at most eight
+//! syncs a second that it did not need, and one that keeps a third of a core busy for none. Counting
+//! operations instead would have cost each of them an atomic store. Readers that are busy hide a writer
+//! that stands still.
 //!
 //! The checkpoints of a B-tree sync the log as well, once a minute; there it was not seen.
 
@@ -22,12 +23,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bench_core::fault::Fault;
 use bench_core::process;
+use bench_core::ticker::Ticker;
 
 use crate::connection::OwnedSession;
 
@@ -41,65 +41,51 @@ const PATIENCE: u32 = 2;
 /// Looks between two syncs that helped nothing, at most: one second.
 const PATIENCE_MAX: u32 = 50;
 
-/// A session on its way to the only thread that will use it.
+/// A session in the hands of the only thread that uses it.
 struct Sent(OwnedSession);
 
 // SAFETY: a session may be used by any thread, by one at a time; it is moved, not shared.
 unsafe impl Send for Sent {}
 
-/// The thread that watches, stopped and joined with its owner, which must happen before the connection
-/// is closed.
+impl Sent {
+    fn sync_log(&self) {
+        // A fault of the log is told to the thread that writes. Should the engine's own log threads be
+        // gone, this never returns, and the row ends by its time limit.
+        let _ = self.0.sync_log();
+    }
+}
+
+/// What watches. To be dropped before the connection is closed, whose session it holds.
 #[derive(Debug)]
 pub(crate) struct Rescue {
     syncs: Arc<AtomicU64>,
-    stop: Option<mpsc::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    _ticker: Ticker,
 }
 
 impl Rescue {
     /// Watches, with a session of its own.
     pub(crate) fn start(session: OwnedSession) -> Result<Self, Fault> {
-        let (stop, stopped) = mpsc::channel::<()>();
         let syncs = Arc::new(AtomicU64::new(0));
         let (counted, session) = (Arc::clone(&syncs), Sent(session));
-        let body = move || {
-            // The whole of it is moved, not the pointer in it.
-            let Sent(session) = { session };
-            let mut watch = Watch::new(process::cpu_ns());
-            while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                if watch.stands_still(process::cpu_ns()) {
-                    // A fault of the log is told to the thread that writes. Should the engine's own log
-                    // threads be gone, this never returns, and the row ends by its time limit.
-                    let _ = session.sync_log();
-                    // Relaxed: only shown.
-                    counted.fetch_add(1, Ordering::Relaxed);
-                }
+        let mut watch = Watch::new(process::cpu_ns());
+        let look = move || {
+            if watch.stands_still(process::cpu_ns()) {
+                session.sync_log();
+                // Relaxed: only shown.
+                counted.fetch_add(1, Ordering::Relaxed);
             }
         };
-        let thread = std::thread::Builder::new()
-            .name("rescue".into())
-            .spawn(body)
-            .map_err(|error| Fault::new(format!("a thread could not be started: {error}")))?;
+        let ticker = Ticker::start("rescue", LOOK, look)
+            .map_err(|error| Fault::io("starting a thread", &error))?;
         Ok(Self {
             syncs,
-            stop: Some(stop),
-            thread: Some(thread),
+            _ticker: ticker,
         })
     }
 
     /// Syncs asked for so far.
     pub(crate) fn syncs(&self) -> u64 {
         self.syncs.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for Rescue {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            // It has nothing to give back.
-            let _ = thread.join();
-        }
     }
 }
 
