@@ -27,6 +27,14 @@ impl Aggregate {
         }
     }
 
+    /// What a table calls it.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Trimmed => "mean without lowest and highest",
+        }
+    }
+
     /// The figure of some rounds; `None` for no round. Fewer than three rounds are not trimmed.
     #[expect(clippy::cast_precision_loss, reason = "a handful of rounds")]
     pub fn of(self, values: &[f64]) -> Option<f64> {

@@ -103,16 +103,16 @@ fn cell(row: &Row, engine: &str, absent: bool, aggregate: Aggregate) -> String {
     };
     let mark = if row.is_ranked(engine) { "" } else { UNRANKED };
     let middle = amount(&row.workload, spread.middle);
-    if spread.rounds == 1 {
-        return format!("{middle}{mark}");
-    }
     // As far as the figure shown lies from its own farther end.
     let shown = if is_event(&row.workload) {
         spread.times()
     } else {
         spread
     };
-    format!("{middle} \u{b1}{:.0}%{mark}", shown.percent())
+    match shown.width() {
+        Some(width) => format!("{middle} \u{b1}{:.0}%{mark}", 100.0 * width),
+        None => format!("{middle}{mark}"),
+    }
 }
 
 /// Our rate over the best peer's, the peer, and whether the difference is inside the spread.
@@ -129,7 +129,7 @@ fn ratio(row: &Row, outline: &Outline) -> String {
         (Some(ours), Some((name, theirs))) => {
             let note = match ours.rounds.min(theirs.rounds) {
                 1 => " (one round)",
-                _ if ours.meets(theirs) => " (tie)",
+                _ if ours.ties(&theirs) => " (tie)",
                 _ => "",
             };
             format!("{:.2}x {name}{note}", ours.middle / theirs.middle)
@@ -147,10 +147,7 @@ pub(crate) fn render(
 ) -> String {
     let outline = shape.outline;
     let mut text = String::new();
-    let how = match outline.aggregate {
-        Aggregate::Median => "median",
-        Aggregate::Trimmed => "mean without the lowest and the highest round",
-    };
+    let how = outline.aggregate.words();
     // Writing to a String cannot fail, here and below.
     let _ = writeln!(
         text,

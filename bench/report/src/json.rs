@@ -7,13 +7,13 @@ use std::fmt::Write as _;
 
 use bench_core::outline::{Aggregate, Outline};
 use bench_core::record::Record;
+use bench_core::spread::Spread;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::outline;
 use crate::run::Run;
 use crate::source::{Build, Machine, Source};
-use crate::spread::Spread;
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
 

@@ -25,7 +25,6 @@ mod run;
 mod sentence;
 mod sheet;
 mod source;
-mod spread;
 mod standing;
 mod table;
 mod terminal;

@@ -1,11 +1,11 @@
 //! Who is ahead: of a table's ranked rows, and against the baseline of the same engine.
 
 use bench_core::definition::{Action, Order, Target};
+use bench_core::spread::Spread;
 
 use crate::face;
 use crate::outline;
 use crate::run::Run;
-use crate::spread::Spread;
 use crate::table::{Row, Table};
 
 /// A ranked row with its rate.

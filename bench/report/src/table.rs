@@ -4,11 +4,11 @@ use bench_core::catalog;
 use bench_core::definition::{Action, Workload};
 use bench_core::outline::Aggregate;
 use bench_core::record::{Record, Status};
+use bench_core::spread::Spread;
 
 use crate::document::Name;
 use crate::face;
 use crate::number::float;
-use crate::spread::Spread;
 
 /// What all rows of a table have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use bench_core::line::median;
 use bench_core::outline::Aggregate;
 use bench_core::record::{Record, Status};
 use bench_core::settings::Variant;
+use bench_core::spread::Spread;
 
 /// The engine that shows what the harness costs.
 pub(super) const HARNESS: &str = "null";
@@ -25,49 +26,6 @@ pub(super) struct Row {
     pub(super) workload: String,
     pub(super) instance: u32,
     pub(super) records: Vec<Record>,
-}
-
-/// Lowest, middle and highest of some measurements.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Spread {
-    pub(super) low: f64,
-    pub(super) middle: f64,
-    pub(super) high: f64,
-    /// How many there were.
-    pub(super) rounds: usize,
-}
-
-impl Spread {
-    fn of(values: &[f64], aggregate: Aggregate) -> Option<Self> {
-        let low = values.iter().copied().min_by(f64::total_cmp)?;
-        let high = values.iter().copied().max_by(f64::total_cmp)?;
-        Some(Self {
-            low,
-            middle: aggregate.of(values)?,
-            high,
-            rounds: values.len(),
-        })
-    }
-
-    /// Of rates, the same as times.
-    pub(super) fn times(self) -> Self {
-        Self {
-            low: 1.0 / self.high,
-            middle: 1.0 / self.middle,
-            high: 1.0 / self.low,
-            rounds: self.rounds,
-        }
-    }
-
-    /// Whether two spreads overlap.
-    pub(super) const fn meets(self, other: Self) -> bool {
-        self.low <= other.high && other.low <= self.high
-    }
-
-    /// How far the farther end lies from the middle, in percent of it.
-    pub(super) fn percent(self) -> f64 {
-        (self.high - self.middle).max(self.middle - self.low) / self.middle * 100.0
-    }
 }
 
 impl Rows {
@@ -155,10 +113,7 @@ impl Row {
 
     pub(super) fn rates(&self, engine: &str, aggregate: Aggregate) -> Option<Spread> {
         let good = self.of(engine).filter(|record| record.status == Status::Ok);
-        Spread::of(
-            &good.filter_map(Record::rate).collect::<Vec<_>>(),
-            aggregate,
-        )
+        Spread::of(good.filter_map(Record::rate), aggregate)
     }
 
     /// Whether an engine's figures may be compared; those of the harness itself have no mark.

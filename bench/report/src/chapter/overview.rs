@@ -12,7 +12,7 @@ use crate::number;
 use crate::outline;
 use crate::run::Run;
 use crate::sentence;
-use crate::spread;
+use crate::source::Machine;
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
 
@@ -68,7 +68,8 @@ fn warnings(run: &Run) -> Vec<String> {
             source.machines.len()
         ));
     }
-    let asserting = |machine: &crate::source::Machine| machine.flag("assertions") == Some(true);
+    notes.extend(mixed(&source.machines));
+    let asserting = |machine: &Machine| machine.flag("assertions") == Some(true);
     if source.machines.iter().any(asserting) {
         notes.push(
             "db_bench was built with assertions; CairnDB's figures are slower than they need be."
@@ -100,6 +101,32 @@ fn warnings(run: &Run) -> Vec<String> {
     }
     notes.extend(losses(run));
     notes
+}
+
+/// What a stopped run went on with that it had not begun with: rows of two programs or two machines
+/// stand in one table then.
+fn mixed(machines: &[Machine]) -> Vec<String> {
+    const FACTS: [(&str, &str); 4] = [
+        ("commit", "db_bench"),
+        ("compiler", "compiler"),
+        ("cpu", "processor"),
+        ("kernel", "kernel"),
+    ];
+    let differing = FACTS.into_iter().filter_map(|(fact, what)| {
+        let mut values: Vec<String> = Vec::new();
+        for value in machines.iter().filter_map(|machine| machine.text(fact)) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        (values.len() > 1).then(|| {
+            format!(
+                "Rows before and after the stop are not of the same {what}: {}.",
+                values.join(", then ")
+            )
+        })
+    });
+    differing.collect()
 }
 
 /// Acknowledged writes that were gone after SIGKILL, where no more had been promised: such rows end
@@ -264,7 +291,7 @@ fn machine(run: &Run) -> String {
         .max();
     let aggregate = aggregates.first().copied().unwrap_or_default();
     let how = if aggregates.iter().all(|&other| other == aggregate) {
-        spread::words(aggregate).to_owned()
+        aggregate.words().to_owned()
     } else {
         "median, or where the suite says so the mean without lowest and highest,".to_owned()
     };

@@ -8,9 +8,9 @@ use crate::number;
 use crate::outline;
 use crate::run::Run;
 use crate::sentence;
-use crate::spread::Spread;
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
+use bench_core::spread::Spread;
 
 /// Every chapter with results.
 pub(crate) fn results(run: &Run) -> Vec<Block> {

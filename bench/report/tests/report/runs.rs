@@ -37,6 +37,17 @@ fn a_resumed_run_says_so_once() {
 }
 
 #[test]
+fn a_run_resumed_by_another_build_or_elsewhere_says_so() {
+    let built = |commit: &str| with(machine(), "commit", commit);
+    let told = |second: serde_json::Value| report(&[built("abc"), second]).html();
+    let text = "Rows before and after the stop are not of the same";
+    assert!(!told(built("abc")).contains(text));
+    assert!(told(built("def")).contains(&format!("{text} db_bench: abc, then def.")));
+    let moved = told(with(built("abc"), "cpu", "Other CPU"));
+    assert!(moved.contains(&format!("{text} processor: Some CPU, then Other CPU.")));
+}
+
+#[test]
 fn rounds_left_out_and_rounds_missing_are_told() {
     let mut lines = rounds("lmdb", "1A", "readseq", 1e6);
     lines.extend(rounds("leveldb", "1A", "readseq", 1e6));

@@ -1,32 +1,25 @@
 //! Several measurements of one thing, as one figure and how far they lie apart.
 
-use bench_core::outline::Aggregate;
 use serde::Serialize;
 
-/// What the report calls a way to make one figure of several rounds.
-pub(crate) const fn words(aggregate: Aggregate) -> &'static str {
-    match aggregate {
-        Aggregate::Median => "median",
-        Aggregate::Trimmed => "mean without lowest and highest",
-    }
-}
+use crate::outline::Aggregate;
 
 /// Lowest, middle and highest.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Spread {
+pub struct Spread {
     /// Lowest.
-    pub(crate) low: f64,
+    pub low: f64,
     /// The figure.
-    pub(crate) middle: f64,
+    pub middle: f64,
     /// Highest.
-    pub(crate) high: f64,
+    pub high: f64,
     /// How many there were.
-    pub(crate) rounds: usize,
+    pub rounds: usize,
 }
 
 impl Spread {
     /// Of all finite values; `None` without any.
-    pub(crate) fn of(values: impl IntoIterator<Item = f64>, aggregate: Aggregate) -> Option<Self> {
+    pub fn of(values: impl IntoIterator<Item = f64>, aggregate: Aggregate) -> Option<Self> {
         let mut sorted: Vec<f64> = values
             .into_iter()
             .filter(|value| value.is_finite())
@@ -41,7 +34,8 @@ impl Spread {
     }
 
     /// Of rates, the same as times.
-    pub(crate) fn times(&self) -> Self {
+    #[must_use]
+    pub fn times(&self) -> Self {
         Self {
             low: 1.0 / self.high,
             middle: 1.0 / self.middle,
@@ -51,18 +45,18 @@ impl Spread {
     }
 
     /// How far the farther end lies from the middle, as a part of it; `None` of one round.
-    pub(crate) fn width(&self) -> Option<f64> {
+    pub fn width(&self) -> Option<f64> {
         let far = (self.high - self.middle).max(self.middle - self.low);
         (self.rounds > 1 && self.middle > 0.0).then(|| far / self.middle)
     }
 
     /// Whether a round lies more than a tenth from the middle: the row is short, or the machine was not quiet.
-    pub(crate) fn is_wide(&self) -> bool {
+    pub fn is_wide(&self) -> bool {
         self.width().is_some_and(|width| width > 0.1)
     }
 
     /// Whether the two cannot be told apart: some round of the one lies within the other.
-    pub(crate) fn ties(&self, other: &Self) -> bool {
+    pub fn ties(&self, other: &Self) -> bool {
         self.rounds.max(other.rounds) > 1 && self.low <= other.high && other.low <= self.high
     }
 }
