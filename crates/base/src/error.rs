@@ -32,7 +32,8 @@ pub enum ErrorKind {
     Closed,
     /// A flush to disk failed earlier; reads go on, writes need a reopening.
     Poisoned,
-    /// The handle was inherited over `fork`; open the database anew in the child.
+    /// The handle was inherited over `fork`; open the database anew in the child. Noticed by a sync, by a
+    /// write that needs the next log segment or room, and by closing, which then changes nothing.
     Forked,
     /// The files were written by a newer version; nothing was changed.
     FormatTooNew,

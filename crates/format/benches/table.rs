@@ -91,7 +91,7 @@ fn build(
 
 fn open(dir: &dyn Dir, file: u64, checksum: u32) -> Arc<Table> {
     let source = dir.open_read(&format!("{file:06}.tbl")).expect("was built");
-    let (number, access) = (FileNumber(file), PageAccess::Mapped);
+    let (number, access) = (FileNumber(file), PageAccess::Mapped(None));
     let table = Table::open(source, number, &Order::Bytewise, access, checksum);
     Arc::new(table.expect("a whole table"))
 }

@@ -20,6 +20,7 @@ mod builder;
 mod choice;
 mod cursor;
 mod dictionary;
+mod extent;
 mod fence;
 mod filter;
 mod groups;

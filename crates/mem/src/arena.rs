@@ -68,7 +68,8 @@ impl Arena {
         Arena {
             chunks: Mutex::new(Vec::new()),
             allocated: AtomicUsize::new(0),
-            budget,
+            // Chunks are multiples of it, and only one of exactly the budget goes back to the pool.
+            budget: budget / ALIGN * ALIGN,
             pool,
         }
     }

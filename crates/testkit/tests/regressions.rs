@@ -212,6 +212,38 @@ fn a_log_outlives_the_value_file_its_flushed_records_point_to() {
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
 }
 
+/// The same where the flush was installed and not yet made durable: the kill lost every write behind
+/// the record, and a sync behind it made the next opening refuse.
+#[test]
+fn a_value_file_outlives_the_log_records_of_a_flush_that_is_not_durable() {
+    for synced in [false, true] {
+        let env = SimEnv::new(1);
+        let db = open(&env);
+        db.put(b"a", &[1; 9000]).unwrap();
+        let full = Effect::Fails(Cause::Full);
+        env.inject(Fault::on(OpKind::Append, ".val", full));
+        db.put(b"b", &[2; 9000]).unwrap_err();
+        db.put(b"a", b"small").unwrap();
+        for number in 0_u32.. {
+            if db.step_background(Job::Flush).unwrap() {
+                break;
+            }
+            db.put(&number.to_le_bytes(), &[7; 300]).unwrap();
+        }
+        db.step_background(Job::DropValues).unwrap();
+        let durability = if synced {
+            Durability::Sync
+        } else {
+            Durability::Os
+        };
+        let options = WriteOptions::new().durability(durability);
+        db.put_with(b"c", b"3", &options).unwrap();
+        let db = open(&env.crash_image(Profile::Kill, &CrashChoice::new(Keep::All)));
+        assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"small"[..]));
+        assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
+    }
+}
+
 /// A refused write may be found whole by the next opening, never in part, and never once a later
 /// write was acknowledged: that one has its sequence number, and was lost where the refused one had
 /// reached the log whole all the same.

@@ -232,6 +232,26 @@ impl Db {
         self.core().flush_all()
     }
 
+    /// Makes every logged write so far durable, as a `Sync` write would: to write at `Os` and call this now
+    /// and then costs one flush of the disk for all of them. Without one, nothing.
+    ///
+    /// # Errors
+    /// `Io`, which poisons the handle; `Poisoned`, `ReadOnly`, `Closed`.
+    ///
+    /// ```
+    /// # fn main() -> cairndb::Result<()> {
+    /// # let dir = cairndb::doc_dir();
+    /// let db = cairndb::Db::open(&dir)?;
+    /// for n in 0..100_u32 {
+    ///     db.put(&n.to_be_bytes(), b"in the log")?;
+    /// }
+    /// db.sync()?; // and now on the disk
+    /// # Ok(()) }
+    /// ```
+    pub fn sync(&self) -> Result<()> {
+        self.core().sync_written()
+    }
+
     /// Merges everything that shares keys with `range` into one sorted run, drops what no snapshot
     /// sees, and makes the result durable. `compact_range(..)` compacts
     /// everything.

@@ -254,8 +254,15 @@ impl Core {
 
     /// Seals and flushes everything written so far, without making it durable.
     pub(crate) fn flush_parts(&self) -> Result<()> {
+        let mut wanted = None;
         loop {
             let mut commit = self.commit.lock();
+            let wanted = *wanted.get_or_insert(commit.last_seq);
+            if commit.mutable.seq_min() > wanted {
+                // A writer has sealed what was asked for: beside several that sync there may be no
+                // moment at which the part after it can be.
+                break;
+            }
             if !commit.awaiting_sync.is_empty() {
                 let last = commit.last_seq;
                 self.wait_published(commit, last)?;

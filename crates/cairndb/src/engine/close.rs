@@ -5,7 +5,7 @@
 //! and a byte missing from the manifest itself is noticed, which the end of one that was appended
 //! to could not be. A handle that wrote nothing writes nothing.
 
-use cairndb_base::Result;
+use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::sync::MutexGuard;
 use cairndb_format::manifest::CleanClose;
 use cairndb_format::name;
@@ -17,6 +17,8 @@ impl Core {
     /// Ends the handle. Reports the first failure; the lock is released in any case. Whoever calls
     /// second returns when the first is done: the directory is free then, too.
     pub(crate) fn close(&self) -> Result<()> {
+        // What a fork has is the other process's: its files, and threads that are not here to be joined.
+        self.check_own()?;
         let _turn = self.close_turn.lock();
         if self.health.is_closed() {
             return Ok(());
@@ -34,6 +36,22 @@ impl Core {
         }
         *self.lock.lock() = None;
         result
+    }
+
+    /// Refuses a handle that came over `fork`.
+    ///
+    /// # Errors
+    /// `Forked`.
+    #[cold]
+    pub(crate) fn check_own(&self) -> Result<()> {
+        let lock = self.lock.lock();
+        if lock.as_ref().is_some_and(|lock| lock.is_inherited()) {
+            return Err(Error::new(
+                ErrorKind::Forked,
+                "the handle belongs to the process that opened it; open the database in the child",
+            ));
+        }
+        Ok(())
     }
 
     /// Refuses calls from here on and waits for those on the way: nothing of this handle may reach

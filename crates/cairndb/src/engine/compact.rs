@@ -63,12 +63,14 @@ fn bounds_of(version: &Version, order: &Order, range: KeyRange<'_>) -> Option<(V
     order.compare(&low, &high).is_le().then_some((low, high))
 }
 
-/// The table that a corruption was found in.
+/// A table that could not be read so often is no more looked into than a damaged one: bad sectors give
+/// errors and not other bytes.
+const READ_FAILURES_MAX: u32 = 3;
+
+/// The table that was found to be damaged or could not be read.
 fn damaged_table(error: &Error) -> Option<u64> {
-    let name = error
-        .file_name()
-        .filter(|_| error.kind() == ErrorKind::Corruption)?;
-    match FileKind::parse(name) {
+    let unfit = [ErrorKind::Corruption, ErrorKind::Io].contains(&error.kind());
+    match FileKind::parse(error.file_name().filter(|_| unfit)?) {
         Some(FileKind::Table(file)) => Some(file.0),
         _ => None,
     }
@@ -80,10 +82,18 @@ fn note_damage(state: &mut State, plan: &MergePlan, error: &Error) -> bool {
         return false;
     };
     let mut inputs = plan.inputs.iter().flat_map(Run::tables);
-    inputs.any(|table| table.record.file == file) && {
-        state.damaged.insert(file);
-        true
+    if !inputs.any(|table| table.record.file == file) {
+        return false;
     }
+    if error.kind() == ErrorKind::Io {
+        let failures = state.unreadable.entry(file).or_insert(0);
+        *failures += 1;
+        if *failures < READ_FAILURES_MAX {
+            return false;
+        }
+    }
+    state.damaged.insert(file);
+    true
 }
 
 /// A writer's beside another. Each holds a table builder and a page of every run it reads.
@@ -233,13 +243,17 @@ impl Core {
         );
         let mut state = self.state.lock();
         plan.ended(&mut state);
-        let result = result.map(|outcome| {
+        let result = result.and_then(|outcome| {
             Stats::add(&self.stats.merges, 1);
             let read: u64 = plan.inputs.iter().map(Run::bytes).sum();
             Stats::add(&self.stats.merge_read_bytes, read);
             let bytes: u64 = outcome.tables.iter().map(|table| table.record.bytes).sum();
             Stats::add(&self.stats.merge_bytes, bytes);
-            self.install_merge(&mut state, plan, outcome);
+            let install = || {
+                self.install_merge(&mut state, plan, outcome);
+                Ok(())
+            };
+            guarded(install).map_err(|error| self.health.poison(error))
         });
         if let Err(error) = &result
             && note_damage(&mut state, plan, error)

@@ -91,6 +91,9 @@ pub(crate) struct Pending {
     pub(crate) added: Vec<Added>,
     /// Every write up to here is in the version's tables.
     pub(crate) last_seq: SeqNo,
+    /// The first value file that a flushed part had a pointer to. The log still has that record, and
+    /// would be replayed, whether a table has the pointer or not.
+    pub(crate) first_values: Option<u64>,
     /// When readers began to see the first of it.
     pub(crate) since_ns: u64,
     /// Versions installed.
@@ -107,6 +110,11 @@ impl Pending {
             // A merge that was installed while a flush was being made durable knew only of what was
             // durable before; the number never goes back.
             last_seq: self.last_seq.max(newer.last_seq),
+            first_values: self
+                .first_values
+                .into_iter()
+                .chain(newer.first_values)
+                .min(),
             since_ns: self.since_ns.min(newer.since_ns),
             installed: self.installed + newer.installed,
         }
@@ -127,8 +135,10 @@ pub(crate) struct State {
     pub(crate) durable_dead: BTreeMap<u64, u64>,
     pub(crate) pending: Option<Pending>,
     pub(crate) next_run: u64,
-    /// Tables that a merge found damaged: none is tried with them again by itself.
+    /// Tables that a merge found damaged, or could not read: none is tried with them again by itself.
     pub(crate) damaged: BTreeSet<u64>,
+    /// How often a merge could not read a table.
+    pub(crate) unreadable: BTreeMap<u64, u32>,
     /// The number of the manifest CURRENT names.
     pub(crate) manifest: u64,
     /// The last one that could not be begun and still lies there, or 0.
@@ -279,6 +289,8 @@ pub(crate) struct Core {
     /// Callers of `compact_range` on the way.
     pub(crate) compacting: AtomicUsize,
     pub(crate) next_file: AtomicU64,
+    /// The merge operator that the database was used with before, whether this handle has it or not.
+    pub(crate) stored_operator: Option<String>,
     pub(crate) threads: Mutex<Vec<Join>>,
     pub(crate) threads_started: AtomicBool,
     /// For the threads to hold on to the engine.

@@ -125,8 +125,12 @@ impl Core {
                 Stats::add(&self.stats.flushes, 1);
                 let bytes: u64 = outcome.tables.iter().map(|table| table.record.bytes).sum();
                 Stats::add(&self.stats.flush_bytes, bytes);
-                self.install_in_order(&mut state, taken.number, outcome);
-                Ok(true)
+                // Asks the order where the tables belong.
+                let install = || {
+                    self.install_in_order(&mut state, taken.number, outcome);
+                    Ok(true)
+                };
+                guarded(install).map_err(|error| self.health.poison(error))
             }
             Err(error) => {
                 state.flushes.retain(|flush| flush.number != taken.number);

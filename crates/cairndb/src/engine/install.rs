@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use cairndb_base::SeqNo;
 use cairndb_format::manifest::TableRecord;
 
 use crate::engine::core::{Added, Core, Pending, State};
@@ -22,6 +23,13 @@ pub(crate) struct MergePlan {
     pub(crate) bottom: bool,
 }
 
+/// What a flush takes from its parts, beside the entries.
+struct Flushed {
+    last_seq: SeqNo,
+    /// The first value file they had a pointer to.
+    first_values: Option<u64>,
+}
+
 /// `table` as a member of `run`.
 fn as_member(table: &TableHandle, run: u64) -> Arc<TableHandle> {
     let record = TableRecord {
@@ -34,19 +42,23 @@ fn as_member(table: &TableHandle, run: u64) -> Arc<TableHandle> {
 impl Core {
     /// Installs a flush of the `parts` oldest sealed parts.
     pub(crate) fn install_flush(&self, state: &mut State, parts: usize, outcome: Outcome) {
-        let last_seq = state
-            .sealed
-            .drain(..parts)
-            .map(|part| part.mem.seq_max())
-            .max()
-            .unwrap_or(state.durable_seq);
         let mut version = (*state.version).clone();
         let mut added = Vec::new();
         Self::count_dead(&version, &outcome);
         if !outcome.tables.is_empty() {
+            // Asks the order, which may be the user's and panic: the parts are still there then.
             added = self.place_flushed(state, &mut version, outcome.tables);
         }
-        self.install(state, version, added, last_seq);
+        let mut flushed = Flushed {
+            last_seq: state.durable_seq,
+            first_values: None,
+        };
+        for part in state.sealed.drain(..parts) {
+            flushed.last_seq = flushed.last_seq.max(part.mem.seq_max());
+            let first = flushed.first_values.into_iter().chain(part.first_values);
+            flushed.first_values = first.min();
+        }
+        self.install(state, version, added, flushed);
     }
 
     /// Appends the tables to the last run when they share no key with any table - a sequential
@@ -182,11 +194,12 @@ impl Core {
             }
         }
         added.extend(moved);
-        let last_seq = state
-            .pending
-            .as_ref()
-            .map_or(state.durable_seq, |pending| pending.last_seq);
-        self.install(state, version, added, last_seq);
+        let pending = state.pending.as_ref();
+        let flushed = Flushed {
+            last_seq: pending.map_or(state.durable_seq, |pending| pending.last_seq),
+            first_values: None,
+        };
+        self.install(state, version, added, flushed);
     }
 
     fn count_dead(version: &Version, outcome: &Outcome) {
@@ -197,13 +210,7 @@ impl Core {
         }
     }
 
-    fn install(
-        &self,
-        state: &mut State,
-        version: Version,
-        added: Vec<Added>,
-        last_seq: cairndb_base::SeqNo,
-    ) {
+    fn install(&self, state: &mut State, version: Version, added: Vec<Added>, flushed: Flushed) {
         if let Err(error) = version.check_since(&state.version, &self.context.order) {
             // Our own job broke the order: nothing of it may reach the manifest.
             let _ = self.health.poison(error);
@@ -219,7 +226,8 @@ impl Core {
         let newer = Pending {
             version,
             added,
-            last_seq,
+            last_seq: flushed.last_seq,
+            first_values: flushed.first_values,
             since_ns: self.env.now_ns(),
             installed: 1,
         };

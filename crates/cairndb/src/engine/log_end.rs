@@ -5,12 +5,15 @@
 //! in their own segment or a later one, knew them to be durable; else they are a torn tail, or what
 //! the file held before it was recycled.
 
+use std::cell::OnceCell;
+
 use cairndb_base::{Error, ErrorKind, Kind, Result, SeqNo};
 use cairndb_format::batch;
 use cairndb_format::log::{Record, SegmentReader, Step, find_later_synced};
 use cairndb_format::value_file::{Pointer, read_value};
 
 use crate::engine::live_log::{LiveLog, OnDisk};
+use crate::engine::numbers::check_seq;
 use crate::state::context::ReadContext;
 use crate::state::options::RecoveryMode;
 use crate::state::version::Values;
@@ -51,7 +54,12 @@ pub(crate) struct Walk<'a> {
 /// The number that the first record of the log may begin at: it may repeat what tables hold, but
 /// must not leave a hole behind it.
 fn due_first(durable: SeqNo, record: &Record<'_>) -> SeqNo {
-    (durable + 1).min(record.seq.saturating_sub(u64::from(record.gap)))
+    (durable + 1).min(before(record))
+}
+
+/// Where the numbers that a record uses up begin, those it says were never logged included.
+fn before(record: &Record<'_>) -> SeqNo {
+    record.seq.saturating_sub(u64::from(record.gap))
 }
 
 /// The error with its place, where no layer below has named the file it is about.
@@ -84,12 +92,13 @@ impl Walk<'_> {
             let next = self.log.header(index + 1)?;
             let next = next.filter(|next| next.previous_segment == header.segment);
             let mut reader = SegmentReader::new(&segment.bytes, header);
+            let follower = OnceCell::new();
             let (offset, why, unreadable) = loop {
                 match reader.advance() {
                     // The next segment says where this one ended.
                     Step::Record(record)
                         if next.is_some_and(|next| record.offset >= next.previous_end)
-                            && self.takes_the_place(index + 1, &record)? =>
+                            && self.takes_the_place(index + 1, &follower, &record)? =>
                     {
                         break (record.offset, None, false);
                     }
@@ -125,18 +134,33 @@ impl Walk<'_> {
 
     /// Whether the first record from segment `index` on has taken the place of `refused`, which stands
     /// behind the end of the segment before: its write had failed, and yet all of it got there.
-    fn takes_the_place(&self, index: usize, refused: &Record<'_>) -> Result<bool> {
-        let before = |record: &Record<'_>| record.seq.saturating_sub(u64::from(record.gap));
+    /// `follower` is what was found of that record, looked for once however many are refused.
+    fn takes_the_place(
+        &self,
+        index: usize,
+        follower: &OnceCell<Option<SeqNo>>,
+        refused: &Record<'_>,
+    ) -> Result<bool> {
+        if follower.get().is_none() {
+            let found = self.first_from(index)?;
+            follower.get_or_init(|| found);
+        }
+        let found = follower.get().copied().flatten();
+        Ok(found.is_some_and(|first| first <= before(refused)))
+    }
+
+    /// The number before the first record from segment `index` on.
+    fn first_from(&self, index: usize) -> Result<Option<SeqNo>> {
         for index in index..self.log.len() {
             let segment = self.log.read(index)?;
             let Some(header) = &segment.header else {
                 break;
             };
             if let Step::Record(first) = SegmentReader::new(&segment.bytes, header).advance() {
-                return Ok(before(&first) <= before(refused));
+                return Ok(Some(before(&first)));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// Sequence numbers must continue and pointers lead to their values: `Some(why)` where the log
@@ -170,6 +194,7 @@ impl Walk<'_> {
             }
             seq += 1;
         }
+        check_seq(seq)?;
         *due = seq;
         Ok(None)
     }
@@ -235,6 +260,10 @@ impl Walk<'_> {
             return Ok(Some((segment.name.clone(), at)));
         }
         for index in cut.segment + 1..self.log.len() {
+            // Its first sector alone: a damaged manifest may name one file any number of times.
+            if self.log.header(index)?.is_none() {
+                continue;
+            }
             let later = self.log.read(index)?;
             if let Some(header) = &later.header
                 && let Some((at, _)) = find_later_synced(&later.bytes, header, 0)

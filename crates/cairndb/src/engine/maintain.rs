@@ -58,13 +58,15 @@ impl Core {
         }
     }
 
-    /// Writes `edit`, which says everything, into a new manifest and points CURRENT to it.
+    /// Writes `edit`, which says everything, into a new manifest and points CURRENT to it. Only a base
+    /// can be several edits: one that is appended must be there or not.
     pub(crate) fn begin_manifest(&self, edit: VersionEdit) -> Result<()> {
         let number = self.new_file();
         let old = self.state.lock().manifest;
         let salt = self.env.random_u64();
         let number = FileNumber(number);
-        let begun = ManifestWriter::create(&*self.dir, number, salt, &[edit])
+        let base = edit.divided(self.settings.budget.edit);
+        let begun = ManifestWriter::create(&*self.dir, number, salt, &base)
             .and_then(|writer| prepare_current(&*self.dir, number).map(|()| writer));
         let writer = match begun {
             Ok(writer) => writer,
@@ -104,16 +106,15 @@ impl Core {
 
     /// The edit that makes `version` from nothing.
     pub(crate) fn snapshot_edit(&self, version: &Version, last_seq: u64) -> VersionEdit {
-        let operator = self
-            .context
-            .merge_operator
-            .as_ref()
-            .map(|operator| operator.name());
+        let operator = self.context.merge_operator.as_ref();
+        let operator = operator.map(|operator| operator.name());
         let whole = version.values.values();
         let whole = whole.map(|handle| (handle.number, handle.whole.load(Ordering::Relaxed)));
         VersionEdit {
             comparator: Some(self.context.order.name().to_owned()),
-            merge_operator: operator.map(str::to_owned),
+            merge_operator: operator
+                .or(self.stored_operator.as_deref())
+                .map(str::to_owned),
             next_file: Some(self.next_file.load(Ordering::Relaxed)),
             last_seq: Some(last_seq),
             added_tables: version.tables().map(|table| table.record.clone()).collect(),
@@ -219,8 +220,10 @@ impl Core {
             return None;
         }
         // A pointer goes to the file that was active when its value was appended, and those ascend.
+        // Those of a flush that is not durable stand in the log as well, which would be replayed.
         let parts = state.sealed.iter().filter_map(|part| part.first_values);
-        let moving = parts.chain(commit.first_values()).min();
+        let flushed = state.pending.as_ref().and_then(|it| it.first_values);
+        let moving = parts.chain(flushed).chain(commit.first_values()).min();
         let active = self.values.active();
         let kept = |file: &u64| moving.is_some_and(|first| first <= *file) || active == Some(*file);
         let mut gone: BTreeSet<u64> = state.version.values.keys().copied().collect();

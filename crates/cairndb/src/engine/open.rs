@@ -4,7 +4,7 @@
 //! ready. Nothing on disk changes before the last doubt is gone: every refusal leaves the directory
 //! as it was.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -25,7 +25,7 @@ use crate::jobs::output::OutputSettings;
 use crate::state::budget::Budget;
 use crate::state::context::ReadContext;
 use crate::state::files::OpenFiles;
-use crate::state::options::{MEMORY_BUDGET_MIN, Options};
+use crate::state::options::{FILTER_BITS_MAX, MEMORY_BUDGET_MIN, Options};
 use crate::state::reaper::Reaper;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
@@ -169,6 +169,17 @@ fn validate(options: &Options) -> Result<()> {
             "the comparator's name is longer than 255 bytes",
         ));
     }
+    if options.filter_bits_per_key > FILTER_BITS_MAX {
+        return Err(Error::invalid("more filter bits a key than are of any use")
+            .expected(format_args!("at most {FILTER_BITS_MAX}"))
+            .found(options.filter_bits_per_key));
+    }
+    let operator = options.merge_operator.as_ref();
+    if operator.is_some_and(|operator| operator.name().len() > 255) {
+        return Err(Error::invalid(
+            "the merge operator's name is longer than 255 bytes",
+        ));
+    }
     Ok(())
 }
 
@@ -299,6 +310,7 @@ fn assemble(
         work: Condvar::new(),
         compacting: AtomicUsize::new(0),
         next_file: AtomicU64::new(recovered.next_file),
+        stored_operator: recovered.merge_operator,
         threads: Mutex::new(Vec::new()),
         threads_started: AtomicBool::new(false),
         myself: OnceLock::new(),
@@ -345,6 +357,7 @@ fn first_state(
         pending: None,
         next_run: recovered.next_run,
         damaged: BTreeSet::new(),
+        unreadable: BTreeMap::new(),
         manifest: recovered.manifest,
         failed_manifest: 0,
         flushes: Vec::new(),
@@ -370,7 +383,8 @@ impl Recovered {
             next_run: 1,
             next_segment: 1,
             manifest: 0,
-            value_dead: std::collections::BTreeMap::new(),
+            value_dead: BTreeMap::new(),
+            merge_operator: None,
             report: OpenReport {
                 created: true,
                 ..OpenReport::default()

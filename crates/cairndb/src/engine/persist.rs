@@ -156,6 +156,10 @@ impl Core {
 
     fn persist_batch(&self, batch: &Batch) -> Result<VersionEdit> {
         let mut edit = difference(&batch.from, &batch.pending.version);
+        // An edit has a largest size and is put together in memory; a whole manifest can be several. Its
+        // segments must not change meanwhile.
+        let whole = edit.table_bytes() > self.settings.budget.edit;
+        let commit = whole.then(|| self.commit.lock());
         let added: BTreeSet<u64> = edit.added_tables.iter().map(|table| table.file).collect();
         let poison = |error: Error| self.health.poison(error);
         let new = batch.pending.added.iter();
@@ -182,7 +186,11 @@ impl Core {
         edit.last_seq = Some(batch.last_seq);
         edit.next_file = Some(self.next_file.load(Ordering::Relaxed));
         edit.value_dead = self.newly_dead(&batch.pending.version);
-        if let Err(error) = self.manifest.append(&edit, &self.stats) {
+        let written = match commit {
+            Some(_commit) => self.begin_manifest(self.whole_edit(batch, &edit.value_dead)),
+            None => self.manifest.append(&edit, &self.stats),
+        };
+        if let Err(error) = written {
             // The claim is given back: earlier edits, which name files that records written from now
             // on need, are not durable yet.
             self.names_dirty.store(true, Ordering::Release);
@@ -190,6 +198,21 @@ impl Core {
         }
         self.manifest.sync(&self.stats).map_err(poison)?;
         Ok(edit)
+    }
+
+    /// The edit that makes what `batch` makes durable from nothing.
+    fn whole_edit(&self, batch: &Batch, newly_dead: &[(u64, u64)]) -> VersionEdit {
+        let mut dead = self.state.lock().durable_dead.clone();
+        for (file, bytes) in newly_dead {
+            *dead.entry(*file).or_insert(0) += bytes;
+        }
+        let live = self.segments.live();
+        let kept = live.iter().filter(|segment| segment.number >= batch.floor);
+        VersionEdit {
+            added_segments: kept.map(|segment| segment.record()).collect(),
+            value_dead: dead.into_iter().collect(),
+            ..self.snapshot_edit(&batch.pending.version, batch.last_seq)
+        }
     }
 
     fn newly_dead(&self, version: &Version) -> Vec<(u64, u64)> {

@@ -25,29 +25,13 @@ use crate::engine::core::{OpenReport, Settings};
 use crate::engine::live_log::LiveLog;
 use crate::engine::log_end::Walk;
 use crate::engine::moved_values::LargeValues;
+use crate::engine::numbers::{NUMBER_MAX, check_numbers, out_of_range};
 use crate::engine::recovered::Recovered;
 use crate::engine::replay::{Replay, Replayed};
 use crate::engine::unnamed::Mentioned;
 use crate::state::context::ReadContext;
 use crate::state::options::RecoveryMode;
 use crate::state::version::{Run, TableHandle, TableOpener, ValueHandle, Values, Version};
-
-/// No database counts files, runs or segments that far; beyond it, adding one could overflow.
-const NUMBER_MAX: u64 = 1 << 62;
-
-fn out_of_range(number: u64) -> Error {
-    Error::corruption("a number no database ever reaches")
-        .expected(format_args!("less than {NUMBER_MAX}"))
-        .found(number)
-}
-
-/// Checks that `numbers` are some that a database may have given.
-fn in_range(mut numbers: impl Iterator<Item = u64>) -> Result<()> {
-    match numbers.find(|number| *number >= NUMBER_MAX) {
-        None => Ok(()),
-        Some(number) => Err(out_of_range(number)),
-    }
-}
 
 /// The manifest's edits, folded.
 #[derive(Debug, Default)]
@@ -64,28 +48,6 @@ struct Folded {
     value_dead: BTreeMap<u64, u64>,
     value_sizes: BTreeMap<u64, u64>,
     clean: bool,
-}
-
-/// Refuses an edit with a number that no file, run or length can have.
-fn check_numbers(edit: &VersionEdit) -> Result<()> {
-    let tables = edit.added_tables.iter();
-    in_range(tables.flat_map(|table| [table.file, table.run, table.bytes, table.entries]))?;
-    in_range(edit.runs.iter().flatten().copied())?;
-    in_range(edit.moved_tables.iter().map(|(_, run)| *run))?;
-    let segments = edit.added_segments.iter();
-    in_range(segments.flat_map(|segment| [segment.segment, segment.file]))?;
-    in_range(
-        edit.next_file
-            .into_iter()
-            .chain(edit.added_values.iter().copied()),
-    )?;
-    in_range(
-        edit.value_dead
-            .iter()
-            .chain(&edit.value_sizes)
-            .map(|(_, bytes)| *bytes),
-    )?;
-    Ok(())
 }
 
 impl Folded {
@@ -146,7 +108,7 @@ impl Folded {
 
     /// The runs with their tables, checked against the directory.
     fn version(&self, opener: &Arc<TableOpener>) -> Result<Version> {
-        let mut runs: Vec<(u64, Vec<Arc<TableHandle>>)> =
+        let mut runs: BTreeMap<u64, Vec<Arc<TableHandle>>> =
             self.runs.iter().map(|id| (*id, Vec::new())).collect();
         for record in self.tables.values() {
             let named = name::table(FileNumber(record.file));
@@ -163,22 +125,18 @@ impl Folded {
                     );
                 }
             }
-            let run = runs
-                .iter_mut()
-                .find(|(id, _)| *id == record.run)
-                .ok_or_else(|| {
-                    Error::corruption("a table belongs to a run the manifest does not list")
-                        .file(named)
-                })?;
-            run.1
-                .push(Arc::new(TableHandle::new(record.clone(), opener)));
+            let run = runs.get_mut(&record.run).ok_or_else(|| {
+                Error::corruption("a table belongs to a run the manifest does not list").file(named)
+            })?;
+            run.push(Arc::new(TableHandle::new(record.clone(), opener)));
         }
-        runs.retain(|(_, tables)| !tables.is_empty());
+        // In the manifest's order; a run it lists twice is there once.
+        let filled = self.runs.iter().filter_map(|id| {
+            let tables = runs.remove(id).filter(|tables| !tables.is_empty())?;
+            Some(Arc::new(Run::new(*id, tables, &opener.order)))
+        });
         let version = Version {
-            runs: runs
-                .into_iter()
-                .map(|(id, tables)| Arc::new(Run::new(id, tables, &opener.order)))
-                .collect(),
+            runs: filled.collect(),
             values: Arc::new(self.value_files(opener)?),
         };
         version.check(&opener.order)?;
@@ -188,17 +146,17 @@ impl Folded {
     /// The value files that are there.
     fn value_files(&self, opener: &Arc<TableOpener>) -> Result<Values> {
         let mut values = Values::new();
+        let tables = self.tables.values();
+        let referenced: BTreeSet<u64> = tables
+            .flat_map(|table| table.value_refs.iter().map(|(file, _)| *file))
+            .collect();
         for number in &self.values {
             let handle = ValueHandle::new(*number, opener);
             let named = name::value(FileNumber(*number));
             let Some(size) = opener.files.dir.size_of(&named)? else {
                 // The edit that names a value file may reach the disk before the file's own name;
                 // nothing durable leads to it then.
-                let mut tables = self.tables.values();
-                let known = self.value_sizes.contains_key(number);
-                if known
-                    || tables.any(|table| table.value_refs.iter().any(|(file, _)| file == number))
-                {
+                if self.value_sizes.contains_key(number) || referenced.contains(number) {
                     return Err(Error::corruption(
                         "a value file that the database needs is missing",
                     )
@@ -260,7 +218,7 @@ impl Recovery<'_> {
         check_components(&folded, self.context, number)?;
         let version = folded.version(self.opener)?;
         let listed = dir.list()?;
-        let next_file = unused_file(&listed, folded.next_file.max(number.0 + 1))?;
+        let next_file = unused_file(&listed, folded.next_file.max(number.0.saturating_add(1)))?;
         let next_run = folded.runs.iter().max().map_or(1, |run| run + 1);
         let mut recovered = Recovered {
             version,
@@ -271,6 +229,7 @@ impl Recovery<'_> {
             next_segment: folded.next_segment.max(1),
             manifest: number.0,
             value_dead: folded.value_dead.clone(),
+            merge_operator: folded.merge_operator.clone(),
             report: OpenReport {
                 clean: folded.clean,
                 manifest_cut,

@@ -20,6 +20,8 @@ pub(crate) struct Recovered {
     pub(crate) next_segment: u64,
     pub(crate) manifest: u64,
     pub(crate) value_dead: BTreeMap<u64, u64>,
+    /// The merge operator that operands were written for, whether this handle has one or not.
+    pub(crate) merge_operator: Option<String>,
     pub(crate) report: OpenReport,
     /// What the directory holds, where recovery has changed nothing since it asked.
     pub(crate) listed: Option<Vec<String>>,

@@ -86,7 +86,9 @@ impl Replay<'_> {
     fn apply(&mut self, record: &Record<'_>) -> Result<()> {
         let report = &mut self.recovered.report;
         report.replayed_records += 1;
-        report.unlogged_lost += u64::from(record.gap);
+        // Those that tables hold were not lost.
+        let first = record.seq.saturating_sub(u64::from(record.gap));
+        report.unlogged_lost += record.seq.saturating_sub(first.max(self.durable_seq + 1));
         for (seq, entry) in (record.seq..).zip(batch::iter(record.payload)?) {
             let entry = entry?;
             // What a durable flush already holds must not come twice: a merge operand would count

@@ -9,9 +9,7 @@ use std::sync::atomic::Ordering;
 use cairndb_base::limits::{KEY_BYTES_MAX, LARGE_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
 use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Result, SeqNo};
 use cairndb_env::sync::MutexGuard;
-use cairndb_format::batch::{BatchWriter, Entry};
 use cairndb_format::manifest::VersionEdit;
-use cairndb_format::value_file::ValueWriter;
 use cairndb_format::{log, name};
 use cairndb_mem::Memtable;
 
@@ -19,39 +17,31 @@ use crate::engine::background::UNSYNCED_TABLES_MAX;
 use crate::engine::core::{Core, Part};
 use crate::state::batch::WriteBatch;
 use crate::state::budget::{RETAINED_LOG_BYTES_MAX, SEALED_LOGGED_BYTES_MAX};
+use crate::state::health::Health;
 use crate::state::options::Durability;
 use crate::state::stats::{StallReason, Stats};
-use crate::state::version::ValueHandle;
 use crate::write::commit::{Commit, Payload};
 
 /// Records below this are stored through the log's mapping (as `crates/env` decides).
 const SMALL_RECORD_BYTES: u64 = 512 << 10;
 
-/// The value files a write has appended to, until its pointers are in the memtable or it is given up.
-/// Not to be dropped under the commit lock.
-struct InFlight<'a> {
-    core: &'a Core,
-    files: Vec<u64>,
-}
+/// Ends a handle whose comparator panicked while entries went into the memtable: the log holds all of a
+/// batch then, the memtable a part of it, and sequence numbers are used up that no record has.
+struct PoisonOnUnwind<'a>(Option<&'a Health>);
 
-impl<'a> InFlight<'a> {
-    fn new(core: &'a Core) -> InFlight<'a> {
-        let files = Vec::new();
-        InFlight { core, files }
-    }
-}
-
-impl Drop for InFlight<'_> {
+impl Drop for PoisonOnUnwind<'_> {
     fn drop(&mut self) {
-        let mut commit = self.core.commit.lock();
-        for file in &self.files {
-            commit.value_arrives(*file);
+        // Also where an entry does not decode, which a batch that was checked does not do.
+        if let Some(health) = self.0 {
+            let _ = health.poison(Error::invalid(
+                "the comparator panicked during a write; open the database again",
+            ));
         }
     }
 }
 
 #[cold]
-fn closing() -> Error {
+pub(crate) fn closing() -> Error {
     Error::new(ErrorKind::Closed, "the database handle is being closed")
 }
 
@@ -81,7 +71,11 @@ impl Core {
         batch.writer().check()?;
         self.check_writable()?;
         if batch.is_empty() {
-            return Ok(());
+            // What LevelDB's users write to make earlier writes durable.
+            return match durability {
+                Durability::Sync => self.sync_written(),
+                _ => Ok(()),
+            };
         }
         if batch.has_merges() {
             self.context.check_operands(batch)?;
@@ -89,110 +83,37 @@ impl Core {
         if !batch.has_large() {
             return self.write_payload(&Payload::Many(batch.writer()), durability);
         }
-        let mut in_flight = InFlight::new(self);
-        let mut pointers = BatchWriter::with_capacity(batch.len().saturating_mul(64));
-        let mut commit = self.commit.lock();
-        for entry in batch.writer() {
-            let Entry { kind, key, value } = entry?;
-            if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
-                let pointer = self.append_value(&mut commit, &mut in_flight, key, value)?;
-                pointers.add(Kind::Pointer, key, &pointer);
-            } else {
-                pointers.add(kind, key, value);
-            }
-        }
-        drop(commit);
-        self.write_payload(&Payload::Many(&pointers), durability)
+        self.write_batch_with_values(batch, durability)
     }
 
-    /// A large value goes to the value file first, then a pointer is written as any entry.
-    fn write_large(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<()> {
+    /// Makes every logged write so far durable: what a `Sync` write does for those before it.
+    pub(crate) fn sync_written(&self) -> Result<()> {
         self.check_writable()?;
-        let mut in_flight = InFlight::new(self);
-        let pointer = {
-            let mut commit = self.commit.lock();
-            self.append_value(&mut commit, &mut in_flight, key, value)?
-        };
-        self.write_payload(
-            &Payload::One {
-                kind: Kind::Pointer,
-                key,
-                value: &pointer,
-            },
-            durability,
-        )
-    }
-
-    fn append_value(
-        &self,
-        commit: &mut Commit,
-        in_flight: &mut InFlight<'_>,
-        key: &[u8],
-        value: &[u8],
-    ) -> Result<Vec<u8>> {
-        self.health.check_write()?;
-        if commit.closing {
-            return Err(closing());
-        }
-        if self.values.needs_file() {
-            self.begin_value_file(commit)?;
-        }
-        let (pointer, length) = self.values.append(self.context.order.hash(key), value)?;
-        commit.value_sets_out(pointer.file.0);
-        in_flight.files.push(pointer.file.0);
-        Stats::add(&self.stats.value_bytes, value.len() as u64);
-        if let Some(handle) = self.view.load().version.values.get(&pointer.file.0) {
-            handle.bytes.store(length, Ordering::Relaxed);
-        }
-        Ok(pointer.encode().to_vec())
-    }
-
-    fn begin_value_file(&self, commit: &mut Commit) -> Result<()> {
-        self.ensure_manifest(commit)?;
-        let number = self.new_file();
-        let writer = ValueWriter::create(&*self.dir, FileNumber(number))?;
-        let edit = VersionEdit {
-            added_values: vec![number],
-            next_file: Some(self.next_file.load(Ordering::Relaxed)),
-            ..VersionEdit::default()
-        };
-        self.names_dirty.store(true, Ordering::Release);
-        let appended = self.manifest.append(&edit, &self.stats);
-        // Again: a sync pass may have taken the mark before the edit was there.
-        self.names_dirty.store(true, Ordering::Release);
-        appended?;
-        let mut guard = self.state.lock();
-        let state = &mut *guard;
-        let handle = Arc::new(ValueHandle::begun(number, &self.opener));
-        // The manifest names the file already, so both versions know it from now on.
-        for version in [&mut state.version, &mut state.durable] {
-            let mut next = (**version).clone();
-            let mut values = (*next.values).clone();
-            values.insert(number, Arc::clone(&handle));
-            next.values = Arc::new(values);
-            *version = Arc::new(next);
-        }
-        if let Some(pending) = &mut state.pending {
-            let mut next = (*pending.version).clone();
-            let mut values = (*next.values).clone();
-            values.insert(number, Arc::clone(&handle));
-            next.values = Arc::new(values);
-            pending.version = Arc::new(next);
-        }
-        self.publish_view(state);
-        drop(guard);
-        self.values.begin(number, writer);
-        Ok(())
+        let commit = self.commit.lock();
+        let last = commit.last_seq;
+        self.run_passes(commit, |commit| commit.synced_seq >= last)
     }
 
     fn write_payload(&self, payload: &Payload<'_>, durability: Durability) -> Result<()> {
+        let commit = self.room_for(payload, durability)?;
+        self.write_in_room(commit, payload, durability)
+    }
+
+    /// The commit lock, once part and, for a write that is logged, segment have room for `payload`.
+    #[inline]
+    pub(crate) fn room_for(
+        &self,
+        payload: &Payload<'_>,
+        durability: Durability,
+    ) -> Result<MutexGuard<'_, Commit>> {
+        let logged = durability != Durability::None;
         loop {
             let mut commit = self.commit.lock();
             self.check_writable()?;
             if commit.closing {
                 return Err(closing());
             }
-            if !commit.part_has_room(payload, durability != Durability::None) {
+            if !commit.part_has_room(payload, logged) {
                 if !commit.awaiting_sync.is_empty() {
                     // Only published entries are sealed: a flush may then drop what no snapshot,
                     // present or future, can see.
@@ -207,7 +128,6 @@ impl Core {
                 }
                 self.start_threads()?;
             }
-            let logged = durability != Durability::None || !commit.skip_log(payload.count());
             if logged && !commit.segment_has_room(payload.record_bytes()) {
                 if self.segments.retained_bytes() + self.settings.budget.segment
                     > RETAINED_LOG_BYTES_MAX
@@ -226,15 +146,33 @@ impl Core {
                 }
                 self.rotate(&mut commit, payload.record_bytes())?;
             }
-            let mut appended = None;
-            if logged {
-                let record = commit.log(payload, durability == Durability::Sync)?;
-                commit.logged_bytes += record.bytes;
-                appended = Some(record);
-            }
-            let last = commit.apply(payload, appended)?;
-            return self.acknowledge(commit, last, durability);
+            return Ok(commit);
         }
+    }
+
+    /// Logs and applies `payload`, for which there is room.
+    #[inline]
+    pub(crate) fn write_in_room<'a>(
+        &'a self,
+        mut commit: MutexGuard<'a, Commit>,
+        payload: &Payload<'_>,
+        durability: Durability,
+    ) -> Result<()> {
+        let mut appended = None;
+        if durability != Durability::None || !commit.skip_log(payload.count()) {
+            if durability == Durability::None && !commit.segment_has_room(payload.record_bytes()) {
+                // So much was not logged that a record has to say so; room for one was not made.
+                drop(commit);
+                commit = self.room_for(payload, Durability::Os)?;
+            }
+            let record = commit.log(payload, durability == Durability::Sync)?;
+            commit.logged_bytes += record.bytes;
+            appended = Some(record);
+        }
+        let mut unwound = PoisonOnUnwind(Some(&self.health));
+        let last = commit.apply(payload, appended)?;
+        unwound.0 = None;
+        self.acknowledge(commit, last, durability)
     }
 
     /// Whether flushing or syncing anything could free a segment.
@@ -270,15 +208,25 @@ impl Core {
     #[cold]
     pub(crate) fn wait_published<'a>(
         &'a self,
-        mut commit: MutexGuard<'a, Commit>,
+        commit: MutexGuard<'a, Commit>,
         last: SeqNo,
     ) -> Result<()> {
-        while self.published.load(Ordering::Acquire) < last {
+        self.run_passes(commit, |_| self.published.load(Ordering::Acquire) >= last)
+    }
+
+    /// Waits for sync passes, or runs them, until `enough`.
+    fn run_passes<'a>(
+        &'a self,
+        mut commit: MutexGuard<'a, Commit>,
+        enough: impl Fn(&Commit) -> bool,
+    ) -> Result<()> {
+        while !enough(&commit) {
             self.health.check_write()?;
             if commit.syncing {
                 self.committed.wait(&mut commit);
                 continue;
             }
+            self.check_own()?;
             commit.syncing = true;
             let target = commit.last_seq;
             drop(commit);
@@ -330,6 +278,7 @@ impl Core {
 
     /// Begins a new segment that takes a record of `bytes`.
     fn rotate(&self, commit: &mut Commit, bytes: u64) -> Result<()> {
+        self.check_own()?;
         self.ensure_manifest(commit)?;
         self.start_threads()?;
         let regular = self.settings.budget.segment;
@@ -351,9 +300,10 @@ impl Core {
         };
         let salt = self.env.random_u64();
         let start_seq = commit.last_seq + 1;
-        let segment = self
+        let begun = self
             .segments
-            .begin(file, Arc::clone(&region), salt, start_seq)?;
+            .begin(file, Arc::clone(&region), salt, start_seq);
+        let segment = begun.inspect_err(|_| self.reaper.add(name::log(FileNumber(file))))?;
         let edit = VersionEdit {
             added_segments: vec![segment.record()],
             next_file: Some(self.next_file.load(Ordering::Relaxed)),
@@ -422,6 +372,7 @@ impl Core {
     /// Waits, or helps, until the reason a writer could not go on is gone.
     #[cold]
     pub(crate) fn make_room(&self, reason: StallReason) -> Result<()> {
+        self.check_own()?;
         let begun = self.env.now_ns();
         let result = match reason {
             StallReason::Memtable => self.help_flush(),

@@ -167,15 +167,19 @@ fn outgrown(runs: &[RunSize]) -> Option<Group> {
 
 /// The group to merge when nothing else is going on: everything, where it pays.
 pub(crate) fn pick_idle(runs: &[RunSize]) -> Option<Group> {
-    let group = |(first, stretch)| Some(pick_idle_among(stretch)?.moved_by(first));
+    let group = |(first, stretch): (usize, &[RunSize])| {
+        let bottom = first + stretch.len() == runs.len();
+        Some(pick_idle_among(stretch, bottom)?.moved_by(first))
+    };
     stretches(runs).find_map(group)
 }
 
-fn pick_idle_among(runs: &[RunSize]) -> Option<Group> {
+/// Tombstones go only where nothing older lies below: at the `bottom`.
+fn pick_idle_among(runs: &[RunSize], bottom: bool) -> Option<Group> {
     let (last, upper) = runs.split_last()?;
     let total: u64 = runs.iter().map(|run| run.bytes).sum();
     let upper: u64 = upper.iter().map(|run| run.bytes).sum();
-    let dead = last.deletes.saturating_mul(10) > last.entries;
+    let dead = bottom && last.deletes.saturating_mul(10) > last.entries;
     let several = runs.len() > 1;
     let pays = several && (total < IDLE_BYTES_MAX || upper.saturating_mul(10) > total)
         || dead && last.deletes > 0;
@@ -277,6 +281,19 @@ mod tests {
             (pick(&runs, 100, RUNS_STALL), pick_idle(&runs)),
             (None, None)
         );
+    }
+
+    /// Tombstones above a damaged run stay, however often the runs there are merged.
+    #[test]
+    fn tombstones_above_a_damaged_run_are_no_reason_to_merge_a_run_alone() {
+        let mut runs = vec![run(100), run(6000), run(100)];
+        runs[1].damaged = true;
+        for dead in [0, 2] {
+            let mut runs = runs.clone();
+            runs[dead].deletes = runs[dead].entries;
+            let below = (dead == 2).then_some(Group { first: 2, last: 2 });
+            assert_eq!(pick_idle(&runs), below);
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use cairndb_base::limits::VALUE_BYTES_MAX;
 use cairndb_base::{Kind, Order, Result, SeqNo};
 use cairndb_format::table::ValueIn;
 use cairndb_format::value_file::Pointer;
@@ -217,7 +218,7 @@ impl Rules {
                 continue;
             }
             let last_stripe = rest.peek().is_none();
-            kept.extend(self.fold_stripe(&progress.key, group, last_stripe, &mut progress.dead)?);
+            kept.extend(self.fold_stripe(&progress.key, group, last_stripe, &mut progress.dead));
         }
         self.emit_group(kept, output, progress)
     }
@@ -263,7 +264,7 @@ impl Rules {
         group: Vec<Version>,
         last_stripe: bool,
         dead: &mut BTreeMap<u64, u64>,
-    ) -> Result<Vec<Version>> {
+    ) -> Vec<Version> {
         let operands = group
             .iter()
             .take_while(|version| version.kind == Kind::Merge)
@@ -272,12 +273,12 @@ impl Rules {
             for version in &group[1..] {
                 count_dead_version(dead, version);
             }
-            return Ok(group.into_iter().take(1).collect());
+            return group.into_iter().take(1).collect();
         }
         let base = group.get(operands);
         let no_base = base.is_none() && last_stripe && self.bottom;
         let folded = if base.is_some() || no_base {
-            self.fold(key, &group[..operands], base)?
+            self.fold(key, &group[..operands], base)
         } else {
             None
         };
@@ -286,23 +287,23 @@ impl Rules {
                 && base.is_none()
                 && let Some(joined) = self.join(key, &group[..operands])
             {
-                return Ok(vec![joined]);
+                return vec![joined];
             }
             let keep = operands + usize::from(base.is_some());
             for version in group.iter().skip(keep) {
                 count_dead_version(dead, version);
             }
-            return Ok(group.into_iter().take(keep).collect());
+            return group.into_iter().take(keep).collect();
         };
         for version in &group {
             count_dead_version(dead, version);
         }
-        Ok(vec![Version {
+        vec![Version {
             key: group[0].key.clone(),
             seq: group[0].seq,
             kind: Kind::Put,
             value,
-        }])
+        }]
     }
 
     /// Whether two versions of a key are operands that the same readers see.
@@ -319,7 +320,9 @@ impl Rules {
             .iter()
             .rev()
             .map(|operand| operand.value.as_slice());
-        let value = operator.combine(key, &values.collect::<Vec<_>>())?;
+        let value = operator
+            .combine(key, &values.collect::<Vec<_>>())
+            .filter(|joined| joined.len() <= VALUE_BYTES_MAX)?;
         let newest = operands.first()?;
         Some(Version {
             key: newest.key.clone(),
@@ -329,16 +332,10 @@ impl Rules {
         })
     }
 
-    /// The folded value, or `None` when there is no operator or it refuses.
-    fn fold(
-        &self,
-        key: &[u8],
-        operands: &[Version],
-        base: Option<&Version>,
-    ) -> Result<Option<Vec<u8>>> {
-        if self.context.merge_operator.is_none() {
-            return Ok(None);
-        }
+    /// The folded value, or `None` when there is no operator, it refuses, the value below cannot be read,
+    /// or no table could hold the result: the operands stay, and reads go on folding them.
+    fn fold(&self, key: &[u8], operands: &[Version], base: Option<&Version>) -> Option<Vec<u8>> {
+        self.context.merge_operator.as_ref()?;
         let mut fold = Fold::default();
         for operand in operands {
             fold.push_operand(&operand.value);
@@ -348,17 +345,15 @@ impl Rules {
             && base.kind != Kind::Delete
         {
             let mut value = Vec::new();
-            resolve(
-                self.order(),
-                &self.values,
-                key,
-                base.kind,
-                &base.value,
-                &mut value,
-            )?;
+            let (order, values) = (self.order(), &self.values);
+            if resolve(order, values, key, base.kind, &base.value, &mut value).is_err() {
+                // Who reads the key is told; the job, and with it every other key, goes on.
+                return None;
+            }
             fold.set_base(Some(value));
         }
-        Ok(fold.finish(&self.context, key).ok())
+        let folded = fold.finish(&self.context, key).ok();
+        folded.filter(|value| value.len() <= VALUE_BYTES_MAX)
     }
 }
 

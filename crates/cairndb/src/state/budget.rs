@@ -28,6 +28,8 @@ pub(crate) struct Budget {
     pub(crate) persist: u64,
     /// Table files are cut at this size.
     pub(crate) table: u64,
+    /// Most bytes of keys and references in one edit of the manifest, as far as it can be divided.
+    pub(crate) edit: usize,
 }
 
 /// A part stays in a second-level cache of 1 MiB beside the code that fills it.
@@ -66,6 +68,8 @@ impl Budget {
             persist: (8 * segment).clamp(RETAINED_LOG_BYTES_MAX / 8, RETAINED_LOG_BYTES_MAX / 4),
             // A builder keeps four bytes of filter hash an entry until its table is finished.
             table: (total as u64 / 2).clamp(64 << 10, 16 << 20),
+            // Far below what a frame can say (2 GiB), and encoded in memory.
+            edit: total.clamp(1 << 20, 256 << 20),
         };
         debug_assert!(budget.flush + budget.part <= budget.write_share.max(2 * budget.part));
         budget

@@ -88,6 +88,8 @@ pub struct Options {
     pub(crate) filter_bits_per_key: u32,
 }
 
+/// Most filter bits a key: with half of these one absent key in a billion gets through.
+pub const FILTER_BITS_MAX: u32 = 100;
 /// 64 MiB: enough for a few tens of thousands of entries between flushes, small beside any
 /// program that embeds a store.
 pub const MEMORY_BUDGET_DEFAULT: usize = 64 << 20;
@@ -214,7 +216,7 @@ impl Options {
     }
 
     /// Filter bits per key, 0 for no filter. The default of 10 costs 1.25 bytes a key and lets
-    /// about one absent key in a hundred through.
+    /// about one absent key in a hundred through. At most [`FILTER_BITS_MAX`].
     #[must_use]
     pub fn filter_bits_per_key(mut self, bits: u32) -> Options {
         self.filter_bits_per_key = bits;

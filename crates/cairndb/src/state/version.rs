@@ -68,7 +68,7 @@ impl TableOpener {
             );
         }
         let access = if self.mapping.wanted() {
-            PageAccess::Mapped
+            PageAccess::Mapped(Some(Arc::clone(&self.cache)))
         } else {
             PageAccess::Cached(Arc::clone(&self.cache))
         };
@@ -270,7 +270,10 @@ impl Run {
         {
             let pairs = first.record.smallest.iter().zip(&last.record.largest);
             prefix = pairs.take_while(|(a, b)| a == b).map(|(a, _)| *a).collect();
-            let rest = |table: &Arc<TableHandle>| head_of(&table.record.largest[prefix.len()..]);
+            // Tables of a damaged manifest need not share the prefix: `Version::check` refuses those.
+            let rest = |table: &Arc<TableHandle>| {
+                head_of(table.record.largest.get(prefix.len()..).unwrap_or_default())
+            };
             heads = tables.iter().map(rest).collect();
         }
         Run {

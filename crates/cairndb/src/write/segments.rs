@@ -160,7 +160,14 @@ impl Segments {
     /// Keeps a file for recycling; returns its number back when there are enough.
     pub(crate) fn add_spare(&self, file: u64, region: Arc<dyn LogRegion>) -> Option<u64> {
         let mut sets = self.sets.lock();
-        let bytes: u64 = sets.spares.iter().map(|(_, spare)| spare.size()).sum();
+        // Those that a cursor keeps cannot be used, and may be many.
+        let ready = |(_, spare): &&(u64, Arc<dyn LogRegion>)| Arc::strong_count(spare) == 1;
+        let bytes: u64 = sets
+            .spares
+            .iter()
+            .filter(ready)
+            .map(|(_, spare)| spare.size())
+            .sum();
         if bytes + region.size() > BUSY_SPARE_BYTES_MAX {
             return Some(file);
         }

@@ -4,6 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use cairndb::{ErrorKind, Options};
+use cairndb_base::{FileNumber, SEQ_MAX};
+use cairndb_env::{Env, RealEnv};
+use cairndb_format::manifest::{
+    ManifestWriter, SegmentRecord, VersionEdit, prepare_current, read_current, read_manifest,
+};
+use cairndb_format::name;
 
 use crate::{all, real_dir, reverse};
 
@@ -296,4 +302,95 @@ fn a_log_that_a_killed_process_leaves_is_not_called_damaged() {
 fn an_error_that_main_returns_is_readable() {
     let error = Options::new().open("/nowhere/at/all").unwrap_err();
     assert_eq!(format!("{error:?}"), error.to_string());
+}
+
+/// The database at `path` with another manifest, sealed as any other.
+fn forged(path: &Path, change: impl FnOnce(&mut VersionEdit)) {
+    let dir = RealEnv::new().open_dir(path, false).unwrap();
+    let number = read_current(&*dir).unwrap().unwrap();
+    let mut edits = read_manifest(&*dir, number).unwrap().edits;
+    change(&mut edits[0]);
+    let next = FileNumber(number.0 + 1000);
+    drop(ManifestWriter::create(&*dir, next, 7, &edits).unwrap());
+    prepare_current(&*dir, next).unwrap();
+    dir.rename(&name::temp(next), name::CURRENT).unwrap();
+}
+
+/// Bounds in the wrong order were cut by a prefix that they do not have.
+#[test]
+fn tables_whose_bounds_contradict_each_other_are_damage() {
+    let dir = real_dir();
+    closed(dir.path());
+    forged(dir.path(), |edit| {
+        let [table] = &mut edit.added_tables[..] else {
+            panic!("one table");
+        };
+        let mut second = table.clone();
+        second.file += 500;
+        let file = |number| dir.path().join(name::table(FileNumber(number)));
+        std::fs::copy(file(table.file), file(second.file)).unwrap();
+        (table.smallest, table.largest) = (b"aaaa".to_vec(), b"a".to_vec());
+        (second.smallest, second.largest) = (b"aab".to_vec(), b"aaaaz".to_vec());
+        edit.added_tables.push(second);
+    });
+    let read_only = Options::new().read_only(true);
+    refused(dir.path(), &read_only, ErrorKind::Corruption, ".tbl");
+}
+
+/// The next write ran out of sequence numbers, by an assertion.
+#[test]
+fn sequence_numbers_that_nobody_reaches_are_damage() {
+    let dir = real_dir();
+    closed(dir.path());
+    forged(dir.path(), |edit| edit.last_seq = Some(SEQ_MAX));
+    refused(
+        dir.path(),
+        &Options::new(),
+        ErrorKind::Corruption,
+        "MANIFEST",
+    );
+}
+
+/// A segment of any length was believed, and so much memory taken for it.
+#[test]
+fn log_segments_of_a_length_that_none_has_are_damage() {
+    for bytes in [0, 535, 1 << 32, 1 << 60] {
+        let dir = real_dir();
+        closed(dir.path());
+        forged(dir.path(), |edit| {
+            edit.clean_close = None;
+            edit.added_segments = vec![SegmentRecord {
+                segment: 9,
+                file: 9,
+                salt: 1,
+                bytes,
+                start_seq: 1,
+            }];
+        });
+        refused(
+            dir.path(),
+            &Options::new(),
+            ErrorKind::Corruption,
+            "MANIFEST",
+        );
+    }
+}
+
+/// All of a manifest behind its last record was read at once, however long the file was.
+#[test]
+fn a_manifest_of_terabytes_is_damage_and_no_abort() {
+    let dir = real_dir();
+    closed(dir.path());
+    let current = std::fs::read_to_string(dir.path().join("CURRENT")).unwrap();
+    let manifest = std::fs::OpenOptions::new()
+        .write(true)
+        .open(dir.path().join(current.split_whitespace().next().unwrap()))
+        .unwrap();
+    // File systems differ in how long a file may be.
+    if manifest.set_len(10 << 40).is_err() {
+        manifest.set_len(1 << 40).unwrap();
+    }
+    let error = Options::new().open(dir.path()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+    assert!(error.to_string().contains("longer than any"), "{error}");
 }

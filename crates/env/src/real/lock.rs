@@ -48,7 +48,11 @@ pub(super) struct RealLock {
     owner: u32,
 }
 
-impl DirLock for RealLock {}
+impl DirLock for RealLock {
+    fn is_inherited(&self) -> bool {
+        self.owner != process::id()
+    }
+}
 
 impl Drop for RealLock {
     fn drop(&mut self) {
@@ -57,7 +61,7 @@ impl Drop for RealLock {
             return;
         }
         held.files.remove(&self.id);
-        if self.owner == process::id() {
+        if !self.is_inherited() {
             // Unlocked by name rather than by closing: a forked child may still hold a duplicate.
             let _ = set_lock(self.fd.as_fd(), LockKind::Unlock);
         }
@@ -267,5 +271,16 @@ mod tests {
             drop(owner);
         }
         assert!(acquire(dir, "LOCK", mode).is_ok());
+    }
+
+    #[test]
+    fn a_lock_that_another_process_took_is_inherited() {
+        let temp = tempfile::tempdir().unwrap();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let dir = rustix::fs::openat(rustix::fs::CWD, temp.path(), flags, Mode::empty()).unwrap();
+        let mut lock = acquire(dir.as_fd(), "LOCK", Mode::RUSR | Mode::WUSR).unwrap();
+        assert!(!lock.is_inherited());
+        lock.owner += 1;
+        assert!(lock.is_inherited());
     }
 }

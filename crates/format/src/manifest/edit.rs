@@ -39,6 +39,36 @@ pub struct VersionEdit {
     pub clean_close: Option<CleanClose>,
 }
 
+impl VersionEdit {
+    /// About how many bytes its tables take: their keys and references, which have no other bound.
+    pub fn table_bytes(&self) -> usize {
+        self.added_tables
+            .iter()
+            .map(TableRecord::variable_bytes)
+            .sum()
+    }
+
+    /// The same as several edits, each with tables of `bytes` or with one: all added tables first, all
+    /// else in the last. For a base, which counts as a whole once CURRENT names it.
+    pub fn divided(mut self, bytes: usize) -> Vec<VersionEdit> {
+        let mut pieces = Vec::new();
+        let mut piece = VersionEdit::default();
+        let mut taken = 0;
+        for table in std::mem::take(&mut self.added_tables) {
+            let more = table.variable_bytes();
+            if taken + more > bytes && !piece.added_tables.is_empty() {
+                pieces.push(std::mem::take(&mut piece));
+                taken = 0;
+            }
+            taken += more;
+            piece.added_tables.push(table);
+        }
+        self.added_tables = piece.added_tables;
+        pieces.push(self);
+        pieces
+    }
+}
+
 /// What the manifest knows of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableRecord {
@@ -66,6 +96,12 @@ pub struct TableRecord {
     pub checksum: u32,
     /// (value file, bytes): what its pointers hold alive, ascending by file.
     pub value_refs: Vec<(u64, u64)>,
+}
+
+impl TableRecord {
+    fn variable_bytes(&self) -> usize {
+        self.smallest.len() + self.largest.len() + 16 * self.value_refs.len()
+    }
 }
 
 /// A log segment and the file that holds it.

@@ -9,7 +9,7 @@ use cairndb_env::{Dir, ReadFile};
 
 use crate::checksum::{RangeChecksum, crc32c_append};
 use crate::manifest::edit::VersionEdit;
-use crate::manifest::frame::{FRAME_BYTES, Frame};
+use crate::manifest::frame::{EDIT_BYTES_MAX, FRAME_BYTES, Frame};
 use crate::manifest::header::{HEADER_BYTES, ManifestHeader};
 use crate::name;
 
@@ -78,6 +78,8 @@ pub struct ManifestReader {
     tail: Tail,
 }
 
+/// Most bytes behind a bad record, twice the base aside: the longest edit, and what makes a manifest long.
+const REST_BYTES_MAX: u64 = EDIT_BYTES_MAX as u64 + (4 << 20);
 /// Read ahead this much: few system calls, little memory.
 const BUFFER_BYTES: u64 = 256 << 10;
 
@@ -184,6 +186,8 @@ impl ManifestReader {
         if offset < self.buffer_at || offset.saturating_add(len) > buffered {
             let left = self.size.saturating_sub(offset);
             let fill = usize::try_from(len.max(BUFFER_BYTES.min(left))).map_err(|_| short())?;
+            let more = fill.saturating_sub(self.buffer.len());
+            self.buffer.try_reserve(more).map_err(|_| short())?;
             self.buffer.resize(fill, 0);
             self.buffer_at = offset;
             self.file.read_at(offset, &mut self.buffer)?;
@@ -231,7 +235,15 @@ impl ManifestReader {
     fn find_later_synced(&mut self, from: u64) -> Result<Option<u64>> {
         let size = self.size;
         let seed = self.header.seed();
-        let rest = self.read(from, size.saturating_sub(from))?;
+        let left = size.saturating_sub(from);
+        // A manifest longer than this, and than twice its base, is begun anew before the next edit.
+        let longest = REST_BYTES_MAX.saturating_add(self.header.base_end.saturating_mul(2));
+        if left > longest {
+            return Err(Error::corruption("the manifest is longer than any is made")
+                .expected(format_args!("at most {longest} bytes behind a bad record"))
+                .found(left));
+        }
+        let rest = self.read(from, left)?;
         let mut sums = RangeChecksum::new(rest);
         let found = (1..rest.len()).find_map(|at| {
             let offset = from.checked_add(at as u64)?;

@@ -14,10 +14,10 @@ impl Table {
     /// Page and offset of the filter line of a hash.
     #[inline]
     pub(super) fn filter_place(&self, hash: u64) -> Option<(u32, usize)> {
-        if self.meta.filter_lines == 0 {
+        if self.filter_lines == 0 {
             return None;
         }
-        let line = line_of(fold(hash), self.meta.filter_lines);
+        let line = line_of(fold(hash), self.filter_lines);
         let per_page = low32(LINES_PER_PAGE);
         let page = self.meta.data_pages + line / per_page;
         Some((page, (1 + line % per_page) as usize * LINE_BYTES))

@@ -7,7 +7,7 @@
 //! Invariants: after [`Layout::parse`] every column lies inside the given bytes; after
 //! [`Layout::validate`] every offset in a column does too, and heads are in order.
 
-use cairndb_base::limits::{PAGE_BYTES, VALUE_BYTES_MAX};
+use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES, VALUE_BYTES_MAX};
 use cairndb_base::{Kind, Order};
 
 use super::bits::{load, load_span, load16, low32};
@@ -110,7 +110,7 @@ fn u16_at(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
 }
 
 #[inline]
-fn u32_at(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
+pub(super) fn u32_at(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
     let bytes = header.get(at..).and_then(|rest| rest.first_chunk());
     bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
@@ -300,19 +300,6 @@ impl Layout {
         })
     }
 
-    /// Pages that an extent with this first page takes, from its header alone; 1 for any other.
-    pub(super) fn pages_of(bytes: &[u8]) -> u64 {
-        match bytes.first_chunk::<HEADER_BYTES>() {
-            Some(header) if header[4] == page_kind::EXTENT => {
-                let total = HEADER_BYTES as u64
-                    + u64::from(u32_at(header, 16))
-                    + u64::from(u32_at(header, 36));
-                total.div_ceil(PAGE_BYTES as u64)
-            }
-            _ => 1,
-        }
-    }
-
     /// Whether a column or other property is present.
     #[inline]
     pub(super) fn has(&self, bit: u8) -> bool {
@@ -333,6 +320,7 @@ impl Layout {
                 || (self.mode == ValueMode::Raw && self.stored_len != self.raw_len)
                 || (self.stored_len < self.raw_len && u64::from(self.raw_len) > expansion)
                 || self.raw_len as usize > VALUE_BYTES_MAX
+                || self.prefix_len as usize > KEY_BYTES_MAX
             {
                 return Err(Flaw::Damaged("extent lengths disagree"));
             }

@@ -14,6 +14,7 @@ use cairndb_kernel::{codec, prefetch, search};
 
 use super::address::share;
 use super::bits::low32;
+use super::extent::pages_of;
 use super::fence::{self, BLOCK_HEADS, heads_per_page};
 use super::filter::{LINE_BYTES, fold, line_may_hold};
 use super::layout::Layout;
@@ -401,7 +402,7 @@ impl<'t> Lookup<'t> {
 
     /// Pages of the unit at `page`, bounded by the data pages of the table.
     pub(super) fn pages_of_unit(&self, page: u32) -> Result<u32> {
-        let pages = Layout::pages_of(&self.table.pages.peek(self.mapping, page)?);
+        let pages = pages_of(&self.table.pages.peek(self.mapping, page)?);
         let room = self.table.meta.data_pages.saturating_sub(page);
         match u32::try_from(pages) {
             Ok(pages) if pages <= room => Ok(pages),

@@ -126,6 +126,15 @@ impl Meta {
         Ok((first, count))
     }
 
+    /// Checks that a block which begins with this page takes `count` of them.
+    pub(super) fn spans(first_page: &[u8], count: u32) -> Result<(), Flaw> {
+        let used = get_u32(first_page, 24).unwrap_or(0) as usize;
+        if (used + TRAILER_BYTES).div_ceil(PAGE_BYTES) != count as usize {
+            return Err(Flaw::Damaged("meta block is not as long as the table says"));
+        }
+        Ok(())
+    }
+
     /// Reads a block whose checksum is right. `first` is its first page.
     pub(super) fn decode(block: &[u8], first: u32, checksum: u32) -> Result<Meta, Flaw> {
         if block.get(4) != Some(&page_kind::META) || block.get(8..16) != Some(&MAGIC[..]) {

@@ -55,6 +55,8 @@ impl<'t> FoundValue<'t> {
 pub struct Table {
     pub(super) pages: Pages,
     pub(super) order: Order,
+    /// Lines of the filter; none where it must not be asked.
+    pub(super) filter_lines: u32,
     pub(super) meta: Meta,
 }
 
@@ -77,10 +79,14 @@ impl Table {
         let last = pages.read_unchecked(pages.count() - 1, 1)?;
         let (first, count) =
             Meta::find(&last, pages.count()).map_err(|flaw| pages.flaw(pages.count() - 1, flaw))?;
-        let block = match count {
-            // That of a small table is its last page.
-            1 => last,
-            _ => pages.read_unchecked(first, count)?,
+        // That of a small table is its last page.
+        let block = if count == 1 {
+            last
+        } else {
+            // Its own first page says how long it is, too: the trailer alone may claim the whole file.
+            let head = pages.read_unchecked(first, 1)?;
+            Meta::spans(&head, count).map_err(|flaw| pages.flaw(first, flaw))?;
+            pages.read_unchecked(first, count)?
         };
         pages.check(first, &block, |_| Ok(()))?;
         let checksum = block
@@ -104,6 +110,12 @@ impl Table {
         Ok(Table {
             pages,
             order: order.clone(),
+            // Equal keys may have other hashes now than when the filter was made.
+            filter_lines: if order.can_hash() {
+                meta.filter_lines
+            } else {
+                0
+            },
             meta,
         })
     }

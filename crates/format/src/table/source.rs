@@ -23,9 +23,9 @@ use crate::name;
 /// How the pages of a table are reached.
 #[derive(Clone, Debug)]
 pub enum PageAccess {
-    /// In place, from a mapping of the file. Where the environment does not map, pages are read
-    /// one by one and not kept.
-    Mapped,
+    /// In place, from a mapping of the file. Where the environment does not map, or cannot map one
+    /// more file, pages are read as with `Cached`, and without a cache not kept.
+    Mapped(Option<Arc<dyn PageCache>>),
     /// With `pread`, kept in this cache.
     Cached(Arc<dyn PageCache>),
 }
@@ -107,9 +107,10 @@ impl Pages {
         }
         let backing = match access {
             PageAccess::Cached(cache) => Backing::Read(Some(cache)),
-            PageAccess::Mapped => match source.map(Access::Random)? {
-                Some(mapping) if mapping.len() as u64 >= size => Backing::Mapped(mapping),
-                _ => Backing::Read(None),
+            // A process has some ten thousand mappings, and 32 bits few gigabytes, for all it opens.
+            PageAccess::Mapped(cache) => match source.map(Access::Random) {
+                Ok(Some(mapping)) if mapping.len() as u64 >= size => Backing::Mapped(mapping),
+                _ => Backing::Read(cache),
             },
         };
         let words = match &backing {

@@ -7,6 +7,7 @@
 use cairndb_base::{Kind, Result, SeqNo, hash64};
 
 use super::bits::low32;
+use super::extent::pages_of;
 use super::fence;
 use super::filter::{LINE_BYTES, fold, line_may_hold};
 use super::layout::{Layout, flag};
@@ -72,7 +73,7 @@ impl Table {
     }
 
     fn bounded_pages(&self, page: u32, first: &[u8]) -> Result<u32> {
-        match u32::try_from(Layout::pages_of(first)) {
+        match u32::try_from(pages_of(first)) {
             Ok(pages) if pages <= self.meta.data_pages - page.min(self.meta.data_pages) => {
                 Ok(pages)
             }

@@ -274,4 +274,21 @@ proptest! {
         prop_assert_eq!(VersionEdit::decode(&bytes).unwrap(), edit.clone());
         prop_assert_eq!(encoded(&edit), bytes);
     }
+
+    #[test]
+    fn a_divided_edit_says_the_same(edit in edit(), bytes in 0_usize..100) {
+        let mut pieces = edit.clone().divided(bytes);
+        let fits = |piece: &VersionEdit| {
+            piece.added_tables.len() <= 1 || piece.table_bytes() <= bytes
+        };
+        prop_assert!(pieces.iter().all(fits));
+        let mut whole = pieces.pop().unwrap();
+        for piece in pieces.into_iter().rev() {
+            let mut tables = piece.added_tables.clone();
+            prop_assert_eq!(&VersionEdit { added_tables: Vec::new(), ..piece }, &VersionEdit::default());
+            tables.append(&mut whole.added_tables);
+            whole.added_tables = tables;
+        }
+        prop_assert_eq!(whole, edit);
+    }
 }

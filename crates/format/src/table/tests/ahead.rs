@@ -86,7 +86,7 @@ fn table() -> (Arc<Asked>, Arc<Table>) {
         file,
         FILE,
         &Order::Bytewise,
-        PageAccess::Mapped,
+        PageAccess::Mapped(None),
         summary.checksum,
     );
     (asked, Arc::new(table.unwrap()))

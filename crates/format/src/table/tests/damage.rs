@@ -169,7 +169,7 @@ fn damage_after_the_first_touch_is_noticed_by_those_who_check_always() {
     let open = || {
         let file = dir.open_read("000007.tbl").unwrap();
         let order = Order::Bytewise;
-        Table::open(file, FILE, &order, PageAccess::Mapped, checksum).unwrap()
+        Table::open(file, FILE, &order, PageAccess::Mapped(None), checksum).unwrap()
     };
     let (once, always) = (Arc::new(open()), Arc::new(open().verify_always(true)));
     for table in [&once, &always] {

@@ -121,7 +121,7 @@ pub(super) fn open_with(
     });
     let access = match reach {
         Reach::Cached => PageAccess::Cached(Arc::new(FewPages::default())),
-        Reach::Mapped | Reach::Unmapped => PageAccess::Mapped,
+        Reach::Mapped | Reach::Unmapped => PageAccess::Mapped(None),
     };
     Table::open(image, FILE, order, access, checksum).map(Arc::new)
 }

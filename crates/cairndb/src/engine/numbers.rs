@@ -1,0 +1,79 @@
+//! Numbers that a database can have reached: what a damaged manifest or log may say beyond them would
+//! overflow, or run out, where it is counted on.
+
+use std::ops::RangeInclusive;
+
+use cairndb_base::{Error, Result, SEQ_MAX, SeqNo};
+use cairndb_format::manifest::VersionEdit;
+
+/// No database counts files, runs or segments that far; beyond it, adding one could overflow.
+pub(crate) const NUMBER_MAX: u64 = 1 << 62;
+
+pub(crate) fn out_of_range(number: u64) -> Error {
+    Error::corruption("a number no database ever reaches")
+        .expected(format_args!("less than {NUMBER_MAX}"))
+        .found(number)
+}
+
+/// Checks that `numbers` are some that a database may have given.
+fn in_range(mut numbers: impl Iterator<Item = u64>) -> Result<()> {
+    match numbers.find(|number| *number >= NUMBER_MAX) {
+        None => Ok(()),
+        Some(number) => Err(out_of_range(number)),
+    }
+}
+
+/// No database counts its entries that far: at ten million a second it would take a century. Beyond it,
+/// a write could run out of numbers.
+const SEQ_REACHED_MAX: SeqNo = SEQ_MAX / 2;
+
+/// Checks that a database may have given the number.
+pub(crate) fn check_seq(seq: SeqNo) -> Result<()> {
+    if seq <= SEQ_REACHED_MAX {
+        return Ok(());
+    }
+    Err(
+        Error::corruption("a sequence number no database ever reaches")
+            .expected(format_args!("at most {SEQ_REACHED_MAX}"))
+            .found(seq),
+    )
+}
+
+/// Lengths that a log segment may have (`docs/format/log.md`).
+const SEGMENT_BYTES: RangeInclusive<u64> = 536..=(1 << 32) - 4096;
+
+/// Refuses an edit with a number that no file, run or length can have.
+pub(crate) fn check_numbers(edit: &VersionEdit) -> Result<()> {
+    let tables = edit.added_tables.iter();
+    in_range(tables.flat_map(|table| [table.file, table.run, table.bytes, table.entries]))?;
+    in_range(edit.runs.iter().flatten().copied())?;
+    in_range(edit.moved_tables.iter().map(|(_, run)| *run))?;
+    let segments = edit.added_segments.iter();
+    in_range(segments.flat_map(|segment| [segment.segment, segment.file]))?;
+    for segment in &edit.added_segments {
+        if !SEGMENT_BYTES.contains(&segment.bytes) {
+            return Err(Error::corruption("a log segment of a length that none has")
+                .expected(format_args!(
+                    "{} to {} bytes",
+                    SEGMENT_BYTES.start(),
+                    SEGMENT_BYTES.end()
+                ))
+                .found(segment.bytes));
+        }
+    }
+    let seqs = edit.added_tables.iter().map(|table| table.seq_max);
+    let highest = seqs.chain(edit.last_seq).max().unwrap_or(0);
+    check_seq(highest)?;
+    in_range(
+        edit.next_file
+            .into_iter()
+            .chain(edit.added_values.iter().copied()),
+    )?;
+    in_range(
+        edit.value_dead
+            .iter()
+            .chain(&edit.value_sizes)
+            .map(|(_, bytes)| *bytes),
+    )?;
+    Ok(())
+}

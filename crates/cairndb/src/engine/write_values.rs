@@ -1,0 +1,168 @@
+//! Writes of large values: they go to the value file first, then pointers are written as any entry.
+//!
+//! Room for the pointers, in the memtable and the log, comes before both: tried again on a full disk,
+//! values would be appended once more each time.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
+use cairndb_base::{FileNumber, Kind, Result};
+use cairndb_format::batch::{BatchWriter, Entry};
+use cairndb_format::manifest::VersionEdit;
+use cairndb_format::name;
+use cairndb_format::value_file::{POINTER_BYTES, ValueWriter};
+
+use crate::engine::core::Core;
+use crate::engine::write::closing;
+use crate::state::batch::WriteBatch;
+use crate::state::options::Durability;
+use crate::state::stats::Stats;
+use crate::state::version::ValueHandle;
+use crate::write::commit::{Commit, Payload};
+
+/// The value files a write has appended to, until its pointers are in the memtable or it is given up.
+/// Not to be dropped under the commit lock.
+struct InFlight<'a> {
+    core: &'a Core,
+    files: Vec<u64>,
+}
+
+impl<'a> InFlight<'a> {
+    fn new(core: &'a Core) -> InFlight<'a> {
+        let files = Vec::new();
+        InFlight { core, files }
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        let mut commit = self.core.commit.lock();
+        for file in &self.files {
+            commit.value_arrives(*file);
+        }
+    }
+}
+
+/// The batch with a pointer in the place of each large value.
+fn with_pointers(
+    batch: &WriteBatch,
+    mut pointer: impl FnMut(&[u8], &[u8]) -> Result<[u8; POINTER_BYTES]>,
+) -> Result<BatchWriter> {
+    let mut pointers = BatchWriter::with_capacity(batch.len().saturating_mul(64));
+    for entry in batch.writer() {
+        let Entry { kind, key, value } = entry?;
+        if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
+            pointers.add(Kind::Pointer, key, &pointer(key, value)?);
+        } else {
+            pointers.add(kind, key, value);
+        }
+    }
+    Ok(pointers)
+}
+
+impl Core {
+    /// A large value goes to the value file first, then a pointer is written as any entry. Room for the
+    /// pointer comes before both: tried again on a full disk, the value would be appended once more
+    /// each time.
+    pub(crate) fn write_large(
+        &self,
+        key: &[u8],
+        value: &[u8],
+        durability: Durability,
+    ) -> Result<()> {
+        self.check_writable()?;
+        let mut in_flight = InFlight::new(self);
+        let entry = |pointer| Payload::One {
+            kind: Kind::Pointer,
+            key,
+            value: pointer,
+        };
+        let mut commit = self.room_for(&entry(&[0; POINTER_BYTES]), durability)?;
+        let pointer = self.append_value(&mut commit, &mut in_flight, key, value)?;
+        self.write_in_room(commit, &entry(&pointer), durability)
+    }
+
+    /// As [`Core::write_batch`], of a batch with large values.
+    pub(crate) fn write_batch_with_values(
+        &self,
+        batch: &WriteBatch,
+        durability: Durability,
+    ) -> Result<()> {
+        let mut in_flight = InFlight::new(self);
+        let blank = with_pointers(batch, |_, _| Ok([0; POINTER_BYTES]))?;
+        let mut commit = self.room_for(&Payload::Many(&blank), durability)?;
+        let pointers = with_pointers(batch, |key, value| {
+            self.append_value(&mut commit, &mut in_flight, key, value)
+        })?;
+        self.write_in_room(commit, &Payload::Many(&pointers), durability)
+    }
+
+    fn append_value(
+        &self,
+        commit: &mut Commit,
+        in_flight: &mut InFlight<'_>,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<[u8; POINTER_BYTES]> {
+        self.health.check_write()?;
+        if commit.closing {
+            return Err(closing());
+        }
+        if self.values.needs_file() {
+            self.begin_value_file(commit)?;
+        }
+        let (pointer, length) = self.values.append(self.context.order.hash(key), value)?;
+        commit.value_sets_out(pointer.file.0);
+        in_flight.files.push(pointer.file.0);
+        Stats::add(&self.stats.value_bytes, value.len() as u64);
+        if let Some(handle) = self.view.load().version.values.get(&pointer.file.0) {
+            handle.bytes.store(length, Ordering::Relaxed);
+        }
+        Ok(pointer.encode())
+    }
+
+    fn begin_value_file(&self, commit: &mut Commit) -> Result<()> {
+        self.ensure_manifest(commit)?;
+        let number = self.new_file();
+        // Of no use to anybody where one of the steps fails. An edit that got there all the same names a
+        // file that is missing, which the next opening takes for one whose name was lost.
+        let given_up = |error| {
+            self.reaper.add(name::value(FileNumber(number)));
+            error
+        };
+        let writer = ValueWriter::create(&*self.dir, FileNumber(number)).map_err(given_up)?;
+        let edit = VersionEdit {
+            added_values: vec![number],
+            next_file: Some(self.next_file.load(Ordering::Relaxed)),
+            ..VersionEdit::default()
+        };
+        self.names_dirty.store(true, Ordering::Release);
+        let appended = self.manifest.append(&edit, &self.stats);
+        // Again: a sync pass may have taken the mark before the edit was there.
+        self.names_dirty.store(true, Ordering::Release);
+        appended.map_err(given_up)?;
+        let mut guard = self.state.lock();
+        let state = &mut *guard;
+        let handle = Arc::new(ValueHandle::begun(number, &self.opener));
+        // The manifest names the file already, so both versions know it from now on.
+        for version in [&mut state.version, &mut state.durable] {
+            let mut next = (**version).clone();
+            let mut values = (*next.values).clone();
+            values.insert(number, Arc::clone(&handle));
+            next.values = Arc::new(values);
+            *version = Arc::new(next);
+        }
+        if let Some(pending) = &mut state.pending {
+            let mut next = (*pending.version).clone();
+            let mut values = (*next.values).clone();
+            values.insert(number, Arc::clone(&handle));
+            next.values = Arc::new(values);
+            pending.version = Arc::new(next);
+        }
+        self.publish_view(state);
+        drop(guard);
+        self.values.begin(number, writer);
+        Ok(())
+    }
+}

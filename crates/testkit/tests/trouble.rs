@@ -1,0 +1,357 @@
+//! Bugs that reading has found, each as the smallest run that shows it: what a full or failing disk, a
+//! long key or a user's own code must not end in.
+
+use cairndb::{
+    Comparator, Db, Durability, ErrorKind, Job, MergeOperator, Options, WriteBatch, WriteOptions,
+};
+use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, SimEnv};
+use cairndb_testkit::oracle::PATH;
+use cairndb_testkit::setup::Setup;
+
+use std::cmp::Ordering;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering as Memory};
+
+fn options(env: &Arc<SimEnv>) -> Options {
+    Setup::plain().options(env.clone())
+}
+
+fn open(env: &Arc<SimEnv>) -> Db {
+    options(env).open(PATH).expect("the database opens")
+}
+
+fn after(env: &SimEnv, profile: Profile, keep: Keep) -> Arc<SimEnv> {
+    env.crash_image(profile, &CrashChoice::new(keep))
+}
+
+fn files(env: &SimEnv, suffix: &str) -> usize {
+    let names = env.crash_image(Profile::Kill, &CrashChoice::new(Keep::All));
+    let files = names.files();
+    let names = files.iter().map(|(name, _)| name.to_string_lossy());
+    names.filter(|name| name.ends_with(suffix)).count()
+}
+
+/// Appends operands; `huge` makes it give more than a value may hold, `combine` included.
+#[derive(Debug, Default)]
+struct Join {
+    huge: bool,
+}
+
+impl MergeOperator for Join {
+    fn name(&self) -> &'static str {
+        "testkit.join"
+    }
+
+    fn merge(
+        &self,
+        _key: &[u8],
+        base: Option<&[u8]>,
+        operands: &[&[u8]],
+    ) -> cairndb::Result<Vec<u8>> {
+        if self.huge {
+            return Ok(vec![0; (1 << 30) + 1]);
+        }
+        Ok([base.unwrap_or_default(), &operands.concat()].concat())
+    }
+
+    fn combine(&self, _key: &[u8], operands: &[&[u8]]) -> Option<Vec<u8>> {
+        Some(if self.huge {
+            vec![0; (1 << 30) + 1]
+        } else {
+            operands.concat()
+        })
+    }
+}
+
+fn with_join(env: &Arc<SimEnv>, huge: bool) -> Db {
+    let joined = options(env).merge_operator(Arc::new(Join { huge }));
+    joined.open(PATH).expect("the database opens")
+}
+
+/// An empty batch at `Sync`, which makes earlier writes durable in LevelDB, did nothing.
+#[test]
+fn an_empty_batch_at_sync_makes_earlier_writes_durable() {
+    let batch: fn(&Db) = |db| {
+        let sync = WriteOptions::new().durability(Durability::Sync);
+        db.write_with(&WriteBatch::new(), &sync).unwrap();
+    };
+    for barrier in [batch, |db: &Db| db.sync().unwrap()] {
+        let env = SimEnv::new(1);
+        let db = open(&env);
+        db.put(b"small", b"1").unwrap();
+        db.put(b"large", &[2; 9000]).unwrap();
+        barrier(&db);
+        barrier(&db);
+        let next = open(&after(&env, Profile::Strict, Keep::None));
+        assert_eq!(next.get(b"small").unwrap().as_deref(), Some(&b"1"[..]));
+        assert_eq!(next.get(b"large").unwrap().as_deref(), Some(&[2; 9000][..]));
+    }
+}
+
+/// A folded value longer than 1 GiB failed its flush again and again, then every write and every opening.
+#[test]
+fn a_folded_value_that_no_table_can_hold_leaves_its_operands_alone() {
+    let env = SimEnv::new(1);
+    let db = with_join(&env, true);
+    db.put(b"k", b"base").unwrap();
+    for operand in [b"1", b"2"] {
+        db.merge(b"k", operand).unwrap();
+        db.merge(b"without base", operand).unwrap();
+        db.flush().unwrap();
+    }
+    db.compact_range(..).unwrap();
+    db.close().unwrap();
+    let db = with_join(&env, false);
+    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"base12"[..]));
+    assert_eq!(
+        db.get(b"without base").unwrap().as_deref(),
+        Some(&b"12"[..])
+    );
+}
+
+/// One session without the merge operator, and its name was gone: any other was taken from then on.
+#[test]
+fn a_session_without_the_merge_operator_keeps_its_name() {
+    let env = SimEnv::new(1);
+    let db = with_join(&env, false);
+    db.merge(b"k", b"1").unwrap();
+    db.close().unwrap();
+    for _ in 0..2 {
+        let without = Options::new().env(env.clone());
+        let db = without.open(PATH).unwrap();
+        db.put(b"other", b"1").unwrap();
+        db.close().unwrap();
+    }
+    let other = options(&env).merge_operator(Arc::new(cairndb::Add));
+    let error = other.open(PATH).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    let db = with_join(&env, false);
+    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"1"[..]));
+}
+
+/// A name that the manifest cannot hold was written into it, and nothing opened it again.
+#[test]
+fn settings_that_nothing_could_be_opened_with_are_refused() {
+    #[derive(Debug)]
+    struct Named(String);
+    impl MergeOperator for Named {
+        fn name(&self) -> &str {
+            &self.0
+        }
+        fn merge(&self, _: &[u8], _: Option<&[u8]>, _: &[&[u8]]) -> cairndb::Result<Vec<u8>> {
+            Ok(Vec::new())
+        }
+    }
+    let env = SimEnv::new(1);
+    let named = |len| options(&env).merge_operator(Arc::new(Named("n".repeat(len))));
+    let refused = named(256).open(PATH).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+    let refused = options(&env)
+        .filter_bits_per_key(101)
+        .open(PATH)
+        .unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+    named(255).open(PATH).unwrap().close().unwrap();
+    named(255).open(PATH).unwrap();
+}
+
+/// The manifest had to say all tables in one edit of less than 2 GiB: sixteen keys of the length allowed
+/// were too many, and nothing could be written any more. The bound is the memory budget now.
+#[test]
+fn bounds_of_tables_may_be_longer_than_one_edit() {
+    let env = SimEnv::new(1);
+    let db = open(&env);
+    let key = |n: u8| vec![n; 300 << 10];
+    for n in 0..8 {
+        db.put(&key(n), &[n]).unwrap();
+        while db.step_background(Job::Flush).unwrap() {}
+    }
+    db.flush().unwrap();
+    for profile in [Profile::Kill, Profile::Strict] {
+        let image = after(&env, profile, Keep::None);
+        for _ in 0..2 {
+            let db = open(&image);
+            for n in 0..8 {
+                assert_eq!(db.get(&key(n)).unwrap().as_deref(), Some(&[n][..]));
+            }
+            db.put(b"later", b"1").unwrap();
+            db.close().unwrap();
+        }
+    }
+}
+
+/// A value file's own damage ended the flush of every key that shared a memtable with it.
+#[test]
+fn a_value_that_cannot_be_read_under_an_operand_stops_no_flush() {
+    let env = SimEnv::new(1);
+    let db = with_join(&env, false);
+    db.put(b"k", &[1; 9000]).unwrap();
+    db.merge(b"k", b"2").unwrap();
+    db.put(b"other", b"1").unwrap();
+    let broken = Fault::on(OpKind::ReadAt, ".val", Effect::Fails(Cause::Io));
+    env.inject(broken.sticky());
+    db.flush().unwrap();
+    db.compact_range(..).unwrap();
+    assert_eq!(db.get(b"k").unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(db.get(b"other").unwrap().as_deref(), Some(&b"1"[..]));
+    env.heal();
+    let mut expected = vec![1; 9000];
+    expected.push(b'2');
+    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&expected[..]));
+}
+
+/// Each attempt to put a large value on a full disk appended it once more.
+#[test]
+fn large_values_that_are_refused_take_no_room() {
+    let env = SimEnv::new(1);
+    let db = open(&env);
+    db.put(b"a", &[1; 9000]).unwrap();
+    let values = || {
+        let appends = env.ops().into_iter();
+        appends
+            .filter(|op| op.kind == OpKind::Append && op.name.contains(".val"))
+            .count()
+    };
+    let full = Effect::Fails(Cause::Full);
+    env.inject(Fault::on(OpKind::CreateLog, ".log", full).sticky());
+    // The segment fills up, and there is no room for another.
+    for len in [4000, 0] {
+        let refused = |n: &u32| db.put(&n.to_be_bytes(), &vec![7; len]).is_err();
+        let found = (0..100_000_u32).find(refused);
+        assert!(found.is_some(), "the log never needed another segment");
+    }
+    let before = values();
+    for _ in 0..5 {
+        db.put(b"b", &[2; 9000]).unwrap_err();
+        let mut batch = WriteBatch::new();
+        batch.put(b"c", &[3; 9000]);
+        db.write(&batch).unwrap_err();
+    }
+    assert_eq!(values(), before);
+    assert!(files(&env, ".val") <= 1);
+}
+
+/// Reversed, until it panics.
+#[derive(Debug, Default)]
+struct Fragile(AtomicBool);
+
+impl Comparator for Fragile {
+    fn name(&self) -> &'static str {
+        "testkit.fragile"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        assert!(!self.0.load(Memory::Relaxed), "a comparator of bad manners");
+        b.cmp(a)
+    }
+}
+
+/// A comparator that panicked in the middle of a batch left half of it behind: the next write was logged
+/// with a sequence number that recovery did not expect, and was lost with all behind it.
+#[test]
+fn a_comparator_that_panics_in_a_write_ends_the_handle_and_loses_nothing() {
+    let env = SimEnv::new(1);
+    let order = Arc::new(Fragile::default());
+    let db = options(&env).comparator(order.clone()).open(PATH).unwrap();
+    db.put(b"b", b"1").unwrap();
+    let mut batch = WriteBatch::new();
+    for key in [b"a", b"c", b"d"] {
+        batch.put(key, b"2");
+    }
+    order.0.store(true, Memory::Relaxed);
+    catch_unwind(AssertUnwindSafe(|| db.write(&batch))).unwrap_err();
+    order.0.store(false, Memory::Relaxed);
+    assert_eq!(db.put(b"e", b"3").unwrap_err().kind(), ErrorKind::Poisoned);
+    assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(db.iter().count(), 1, "nothing of the batch is seen");
+    drop(db);
+    let image = after(&env, Profile::Kill, Keep::All);
+    let db = options(&image).comparator(order).open(PATH).unwrap();
+    assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"1"[..]));
+    let found = db.iter().count();
+    assert!(
+        found == 1 || found == 4,
+        "all of the batch or nothing: {found}"
+    );
+}
+
+/// One that panicked while a flush found its place in the tree left the parts marked for ever.
+#[test]
+fn a_comparator_that_panics_in_a_flush_is_an_error() {
+    let env = SimEnv::new(1);
+    let order = Arc::new(Fragile::default());
+    let db = options(&env).comparator(order.clone()).open(PATH).unwrap();
+    for n in 0..3_u8 {
+        db.put(&[n], b"1").unwrap();
+    }
+    db.flush().unwrap();
+    db.put(&[9], b"1").unwrap();
+    order.0.store(true, Memory::Relaxed);
+    db.flush().unwrap_err();
+    order.0.store(false, Memory::Relaxed);
+    let _ = db.close();
+    let db = options(&env).comparator(order).open(PATH).unwrap();
+    assert_eq!(db.iter().count(), 4);
+}
+
+/// A table that could not be mapped could not be read at all.
+#[test]
+fn a_table_that_cannot_be_mapped_is_read() {
+    let env = SimEnv::new(1);
+    let setup = Setup {
+        mapped: Some(true),
+        ..Setup::plain()
+    };
+    let db = setup.options(env.clone()).open(PATH).unwrap();
+    db.put(b"k", b"1").unwrap();
+    db.flush().unwrap();
+    let full = Effect::Fails(Cause::Io);
+    env.inject(Fault::on(OpKind::Map, ".tbl", full).sticky());
+    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(db.iter().count(), 1);
+}
+
+/// Writes that were never logged and had long been flushed were reported as lost.
+#[test]
+fn unlogged_writes_that_a_flush_has_saved_are_not_reported_as_lost() {
+    let env = SimEnv::new(1);
+    let db = open(&env);
+    let unlogged = WriteOptions::new().durability(Durability::None);
+    for n in 0..10_u8 {
+        db.put_with(&[n], b"1", &unlogged).unwrap();
+    }
+    db.flush().unwrap();
+    db.put_with(b"lost", b"1", &unlogged).unwrap();
+    db.put(b"logged", b"1").unwrap();
+    let db = open(&after(&env, Profile::Kill, Keep::All));
+    assert_eq!(db.open_report().unlogged_lost, 1);
+    assert_eq!(db.iter().count(), 11);
+}
+
+/// Filters were asked for an order that says that equal keys may differ, since it had not always said so.
+#[test]
+fn filters_are_not_asked_where_equal_keys_may_differ() {
+    #[derive(Debug)]
+    struct Caseless {
+        identity: bool,
+    }
+    impl Comparator for Caseless {
+        fn name(&self) -> &'static str {
+            "testkit.caseless"
+        }
+        fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+            a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
+        }
+        fn equality_is_identity(&self) -> bool {
+            self.identity
+        }
+    }
+    let env = SimEnv::new(1);
+    let with = |identity| options(&env).comparator(Arc::new(Caseless { identity }));
+    let db = with(true).open(PATH).unwrap();
+    db.put(b"Key", b"1").unwrap();
+    db.close().unwrap();
+    let db = with(false).open(PATH).unwrap();
+    assert_eq!(db.get(b"kEY").unwrap().as_deref(), Some(&b"1"[..]));
+}
