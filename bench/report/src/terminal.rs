@@ -66,9 +66,10 @@ pub(crate) fn summary(run: &Run, width: usize) -> String {
             text.push_str(&wrapped(&plain(&sentence::verdict(table)), width));
         }
     }
-    if let Some(wins) = chapter::summary_end(run) {
+    let end = [chapter::by_hand(run), chapter::summary_end(run)];
+    for sentence in end.into_iter().flatten() {
         text.push('\n');
-        text.push_str(&wrapped(&plain(&wins), width));
+        text.push_str(&wrapped(&plain(&sentence), width));
     }
     text
 }
@@ -95,7 +96,7 @@ fn row(bar: &Bar, width: usize) -> String {
         }
         Value::Measured(measured) => {
             let mut after = String::new();
-            for part in [&measured.range, &measured.times_baseline]
+            for part in [&measured.writer, &measured.range, &measured.times_baseline]
                 .into_iter()
                 .flatten()
             {
