@@ -125,12 +125,18 @@ fn unranked(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
 /// Who has no merge, and does more work in this row than those that have one.
 fn by_hand(table: &Table) -> Option<String> {
     let measured = |row: &&Row| row.rate().is_some() && row.by_hand();
-    let rows: Vec<&Row> = table.engines().filter(measured).collect();
-    let verb = if rows.len() == 1 { "has" } else { "have" };
-    (!rows.is_empty()).then(|| {
+    let mut names: Vec<String> = Vec::new();
+    for row in table.engines().filter(measured) {
+        let name = row.name().marked();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let verb = if names.len() == 1 { "has" } else { "have" };
+    (!names.is_empty()).then(|| {
         format!(
             "{} {verb} no merge: each is a read and a put there, where the others may write the operand alone.",
-            titles(rows.into_iter())
+            list(&names)
         )
     })
 }

@@ -14,6 +14,8 @@ use crate::table::{Row, Table};
 
 const NAME: usize = 24;
 const FIGURE: usize = 22;
+/// Columns of `writer 48.6k`.
+const WRITER: usize = 12;
 const BAR_MIN: usize = 8;
 const BAR_MAX: usize = 40;
 const WIDTH_MIN: usize = 40;
@@ -96,7 +98,13 @@ fn row(bar: &Bar, width: usize) -> String {
         }
         Value::Measured(measured) => {
             let mut after = String::new();
-            for part in [&measured.writer, &measured.range, &measured.times_baseline]
+            let mut rest = width.saturating_sub(2 + NAME + 1 + FIGURE + 2 + 40);
+            if let Some(writer) = &measured.writer {
+                // Writing to a String cannot fail, here and below.
+                let _ = write!(after, "  {writer:<WRITER$}");
+                rest = rest.saturating_sub(2 + WRITER);
+            }
+            for part in [&measured.range, &measured.times_baseline]
                 .into_iter()
                 .flatten()
             {
@@ -106,7 +114,6 @@ fn row(bar: &Bar, width: usize) -> String {
             if let Some(reason) = &bar.unranked {
                 let _ = write!(after, "  not ranked: {reason}");
             }
-            let rest = width.saturating_sub(2 + NAME + 1 + FIGURE + 2 + 40);
             let room = rest.clamp(BAR_MIN, BAR_MAX);
             let line = markdown::line(measured.share, room);
             format!(

@@ -1,6 +1,6 @@
 //! What stands under the tables.
 
-use super::row::Rows;
+use super::row::{Row, Rows};
 
 /// Behind figures of rows whose merges were reads and puts.
 pub(super) const BY_HAND: &str = "\u{2020}";
@@ -15,7 +15,7 @@ pub(super) fn of(rows: &Rows) -> Vec<(&'static str, &'static str)> {
     {
         all.extend(MERGES);
     }
-    if rows.list.iter().any(|row| row.has_writer()) {
+    if rows.list.iter().any(Row::has_writer) {
         all.push(WRITERS);
     }
     all

@@ -83,6 +83,10 @@ fn merges_by_hand_are_marked_and_explained() {
     let mut lines = rounds("cairndb", "1 thread", "mergerandom", 1e6);
     let by_hand = rounds("leveldb", "1 thread", "mergerandom", 2e5);
     lines.extend(by_hand.into_iter().map(|line| with(line, "by_hand", true)));
+    let variant: Vec<Value> = lines[3..]
+        .iter()
+        .map(|line| with(line.clone(), "variant", "bloom10"))
+        .collect();
     let told = report(&lines);
     let legend = "\u{2020} stands behind a store that has no merge of its own";
     let sentence = "LevelDB\u{2020} has no merge: each is a read and a put there";
@@ -93,6 +97,9 @@ fn merges_by_hand_are_marked_and_explained() {
         );
         assert!(text.contains(sentence) && text.contains(legend), "{text}");
     }
+    lines.extend(variant);
+    let html = report(&lines).html();
+    assert!(html.contains(sentence), "once, whatever its variants");
     let html = told.html();
     assert!(
         html.contains("<th scope=\"row\">LevelDB\u{2020}</th>"),
