@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use bench_core::standing::Standing;
+
 use crate::chapter;
 use crate::document::{Bar, Block, Name, Value};
 use crate::face;
@@ -34,7 +36,7 @@ pub(crate) fn summary(run: &Run, width: usize) -> String {
     }
     let whole = run.tables.len() <= TABLES_WHOLE;
     if !whole {
-        let told = "Shown are CairnDB, the best other store that is ranked, LevelDB, and what failed; the report has the bars of all.";
+        let told = "Shown are CairnDB, the best other store that is ranked, one that is ahead of CairnDB, LevelDB, and what failed; the report has the bars of all.";
         text.push_str(&wrapped(told, width));
     }
     for table in &run.tables {
@@ -76,11 +78,19 @@ pub(crate) fn summary(run: &Run, width: usize) -> String {
     text
 }
 
-/// Ours, the best other store that is ranked, and the one that ratios refer to.
+/// Ours, the best other store that is ranked, the one that ours is behind where that is another, and the
+/// one that ratios refer to.
 fn principal(table: &Table) -> Vec<Name> {
+    let ours = table.row(face::OURS);
+    let standing = ours.and_then(|ours| standing::among_ranked(table, ours));
+    let ahead = match standing {
+        Some(Standing::Behind(row)) => Some(row),
+        _ => None,
+    };
     let rows = [
-        table.row(face::OURS),
+        ours,
         standing::best_peer(table).map(|(row, _)| row),
+        ahead,
         table.row(face::REFERENCE),
     ];
     rows.into_iter().flatten().map(Row::name).collect()

@@ -167,6 +167,19 @@ fn a_row_is_a_tie_or_lost_by_any_peer_and_not_by_the_best_middle_alone() {
 }
 
 #[test]
+fn our_own_c_library_is_no_peer() {
+    let records = vec![
+        record("cairndb", 1, 1_000, 1_000_000),
+        record("cairndb-c", 1, 1_000, 1_000_000),
+        record("lmdb", 1, 1_000, 2_000_000),
+    ];
+    let outline = outline(&["cairndb", "cairndb-c", "lmdb"], Aggregate::Median);
+    let text = table(&outline, records);
+    let line = line(&text, "fillseq");
+    assert!(line.ends_with("2.00x lmdb (one round)"), "{line}");
+}
+
+#[test]
 fn a_variant_that_ours_takes_no_part_in_is_compared_with_our_plain_row() {
     let mut records = Vec::new();
     for (state, ours) in [("as left", 500), ("compacted", 250)] {

@@ -40,6 +40,22 @@ fn a_row_is_lost_to_any_peer_that_is_ahead_in_every_round() {
 }
 
 #[test]
+fn a_short_summary_shows_who_is_ahead_beside_the_best_middle() {
+    let mut lines = Vec::new();
+    for n in 0..13 {
+        let of = |line: &Value| with(line.clone(), "section", format!("S{n}"));
+        lines.extend(a_steady_peer_behind_a_noisy_one().iter().map(of));
+        lines.extend(rounds("sqlite3", &format!("S{n}"), "fillrandom", 700.0));
+    }
+    let text = report(&lines).summary(132);
+    assert!(
+        text.contains("\n  LMDB ") && text.contains("\n  LevelDB "),
+        "{text}"
+    );
+    assert!(!text.contains("SQLite3"), "{text}");
+}
+
+#[test]
 fn nobody_is_ahead_while_a_noisy_peer_reaches_as_high() {
     let mut lines = rated("cairndb", "1D", "fillrandom", &[9900.0, 10_000.0, 10_100.0]);
     lines.extend(rated(
