@@ -37,6 +37,7 @@ pub mod rocksdb_histogram;
 pub mod runner;
 pub mod settings;
 pub mod spread;
+pub mod standing;
 pub mod step;
 pub mod ticker;
 pub mod unpacked;

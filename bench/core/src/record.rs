@@ -156,6 +156,10 @@ pub struct Record {
     /// Operations of the writer beside the measured readers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writer_ops: Option<u64>,
+    /// Whether each merge of the row was a read and a put, as the engine has none of its own: more work
+    /// than an engine does that notes the operand and leaves the rest to its reads and compactions.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_hand: bool,
     /// What the running thread count is added to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
@@ -219,6 +223,7 @@ impl Record {
         "max_ns",
         "intervals",
         "writer_ops",
+        "by_hand",
         "seed",
         "options",
         "file_system",
@@ -235,13 +240,22 @@ impl Record {
     }
 
     /// Operations a second, where it was measured.
+    pub fn rate(&self) -> Option<f64> {
+        self.a_second(self.ops?)
+    }
+
+    /// Operations a second of the writer beside the measured readers, who goes on as long as they do.
+    pub fn writer_rate(&self) -> Option<f64> {
+        self.a_second(self.writer_ops?)
+    }
+
     #[expect(
         clippy::cast_precision_loss,
         reason = "a rate is shown with a few digits"
     )]
-    pub fn rate(&self) -> Option<f64> {
-        let (ops, wall_ns) = (self.ops?, self.wall_ns?);
-        (wall_ns > 0).then(|| ops as f64 * 1e9 / wall_ns as f64)
+    fn a_second(&self, ops: u64) -> Option<f64> {
+        let wall_ns = self.wall_ns.filter(|&time| time > 0)?;
+        Some(ops as f64 * 1e9 / wall_ns as f64)
     }
 }
 

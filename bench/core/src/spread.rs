@@ -55,6 +55,11 @@ impl Spread {
         self.width().is_some_and(|width| width > 0.1)
     }
 
+    /// Whether it is ahead of the other: by every round, or by the only one.
+    pub fn beats(&self, other: &Self) -> bool {
+        !self.ties(other) && self.middle > other.middle
+    }
+
     /// Whether the two cannot be told apart: some round of the one lies within the other.
     pub fn ties(&self, other: &Self) -> bool {
         self.rounds.max(other.rounds) > 1 && self.low <= other.high && other.low <= self.high

@@ -13,6 +13,8 @@ mod seek;
 mod walk;
 mod ycsb;
 
+pub(crate) use mixed::by_hand;
+
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -13,6 +13,8 @@ mod places;
 mod results;
 mod then;
 mod timeline;
+mod warnings;
+mod wins;
 
 use crate::document::{Bars, Block};
 use crate::run::Run;
@@ -49,7 +51,12 @@ pub(crate) fn summary_head(run: &Run) -> Vec<Block> {
 
 /// How many rows CairnDB is ahead in, for the end of the summary.
 pub(crate) fn summary_end(run: &Run) -> Option<String> {
-    overview::wins(run)
+    wins::wins(run)
+}
+
+/// What the mark of rows that merge by hand stands for, where there are any.
+pub(crate) fn by_hand(run: &Run) -> Option<String> {
+    fair::by_hand(run)
 }
 
 /// The bars of one table.

@@ -67,6 +67,8 @@ pub(crate) struct Name {
     pub(crate) title: String,
     /// Variant of its settings, when not the plain ones.
     pub(crate) variant: Option<String>,
+    /// Whether it merges by reading and putting, which has a mark.
+    pub(crate) by_hand: bool,
 }
 
 impl Name {
@@ -76,14 +78,21 @@ impl Name {
             face: face::index(engine),
             title: face::title(engine).to_owned(),
             variant: None,
+            by_hand: false,
         }
     }
 
-    /// Title and variant in one text.
+    /// Title and mark.
+    pub(crate) fn marked(&self) -> String {
+        let mark = if self.by_hand { face::BY_HAND } else { "" };
+        format!("{}{mark}", self.title)
+    }
+
+    /// Title, mark and variant in one text.
     pub(crate) fn full(&self) -> String {
         match &self.variant {
-            Some(variant) => format!("{} ({variant})", self.title),
-            None => self.title.clone(),
+            Some(variant) => format!("{} ({variant})", self.marked()),
+            None => self.marked(),
         }
     }
 }
@@ -149,7 +158,9 @@ pub(crate) struct Measured {
     pub(crate) high: f64,
     /// `3.91M to 4.10M`, where there were several rounds.
     pub(crate) range: Option<String>,
-    /// The same in full sentences.
+    /// `writer 48.6k`: operations a second of the writer beside the readers.
+    pub(crate) writer: Option<String>,
+    /// The figures in full sentences.
     pub(crate) hint: String,
     /// First among the ranked, or tied with it.
     pub(crate) leads: bool,
@@ -286,7 +297,7 @@ impl Cell {
 
     pub(crate) fn name(name: Name) -> Self {
         Self {
-            text: name.title,
+            text: name.marked(),
             face: Some(name.face),
             tag: name.variant,
             ..Self::default()

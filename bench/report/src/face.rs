@@ -43,6 +43,9 @@ pub(crate) const HARNESS: &str = "null";
 /// What the page of 2011 was about, and what ratios refer to.
 pub(crate) const REFERENCE: &str = "leveldb";
 
+/// Behind the name of a row whose merges are reads and puts.
+pub(crate) const BY_HAND: &str = "\u{2020}";
+
 const LIGHT: &str = "rgba(255,255,255,.6)";
 const DARK: &str = "rgba(0,0,0,.45)";
 

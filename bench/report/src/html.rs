@@ -270,7 +270,7 @@ fn unit(grid: &Grid, column: usize) -> usize {
     most.filter(|_| differ).map_or(0, |(length, _)| length)
 }
 
-/// Words up to this length are not broken in tables of many columns.
+/// Words up to this length are not broken in tables of many columns, but those with a remark behind them.
 const SHORT: usize = 24;
 
 /// Tables of more columns have many.
@@ -298,7 +298,8 @@ fn cell(cell: &Cell, place: Place) -> Markup {
         Tone::Bad => "bad",
         Tone::Faint => "faint",
     };
-    let short = place.narrow && cell.text.chars().count() <= SHORT;
+    let breaks = cell.text.contains([',', '(']);
+    let short = place.narrow && cell.text.chars().count() <= SHORT && !breaks;
     let class = match (place.numeric && !place.first, tone) {
         (true, tone) => format!("n {tone}"),
         (false, tone) if short => format!("s {tone}"),

@@ -54,13 +54,19 @@ pub(crate) struct Statistics {
     pub(crate) status: &'static str,
     pub(crate) reason: Option<String>,
     pub(crate) ranked: bool,
+    /// Merges were reads and puts.
+    pub(crate) by_hand: bool,
     pub(crate) aggregate: Aggregate,
     pub(crate) ops_per_sec: Option<Spread>,
+    /// Of the writer beside the readers; the middle is the median.
+    pub(crate) writer_ops_per_sec: Option<Spread>,
     pub(crate) times_baseline: Option<f64>,
     pub(crate) times_leveldb: Option<f64>,
     pub(crate) best_peer: Option<String>,
     pub(crate) times_best_peer: Option<f64>,
     pub(crate) ties_best_peer: Option<bool>,
+    /// `ahead`, `tie` or `behind`, among the ranked rows of all other stores.
+    pub(crate) standing: Option<&'static str>,
 }
 
 /// Statistics of every row.
@@ -98,13 +104,16 @@ fn of(run: &Run, table: &Table, row: &Row) -> Statistics {
         status,
         reason,
         ranked: row.is_ranked(),
+        by_hand: row.by_hand(),
         aggregate: run.aggregate(table),
         ops_per_sec: rate.copied(),
+        writer_ops_per_sec: row.writer(),
         times_baseline: standing::times_baseline(run, table, row),
         times_leveldb: against(standing::reference(table)),
-        best_peer: peer.map(|(peer, _)| peer.title()),
+        best_peer: peer.map(|(peer, _)| peer.bare_title()),
         times_best_peer: against(peer),
         ties_best_peer: rate.zip(peer).map(|(rate, (_, best))| rate.ties(best)),
+        standing: standing::among_ranked(table, row).map(|standing| standing.word()),
     }
 }
 

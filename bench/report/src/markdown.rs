@@ -127,21 +127,31 @@ fn table(grid: &Grid) -> String {
 }
 
 fn bars_grid(bars: &Bars) -> Grid {
-    let lines = bars.rows.iter().map(|bar| Line::Cells(bar_cells(bar)));
-    let head = ["", "", "", "spread", "to LevelDB", "to baseline"];
+    let writer =
+        |bar: &Bar| matches!(&bar.value, Value::Measured(measured) if measured.writer.is_some());
+    let writers = bars.rows.iter().any(writer);
+    let lines = bars
+        .rows
+        .iter()
+        .map(|bar| Line::Cells(bar_cells(bar, writers)));
+    let mut head = vec!["", "", "", "spread", "to LevelDB", "to baseline"];
+    if writers {
+        head.push("beside");
+    }
     Grid {
-        head: head.map(str::to_owned).to_vec(),
+        head: head.into_iter().map(str::to_owned).collect(),
         lines: lines.collect(),
     }
 }
 
-fn bar_cells(bar: &Bar) -> Vec<Cell> {
+/// The cells of a row, with one more where some row has a writer beside it.
+fn bar_cells(bar: &Bar, writers: bool) -> Vec<Cell> {
     let title = match &bar.unranked {
         Some(reason) => format!("{}, not ranked: {reason}", bar.name.full()),
         None => bar.name.full(),
     };
     let words = |text: &Option<String>| Cell::plain(text.clone().unwrap_or_default());
-    match &bar.value {
+    let mut cells = match &bar.value {
         Value::Measured(measured) => vec![
             Cell::plain(title),
             Cell::toned(
@@ -168,7 +178,14 @@ fn bar_cells(bar: &Bar) -> Vec<Cell> {
                 empty(),
             ]
         }
+    };
+    if writers {
+        cells.push(match &bar.value {
+            Value::Measured(measured) => words(&measured.writer),
+            Value::Missing(..) => Cell::plain(""),
+        });
     }
+    cells
 }
 
 /// A bar of blocks, with halves and eighths at its end.

@@ -106,7 +106,9 @@ pub(crate) const CHAPTERS: [Chapter; 4] = [
 pub(crate) fn place(key: &Key) -> Option<&'static str> {
     let section = key.section.as_deref()?;
     let word = section.split([' ', ':', '.', ',']).next()?;
-    let of_one = match (word, key.workload.as_str()) {
+    let whole = section.trim_end_matches(['.', ':']);
+    // "1 thread" is no section of that page.
+    let of_one = match (whole, key.workload.as_str()) {
         ("1", "readseq") => "1A",
         ("1", "readrandom") => "1B",
         ("1", "fillseq") => "1C",

@@ -23,6 +23,8 @@ pub(crate) fn verdict(table: &Table) -> String {
     sentences.extend(our_place(table, &ranking));
     sentences.extend(last(table, &ranking));
     sentences.extend(unranked(table, &ranking));
+    sentences.extend(by_hand(table));
+    sentences.extend(beside(table));
     sentences.extend(missing(table));
     sentences.extend(remarks(table));
     sentences.extend(found(table));
@@ -39,16 +41,11 @@ fn first(table: &Table, ranking: &[Ranked<'_>]) -> String {
             row.title()
         );
     };
-    let tied: Vec<String> = rest
-        .iter()
-        .filter(|(_, other)| rate.ties(other))
-        .map(|(row, _)| row.title())
-        .collect();
-    if !tied.is_empty() {
-        let names: Vec<String> = std::iter::once(row.title()).chain(tied).collect();
+    let leaders = standing::leaders(table);
+    if leaders.len() > 1 {
         return format!(
             "{} tie for the first place: their spreads overlap.",
-            list(&names)
+            titles(leaders.into_iter().map(|(row, _)| row))
         );
     }
     let what = if table.is_event() {
@@ -67,15 +64,19 @@ fn first(table: &Table, ranking: &[Ranked<'_>]) -> String {
     }
 }
 
-/// Where CairnDB stands when it is not in front.
+/// Titles of rows as a list.
+fn titles<'t>(rows: impl Iterator<Item = &'t Row>) -> String {
+    list(&rows.map(Row::title).collect::<Vec<_>>())
+}
+
+/// Where CairnDB stands when somebody is ahead of it.
 fn our_place(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
     let at = ranking
         .iter()
         .position(|(row, _)| row.engine == face::OURS)?;
-    let ((first, first_rate), (ours, our_rate)) = (ranking.first()?, ranking.get(at)?);
-    if at == 0 || first_rate.ties(our_rate) {
-        return None;
-    }
+    let (ours, our_rate) = ranking.get(at)?;
+    // The fastest of those that are ahead in every round; the fastest of all may tie.
+    let (first, first_rate) = ranking.iter().find(|(_, rate)| rate.beats(our_rate))?;
     let times = standing::over(first_rate, our_rate)?;
     Some(format!(
         "{} is number {} of {}: {}.",
@@ -100,7 +101,7 @@ fn last(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
     let [(first, first_rate), _, .., (row, rate)] = ranking else {
         return None;
     };
-    if row.engine == face::OURS {
+    if row.engine == face::OURS || !first_rate.beats(rate) {
         return None;
     }
     let times = standing::over(first_rate, rate)?;
@@ -113,12 +114,52 @@ fn last(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
 
 /// Rows without a rank that would have come first.
 fn unranked(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
-    let best = ranking.first()?.1.middle;
+    let best = ranking.first()?.1;
     let ahead =
-        |row: &&Row| row.unranked().is_some() && row.rate().is_some_and(|rate| rate.middle > best);
+        |row: &&Row| row.unranked().is_some() && row.rate().is_some_and(|rate| rate.beats(best));
     let names: Vec<String> = table.engines().filter(ahead).map(Row::title).collect();
     let verb = if names.len() == 1 { "is" } else { "are" };
     (!names.is_empty()).then(|| format!("{} {verb} faster still and not ranked.", list(&names)))
+}
+
+/// Who has no merge, and does more work in this row than those that have one.
+fn by_hand(table: &Table) -> Option<String> {
+    let measured = |row: &&Row| row.rate().is_some() && row.by_hand();
+    let mut names: Vec<String> = Vec::new();
+    for row in table.engines().filter(measured) {
+        let name = row.name().marked();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let verb = if names.len() == 1 { "has" } else { "have" };
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} {verb} no merge: each is a read and a put there, where the others may write the operand alone.",
+            list(&names)
+        )
+    })
+}
+
+/// What the writer beside the readers did meanwhile: whoever writes less leaves more to the readers.
+fn beside(table: &Table) -> Option<String> {
+    let rows = table.engines();
+    let writers = rows.filter_map(|row| Some((row, row.writer()?.middle)));
+    let mut writers: Vec<(&Row, f64)> = writers.collect();
+    writers.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let told = |(row, rate): &(&Row, f64)| format!("{} ({})", number::rate(*rate), row.title());
+    match writers.as_slice() {
+        [] => None,
+        [only] => Some(format!(
+            "The writer beside the readers did {} operations a second.",
+            told(only)
+        )),
+        [most, .., least] => Some(format!(
+            "The writer beside the readers did between {} and {} operations a second; what it does, the readers pay for.",
+            told(least),
+            told(most)
+        )),
+    }
 }
 
 fn missing(table: &Table) -> Option<String> {

@@ -2,6 +2,7 @@
 
 use bench_core::definition::{Action, Order, Target};
 use bench_core::spread::Spread;
+use bench_core::standing::{self, Standing};
 
 use crate::face;
 use crate::outline;
@@ -22,6 +23,30 @@ pub(crate) fn ranking(table: &Table) -> Vec<Ranked<'_>> {
 /// Whether the row is this project's store, through whichever interface.
 pub(crate) fn is_ours(row: &Row) -> bool {
     row.engine == face::OURS || row.engine == face::OURS_IN_C
+}
+
+/// Those whom nobody ranked is ahead of, fastest first: the first, and whoever ties for its place.
+pub(crate) fn leaders(table: &Table) -> Vec<Ranked<'_>> {
+    let ranking = ranking(table);
+    let beaten = |rate: &Spread| ranking.iter().any(|(_, other)| other.beats(rate));
+    let unbeaten = ranking.iter().filter(|(_, rate)| !beaten(rate));
+    unbeaten.copied().collect()
+}
+
+/// How a row stands among the ranked rows of other stores, which our own interfaces are not; `None`
+/// where it has no rate or there are none.
+pub(crate) fn among_ranked<'t>(table: &'t Table, row: &Row) -> Option<Standing<&'t Row>> {
+    let others = ranking(table)
+        .into_iter()
+        .filter(|(other, _)| !is_ours(other) && !std::ptr::eq(*other, row));
+    standing::standing(row.rate()?, others.map(|(other, rate)| (other, *rate)))
+}
+
+/// The same among everybody else's rows, ranked or not.
+pub(crate) fn among_all<'t>(table: &'t Table, row: &Row) -> Option<Standing<&'t Row>> {
+    let others = table.engines().filter(|other| !is_ours(other));
+    let others = others.filter_map(|other| Some((other, *other.rate()?)));
+    standing::standing(row.rate()?, others)
 }
 
 /// The fastest ranked row of another store.

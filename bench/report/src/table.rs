@@ -110,7 +110,7 @@ pub(crate) struct Table {
 }
 
 impl Row {
-    /// Title with the variant, where it is not the plain one.
+    /// Title with the variant, where it is not the plain one, and the mark of a row that merges by hand.
     pub(crate) fn title(&self) -> String {
         self.name().full()
     }
@@ -119,8 +119,18 @@ impl Row {
     pub(crate) fn name(&self) -> Name {
         Name {
             variant: self.variant.clone().filter(|variant| !is_plain(variant)),
+            by_hand: self.by_hand(),
             ..Name::plain(&self.engine)
         }
+    }
+
+    /// Title with the variant and without a mark, for other programs.
+    pub(crate) fn bare_title(&self) -> String {
+        let name = Name {
+            by_hand: false,
+            ..self.name()
+        };
+        name.full()
     }
 
     /// Whether these are the engine's ordinary settings.
@@ -166,6 +176,20 @@ impl Row {
         figure: impl Fn(&Record) -> Option<f64>,
     ) -> Option<Spread> {
         Spread::of(self.records.iter().filter_map(figure), aggregate)
+    }
+
+    /// Rates of the writer beside the readers, where there was one; the middle is the median.
+    pub(crate) fn writer(&self) -> Option<Spread> {
+        self.rate()?;
+        self.figure(Aggregate::Median, Record::writer_rate)
+    }
+
+    /// Whether its merges were reads and puts, as the engine has none of its own.
+    pub(crate) fn by_hand(&self) -> bool {
+        self.records
+            .iter()
+            .chain(&self.timed)
+            .any(|record| record.by_hand)
     }
 
     /// In how many rounds it ran.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use bench_core::standing::Standing;
+
 use crate::chapter;
 use crate::document::{Bar, Block, Name, Value};
 use crate::face;
@@ -14,6 +16,8 @@ use crate::table::{Row, Table};
 
 const NAME: usize = 24;
 const FIGURE: usize = 22;
+/// Columns of `writer 48.6k`.
+const WRITER: usize = 12;
 const BAR_MIN: usize = 8;
 const BAR_MAX: usize = 40;
 const WIDTH_MIN: usize = 40;
@@ -32,7 +36,7 @@ pub(crate) fn summary(run: &Run, width: usize) -> String {
     }
     let whole = run.tables.len() <= TABLES_WHOLE;
     if !whole {
-        let told = "Shown are CairnDB, the best other store that is ranked, LevelDB, and what failed; the report has the bars of all.";
+        let told = "Shown are CairnDB, the best other store that is ranked, one that is ahead of CairnDB, LevelDB, and what failed; the report has the bars of all.";
         text.push_str(&wrapped(told, width));
     }
     for table in &run.tables {
@@ -66,18 +70,27 @@ pub(crate) fn summary(run: &Run, width: usize) -> String {
             text.push_str(&wrapped(&plain(&sentence::verdict(table)), width));
         }
     }
-    if let Some(wins) = chapter::summary_end(run) {
+    let end = [chapter::by_hand(run), chapter::summary_end(run)];
+    for sentence in end.into_iter().flatten() {
         text.push('\n');
-        text.push_str(&wrapped(&plain(&wins), width));
+        text.push_str(&wrapped(&plain(&sentence), width));
     }
     text
 }
 
-/// Ours, the best other store that is ranked, and the one that ratios refer to.
+/// Ours, the best other store that is ranked, the one that ours is behind where that is another, and the
+/// one that ratios refer to.
 fn principal(table: &Table) -> Vec<Name> {
+    let ours = table.row(face::OURS);
+    let standing = ours.and_then(|ours| standing::among_ranked(table, ours));
+    let ahead = match standing {
+        Some(Standing::Behind(row)) => Some(row),
+        _ => None,
+    };
     let rows = [
-        table.row(face::OURS),
+        ours,
         standing::best_peer(table).map(|(row, _)| row),
+        ahead,
         table.row(face::REFERENCE),
     ];
     rows.into_iter().flatten().map(Row::name).collect()
@@ -95,6 +108,12 @@ fn row(bar: &Bar, width: usize) -> String {
         }
         Value::Measured(measured) => {
             let mut after = String::new();
+            let mut rest = width.saturating_sub(2 + NAME + 1 + FIGURE + 2 + 40);
+            if let Some(writer) = &measured.writer {
+                // Writing to a String cannot fail, here and below.
+                let _ = write!(after, "  {writer:<WRITER$}");
+                rest = rest.saturating_sub(2 + WRITER);
+            }
             for part in [&measured.range, &measured.times_baseline]
                 .into_iter()
                 .flatten()
@@ -105,7 +124,6 @@ fn row(bar: &Bar, width: usize) -> String {
             if let Some(reason) = &bar.unranked {
                 let _ = write!(after, "  not ranked: {reason}");
             }
-            let rest = width.saturating_sub(2 + NAME + 1 + FIGURE + 2 + 40);
             let room = rest.clamp(BAR_MIN, BAR_MAX);
             let line = markdown::line(measured.share, room);
             format!(

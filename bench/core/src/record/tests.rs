@@ -51,6 +51,7 @@ fn full() -> Record {
         max_ns: Some(7),
         intervals: vec![1, 2],
         writer_ops: Some(7),
+        by_hand: true,
         seed: Some(8),
         options: vec![("o".into(), "p".into()), ("q".into(), "r".into())],
         file_system: Some("x".into()),

@@ -15,7 +15,7 @@ use crate::plan::{Data, Format};
 use crate::process::{Counters, disk_bytes, resident};
 use crate::record::{Record, Status};
 use crate::step::Step;
-use crate::workload::Task;
+use crate::workload::{Task, by_hand};
 
 /// What a row cost beside its time.
 struct Before {
@@ -298,6 +298,7 @@ impl<E: Engine> Runner<'_, E> {
         record.memory_bytes = Some(plan.memory.total_bytes);
         record.key_bytes = Some(plan.key_bytes() as u64);
         record.value_bytes = Some(Task::value_bytes(plan, workload) as u64);
+        record.by_hand = by_hand(workload, self.engine.capabilities());
         record.seed = Some(plan.seed);
         record.options = self.store.as_ref().map(Store::options).unwrap_or_default();
         record

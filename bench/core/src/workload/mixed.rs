@@ -1,18 +1,31 @@
 //! Rows that read and write: updates, merges, mixes, and the writer beside readers.
 //!
 //! Merging means "keep the greater value in byte order". An engine without merge reads, compares and
-//! writes, and the line says so.
+//! writes, and the line and the record say so.
 
 use std::sync::atomic::Ordering;
 
 use super::{Worker, position};
-use crate::engine::Session;
+use crate::definition::{Action, Beside, Workload};
+use crate::engine::{Capabilities, Session};
 use crate::fault::Fault;
 use crate::fold::fold;
 use crate::model::Word;
 use crate::pool::ValueStream;
 
 const BY_HAND: &str = " (read-modify-write)";
+
+/// Whether each merge of a row is a read and a put, as the engine cannot merge.
+pub(crate) const fn by_hand(workload: &Workload, able: Capabilities) -> bool {
+    let merges = matches!(
+        workload.action,
+        Action::Merge
+            | Action::ReadMerge
+            | Action::GetBeside(Beside::Merge)
+            | Action::SeekBeside(Beside::Merge)
+    );
+    merges && !able.merge
+}
 
 impl<'t, S: Session> Worker<'t, S> {
     /// Reads each key, then puts a new value.
@@ -127,10 +140,10 @@ impl<'t, S: Session> Worker<'t, S> {
     }
 
     const fn by_hand(&self) -> &'static str {
-        if self.task.capabilities.merge {
-            ""
-        } else {
+        if by_hand(self.task.workload, self.task.capabilities) {
             BY_HAND
+        } else {
+            ""
         }
     }
 

@@ -8,6 +8,10 @@ use bench_core::record::{Record, Status};
 use bench_core::settings::Variant;
 use bench_core::spread::Spread;
 
+/// The store this project is about.
+pub(super) const OURS: &str = "cairndb";
+/// The same through its C library.
+pub(super) const OURS_IN_C: &str = "cairndb-c";
 /// The engine that shows what the harness costs.
 pub(super) const HARNESS: &str = "null";
 
@@ -57,6 +61,24 @@ impl Rows {
         self.failed
     }
 
+    /// The row with plain settings beside one of a variant.
+    pub(super) fn plain_of(&self, row: &Row) -> Option<&Row> {
+        let (variant, data, place) = row.setting()?;
+        variant.filter(|name| !is_plain(name))?;
+        self.list.iter().find(|other| {
+            let plain = other
+                .setting()
+                .is_some_and(|(own, other_data, other_place)| {
+                    own.is_none_or(is_plain) && (other_data, other_place) == (data, place)
+                });
+            plain
+                && other.section == row.section
+                && other.workload == row.workload
+                && other.instance == row.instance
+                && other.is_compacted() == row.is_compacted()
+        })
+    }
+
     /// The rows of a section that are shown: all, or where rounds are trimmed the last instance of
     /// each workload.
     pub(super) fn shown(&self, section: &str, aggregate: Aggregate) -> Vec<&Row> {
@@ -89,19 +111,21 @@ impl Row {
         ))
     }
 
+    /// Whether everything had been compacted before.
+    fn is_compacted(&self) -> bool {
+        let record = self.records.first();
+        record.is_some_and(|record| record.state.as_deref() == Some("compacted"))
+    }
+
     /// Whether another row was run with the same data, settings and sizes, over a database in the
     /// same state.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        let state = |row: &Self| {
-            let record = row.records.first();
-            record.is_some_and(|record| record.state.as_deref() == Some("compacted"))
-        };
         let sizes = |row: &Self| {
             let mut known = row.records.iter();
             known.find_map(|record| Some((record.key_bytes?, record.value_bytes?)))
         };
         self.setting() == other.setting()
-            && state(self) == state(other)
+            && self.is_compacted() == other.is_compacted()
             && sizes(self) == sizes(other)
     }
 
@@ -114,6 +138,23 @@ impl Row {
     pub(super) fn rates(&self, engine: &str, aggregate: Aggregate) -> Option<Spread> {
         let good = self.of(engine).filter(|record| record.status == Status::Ok);
         Spread::of(good.filter_map(Record::rate), aggregate)
+    }
+
+    /// Rates of the writer beside the readers; the middle is the median.
+    pub(super) fn writer(&self, engine: &str) -> Option<Spread> {
+        let good = self.of(engine).filter(|record| record.status == Status::Ok);
+        Spread::of(good.filter_map(Record::writer_rate), Aggregate::Median)
+    }
+
+    /// Whether any engine's readers had a writer beside them.
+    pub(super) fn has_writer(&self) -> bool {
+        let mut records = self.records.iter();
+        records.any(|record| record.status == Status::Ok && record.writer_rate().is_some())
+    }
+
+    /// Whether an engine's merges were reads and puts.
+    pub(super) fn by_hand(&self, engine: &str) -> bool {
+        self.of(engine).any(|record| record.by_hand)
     }
 
     /// Whether an engine's figures may be compared; those of the harness itself have no mark.
@@ -145,7 +186,7 @@ pub(crate) fn label(record: &Record) -> String {
     }
     let data = record.data.as_deref().filter(|&data| data != "synthetic");
     let variant = record.variant.as_deref();
-    let variant = variant.filter(|&name| name != Variant::Fair.word());
+    let variant = variant.filter(|name| !is_plain(name));
     // Several directories are told apart by the file system and the directory.
     let place = record
         .file_system
@@ -157,6 +198,11 @@ pub(crate) fn label(record: &Record) -> String {
         text.push(']');
     }
     text
+}
+
+/// Whether a variant is the one of plain settings.
+fn is_plain(variant: &str) -> bool {
+    variant == Variant::Fair.word()
 }
 
 /// Whether a workload is one event, shown as a time and not as a rate.

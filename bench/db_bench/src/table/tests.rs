@@ -115,30 +115,127 @@ fn a_narrow_terminal_gets_the_engines_in_several_sheets() {
 }
 
 #[test]
-fn a_count_that_some_rounds_lack_is_not_mixed_with_the_kernels() {
-    let told = Record {
+fn the_stores_count_and_the_kernels_never_share_a_line() {
+    let record = |engine: &str, round: u32, told: Option<u64>| Record {
         settle_ns: Some(1),
         user_bytes: Some(100),
-        engine_write_bytes: Some(300),
+        engine_write_bytes: told,
         io_write_bytes: Some(500),
-        ..record("leveldb", 1, 1, 1)
+        ..record(engine, round, 1_000, 1_000_000)
     };
-    let untold = Record {
-        round: 2,
-        engine_write_bytes: None,
-        ..told.clone()
+    let records = vec![
+        record("cairndb", 1, Some(300)),
+        record("cairndb", 2, Some(300)),
+        record("leveldb", 1, Some(300)),
+        record("leveldb", 2, None),
+        record("lmdb", 1, None),
+        record("lmdb", 2, None),
+    ];
+    let outline = outline(&["cairndb", "leveldb", "lmdb"], Aggregate::Median);
+    let text = table(&outline, records);
+    let cells = |caption: &str| -> Vec<&str> {
+        let (_, below) = text.split_once(caption).expect("a table");
+        let line = below.lines().nth(2).expect("a row");
+        line.split_whitespace().skip(2).collect()
     };
-    let row = |records: Vec<Record>| Row {
-        section: "1C".into(),
-        label: "fillseq".into(),
-        workload: "fillseq".into(),
-        instance: 1,
-        records,
+    // One round without a count has none to be the middle of.
+    assert_eq!(cells("as the store counts them"), ["3.00", "-", "-"]);
+    assert_eq!(cells("as the kernel counts them"), ["5.00", "5.00", "5.00"]);
+}
+
+#[test]
+fn a_row_is_a_tie_or_lost_by_any_peer_and_not_by_the_best_middle_alone() {
+    let rounds = |engine: &str, times: [u64; 3]| -> Vec<Record> {
+        let rounds = (1..).zip(times);
+        rounds
+            .map(|(round, ops)| record(engine, round, ops, 1_000_000))
+            .collect()
     };
-    let both = row(vec![told.clone(), untold]);
-    assert_eq!(amplification(&both, "leveldb").as_deref(), Some("~5.00"));
-    let one = row(vec![told]);
-    assert_eq!(amplification(&one, "leveldb").as_deref(), Some("3.00"));
+    let outline = outline(&["cairndb", "leveldb", "lmdb"], Aggregate::Median);
+    let told = |ours, noisy, steady| {
+        let mut records = rounds("cairndb", ours);
+        records.extend(rounds("leveldb", noisy));
+        records.extend(rounds("lmdb", steady));
+        line(&table(&outline, records), "fillseq").to_owned()
+    };
+    let lost = told([590, 600, 610], [500, 1_000, 1_500], [890, 900, 910]);
+    assert!(lost.ends_with("0.60x leveldb"), "{lost}");
+    let tie = told([990, 1_000, 1_010], [100, 200, 1_100], [490, 500, 510]);
+    assert!(tie.ends_with("2.00x lmdb (tie)"), "{tie}");
+    let ahead = told([990, 1_000, 1_010], [100, 200, 900], [490, 500, 510]);
+    assert!(ahead.ends_with("2.00x lmdb"), "{ahead}");
+}
+
+#[test]
+fn our_own_c_library_is_no_peer() {
+    let records = vec![
+        record("cairndb", 1, 1_000, 1_000_000),
+        record("cairndb-c", 1, 1_000, 1_000_000),
+        record("lmdb", 1, 1_000, 2_000_000),
+    ];
+    let outline = outline(&["cairndb", "cairndb-c", "lmdb"], Aggregate::Median);
+    let text = table(&outline, records);
+    let line = line(&text, "fillseq");
+    assert!(line.ends_with("2.00x lmdb (one round)"), "{line}");
+}
+
+#[test]
+fn a_variant_that_ours_takes_no_part_in_is_compared_with_our_plain_row() {
+    let mut records = Vec::new();
+    for (state, ours) in [("as left", 500), ("compacted", 250)] {
+        let in_state = |record: Record| Record {
+            state: Some(state.into()),
+            instance: if state == "as left" { 1 } else { 2 },
+            ..record
+        };
+        for round in 1..=2 {
+            records.push(in_state(record("cairndb", round, 1_000, ours * 1_000)));
+            records.push(in_state(record("leveldb", round, 1_000, 4_000_000)));
+            records.push(in_state(Record {
+                variant: Some("bloom10".into()),
+                ..record("leveldb", round, 1_000, 1_000_000)
+            }));
+        }
+    }
+    let outline = outline(&["cairndb", "leveldb"], Aggregate::Median);
+    let text = table(&outline, records);
+    assert!(line(&text, "fillseq").ends_with("8.00x leveldb"), "{text}");
+    let variant = line(&text, "fillseq [bloom10]");
+    assert!(variant.ends_with("2.00x leveldb (plain)"), "{variant}");
+    let variant = line(&text, "fillseq, compacted [bloom10]");
+    assert!(variant.ends_with("4.00x leveldb (plain)"), "{variant}");
+    assert!(text.contains("(plain): the plain row of cairndb"), "{text}");
+}
+
+#[test]
+fn merges_by_hand_have_a_mark_and_writers_a_line_of_their_own() {
+    let merging = |engine: &str, by_hand: bool, writer_ops: u64| Record {
+        workload: "readwhilemerging".into(),
+        by_hand,
+        writer_ops: Some(writer_ops),
+        ..record(engine, 1, 1_000, 1_000_000)
+    };
+    let outline = outline(&["cairndb", "leveldb"], Aggregate::Median);
+    let records = vec![
+        merging("cairndb", false, 500),
+        merging("leveldb", true, 20),
+        record("cairndb", 1, 1_000, 1_000_000),
+    ];
+    let text = table(&outline, records);
+    let row = line(&text, "readwhilemerging");
+    assert!(
+        row.contains(" 1.00M ") && row.contains(" 1.00M\u{2020} "),
+        "{row}"
+    );
+    let beside: Vec<&str> = line(&text, "  writer").split_whitespace().collect();
+    assert_eq!(beside, ["writer", "500k", "20.0k"]);
+    assert_eq!(text.matches("\n    writer ").count(), 1, "{text}");
+    assert!(text.contains("\u{2020} no merge of its own"), "{text}");
+    let plain = table(&outline, vec![record("cairndb", 1, 1_000, 1_000_000)]);
+    assert!(
+        !plain.contains("writer") && !plain.contains('\u{2020}'),
+        "{plain}"
+    );
 }
 
 #[test]

@@ -26,9 +26,10 @@ pub(crate) struct Cost {
     pub(crate) floor: f64,
 }
 
+/// For each operation of the whole process: the writer beside the readers takes CPU time too.
 fn per_op(record: &Record, total: Option<u64>) -> Option<f64> {
-    let ops = record.ops.filter(|&ops| ops > 0)?;
-    Some(float(total?) / float(ops))
+    let ops = record.ops?.saturating_add(record.writer_ops.unwrap_or(0));
+    (ops > 0).then_some(float(total?) / float(ops))
 }
 
 fn per_byte(record: &Record, total: Option<u64>) -> Option<f64> {
@@ -45,7 +46,9 @@ fn space(record: &Record) -> Option<f64> {
 /// Cache flushes that reached the device for each write that had to survive loss of power.
 fn flushes(record: &Record) -> Option<f64> {
     let sync = record.durability.as_deref() == Some(Survival::Sync.word());
-    per_op(record, record.fsyncs.filter(|_| sync))
+    let writes = record.writer_ops.or(record.ops).filter(|&ops| ops > 0)?;
+    let flushes = record.fsyncs.filter(|_| sync)?;
+    Some(float(flushes) / float(writes))
 }
 
 fn show_count(value: f64) -> String {
@@ -158,7 +161,7 @@ pub(crate) fn costs(run: &Run) -> Vec<Block> {
         Block::heading(2, "Costs"),
         Block::text(
             "Medians of the rounds, the lowest of ranked rows in bold. CPU time is that of all threads of the process, \
-             background work until quiet included; anonymous memory is the highest that was seen above what the harness \
+             background work until quiet included, for each operation of the readers and of a writer beside them; anonymous memory is the highest that was seen above what the harness \
              itself held before the store was opened. \
              Space amplification is bytes on disk when quiet over the raw bytes of the keys and values that are live then: \
              below 1 a store compresses more than it wastes. Write amplification is bytes written until quiet over the raw \

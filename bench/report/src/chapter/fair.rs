@@ -1,7 +1,9 @@
 //! The rules of fairness, in every report.
 
 use crate::document::{Block, Item};
+use crate::face;
 use crate::run::Run;
+use crate::table::{Row, Table};
 
 const RULES: [(&str, &str); 7] = [
     (
@@ -33,8 +35,9 @@ const RULES: [(&str, &str); 7] = [
     ),
     (
         "Noise shown.",
-        "Lowest, middle and highest round on every bar. A difference inside the spread is called a tie. Ratios between \
-         stores of one run are the result; absolute times are this machine's.",
+        "Lowest, middle and highest round on every bar. A difference inside the spread is called a tie: a store is \
+         ahead of another when every round of it is, and ahead in a row when it is ahead of everybody ranked there. \
+         Ratios between stores of one run are the result; absolute times are this machine's.",
     ),
     (
         "Bias stated.",
@@ -42,6 +45,18 @@ const RULES: [(&str, &str); 7] = [
          written against ourselves.",
     ),
 ];
+
+/// What the mark of rows that merge by hand stands for, where there are any.
+pub(crate) fn by_hand(run: &Run) -> Option<String> {
+    let mut rows = run.tables.iter().flat_map(Table::engines);
+    rows.any(Row::by_hand).then(|| {
+        format!(
+            "{} stands behind a store that has no merge of its own: in rows that merge it reads the value, compares \
+             and puts, where the others may write the operand and leave the rest to later reads and compactions.",
+            face::BY_HAND
+        )
+    })
+}
 
 /// The chapter.
 pub(crate) fn rules(run: &Run) -> Vec<Block> {
@@ -56,10 +71,12 @@ pub(crate) fn rules(run: &Run) -> Vec<Block> {
                 .map(|(subject, text)| Item::new(*subject, *text))
                 .collect(),
         ),
-        Block::text(
+        Block::text(format!(
             "How to read the bars: the longest belongs to the fastest row of its table, and longer is better \
              everywhere. The thin line across the end of a bar goes from the lowest round to the highest. Pale bars are \
-             not ranked.",
-        ),
+             not ranked. Where a writer goes on beside readers, bars are the readers' rates and the writer's stands \
+             beside them.{}",
+            by_hand(run).map_or_else(String::new, |text| format!(" {text}"))
+        )),
     ]
 }

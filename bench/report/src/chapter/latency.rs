@@ -25,15 +25,35 @@ pub(crate) fn latency(run: &Run) -> Vec<Block> {
     let mut all = vec![
         Block::PageBreak,
         Block::heading(2, "Latency"),
-        Block::text(
+        Block::text(format!(
             "What single operations took, from a pass that times each of them; the rates above come from passes that do \
              not. The axis is logarithmic: each line is ten times the one before. The marks from left to right are the \
-             50th, 90th, 99th, 99.9th and 99.99th percentile and the longest, the median of the rounds. Operations \
+             50th, 90th, 99th, 99.9th and 99.99th percentile and the longest{}. Operations \
              follow one another without pause, so a stall delays one call here where it would delay many callers in a service.",
-        ),
+            passes(run)
+        )),
     ];
     all.extend(blocks);
     all
+}
+
+/// Of how many measurements the marks are: a suite times its rows once, whatever its rounds.
+fn passes(run: &Run) -> &'static str {
+    let rows = || run.tables.iter().flat_map(Table::engines);
+    let several = |row: &Row| timed(row).filter(|record| record.p50_ns.is_some()).count() > 1;
+    let once = |row: &Row| timed(row).filter(|record| record.p50_ns.is_some()).count() == 1;
+    match (rows().any(several), rows().any(once)) {
+        (false, _) => ", of one pass alone: how far they would lie apart in another is not known",
+        (true, true) => {
+            ", the median where a row was timed several times and of one pass elsewhere"
+        }
+        (true, false) => ", the median of the passes",
+    }
+}
+
+/// The records of a row that may have percentiles.
+fn timed(row: &Row) -> impl Iterator<Item = &Record> {
+    row.timed.iter().chain(&row.records)
 }
 
 fn chart(table: &Table) -> Option<Latency> {
@@ -54,7 +74,7 @@ fn chart(table: &Table) -> Option<Latency> {
     })
 }
 
-/// Percentiles of a row: each the median of the rounds.
+/// Percentiles of a row: each the median where it was timed several times.
 pub(super) fn percentiles(row: &Row) -> Option<Percentiles> {
     let fields: [fn(&Record) -> Option<u64>; 6] = [
         |record| record.p50_ns,
@@ -64,9 +84,8 @@ pub(super) fn percentiles(row: &Row) -> Option<Percentiles> {
         |record| record.p9999_ns,
         |record| record.max_ns,
     ];
-    let records = || row.timed.iter().chain(&row.records);
     let points = fields.map(|field| {
-        let mut values: Vec<u64> = records().filter_map(field).collect();
+        let mut values: Vec<u64> = timed(row).filter_map(field).collect();
         values.sort_unstable();
         values.get(values.len() / 2).copied()
     });

@@ -3,21 +3,17 @@
 use std::fmt::Write as _;
 
 use bench_core::outline::Aggregate;
-use bench_core::record::{Record, Status};
 
 use crate::arrangement::arrange;
+use crate::chapter::{fair, warnings, wins};
 use crate::document::{Block, Cell, Grid, Line, Name, Tone};
 use crate::face;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
 use crate::sentence;
-use crate::source::Machine;
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
-
-/// Fewer rounds than this do not show how far rounds lie apart.
-const ROUNDS_FEW: usize = 3;
 
 /// The head of the page.
 pub(crate) fn title(run: &Run) -> Vec<Block> {
@@ -25,7 +21,7 @@ pub(crate) fn title(run: &Run) -> Vec<Block> {
         Block::heading(1, "CairnDB Benchmarks"),
         Block::text(subtitle(run)),
     ];
-    blocks.extend(warnings(run).into_iter().map(Block::Note));
+    blocks.extend(warnings::warnings(run).into_iter().map(Block::Note));
     if run.tables.is_empty() {
         blocks.push(Block::text("There are no results in this report."));
         return blocks;
@@ -55,167 +51,6 @@ fn subtitle(run: &Run) -> String {
         parts.push(format!("db_bench {version}"));
     }
     parts.join(", ")
-}
-
-/// What must be known before a figure is believed.
-fn warnings(run: &Run) -> Vec<String> {
-    let source = &run.source;
-    let mut notes = source.notes.clone();
-    let told = notes.iter().any(|note| note.contains("resumed"));
-    if source.machines.len() > 1 && !told {
-        notes.push(format!(
-            "This run was stopped and resumed: it was started {} times. Rows that had ended were kept.",
-            source.machines.len()
-        ));
-    }
-    notes.extend(mixed(&source.machines));
-    let asserting = |machine: &Machine| machine.flag("assertions") == Some(true);
-    if source.machines.iter().any(asserting) {
-        notes.push(
-            "db_bench was built with assertions; CairnDB's figures are slower than they need be."
-                .into(),
-        );
-    }
-    notes.extend(rounds(run));
-    let failed = source
-        .records
-        .iter()
-        .filter(|record| record.status == Status::Failed)
-        .count();
-    if failed > 0 {
-        let plural = if failed == 1 { "" } else { "s" };
-        notes.push(format!(
-            "{failed} measurement{plural} failed; the reasons stand in the rows and under Rows without a Figure."
-        ));
-    }
-    let unverified = rows_where(run, |row| {
-        let all = row.records.iter().chain(&row.timed);
-        let unseen = |record: &Record| record.verified == Some(false) && record.reason.is_none();
-        row.engine != face::HARNESS && all.into_iter().any(unseen)
-    });
-    if !unverified.is_empty() {
-        notes.push(format!(
-            "Answers could not be compared with what was written (unverified) in {}.",
-            some(&unverified)
-        ));
-    }
-    notes.extend(losses(run));
-    notes
-}
-
-/// What a stopped run went on with that it had not begun with: rows of two programs or two machines
-/// stand in one table then.
-fn mixed(machines: &[Machine]) -> Vec<String> {
-    const FACTS: [(&str, &str); 4] = [
-        ("commit", "db_bench"),
-        ("compiler", "compiler"),
-        ("cpu", "processor"),
-        ("kernel", "kernel"),
-    ];
-    let differing = FACTS.into_iter().filter_map(|(fact, what)| {
-        let mut values: Vec<String> = Vec::new();
-        for value in machines.iter().filter_map(|machine| machine.text(fact)) {
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
-        (values.len() > 1).then(|| {
-            format!(
-                "Rows before and after the stop are not of the same {what}: {}.",
-                values.join(", then ")
-            )
-        })
-    });
-    differing.collect()
-}
-
-/// Acknowledged writes that were gone after SIGKILL, where no more had been promised: such rows end
-/// well, with a reason.
-fn losses(run: &Run) -> Option<String> {
-    let lost = |row: &Row| {
-        let mut records = row.records.iter();
-        records.any(|record| record.status == Status::Ok && record.reason.is_some())
-    };
-    let rows = run.tables.iter().flat_map(Table::engines);
-    let mut names: Vec<String> = rows.filter(|row| lost(row)).map(Row::title).collect();
-    names.dedup();
-    (!names.is_empty()).then(|| {
-        format!(
-            "{} lost acknowledged writes when the process was killed, as a store below Os may; nobody else did.",
-            sentence::list(&names)
-        )
-    })
-}
-
-/// The tables with a row like this, by label.
-fn rows_where(run: &Run, holds: impl Fn(&Row) -> bool) -> Vec<String> {
-    let tables = run
-        .tables
-        .iter()
-        .filter(|table| table.rows.iter().any(&holds));
-    let mut labels: Vec<String> = tables.map(outline::label).collect();
-    labels.dedup();
-    labels
-}
-
-/// The first few of a list.
-fn some(labels: &[String]) -> String {
-    const SHOWN: usize = 4;
-    if labels.len() <= SHOWN + 1 {
-        return sentence::list(labels);
-    }
-    format!(
-        "{} and {} more",
-        labels[..SHOWN].join(", "),
-        labels.len() - SHOWN
-    )
-}
-
-/// Rounds: too few to show a spread, or fewer in some rows than in others of the same suite.
-fn rounds(run: &Run) -> Vec<String> {
-    let mut notes = Vec::new();
-    let (mut short, mut labels) = (0, Vec::new());
-    let mut most_of_all = 0;
-    for suite in run.suites() {
-        let tables = || run.tables.iter().filter(|table| table.key.suite == suite);
-        let measured = |table: &'_ Table| -> Vec<usize> {
-            let rows = table.engines().filter(|row| row.rate().is_some());
-            rows.map(Row::rounds).collect()
-        };
-        let most = tables().flat_map(measured).max().unwrap_or(0);
-        for table in tables() {
-            let fewer = measured(table)
-                .iter()
-                .filter(|&&count| count < most)
-                .count();
-            short += fewer;
-            if fewer > 0 {
-                labels.push(outline::label(table));
-            }
-        }
-        most_of_all = most_of_all.max(most);
-    }
-    if most_of_all == 1 {
-        notes.push(
-            "One round only: there is no spread, and no difference can be called a tie.".into(),
-        );
-    } else if most_of_all > 0 && most_of_all < ROUNDS_FEW {
-        notes.push(format!(
-            "{most_of_all} rounds only: the spread shown is narrower than the real one."
-        ));
-    }
-    if short > 0 {
-        let (rows, verb) = if short == 1 {
-            ("row", "has")
-        } else {
-            ("rows", "have")
-        };
-        notes.push(format!(
-            "{short} {rows} {verb} fewer rounds than the others of the suite: {}.",
-            some(&labels)
-        ));
-    }
-    notes
 }
 
 fn compared(run: &Run) -> String {
@@ -308,7 +143,7 @@ pub(crate) fn glance(run: &Run) -> Vec<Block> {
         return Vec::new();
     }
     let mut blocks = vec![Block::heading(2, "At a Glance")];
-    if let Some(text) = wins(run) {
+    if let Some(text) = wins::wins(run) {
         blocks.push(Block::text(text));
     }
     let ours = engines.iter().any(|engine| engine == face::OURS);
@@ -336,16 +171,17 @@ pub(crate) fn glance(run: &Run) -> Vec<Block> {
         }
     }
     blocks.push(Block::Grid(Grid { head, lines }));
-    blocks.push(Block::text(
+    blocks.push(Block::text(format!(
         "Operations a second, times for events, \u{b1} how far the farthest round lies from the middle; the first and whoever \
-         ties with it in bold. Figures in brackets are not ranked.",
-    ));
+         ties with it in bold. Figures in brackets are not ranked.{}",
+        fair::by_hand(run).map_or_else(String::new, |text| format!(" {text}"))
+    )));
     blocks
 }
 
 fn line(table: &Table, engines: &[String], compare: bool) -> Vec<Cell> {
     let mut cells = vec![Cell::plain(outline::label(table))];
-    let best = standing::ranking(table).first().map(|(_, rate)| **rate);
+    let leaders = standing::leaders(table);
     for engine in engines {
         let Some(row) = table.row(engine) else {
             cells.push(Cell::toned("-", Tone::Faint));
@@ -361,8 +197,9 @@ fn line(table: &Table, engines: &[String], compare: bool) -> Vec<Cell> {
             cells.push(Cell::toned(word, tone));
             continue;
         };
-        let text = amount(table, rate.middle);
-        let leads = best.is_some_and(|best| best.ties(rate) || best.middle <= rate.middle);
+        let mark = if row.by_hand() { face::BY_HAND } else { "" };
+        let text = format!("{}{mark}", amount(table, rate.middle));
+        let leads = leaders.iter().any(|(leader, _)| std::ptr::eq(*leader, row));
         let cell = match (row.is_ranked(), leads) {
             (false, _) => Cell::toned(format!("({text})"), Tone::Number),
             (true, true) => Cell::toned(text, Tone::Best),
@@ -384,19 +221,14 @@ fn line(table: &Table, engines: &[String], compare: bool) -> Vec<Cell> {
     cells
 }
 
-/// `2.1x` and `LevelDB`, with a word where it is a tie.
+/// `2.1x` and `LevelDB`, with a word where it is a tie, and with whom or behind whom when not with that one.
 pub(super) fn to_best_peer(table: &Table) -> [Cell; 2] {
-    let compared = || {
-        let ((_, ours), (peer, theirs)) = (standing::ours(table)?, standing::best_peer(table)?);
-        Some((standing::over(ours, theirs)?, peer, ours.ties(theirs)))
-    };
-    let Some((times, peer, tie)) = compared() else {
+    let Some((times, peer)) = wins::to_best_peer(table) else {
         return [Cell::number(None), Cell::plain("")];
     };
-    let tie = if tie { ", tie" } else { "" };
     [
         Cell::number(Some(format!("{}x", number::ratio(times)))),
-        Cell::plain(format!("{}{tie}", peer.title())),
+        Cell::plain(peer),
     ]
 }
 
@@ -407,60 +239,6 @@ pub(super) fn amount(table: &Table, rate: f64) -> String {
     } else {
         number::short(rate)
     }
-}
-
-/// Rows named in the last sentence; more are behind only where little is ahead.
-const BEHIND_NAMED: usize = 8;
-
-/// In how many rows CairnDB is ahead, level and behind, and in which it is behind.
-pub(crate) fn wins(run: &Run) -> Option<String> {
-    let (mut ahead, mut level, mut wide, mut behind) = (0, 0, 0, Vec::new());
-    for table in &run.tables {
-        if let (Some((row, ours)), Some((peer, theirs))) =
-            (standing::ours(table), standing::best_peer(table))
-            && row.is_ranked()
-        {
-            wide += u32::from(ours.is_wide() || theirs.is_wide());
-            match () {
-                () if ours.ties(theirs) => level += 1,
-                () if ours.middle > theirs.middle => ahead += 1,
-                () => {
-                    let times =
-                        standing::over(ours, theirs).map_or_else(String::new, number::ratio);
-                    behind.push(format!(
-                        "{} ({times}x {})",
-                        outline::label(table),
-                        peer.title()
-                    ));
-                }
-            }
-        }
-    }
-    let all = ahead + level + behind.len();
-    (all > 0).then(|| {
-        let mut text = format!(
-            "Against the best ranked peer of each row, CairnDB is ahead in {ahead} of {all}, ties in {level} \
-             and is behind in {}",
-            behind.len()
-        );
-        let more = behind.len().saturating_sub(BEHIND_NAMED);
-        behind.truncate(BEHIND_NAMED);
-        if !behind.is_empty() {
-            let _ = write!(text, ": {}", behind.join("; "));
-        }
-        if more > 0 {
-            let _ = write!(text, "; and {more} more, named under Biases");
-        }
-        text.push('.');
-        if wide > 0 {
-            let _ = write!(
-                text,
-                " In {wide} rows a round of one of the two lies more than a tenth from the middle: the row is \
-                 short, or the machine was not quiet; another run may order them otherwise."
-            );
-        }
-        text
-    })
 }
 
 /// The engines' colours.

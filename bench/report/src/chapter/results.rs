@@ -1,5 +1,7 @@
 //! The tables with bars: chapters and sections of the page of 2011 in its order, then everybody else's.
 
+use std::fmt::Write as _;
+
 use crate::arrangement::{Chapter, Group, arrange};
 use crate::chapter::{beside, overview};
 use crate::document::{Bar, Bars, Block, Item, Measured, Value};
@@ -132,15 +134,24 @@ pub(crate) fn bars(run: &Run, table: &Table) -> Bars {
         .filter_map(|row| row.rate())
         .map(|rate| rate.middle)
         .fold(0.0, f64::max);
-    let best = standing::ranking(table).first().map(|(_, rate)| **rate);
+    let leaders = standing::leaders(table);
     let rows = table.engines().map(|row| Bar {
         name: row.name(),
         unranked: row.unranked().map(str::to_owned),
         value: match &row.outcome {
             Outcome::Measured(rate) => {
-                let leads = row.is_ranked()
-                    && best.is_some_and(|best| best.ties(rate) || best.middle <= rate.middle);
-                Value::Measured(measured(run, table, row, Scale { fastest, leads }))
+                let leads = leaders.iter().any(|(leader, _)| std::ptr::eq(*leader, row));
+                let rate = *rate;
+                Value::Measured(measured(
+                    run,
+                    table,
+                    row,
+                    Scale {
+                        rate,
+                        fastest,
+                        leads,
+                    },
+                ))
             }
             Outcome::Skipped(reason) => Value::Missing("skipped", reason.clone()),
             Outcome::Failed(reason) => Value::Missing("failed", reason.clone()),
@@ -154,18 +165,13 @@ pub(crate) fn bars(run: &Run, table: &Table) -> Bars {
 /// What a bar is drawn against.
 #[derive(Clone, Copy)]
 struct Scale {
+    rate: Spread,
     fastest: f64,
     leads: bool,
 }
 
 fn measured(run: &Run, table: &Table, row: &Row, scale: Scale) -> Measured {
-    let none = Spread {
-        low: 0.0,
-        middle: 0.0,
-        high: 0.0,
-        rounds: 0,
-    };
-    let rate = row.rate().copied().unwrap_or(none);
+    let rate = scale.rate;
     let share = |value: f64| {
         if scale.fastest > 0.0 {
             value / scale.fastest
@@ -193,7 +199,10 @@ fn measured(run: &Run, table: &Table, row: &Row, scale: Scale) -> Measured {
         low: share(rate.low),
         high: share(rate.high),
         range: (rate.rounds > 1).then(|| format!("{} to {}", show(first), show(last))),
-        hint: hint(table, &rate),
+        writer: row
+            .writer()
+            .map(|writer| format!("writer {}", number::short(writer.middle))),
+        hint: hint(table, row, &rate),
         leads: scale.leads,
         times_reference: times,
         times_baseline: standing::times_baseline(run, table, row)
@@ -211,7 +220,7 @@ fn ends(table: &Table, rate: &Spread) -> (f64, f64) {
     }
 }
 
-fn hint(table: &Table, rate: &Spread) -> String {
+fn hint(table: &Table, row: &Row, rate: &Spread) -> String {
     let show = |value: f64| {
         if table.is_event() {
             overview::amount(table, value)
@@ -219,7 +228,16 @@ fn hint(table: &Table, rate: &Spread) -> String {
             number::rate(value)
         }
     };
-    let (lowest, highest) = ends(table, rate);
+    let mut text = told(rate, ends(table, rate), show);
+    if let Some(writer) = row.writer() {
+        let ends = (writer.low, writer.high);
+        // Writing to a String cannot fail.
+        let _ = write!(text, "; the writer: {}", told(&writer, ends, number::rate));
+    }
+    text
+}
+
+fn told(rate: &Spread, (lowest, highest): (f64, f64), show: impl Fn(f64) -> String) -> String {
     if rate.rounds == 1 {
         return format!("{}, measured once", show(rate.middle));
     }

@@ -39,7 +39,7 @@ fn ground(face: usize, width: &str, height: u32) -> Markup {
 /// An engine's title, its variant beside it.
 pub(super) fn title(name: &Name) -> Markup {
     html! {
-        (name.title)
+        (name.marked())
         @if let Some(variant) = &name.variant { " " span.tag { (variant) } }
     }
 }
@@ -65,6 +65,7 @@ pub(super) fn bars(bars: &Bars) -> Markup {
     let shown = Columns {
         baseline: measured().any(|measured| measured.times_baseline.is_some()),
         reference: measured().any(|measured| measured.times_reference.is_some()),
+        writer: measured().any(|measured| measured.writer.is_some()),
         range: measured().any(|measured| measured.range.is_some()),
     };
     html! {
@@ -75,17 +76,22 @@ pub(super) fn bars(bars: &Bars) -> Markup {
 }
 
 /// Which columns stand to the right of the bars.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a list of independent columns, not a state"
+)]
 #[derive(Clone, Copy)]
 struct Columns {
     baseline: bool,
     reference: bool,
+    writer: bool,
     range: bool,
 }
 
 fn row(bar: &Bar, shown: Columns) -> Markup {
     let head = html! {
         th scope="row" {
-            (bar.name.title)
+            (bar.name.marked())
             @match (&bar.name.variant, &bar.unranked) {
                 (Some(variant), Some(reason)) => { " " span.tag { (variant) ", " (reason) } }
                 (Some(word), None) | (None, Some(word)) => { " " span.tag { (word) } }
@@ -101,6 +107,7 @@ fn row(bar: &Bar, shown: Columns) -> Markup {
                 td.bar { (drawn(bar.name.face, measured)) }
                 @if shown.baseline { td.times { (measured.times_baseline.as_deref().unwrap_or_default()) } }
                 @if shown.reference { td.reference { (measured.times_reference.as_deref().unwrap_or_default()) } }
+                @if shown.writer { td.writer { (measured.writer.as_deref().unwrap_or_default()) } }
                 @if shown.range { td.range { (measured.range.as_deref().unwrap_or_default()) } }
             }
         },
@@ -108,7 +115,7 @@ fn row(bar: &Bar, shown: Columns) -> Markup {
             tr.missing.failed[*word == "failed"] {
                 (head)
                 td.value { (word) }
-                td.reason colspan="4" { (reason) }
+                td.reason colspan="5" { (reason) }
             }
         },
     }

@@ -27,6 +27,14 @@ pub(crate) fn rounds(engine: &str, section: &str, workload: &str, rate: f64) -> 
         .collect()
 }
 
+/// The same in as many rounds as there are rates.
+pub(crate) fn rated(engine: &str, section: &str, workload: &str, rates: &[f64]) -> Vec<Value> {
+    (1..)
+        .zip(rates)
+        .map(|(round, rate)| row(engine, section, workload, round, *rate))
+        .collect()
+}
+
 /// A line about a machine.
 pub(crate) fn machine() -> Value {
     json!({

@@ -1,8 +1,10 @@
 //! What the report makes of records: numbers, pages, hostile values.
 
+mod beside;
 mod builds;
 mod common;
 mod forms;
 mod hostile;
 mod numbers;
 mod runs;
+mod standing;

@@ -97,6 +97,13 @@ fn a_failure_in_one_round_fails_the_row_with_its_reason() {
 }
 
 #[test]
+fn one_thread_is_no_section_of_the_page_of_2011() {
+    let of = |section: &str| report(&rounds("lmdb", section, "readrandom", 1e6)).summary(100);
+    assert!(of("1").contains(" 1B readrandom\n") && of("1B").contains(" 1B readrandom\n"));
+    assert!(of("1 thread").contains(" 1 thread: readrandom\n"));
+}
+
+#[test]
 fn an_engine_that_cannot_keeps_its_row() {
     let mut lines = rounds("lmdb", "2B", "fillseqbatch", 1e6);
     lines.push(json!({

@@ -65,6 +65,27 @@ fn a_limited_writer_rests_until_the_readers_have_ended() {
 }
 
 #[test]
+fn merges_that_are_reads_and_puts_are_marked_as_such() {
+    let list = [
+        "fillseq",
+        "mergerandom",
+        "readrandommergerandom",
+        "readwhilemerging",
+        "readwhilewriting",
+        "updaterandom",
+    ];
+    for (able, marked) in [(true, &[][..]), (false, &list[1..4])] {
+        let mut engine = Liar::new(Lie::None);
+        engine.able.merge = able;
+        let home = tempfile::tempdir().expect("a directory");
+        let (rows, _) = rows_of(&engine, &plan(&home.path().join("db"), 300, &list));
+        let by_hand = rows.iter().filter(|row| row.by_hand);
+        let names: Vec<&str> = by_hand.map(|row| row.workload.as_str()).collect();
+        assert_eq!(names, marked);
+    }
+}
+
+#[test]
 fn records_of_a_file_are_written_read_and_judged() {
     let home = tempfile::tempdir().expect("a directory");
     let path = home.path().join("records.tsv");

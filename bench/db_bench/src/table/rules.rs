@@ -1,0 +1,87 @@
+//! What stands under the tables.
+
+use super::row::{Row, Rows};
+
+/// Behind figures of rows whose merges were reads and puts.
+pub(super) const BY_HAND: &str = "\u{2020}";
+
+/// The rules of every suite, and those of what this one has.
+pub(super) fn of(rows: &Rows) -> Vec<(&'static str, &'static str)> {
+    let mut all = RULES.to_vec();
+    if rows
+        .list
+        .iter()
+        .any(|row| row.records.iter().any(|record| record.by_hand))
+    {
+        all.extend(MERGES);
+    }
+    if rows.list.iter().any(Row::has_writer) {
+        all.push(WRITERS);
+    }
+    all
+}
+
+const MERGES: [(&str, &str); 2] = [
+    (
+        "merges",
+        "\u{2020} no merge of its own: the harness reads, compares and puts, where the others may write the",
+    ),
+    (
+        "",
+        "operand alone and leave the rest to later reads and compactions",
+    ),
+];
+
+const WRITERS: (&str, &str) = (
+    "writer",
+    "what the thread beside the readers wrote meanwhile, operations a second; the readers pay for it",
+);
+
+/// How the figures came about; the rules of fairness in short.
+const RULES: &[(&str, &str)] = &[
+    (
+        "durability",
+        "every row but fillsync and those marked * survives SIGKILL: each write is with the system when its call returns;",
+    ),
+    (
+        "",
+        "fillsync survives loss of power: N/100 writes, the device's flushes counted",
+    ),
+    (
+        "",
+        "* not ranked: writes below Os (a killed process loses some it had acknowledged), or seed settings",
+    ),
+    (
+        "memory",
+        "the same total for every engine, split for leveldb and rocksdb as the section says; lmdb has no cache of its own and uses the page cache;",
+    ),
+    (
+        "",
+        "a row whose anonymous memory above the harness's own exceeds twice its setting and 48 MB fails",
+    ),
+    (
+        "answers",
+        "every byte read is folded and compared with what was written; a wrong answer fails its row",
+    ),
+    (
+        "debt",
+        "a fill's rate ends with its last call; what it left to do is in the second table",
+    ),
+    (
+        "filters",
+        "cairndb has 10 bits a key among its plain settings, leveldb and rocksdb none but in rows marked [bloom...];",
+    ),
+    (
+        "",
+        "(plain): the plain row of cairndb against a variant that it has no row of, as these",
+    ),
+    (
+        "reads",
+        "over the store as the fills left it when quiet, and again after compact",
+    ),
+    (
+        "noise",
+        "a tie where a round of any ranked peer lies among ours, behind where all rounds of one lie above;",
+    ),
+    ("", "null is the cost of the harness itself"),
+];

@@ -1,0 +1,228 @@
+//! What is known of our own choices: defaults, and the classic data.
+
+use bench_core::record::Record;
+
+use crate::chapter::builds;
+use crate::document::Item;
+use crate::face;
+use crate::run::Run;
+use crate::sentence;
+use crate::table::{Row, Table};
+
+const FILTERS: &str = "CairnDB builds filters of 10 bits a key unless told otherwise; LevelDB and RocksDB have none unless told to, and \
+     the suites, like the pages they come from, tell their plain rows nothing; WiredTiger's LSM has 16 bits of its own. In the random \
+     rows more than a third of the keys asked for do not exist, so filters help there too, not only in readmissing.";
+
+const DEFAULTS: [(&str, &str); 14] = [
+    (
+        "Mapped tables favour CairnDB and LMDB.",
+        "CairnDB maps its tables while they are small against the machine's memory, and LMDB maps everything. What \
+         they read is in the page cache and outside the memory they are told to use. Stores with a cache of their own pay for \
+         each miss with a copy or a decompression. Read the 4 MB rows with the page cache column in view.",
+    ),
+    (
+        "Being called as Rust favours CairnDB.",
+        "Its calls are compiled into the loops. The peers are called through C: a function pointer for each step, an \
+         allocation for each value LevelDB and RocksDB return. That is what users of the C interfaces pay, but it is not the \
+         doing of the stores behind them.",
+    ),
+    (
+        "A second core favours CairnDB, LevelDB, RocksDB and WiredTiger's LSM.",
+        "They move work to background threads; SQLite, TreeDB and LMDB do everything inside the call. Rates do not show \
+         that work, CPU an operation does.",
+    ),
+    (
+        "Rates end with the last call.",
+        "Whoever defers most looks best. Read fill rates together with the time until quiet.",
+    ),
+    (
+        "A log that is written without system calls favours CairnDB.",
+        "A mapped log is with the operating system once the bytes are copied; the others call write for each \
+         operation. The promise is the same, the price is not.",
+    ),
+    (
+        "4 MB of memory hurts RocksDB most.",
+        "Its defaults are made for write buffers of 64 MB and large caches. Nobody would run it as the small sections do.",
+    ),
+    (
+        "A fixed split of the memory favours whoever needs none.",
+        "LevelDB and RocksDB are told how much of their memory is write buffer and how much is cache, and keep to it: \
+         half each up to 16 MB; above that, as the section of the suite says, 8 MB of cache and the rest for writes, 8 MB \
+         for writes and the rest of cache, or half each. Options under Provenance shows both figures. CairnDB, SQLite, TreeDB \
+         and WiredTiger are told the total and use it as they please, in every section alike: CairnDB about seven \
+         sixteenths for what waits to be written and a quarter as cache, beside the tables it maps. A split for writes \
+         makes LevelDB and RocksDB read through a small cache for the whole section, a split for reads makes them write \
+         through a small buffer, and rows that do both suit a store without a fixed split.",
+    ),
+    (
+        "Page sizes of 2011 hurt SQLite and TreeDB.",
+        "Pages of 1024 bytes are those of the page of 2011; SQLite's own default is 4096. Its rows also pay for SQL, \
+         prepared as it may be.",
+    ),
+    (
+        "TreeDB is given work that its own users do not give it.",
+        "Its library puts pages out of its cache only in calls that split none, and a value larger than a page splits one \
+         with every put: left alone, its cache grows by everything written. The adapter therefore asks for the key it has \
+         just put, four times, after each put of a value larger than a page, so that the cache stays within the memory \
+         all stores are told. That is four lookups in a tree of cached pages beside a write of 100,000 bytes in the \
+         rows with large values, and nothing in the others. Rows with large values count a little too much against it.",
+    ),
+    (
+        "The log hurts WiredTiger.",
+        "Its published page ran it without. Ranked rows need what every other store has.",
+    ),
+    (
+        "WiredTiger's LSM tree is rescued from its own standstills.",
+        "Version 3.2.1 loses a wish to sync its log now and then (WT-9796, mended in 2022 by WT-10207) and then may wait for \
+         ever. The adapter asks for a sync of the log when the process used less than a third of a core for 40 ms, and ever \
+         more rarely while that goes on. What the waits and such syncs cost is in its rates and latencies, and where it is \
+         slow for other reasons some of them were not needed. Beside busy readers a standstill of the writer is not noticed: \
+         look at the writer's rate there. A thread for it is started and ended with each open. Left alone, three of five \
+         sequential fills under 4 MB had not ended after a minute. Its handles are closed after some seconds without use, \
+         so that those of merged chunks do not count as memory; others must be opened again.",
+    ),
+    (
+        "No compression favours LMDB in time and hurts it on disk.",
+        "It stores raw pages, has no setting for memory and uses whatever page cache there is.",
+    ),
+    (
+        "Tuning favours CairnDB.",
+        "It was developed against these very workloads, on machines like this one, by the people who wrote the harness. The peers \
+         run with the settings of pages from 2011 and 2012 that their authors did not choose for today's hardware.",
+    ),
+    (
+        "The machine decides the synchronous rows.",
+        "On a virtual disk a flush may cost little or nothing; the order of stores there says more about the number of flushes \
+         than about the stores.",
+    ),
+];
+
+/// What is known of the cost, measured when this was written.
+const ASSERTIONS: &str = "What that may cost was measured when this chapter was written, as CPU time an operation, the two builds in turns, \
+     400,000 entries, 4 MB of memory. LevelDB, built twice from its source by one compiler, needed up to 4 % more with \
+     assertions in fills and up to 7 % more in reads (15 rounds). RocksDB 7.8.3 as Debian 12 builds it, with assertions and \
+     test hooks, needed 9 to 30 % more than the release build its authors publish for Java, compression off in both \
+     (7 rounds; the compilers differ too). LMDB has its own assertions in every build that does not switch them off; what they cost \
+     was not measured. Whoever reads a ratio to such a store should take that much off; --leveldb_lib, --rocksdb_lib \
+     and --lmdb_lib run another build.";
+
+const DATA: [(&str, &str); 6] = [
+    (
+        "Values repeat themselves, not each other.",
+        "The classic values are cut from a pool of 1 MiB whose pieces are half compressible each alone. That suits a store that \
+         compresses every value by itself, as CairnDB does with short ones, and gives nothing to those that compress blocks of many. \
+         Records with common structure, as in the JSON rows, are what databases usually hold.",
+    ),
+    (
+        "Keys are dense numbers of one length.",
+        "Sixteen digits with a long common prefix and even gaps: guessing a key's position by interpolation, as \
+         CairnDB's search does, works better than on names or hashes.",
+    ),
+    (
+        "All values are equally long.",
+        "Pages fill evenly and no allocator is ever surprised.",
+    ),
+    (
+        "Everything fits.",
+        "A million entries are 116 MB: in the page cache of any machine of today. No read of these suites has to wait for \
+         a device, except in the suite scale.",
+    ),
+    (
+        "Draws are uniform.",
+        "No key is hotter than another, but in readhot and the YCSB rows. Caches are worth less here than in life.",
+    ),
+    (
+        "Databases are young.",
+        "Minutes old, filled once or twice. Fragmentation, long-lived snapshots and months of deletions are not in it.",
+    ),
+];
+
+/// Which defaults favour whom.
+pub(super) fn defaults(run: &Run) -> Vec<Item> {
+    let mut all = vec![assertions(run), filters(run)];
+    all.extend(merges(run));
+    all.extend(items(&DEFAULTS));
+    all
+}
+
+/// What the classic data flatters.
+pub(super) fn data() -> Vec<Item> {
+    items(&DATA)
+}
+
+/// Peers that check themselves while they are measured, and what that may cost them.
+fn assertions(run: &Run) -> Item {
+    let peers = builds::peers_asserting(run);
+    if peers.is_empty() {
+        return Item::new(
+            "Assertions favour nobody, as far as that is known.",
+            "No library of this run is known to have them compiled in; the Build Specifications say how that is known.",
+        );
+    }
+    let (verb, whose) = if peers.len() == 1 {
+        ("has", "its library")
+    } else {
+        ("have", "their libraries")
+    };
+    Item::new(
+        "Assertions favour CairnDB.",
+        format!(
+            "{} {verb} them compiled into {whose}, as the Build Specifications show; CairnDB has not; what is known of the others stands there too. {ASSERTIONS}",
+            sentence::list(&peers)
+        ),
+    )
+}
+
+/// Filters, and whether rows of this run show the peers with filters too.
+fn filters(run: &Run) -> Item {
+    let mut variants: Vec<String> = Vec::new();
+    let rows = run.tables.iter().flat_map(Table::engines);
+    let with = rows.filter(|row| row.rate().is_some() && row.records.iter().any(builds_filters));
+    for row in with {
+        let variant = row.variant.clone().filter(|_| !row.is_plain());
+        let variant = variant.unwrap_or_else(|| "their plain rows".to_owned());
+        if !variants.contains(&variant) {
+            variants.push(variant);
+        }
+    }
+    let fairer = if variants.is_empty() {
+        "No row of this run shows them with filters.".to_owned()
+    } else {
+        format!(
+            "The rows in which they have filters too ({}) are the fairer comparison.",
+            sentence::list(&variants)
+        )
+    };
+    Item::new("Filters favour CairnDB.", format!("{FILTERS} {fairer}"))
+}
+
+/// Whether a store that has no filters unless told to was told to build some.
+fn builds_filters(record: &Record) -> bool {
+    let told = |(name, value): &(String, String)| match name.as_str() {
+        "bloom_bits" => value.parse::<u32>().is_ok_and(|bits| bits > 0),
+        "filter_policy" => value != "nullptr",
+        _ => false,
+    };
+    record.options.iter().any(told)
+}
+
+/// What merging costs those who cannot, where the run has such rows.
+fn merges(run: &Run) -> Option<Item> {
+    let mut rows = run.tables.iter().flat_map(Table::engines);
+    rows.any(Row::by_hand).then(|| {
+        Item::new(
+            "Merging favours CairnDB, RocksDB and SQLite.",
+            format!(
+                "They take an operand without reading the value first, or do both in one call; for every other store ({}) the \
+                 harness reads, compares and puts. Such rows are ranked all the same, as this is what a user of those stores \
+                 would have to do; they say little about how fast the stores write.",
+                face::BY_HAND
+            ),
+        )
+    })
+}
+
+fn items(texts: &[(&str, &str)]) -> Vec<Item> {
+    let item = |(subject, text): &(&str, &str)| Item::new(*subject, *text);
+    texts.iter().map(item).collect()
+}

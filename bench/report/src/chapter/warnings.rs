@@ -1,0 +1,210 @@
+//! What must be known before a figure is believed.
+
+use bench_core::record::{Record, Status};
+
+use crate::face;
+use crate::outline;
+use crate::run::Run;
+use crate::sentence;
+use crate::source::Machine;
+use crate::table::{Outcome, Row, Table};
+
+/// Fewer rounds than this do not show how far rounds lie apart.
+const ROUNDS_FEW: usize = 3;
+
+/// What the reason of a row says that failed because its process was killed and what it had promised to
+/// keep was not there, or could not be opened.
+const KILLED: &str = "after SIGKILL";
+
+/// What must be known before a figure is believed.
+pub(super) fn warnings(run: &Run) -> Vec<String> {
+    let source = &run.source;
+    let mut notes = source.notes.clone();
+    let told = notes.iter().any(|note| note.contains("resumed"));
+    if source.machines.len() > 1 && !told {
+        notes.push(format!(
+            "This run was stopped and resumed: it was started {} times. Rows that had ended were kept.",
+            source.machines.len()
+        ));
+    }
+    notes.extend(mixed(&source.machines));
+    let asserting = |machine: &Machine| machine.flag("assertions") == Some(true);
+    if source.machines.iter().any(asserting) {
+        notes.push(
+            "db_bench was built with assertions; CairnDB's figures are slower than they need be."
+                .into(),
+        );
+    }
+    notes.extend(rounds(run));
+    let failed = source
+        .records
+        .iter()
+        .filter(|record| record.status == Status::Failed)
+        .count();
+    if failed > 0 {
+        let plural = if failed == 1 { "" } else { "s" };
+        notes.push(format!(
+            "{failed} measurement{plural} failed; the reasons stand in the rows and under Rows without a Figure."
+        ));
+    }
+    let unverified = rows_where(run, |row| {
+        let all = row.records.iter().chain(&row.timed);
+        let unseen = |record: &Record| record.verified == Some(false) && record.reason.is_none();
+        row.engine != face::HARNESS && all.into_iter().any(unseen)
+    });
+    if !unverified.is_empty() {
+        notes.push(format!(
+            "Answers could not be compared with what was written (unverified) in {}.",
+            some(&unverified)
+        ));
+    }
+    notes.extend(losses(run));
+    notes
+}
+
+/// What a stopped run went on with that it had not begun with: rows of two programs or two machines
+/// stand in one table then.
+fn mixed(machines: &[Machine]) -> Vec<String> {
+    const FACTS: [(&str, &str); 4] = [
+        ("commit", "db_bench"),
+        ("compiler", "compiler"),
+        ("cpu", "processor"),
+        ("kernel", "kernel"),
+    ];
+    let differing = FACTS.into_iter().filter_map(|(fact, what)| {
+        let mut values: Vec<String> = Vec::new();
+        for value in machines.iter().filter_map(|machine| machine.text(fact)) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        (values.len() > 1).then(|| {
+            format!(
+                "Rows before and after the stop are not of the same {what}: {}.",
+                values.join(", then ")
+            )
+        })
+    });
+    differing.collect()
+}
+
+/// Acknowledged writes that were gone after SIGKILL: where no more had been promised such rows end well,
+/// with a reason, and anywhere else they fail.
+fn losses(run: &Run) -> Option<String> {
+    let lost = |row: &&Row| {
+        let mut records = row.records.iter();
+        records.any(|record| record.status == Status::Ok && record.reason.is_some())
+    };
+    let broken =
+        |row: &&Row| matches!(&row.outcome, Outcome::Failed(reason) if reason.contains(KILLED));
+    let titles = |rows: &mut dyn Iterator<Item = &Row>| {
+        let mut names: Vec<String> = Vec::new();
+        for title in rows.map(Row::title) {
+            if !names.contains(&title) {
+                names.push(title);
+            }
+        }
+        names
+    };
+    let rows = || run.tables.iter().flat_map(Table::engines);
+    let allowed = titles(&mut rows().filter(lost));
+    let promised = titles(&mut rows().filter(broken));
+    // Of a store whose killed row has no figure for another reason nothing is known.
+    let killed = run
+        .tables
+        .iter()
+        .filter(|table| table.engines().any(|row| lost(&row)));
+    let unknown = killed
+        .flat_map(Table::engines)
+        .any(|row| row.rate().is_none());
+    let mut sentences = Vec::new();
+    if !allowed.is_empty() {
+        let nobody = if promised.is_empty() && !unknown {
+            "; nobody else did"
+        } else {
+            ""
+        };
+        sentences.push(format!(
+            "{} lost acknowledged writes when the process was killed, as a store below Os may{nobody}.",
+            sentence::list(&allowed)
+        ));
+    }
+    if !promised.is_empty() {
+        sentences.push(format!(
+            "{} had promised that such writes survive and lost some when the process was killed.",
+            sentence::list(&promised)
+        ));
+    }
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// The tables with a row like this, by label.
+fn rows_where(run: &Run, holds: impl Fn(&Row) -> bool) -> Vec<String> {
+    let tables = run
+        .tables
+        .iter()
+        .filter(|table| table.rows.iter().any(&holds));
+    let mut labels: Vec<String> = tables.map(outline::label).collect();
+    labels.dedup();
+    labels
+}
+
+/// The first few of a list.
+fn some(labels: &[String]) -> String {
+    const SHOWN: usize = 4;
+    if labels.len() <= SHOWN + 1 {
+        return sentence::list(labels);
+    }
+    format!(
+        "{} and {} more",
+        labels[..SHOWN].join(", "),
+        labels.len() - SHOWN
+    )
+}
+
+/// Rounds: too few to show a spread, or fewer in some rows than in others of the same suite.
+fn rounds(run: &Run) -> Vec<String> {
+    let mut notes = Vec::new();
+    let (mut short, mut labels) = (0, Vec::new());
+    let mut most_of_all = 0;
+    for suite in run.suites() {
+        let tables = || run.tables.iter().filter(|table| table.key.suite == suite);
+        let measured = |table: &'_ Table| -> Vec<usize> {
+            let rows = table.engines().filter(|row| row.rate().is_some());
+            rows.map(Row::rounds).collect()
+        };
+        let most = tables().flat_map(measured).max().unwrap_or(0);
+        for table in tables() {
+            let fewer = measured(table)
+                .iter()
+                .filter(|&&count| count < most)
+                .count();
+            short += fewer;
+            if fewer > 0 {
+                labels.push(outline::label(table));
+            }
+        }
+        most_of_all = most_of_all.max(most);
+    }
+    if most_of_all == 1 {
+        notes.push(
+            "One round only: there is no spread, and no difference can be called a tie.".into(),
+        );
+    } else if most_of_all > 0 && most_of_all < ROUNDS_FEW {
+        notes.push(format!(
+            "{most_of_all} rounds only: the spread shown is narrower than the real one."
+        ));
+    }
+    if short > 0 {
+        let (rows, verb) = if short == 1 {
+            ("row", "has")
+        } else {
+            ("rows", "have")
+        };
+        notes.push(format!(
+            "{short} {rows} {verb} fewer rounds than the others of the suite: {}.",
+            some(&labels)
+        ));
+    }
+    notes
+}

@@ -1,0 +1,157 @@
+//! Who is ahead of whom, and what is said about it.
+
+use serde_json::Value;
+
+use crate::common::{rated, report, rounds, row, with};
+
+/// Ours in the middle of nothing, a noisy peer whose middle is the highest, and a steady one above ours.
+fn a_steady_peer_behind_a_noisy_one() -> Vec<Value> {
+    let mut lines = rated("cairndb", "1D", "fillrandom", &[5900.0, 6000.0, 6100.0]);
+    let noisy = [5000.0, 10_000.0, 15_000.0];
+    lines.extend(rated("leveldb", "1D", "fillrandom", &noisy));
+    lines.extend(rated("lmdb", "1D", "fillrandom", &[8900.0, 9000.0, 9100.0]));
+    lines
+}
+
+/// The line of ours in the CSV file, by the names of its columns.
+fn ours(csv: &str, column: &str) -> String {
+    let at = csv.lines().next().expect("a head");
+    let at = at.split(',').position(|name| name == column);
+    let line = csv.lines().find(|line| line.contains(",cairndb,"));
+    let cell = line.expect("ours").split(',').nth(at.expect("a column"));
+    cell.expect("a cell").to_owned()
+}
+
+#[test]
+fn a_row_is_lost_to_any_peer_that_is_ahead_in_every_round() {
+    let report = report(&a_steady_peer_behind_a_noisy_one());
+    let html = report.html();
+    let wins = "CairnDB is ahead in 0 of 1, ties in 0 and is behind in 1: 1D fillrandom (0.60x LevelDB, behind LMDB).";
+    assert!(html.contains(wins), "{html}");
+    assert!(html.contains("LevelDB and LMDB tie for the first place: their spreads overlap."));
+    assert!(html.contains("CairnDB is number 3 of 3: LMDB does 1.50 times as much."));
+    assert!(html.contains("Rows in which another store is ahead by more than the spread"));
+    assert!(html.contains(">1.50x<"), "lost to LMDB among the biases");
+    let csv = report.csv();
+    assert_eq!(ours(&csv, "standing"), "behind");
+    assert_eq!(ours(&csv, "best_peer"), "LevelDB");
+    // Only the two that tie for it stand in front.
+    assert_eq!(html.matches(" leads\">").count(), 2);
+}
+
+#[test]
+fn a_short_summary_shows_who_is_ahead_beside_the_best_middle() {
+    let mut lines = Vec::new();
+    for n in 0..13 {
+        let of = |line: &Value| with(line.clone(), "section", format!("S{n}"));
+        lines.extend(a_steady_peer_behind_a_noisy_one().iter().map(of));
+        lines.extend(rounds("sqlite3", &format!("S{n}"), "fillrandom", 700.0));
+    }
+    let text = report(&lines).summary(132);
+    assert!(
+        text.contains("\n  LMDB ") && text.contains("\n  LevelDB "),
+        "{text}"
+    );
+    assert!(!text.contains("SQLite3"), "{text}");
+}
+
+#[test]
+fn nobody_is_ahead_while_a_noisy_peer_reaches_as_high() {
+    let mut lines = rated("cairndb", "1D", "fillrandom", &[9900.0, 10_000.0, 10_100.0]);
+    lines.extend(rated(
+        "leveldb",
+        "1D",
+        "fillrandom",
+        &[5900.0, 6000.0, 6100.0],
+    ));
+    lines.extend(rated(
+        "lmdb",
+        "1D",
+        "fillrandom",
+        &[1000.0, 2000.0, 11_000.0],
+    ));
+    let report = report(&lines);
+    let html = report.html();
+    assert!(html.contains("CairnDB is ahead in 0 of 1, ties in 1 and is behind in 0."));
+    assert!(html.contains("CairnDB and LMDB tie for the first place"));
+    assert!(html.contains(">LevelDB, tie with LMDB<"));
+    assert!(
+        html.contains(">1.67x<"),
+        "the ratio is that to the best middle"
+    );
+    assert!(!html.contains("LMDB is last"));
+    assert_eq!(ours(&report.csv(), "standing"), "tie");
+}
+
+#[test]
+fn biases_count_stores_without_a_rank_one_by_one() {
+    let mut lines = a_steady_peer_behind_a_noisy_one();
+    for line in &mut lines[3..] {
+        *line = with(line.clone(), "ranked", false);
+    }
+    let html = report(&lines).html();
+    assert!(html.contains("LMDB, not ranked: not ranked"), "{html}");
+    assert!(html.contains(">1.50x<"));
+}
+
+/// A row whose process was killed, as the suite tells it.
+fn killed(engine: &str, status: &str, reason: Option<&str>) -> Value {
+    let line = with(row(engine, "kill", "fillrandom", 1, 1e6), "status", status);
+    reason.map_or_else(
+        || line.clone(),
+        |reason| with(line.clone(), "reason", reason),
+    )
+}
+
+#[test]
+fn nobody_else_lost_writes_is_said_only_where_it_is_so() {
+    const BELOW: &str =
+        "below Os, as marked: what it had acknowledged was not there after SIGKILL: 1 wrong answer";
+    const LOST: &str = "what it had acknowledged was not there after SIGKILL: 1 wrong answer";
+    let kyoto = killed("kyoto_treedb", "ok", Some(BELOW));
+    let good = killed("cairndb", "ok", None);
+    let text = report(&[kyoto.clone(), good.clone()]).summary(400);
+    let told = "Kyoto TreeDB lost acknowledged writes when the process was killed, as a store below Os may";
+    assert!(
+        text.contains(&format!("{told}; nobody else did.")),
+        "{text}"
+    );
+    let broken = killed("lmdb", "failed", Some(LOST));
+    let text = report(&[kyoto.clone(), good.clone(), broken.clone()]).summary(400);
+    assert!(!text.contains("nobody else"), "{text}");
+    let named =
+        "LMDB had promised that such writes survive and lost some when the process was killed.";
+    assert!(text.contains(&format!("{told}. {named}")), "{text}");
+    assert!(report(&[good.clone(), broken]).summary(400).contains(named));
+    // Of a row that failed before the process was killed nothing is known.
+    let other = killed("lmdb", "failed", Some("ignores its memory setting"));
+    let text = report(&[kyoto, good, other]).summary(400);
+    assert!(
+        text.contains(told) && !text.contains("nobody else"),
+        "{text}"
+    );
+    assert!(!text.contains("LMDB had promised"), "{text}");
+}
+
+#[test]
+fn rows_with_filters_for_everybody_are_named_where_there_are_any() {
+    let mut lines = rounds("cairndb", "1B", "readrandom", 1e6);
+    lines.extend(rounds("leveldb", "1B", "readrandom", 5e5));
+    let html = report(&lines).html();
+    assert!(html.contains("No row of this run shows them with filters."));
+    assert!(
+        html.contains("are told how much of their memory is write buffer and how much is cache")
+    );
+    let bloom = rounds("leveldb", "1B", "readrandom", 6e5);
+    lines.extend(bloom.into_iter().map(|line| {
+        let line = with(line, "variant", "bloom10");
+        with(line, "options", serde_json::json!([["bloom_bits", "10"]]))
+    }));
+    let html = report(&lines).html();
+    assert!(
+        html.contains(
+            "The rows in which they have filters too (bloom10) are the fairer comparison."
+        )
+    );
+    assert!(!html.contains("No row of this run"));
+}
