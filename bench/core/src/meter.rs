@@ -24,6 +24,8 @@ pub struct Meter {
     done: u64,
     wake: u64,
     limit: u64,
+    /// Operations at which the time that a row may take is looked at.
+    next_check: u64,
     next_report: u64,
     histogram: Option<Histogram>,
     intervals: Intervals,
@@ -77,6 +79,7 @@ impl Meter {
             } else {
                 u64::MAX
             },
+            next_check: DURATION_CHECK_OPS,
             next_report: mode.every.map_or(100, |every| every.ops),
             histogram: mode.histogram.then(Histogram::new),
             intervals: Intervals::default(),
@@ -143,6 +146,17 @@ impl Meter {
         }
     }
 
+    /// Counts operations that one call did. Where times are kept, the call has one: what a batch, or a read
+    /// of several keys, takes is nobody's share of it.
+    pub fn ops(&mut self, count: u64) {
+        if self.histogram.is_some() {
+            self.done += count;
+            self.awake();
+        } else {
+            (0..count).for_each(|_| self.op());
+        }
+    }
+
     /// Notes a wrong answer; only the first is described.
     #[cold]
     pub fn wrong(&mut self, describe: impl FnOnce() -> String) {
@@ -187,13 +201,13 @@ impl Meter {
         if self.done >= self.intervals.next_look() {
             self.intervals.look(self.done, self.started.elapsed());
         }
-        if !self.duration.is_zero()
-            && self.done.is_multiple_of(DURATION_CHECK_OPS)
-            && self.started.elapsed() >= self.duration
-        {
-            self.limit = self.done;
+        if !self.duration.is_zero() && self.done >= self.next_check {
+            self.next_check = (self.done / DURATION_CHECK_OPS + 1) * DURATION_CHECK_OPS;
+            if self.started.elapsed() >= self.duration {
+                self.limit = self.done;
+            }
         }
-        if self.done >= self.next_report {
+        while self.done >= self.next_report {
             self.report();
         }
         self.plan_wake();
@@ -228,7 +242,7 @@ impl Meter {
         } else if self.duration.is_zero() {
             rare
         } else {
-            rare.min((self.done / DURATION_CHECK_OPS + 1) * DURATION_CHECK_OPS)
+            rare.min(self.next_check)
         };
     }
 }

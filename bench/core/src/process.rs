@@ -31,10 +31,17 @@ impl Counters {
         Self {
             user_ns,
             sys_ns,
-            io_write_bytes: field(Path::new("/proc/self/io"), "write_bytes:"),
+            io_write_bytes: written(),
             flushes: stat.and_then(flushes),
         }
     }
+}
+
+/// What was handed to the page cache to be written, less what was removed before it was.
+fn written() -> Option<u64> {
+    let io = Path::new("/proc/self/io");
+    let cancelled = field(io, "cancelled_write_bytes:").unwrap_or(0);
+    Some(field(io, "write_bytes:")?.saturating_sub(cancelled))
 }
 
 /// CPU time of all threads, ended ones included, user and system together.

@@ -45,6 +45,11 @@ impl Memory {
         }
     }
 
+    /// Halves, for a store that is written and read at the same time.
+    pub const fn even(total_bytes: u64) -> Self {
+        Self::shares(total_bytes - total_bytes / 2, total_bytes / 2)
+    }
+
     /// Given shares, whose sum is the total.
     pub const fn shares(write_bytes: u64, cache_bytes: u64) -> Self {
         Self {

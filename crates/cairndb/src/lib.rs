@@ -49,8 +49,8 @@ pub use engine::core::OpenReport;
 pub use state::batch::WriteBatch;
 pub use state::merge_operator::{Add, Append, Max, MergeOperator};
 pub use state::options::{
-    Compression, Durability, FILTER_BITS_MAX, MEMORY_BUDGET_DEFAULT, MEMORY_BUDGET_MIN, Options,
-    RecoveryMode, WriteOptions,
+    Compression, Durability, FILTER_BITS_DEFAULT, FILTER_BITS_MAX, MEMORY_BUDGET_DEFAULT,
+    MEMORY_BUDGET_MIN, Options, RecoveryMode, WriteOptions,
 };
 
 /// A directory for one example in this documentation, destroyed when it goes: last, because it was

@@ -324,6 +324,8 @@ impl<E: Engine> Runner<'_, E> {
         record: &mut Record,
         before: &Before,
     ) -> Result<(), Fault> {
+        // While the store still holds what the row gave it: a short row is over between two looks.
+        let at_end = self.sampler.peak();
         let moves_data =
             workload.changes() || matches!(workload.action, Action::Compact | Action::Flush);
         if moves_data {
@@ -346,7 +348,7 @@ impl<E: Engine> Runner<'_, E> {
             let known = self.model.is_known() && self.engine.capabilities().stores;
             record.live_bytes = known.then(|| self.model.live_bytes(&self.pool));
         }
-        record.anon_rss_peak = self.sampler.peak();
+        record.anon_rss_peak = at_end.max(self.sampler.peak());
         record.anon_rss_base = self.base_rss;
         record.mapped_rss = resident().1;
         record.page_cache_bytes = page_cache_bytes(&self.plan.db).ok();

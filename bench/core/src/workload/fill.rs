@@ -53,9 +53,9 @@ impl<S: Session> Worker<'_, S> {
                     self.note(Noted::Write(position(index), word));
                 }
                 self.meter.user_bytes += (self.key.len() + value.len()) as u64;
-                self.meter.op();
             }
             self.session.batch_write()?;
+            self.meter.ops(entries);
             for (index, before, word) in begun.drain(..) {
                 task.model.end(position(index), before, word);
             }

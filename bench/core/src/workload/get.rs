@@ -115,8 +115,8 @@ impl<S: Session> Worker<'_, S> {
                 let (index, before) = asked[at];
                 found += u64::from(answers[at].is_some());
                 self.judge(index, before, answers[at]);
-                self.meter.op();
             }
+            self.meter.ops(count as u64);
             self.pace_read(count as u64);
         }
         self.meter.found = found;

@@ -94,6 +94,8 @@ pub(crate) enum Split {
     Writes,
     /// The cache.
     Reads,
+    /// Neither: half each.
+    Even,
 }
 
 /// A section. What an `over` section leaves out it takes from the section it goes on from.

@@ -258,10 +258,12 @@ impl Maker<'_> {
 
     fn memory(&self, chain: &[&Section], section: &Section, split: Split) -> Memory {
         let total = inherited(chain, section, |section| section.memory_mb);
-        let plain = Memory::split(
-            total.unwrap_or(MEMORY_MB_DEFAULT) * MIB,
-            split == Split::Reads,
-        );
+        let total = total.unwrap_or(MEMORY_MB_DEFAULT) * MIB;
+        let plain = match split {
+            Split::Writes => Memory::split(total, false),
+            Split::Reads => Memory::split(total, true),
+            Split::Even => Memory::even(total),
+        };
         let share = |share: fn(&file::Variant) -> Option<u64>| {
             self.variant.and_then(share).map(|share| share * MIB)
         };

@@ -57,7 +57,8 @@ impl CairnStore {
                 "filter_bits".to_owned(),
                 settings
                     .bloom_bits
-                    .map_or("default".to_owned(), |bits| bits.to_string()),
+                    .unwrap_or(cairndb::FILTER_BITS_DEFAULT)
+                    .to_string(),
             ),
         ];
         Ok(Self { db, options })

@@ -13,6 +13,7 @@ use cairndb_env::sync::MutexGuard;
 
 use crate::engine::core::{Core, State};
 use crate::engine::guard::guarded;
+use crate::state::stats::Stats;
 
 /// Without a write for this long, a database counts as idle.
 const IDLE: Duration = Duration::from_millis(50);
@@ -355,9 +356,11 @@ impl Core {
         }
         let file = self.new_file();
         let name = cairndb_format::name::log(cairndb_base::FileNumber(file));
-        let Ok(region) = self.dir.create_log(&name, self.settings.budget.segment) else {
+        let bytes = self.settings.budget.segment;
+        let Ok(region) = self.dir.create_log(&name, bytes) else {
             return;
         };
+        Stats::add(&self.stats.prewritten_bytes, bytes);
         // Synced here, so that the first `Sync` write into it finds its metadata durable.
         if let Err(error) = region.sync() {
             let _ = self.health.poison(error);

@@ -197,6 +197,7 @@ impl Core {
             ("moves", Stats::get(&counters.moves)),
             ("value_bytes", Stats::get(&counters.value_bytes)),
             ("manifest_bytes", Stats::get(&counters.manifest_bytes)),
+            ("prewritten_bytes", Stats::get(&counters.prewritten_bytes)),
             ("written_bytes", log + counters.written_besides_log()),
             ("runs", version.runs.len() as u64),
             ("tables", version.tables().count() as u64),

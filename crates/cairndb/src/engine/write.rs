@@ -292,6 +292,7 @@ impl Core {
         } else {
             let file = self.new_file();
             let region = self.dir.create_log(&name::log(FileNumber(file)), size)?;
+            Stats::add(&self.stats.prewritten_bytes, size);
             if bytes < SMALL_RECORD_BYTES {
                 // One call for all its pages is cheaper than a fault for each.
                 region.warm();

@@ -88,6 +88,8 @@ pub struct Options {
     pub(crate) filter_bits_per_key: u32,
 }
 
+/// Filter bits a key: one absent key in a hundred gets through.
+pub const FILTER_BITS_DEFAULT: u32 = 10;
 /// Most filter bits a key: with half of these one absent key in a billion gets through.
 pub const FILTER_BITS_MAX: u32 = 100;
 /// 64 MiB: enough for a few tens of thousands of entries between flushes, small beside any
@@ -111,7 +113,7 @@ impl Default for Options {
             recovery: RecoveryMode::Strict,
             mapped: None,
             verify_always: false,
-            filter_bits_per_key: 10,
+            filter_bits_per_key: FILTER_BITS_DEFAULT,
         }
     }
 }

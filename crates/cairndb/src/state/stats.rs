@@ -41,6 +41,8 @@ pub(crate) struct Stats {
     pub(crate) moves: AtomicU64,
     pub(crate) value_bytes: AtomicU64,
     pub(crate) manifest_bytes: AtomicU64,
+    /// Zeros of new log segments.
+    pub(crate) prewritten_bytes: AtomicU64,
     pub(crate) file_syncs: AtomicU64,
     pub(crate) flush_nanos: AtomicU64,
     pub(crate) merge_nanos: AtomicU64,
@@ -70,6 +72,7 @@ impl Stats {
             &self.merge_bytes,
             &self.value_bytes,
             &self.manifest_bytes,
+            &self.prewritten_bytes,
         ]
         .into_iter()
         .map(Stats::get)
