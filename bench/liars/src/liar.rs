@@ -1,6 +1,7 @@
 //! The engines: `CairnDB` as its adapter has it, each with one lie.
 
 use std::path::Path;
+use std::time::Duration;
 
 use bench_core::engine::{Capabilities, Durability, Engine};
 use bench_core::fault::Fault;
@@ -45,6 +46,11 @@ pub(crate) const ALL: &[Extra] = &[
     extra("crashes_after_error", |plan, emit| {
         runner::run(&Liar(Lie::CrashesAfterError), plan, emit)
     }),
+    extra("lingers", |plan, emit| {
+        let ended = runner::run(&Liar(Lie::Lingers), plan, emit);
+        std::thread::park_timeout(Duration::from_secs(100));
+        ended
+    }),
 ];
 
 /// An engine with a lie.
@@ -65,6 +71,7 @@ impl Engine for Liar {
             Lie::CrashesOnce => "crashes_once",
             Lie::CrashesClosing => "crashes_closing",
             Lie::CrashesAfterError => "crashes_after_error",
+            Lie::Lingers => "lingers",
         }
     }
 
