@@ -1,7 +1,6 @@
 //! The engines: `CairnDB` as its adapter has it, each with one lie.
 
 use std::path::Path;
-use std::time::Duration;
 
 use bench_core::engine::{Capabilities, Durability, Engine};
 use bench_core::fault::Fault;
@@ -47,9 +46,10 @@ pub(crate) const ALL: &[Extra] = &[
         runner::run(&Liar(Lie::CrashesAfterError), plan, emit)
     }),
     extra("lingers", |plan, emit| {
-        let ended = runner::run(&Liar(Lie::Lingers), plan, emit);
-        std::thread::park_timeout(Duration::from_secs(100));
-        ended
+        runner::run(&Liar(Lie::Lingers), plan, emit)?;
+        loop {
+            std::thread::park();
+        }
     }),
 ];
 

@@ -1,6 +1,7 @@
 //! What is emptied and removed, and what never.
 
 use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
 
 use super::*;
 
@@ -179,7 +180,10 @@ fn what_was_put_in_after_a_run_had_been_killed_is_kept_and_its_own_leftovers_are
     fs::write(&kept, "mine").expect("written");
     abandon(&db);
     // The time of a change cannot be set back, so the others come later.
-    std::thread::sleep(std::time::Duration::from_secs(4));
+    let later = Instant::now() + Duration::from_secs(4);
+    while Instant::now() < later {
+        std::thread::park_timeout(later.saturating_duration_since(Instant::now()));
+    }
     // Moved in, with its old times; and one below.
     fs::rename(&kept, db.join("thesis.txt")).expect("moved");
     fs::write(db.join("folder/letter.txt"), "mine").expect("written");

@@ -21,12 +21,20 @@ fn at_work(db: &Path) -> Child {
         .expect("starts");
     let begun = Instant::now();
     while !std::fs::read_dir(db).is_ok_and(|mut held| held.next().is_some()) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is made");
-        std::thread::sleep(Duration::from_millis(5));
+        assert!(begun.elapsed() < Duration::from_mins(1), "nothing is made");
+        rest(Duration::from_millis(5));
     }
     // Past the first signs of life, with files made behind them.
-    std::thread::sleep(Duration::from_millis(1_500));
+    rest(Duration::from_millis(1_500));
     program
+}
+
+/// Lets time pass.
+fn rest(time: Duration) {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        std::thread::park_timeout(end.saturating_duration_since(Instant::now()));
+    }
 }
 
 /// Ends it as a terminal, a supervisor or a user would.
@@ -48,7 +56,7 @@ fn a_run_that_was_ended_leaves_nothing_in_the_way_of_the_next() {
     let db = home.path().join("db");
     for (signal, wait) in [("-KILL", Duration::ZERO), ("-TERM", LATER)] {
         end(at_work(&db), signal);
-        std::thread::sleep(wait);
+        rest(wait);
         let next = again(&db);
         assert!(next.status.success(), "{signal}: {}", stderr(&next));
     }
@@ -60,7 +68,7 @@ fn what_is_put_there_after_a_run_was_ended_is_refused_by_name_and_kept() {
         let home = tempfile::tempdir().expect("a directory");
         let db = home.path().join("db");
         end(at_work(&db), signal);
-        std::thread::sleep(LATER);
+        rest(LATER);
         std::fs::write(db.join("thesis.txt"), "precious").expect("written");
         for _ in 0..2 {
             let next = again(&db);
