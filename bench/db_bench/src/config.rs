@@ -23,7 +23,7 @@ const RECORDS: &str = "records.jsonl";
 /// Everything the command line said.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
-    /// Engines in the order of the first round.
+    /// Engines in the order of asking.
     pub(crate) engines: Vec<String>,
     /// Whether they were asked for by name: an absent one is then an error.
     pub(crate) named: bool,
@@ -141,12 +141,9 @@ impl Config {
         }
     }
 
-    /// The engines in the order of a round, which starts with another one each time.
-    pub(crate) fn rotated(&self, round: u32) -> Vec<String> {
-        let mut order = self.engines.clone();
-        let count = order.len().max(1);
-        order.rotate_left((round as usize - 1) % count);
-        order
+    /// Engines whose library was named, each with its file.
+    pub(crate) fn libraries(&self) -> &[(&'static str, PathBuf)] {
+        &self.libraries
     }
 }
 

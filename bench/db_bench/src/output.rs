@@ -76,6 +76,16 @@ impl Output {
         Ok(output)
     }
 
+    /// Writes the CSV file again, and nothing else.
+    pub(crate) fn again(csv: Option<&Path>, kept: &[Record]) -> Result<(), String> {
+        let mut output = Self {
+            json: None,
+            csv: csv.map(started).transpose()?,
+            builds: Builds::default(),
+        };
+        kept.iter().try_for_each(|record| output.csv_row(record))
+    }
+
     /// Adds a result.
     pub(crate) fn row(&mut self, record: &Record) -> Result<(), String> {
         self.object(record)?;

@@ -133,7 +133,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "rounds",
         Kind::Number(1, 1000),
         "1",
-        "how often everything is run; engines rotate",
+        "how often everything is run; engines take turns in another order each time",
     ),
     flag(
         WHAT,

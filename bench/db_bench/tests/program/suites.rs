@@ -357,3 +357,32 @@ fn a_shuffle_is_refused_where_a_section_draws_some_keys_more_often() {
         "{said}"
     );
 }
+
+/// The engines of a suite's rows, job after job and round after round.
+fn turns(home: &Path, more: &[&str]) -> Vec<String> {
+    let json = home.join("turns.json");
+    let section = |at| format!("[[section]]\nname = \"s{at}\"\nworkloads = [\"fillseq\"]\n");
+    let sections: String = (0..8).map(section).collect();
+    let suite = format!("num = 10\nrounds = 2\nlatency = false\n{sections}");
+    let json_word = format!("--json={}", json.display());
+    let words = [&["--engine=cairndb,null", json_word.as_str()], more].concat();
+    let output = own(home, &suite, &words);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let engine = |row: &Value| row["engine"].as_str().expect("a text").to_owned();
+    results(&json).iter().map(engine).collect()
+}
+
+#[test]
+fn turns_have_another_order_from_job_to_job_and_the_same_from_the_same_seed() {
+    let home = tempfile::tempdir().expect("a directory");
+    let order = turns(home.path(), &[]);
+    let (first, second) = order.split_at(16);
+    let led: Vec<&str> = first.iter().step_by(2).map(String::as_str).collect();
+    assert!(led.contains(&"cairndb") && led.contains(&"null"), "{led:?}");
+    // With two engines the second round is the first turned round.
+    for (one, other) in first.chunks(2).zip(second.chunks(2)) {
+        assert_eq!(one, [other[1].clone(), other[0].clone()]);
+    }
+    assert_eq!(turns(home.path(), &[]), order);
+    assert_ne!(turns(home.path(), &["--seed=2"]), order);
+}
