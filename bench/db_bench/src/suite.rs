@@ -14,6 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use bench_core::outline::{self, Outline};
+use bench_core::plan::Data;
 
 use crate::config::Config;
 use crate::machine::Machine;
@@ -99,14 +100,20 @@ fn show(config: &Config, journal: &Journal) -> Result<(), String> {
 
 /// Reads the suite and lays out what is to be done.
 fn plan(config: &Config, name: &str) -> Result<Plan, String> {
-    let file = file::read(name)?;
+    let mut file = file::read(name)?;
+    let mut left_out = match &config.data {
+        Some(word) => file.over_data(word),
+        None => Vec::new(),
+    };
     refuse_shuffle(config, &file)?;
     let asked = Asked {
         num: config.num,
         rounds: config.suite_rounds,
         directories: config.bases.len(),
     };
-    let (jobs, left_out) = job::jobs(&file, asked);
+    let (jobs, apart) = job::jobs(&file, asked);
+    left_out.extend(apart);
+    refuse_more_than_a_file_has(config, &jobs)?;
     let decided = Some(decided::of(config, &file, &jobs));
     let outline = Outline {
         decided,
@@ -137,6 +144,25 @@ fn refuse_shuffle(config: &Config, file: &File) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Refuses a section with more entries than a file of records is asked for.
+fn refuse_more_than_a_file_has(config: &Config, jobs: &[Job]) -> Result<(), String> {
+    let Data::File { path, .. } = &config.plan.data else {
+        return Ok(());
+    };
+    let mut parts = jobs.iter().flat_map(|job| {
+        let parts = job.parts.iter();
+        parts.map(move |part| (&job.section, part.settings.num))
+    });
+    match parts.find(|(_, num)| *num > config.plan.num) {
+        None => Ok(()),
+        Some((section, num)) => Err(format!(
+            "--data={}: section {section} wants {num} entries and there are {}",
+            path.display(),
+            config.plan.num
+        )),
+    }
 }
 
 fn outline(config: &Config, name: &str, file: &File) -> Outline {

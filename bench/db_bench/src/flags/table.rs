@@ -250,7 +250,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "data",
         Kind::Text,
         "synthetic",
-        "synthetic (LevelDB's pool), json (records that share structure across values), or a file of lines key<TAB>value",
+        "synthetic (LevelDB's pool), json (records that share structure across values), or a file of lines key<TAB>value; a suite runs over it instead of its own data sets",
     ),
     flag(
         DATA,

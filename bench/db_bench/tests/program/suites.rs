@@ -386,3 +386,61 @@ fn turns_have_another_order_from_job_to_job_and_the_same_from_the_same_seed() {
     assert_eq!(turns(home.path(), &[]), order);
     assert_ne!(turns(home.path(), &["--seed=2"]), order);
 }
+
+#[test]
+fn a_suite_runs_over_the_data_that_was_given_instead_of_its_own() {
+    let home = tempfile::tempdir().expect("a directory");
+    let (json, file) = (home.path().join("own.json"), home.path().join("own.tsv"));
+    let record = |at| format!("key{at}\tvalue number {at}");
+    let records: Vec<String> = (0..300).map(record).collect();
+    std::fs::write(&file, records.join("\n")).expect("written");
+    let suite = r#"
+num = 1000
+rounds = 1
+latency = false
+data = ["synthetic"]
+[[section]]
+name = "one"
+value_size = 1000
+workloads = ["fillrandom", "readrandom"]
+[[section]]
+name = "again"
+data = ["json"]
+workloads = ["fillseq"]
+"#;
+    let json_word = format!("--json={}", json.display());
+    let own_file = file.display().to_string();
+    for (word, num) in [
+        ("json", 1000),
+        ("synthetic", 1000),
+        (own_file.as_str(), 300),
+    ] {
+        let data = format!("--data={word}");
+        let words = ["--engine=cairndb", json_word.as_str(), data.as_str()];
+        let output = own(home.path(), suite, &words);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let rows = results(&json);
+        assert_eq!(rows.len(), 2);
+        for row in &rows {
+            assert_eq!((&row["data"], &row["ops"]), (&word.into(), &num.into()));
+            assert_eq!(row["verified"], true, "{row}");
+            let bytes = if num == 300 { 16 } else { 1000 };
+            assert_eq!(row["value_bytes"], bytes, "{row}");
+        }
+        assert!(
+            stdout(&output)
+                .contains("section again: left out, it repeats others with the data set json"),
+            "{}",
+            stdout(&output)
+        );
+    }
+    let data = format!("--data={own_file}");
+    let larger = suite.replace("value_size = 1000", "times = 2");
+    let output = own(home.path(), &larger, &["--engine=null", &data]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(
+        said.contains("section one wants 600 entries and there are 300"),
+        "{said}"
+    );
+}
