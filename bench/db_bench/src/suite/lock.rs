@@ -3,6 +3,13 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a program that was killed may take to be gone.
+const DYING: Duration = Duration::from_secs(2);
+
+/// Between two tries.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// The directories of `--db` for this run alone, as long as what is given lives.
 pub(super) fn directories(bases: &[PathBuf]) -> Result<Vec<File>, String> {
@@ -25,9 +32,15 @@ pub(super) fn results(json: &Path) -> Result<File, String> {
 }
 
 fn locked(file: File, path: &Path, why: &str) -> Result<File, String> {
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(format!("{}: {why}", path.display())),
-        // Where there are no locks it goes as it went without.
-        Err(TryLockError::Error(_)) | Ok(()) => Ok(file),
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if begun.elapsed() < DYING => {
+                std::thread::park_timeout(LOOK);
+            }
+            Err(TryLockError::WouldBlock) => return Err(format!("{}: {why}", path.display())),
+            // Where there are no locks it goes as it went without.
+            Err(TryLockError::Error(_)) | Ok(()) => return Ok(file),
+        }
     }
 }

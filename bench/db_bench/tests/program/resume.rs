@@ -291,7 +291,7 @@ fn two_runs_share_neither_file_nor_directory() {
     let own = words(home.path());
     let own: Vec<&str> = own.iter().map(String::as_str).collect();
     let db = home.path().join("db");
-    let mut first = command(&db, &[&own[..], &["--num=100000"]].concat())
+    let mut first = command(&db, &[&own[..], &["--num=1000000"]].concat())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
