@@ -65,7 +65,7 @@ rounds = $(if $(ROUNDS),--rounds=$(ROUNDS))
 full = report/$(1)$(if $(ROUNDS),-$(ROUNDS))
 
 .PHONY: bench-full
-bench-full: toolchain peers build ## the pages of 2011 and of WiredTiger at full size; goes on where it was stopped
+bench-full: toolchain peers build ## the pages of 2011 and of WiredTiger at full size; goes on where it was stopped, shows again what is complete
 	@mkdir -p report
 	@rm -f $(call full,leveldb-2011)/index.html $(call full,wiredtiger)/index.html
 	@./db_bench --suite=leveldb-2011 $(rounds) --json=$(call full,leveldb-2011).json --resume \

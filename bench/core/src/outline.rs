@@ -4,7 +4,10 @@
 //! are to be shown, what a figure is divided by, and how rounds become one figure. After it come
 //! records, and now and then a [`Note`].
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// How the rounds of a row become one figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +76,7 @@ pub struct Outline {
     pub rounds: u32,
     /// How they become one figure.
     pub aggregate: Aggregate,
-    /// Engines in the order of the first round, absent ones included.
+    /// Engines in the order of asking, absent ones included.
     pub engines: Vec<String>,
     /// Directories of `--db`.
     pub directories: Vec<String>,
@@ -81,6 +84,9 @@ pub struct Outline {
     pub sections: Vec<Section>,
     /// Variants beside the plain settings.
     pub variants: Vec<Named>,
+    /// What decides its figures; not in files of before it was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided: Option<Decided>,
 }
 
 impl Outline {
@@ -117,12 +123,50 @@ pub struct Named {
     pub about: String,
 }
 
+/// What decides the figures of a suite beside its outline, resolved from suite and flags: a run that was
+/// stopped goes on only where nothing of it has changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Decided {
+    /// What is the same for every process, by name.
+    pub everywhere: Settings,
+    /// The rest, for each database by name: one for each process that works on it.
+    pub jobs: BTreeMap<String, Vec<Settings>>,
+}
+
+/// Settings by name.
+pub type Settings = BTreeMap<String, Value>;
+
 /// Something that a report must tell: that a run was resumed, that rounds were left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "note")]
 pub struct Note {
     /// What.
     pub text: String,
+    /// The same for a later process that goes on with the run, where it matters to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fact: Option<Fact>,
+}
+
+/// What a later process must know of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fact {
+    /// It was stopped and resumed.
+    Resumed,
+    /// This engine was not there, and why.
+    Absent {
+        /// Its name.
+        engine: String,
+        /// Why.
+        reason: String,
+    },
+    /// The rounds from this one on were left out.
+    Rounds(u32),
+    /// The pass that times each operation was left out.
+    Latency,
+    /// A process was lost when all its rows had been told.
+    Lost,
 }
 
 #[cfg(test)]
@@ -140,8 +184,14 @@ mod tests {
 
     #[test]
     fn a_note_is_an_object_with_a_type() {
-        let note = Note { text: "x".into() };
-        let text = serde_json::to_string(&note).expect("plain data");
-        assert_eq!(text, r#"{"type":"note","text":"x"}"#);
+        let note = |fact| {
+            let text = "x".into();
+            serde_json::to_string(&Note { text, fact }).expect("plain data")
+        };
+        assert_eq!(note(None), r#"{"type":"note","text":"x"}"#);
+        assert_eq!(
+            note(Some(Fact::Rounds(2))),
+            r#"{"type":"note","text":"x","fact":{"rounds":2}}"#
+        );
     }
 }

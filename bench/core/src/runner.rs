@@ -176,8 +176,7 @@ impl<E: Engine> Runner<'_, E> {
                     plan.db.display()
                 )));
             }
-            place::enter(&plan.db)
-                .map_err(|error| Fault::io("the note beside the database", &error))?;
+            place::enter(&plan.db)?;
             self.noted = place::recall(&plan.db, plan, &mut self.model);
             if !self.noted {
                 self.model.set_unknown();

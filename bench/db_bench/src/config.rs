@@ -1,5 +1,7 @@
 //! What the flags mean: engines, plans, where things go.
 
+mod said;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,7 +25,7 @@ const RECORDS: &str = "records.jsonl";
 /// Everything the command line said.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
-    /// Engines in the order of the first round.
+    /// Engines in the order of asking.
     pub(crate) engines: Vec<String>,
     /// Whether they were asked for by name: an absent one is then an error.
     pub(crate) named: bool,
@@ -35,6 +37,8 @@ pub(crate) struct Config {
     pub(crate) aggregate: Option<Aggregate>,
     /// Entries of a suite, when given.
     pub(crate) num: Option<u64>,
+    /// The data set of a suite, when given.
+    pub(crate) data: Option<String>,
     /// Time limit of a row, when given.
     pub(crate) row_timeout: Option<Duration>,
     /// Where the JSON lines go.
@@ -68,7 +72,7 @@ impl Config {
         let suite = given.given("suite").map(str::to_owned);
         let (engines, named) = engine_list(given, suite.is_some())?;
         if suite.is_some() {
-            refuse_what_suites_say(given)?;
+            said::refuse_what_suites_say(given)?;
         } else if given.is_on("resume") {
             return Err("--resume: only a suite can be resumed: give --suite".into());
         }
@@ -89,6 +93,7 @@ impl Config {
                 "--resume: --json=FILE or --report=DIR says what there is to go on with".into(),
             );
         }
+        let own_records = matches!(plan.data, Data::File { .. });
         let rounds = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         let aggregate = given.given("aggregate").map(|word| match word {
             "trimmed" => Aggregate::Trimmed,
@@ -100,7 +105,8 @@ impl Config {
             rounds: rounds(given.count("rounds")),
             suite_rounds: given.chosen("rounds").map(rounds),
             aggregate,
-            num: given.chosen("num"),
+            num: given.chosen("num").or(own_records.then_some(plan.num)),
+            data: given.given("data").map(str::to_owned),
             row_timeout: given.chosen("row_timeout").map(Duration::from_secs),
             json,
             report,
@@ -141,45 +147,9 @@ impl Config {
         }
     }
 
-    /// The engines in the order of a round, which starts with another one each time.
-    pub(crate) fn rotated(&self, round: u32) -> Vec<String> {
-        let mut order = self.engines.clone();
-        let count = order.len().max(1);
-        order.rotate_left((round as usize - 1) % count);
-        order
-    }
-}
-
-/// Refuses flags whose meaning a suite has in its own file.
-fn refuse_what_suites_say(given: &Given) -> Result<(), String> {
-    const SAID: &[&str] = &[
-        "benchmarks",
-        "memory",
-        "write_buffer_size",
-        "cache_size",
-        "value_size",
-        "compression",
-        "compression_type",
-        "sync",
-        "variant",
-        "bloom_bits",
-        "threads",
-        "use_existing_db",
-        "histogram",
-        "reads",
-        "writes",
-        "deletes",
-        "benchmark_write_rate_limit",
-        "benchmark_read_rate_limit",
-        "stats_interval",
-        "stats_interval_seconds",
-        "report_interval_seconds",
-    ];
-    match SAID.iter().find(|name| given.given(name).is_some()) {
-        Some(name) => Err(format!(
-            "--{name}: a suite says this for each of its sections: write a file of your own for --suite=FILE"
-        )),
-        None => Ok(()),
+    /// Engines whose library was named, each with its file.
+    pub(crate) fn libraries(&self) -> &[(&'static str, PathBuf)] {
+        &self.libraries
     }
 }
 

@@ -14,6 +14,7 @@ mod extra;
 mod flags;
 mod interval;
 mod machine;
+mod order;
 mod output;
 mod report;
 mod seed;

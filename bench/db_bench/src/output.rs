@@ -15,6 +15,8 @@ use crate::builds::Builds;
 struct Lines {
     path: PathBuf,
     file: File,
+    /// Whether a write has failed: half a line may be there, and nothing may follow it.
+    torn: bool,
 }
 
 impl Lines {
@@ -33,15 +35,20 @@ impl Lines {
         Ok(Self {
             path: path.to_owned(),
             file,
+            torn: false,
         })
     }
 
     fn line(&mut self, text: &str) -> Result<(), String> {
+        let shown = self.path.display();
+        if self.torn {
+            return Err(format!("writing {shown}: its last line is not whole"));
+        }
         // One write, so that a line is there or is not when the program is killed between two.
-        self.file
-            .write_all(format!("{text}\n").as_bytes())
-            .and_then(|()| self.file.flush())
-            .map_err(|error| format!("writing {}: {error}", self.path.display()))
+        let written = self.file.write_all(format!("{text}\n").as_bytes());
+        let written = written.and_then(|()| self.file.flush());
+        self.torn = written.is_err();
+        written.map_err(|error| format!("writing {shown}: {error}"))
     }
 }
 
@@ -74,6 +81,16 @@ impl Output {
             output.csv_row(record)?;
         }
         Ok(output)
+    }
+
+    /// Writes the CSV file again, and nothing else.
+    pub(crate) fn again(csv: Option<&Path>, kept: &[Record]) -> Result<(), String> {
+        let mut output = Self {
+            json: None,
+            csv: csv.map(started).transpose()?,
+            builds: Builds::default(),
+        };
+        kept.iter().try_for_each(|record| output.csv_row(record))
     }
 
     /// Adds a result.
@@ -133,4 +150,23 @@ pub(crate) fn print(text: &str) {
 pub(crate) fn tell(text: &str) {
     // Without a stderr there is nobody to tell.
     let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_follows_a_line_that_may_not_be_whole() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = home.path().join("lines");
+        let mut lines = Lines::create(&path).expect("created");
+        lines.line("one").expect("written");
+        lines.file = File::open(&path).expect("for reading alone");
+        let told = lines.line("two").expect_err("refused");
+        assert!(told.starts_with("writing "), "{told}");
+        lines.file = OpenOptions::new().append(true).open(&path).expect("there");
+        lines.line("three").expect_err("the second is not there");
+        assert_eq!(std::fs::read_to_string(&path).expect("there"), "one\n");
+    }
 }

@@ -1,15 +1,20 @@
 //! The suite mode: sections as data, every engine, several rounds, one table at the end.
 
+mod decided;
 mod file;
 mod job;
 mod journal;
+mod lock;
 mod plan;
+mod results;
 mod run;
 mod turn;
 
 use std::path::Path;
+use std::time::Instant;
 
-use bench_core::outline::{self, Note, Outline};
+use bench_core::outline::{self, Outline};
+use bench_core::plan::Data;
 
 use crate::config::Config;
 use crate::machine::Machine;
@@ -33,22 +38,14 @@ struct Plan {
 /// Runs the suite and prints its table; gives whether everything asked for was there and right.
 pub(crate) fn run(config: &Config, name: &str) -> Result<bool, String> {
     let plan = plan(config, name)?;
-    let machine = Machine::here(&config.bases, config.allocator.as_deref());
-    let (mut output, journal) = open(config, &plan.outline)?;
-    output.object(&machine)?;
-    if journal.records.is_empty() {
-        output.object(&plan.outline)?;
-    }
-    for line in machine.summary(&config.bases[0]) {
-        tell(&format!("{line}\n"));
-    }
-    let mut run = Run::new(config, &plan.file, &plan.outline, output, journal);
-    run.everything(&plan.jobs)?;
-    for text in &plan.left_out {
-        run.note(text.clone())?;
-    }
-    for line in machine.summary(&config.bases[0]) {
-        print(&format!("{line}\n"));
+    let _results = config.json.as_deref().map(lock::results).transpose()?;
+    let journal = journal(config, &plan.outline)?;
+    let mut run = Run::new(config, &plan.file, &plan.outline, &journal);
+    if run.is_complete(&plan.jobs) {
+        show(config, &journal)?;
+    } else {
+        let _directories = lock::directories(&config.bases)?;
+        measure(config, &plan, &journal, &mut run)?;
     }
     let results = run.finish();
     let shape = table::Shape {
@@ -62,22 +59,66 @@ pub(crate) fn run(config: &Config, name: &str) -> Result<bool, String> {
         &results.absent,
         &results.notes,
     ));
-    tell(&format!("took {:.0} s\n", results.seconds));
     let good = !results.rows.any_failed() && !results.crashed;
     Ok(good && (results.absent.is_empty() || !config.named))
 }
 
+/// Runs what is left to be run.
+fn measure(
+    config: &Config,
+    plan: &Plan,
+    journal: &Journal,
+    run: &mut Run<'_>,
+) -> Result<(), String> {
+    let begun = Instant::now();
+    let machine = Machine::here(&config.bases, config.allocator.as_deref());
+    run.begin(output(config, journal)?, &machine)?;
+    for line in machine.summary(&config.bases[0]) {
+        tell(&format!("{line}\n"));
+    }
+    run.everything(&plan.jobs)?;
+    for text in &plan.left_out {
+        run.note(text.clone(), None)?;
+    }
+    for line in machine.summary(&config.bases[0]) {
+        print(&format!("{line}\n"));
+    }
+    tell(&format!("took {:.0} s\n", begun.elapsed().as_secs_f64()));
+    Ok(())
+}
+
+/// Says that nothing is left to be run, and leaves the file as it is.
+fn show(config: &Config, journal: &Journal) -> Result<(), String> {
+    let json = config.json.as_deref().unwrap_or_else(|| Path::new(""));
+    print(&format!(
+        "{} is complete, {}: nothing was run; remove that file to measure again\n",
+        json.display(),
+        journal.origin()
+    ));
+    Output::again(config.csv.as_deref(), &journal.records)
+}
+
 /// Reads the suite and lays out what is to be done.
 fn plan(config: &Config, name: &str) -> Result<Plan, String> {
-    let file = file::read(name)?;
+    let mut file = file::read(name)?;
+    let mut left_out = match &config.data {
+        Some(word) => file.over_data(word),
+        None => Vec::new(),
+    };
     refuse_shuffle(config, &file)?;
     let asked = Asked {
         num: config.num,
         rounds: config.suite_rounds,
         directories: config.bases.len(),
     };
-    let (jobs, left_out) = job::jobs(&file, asked);
-    let outline = outline(config, name, &file);
+    let (jobs, apart) = job::jobs(&file, asked);
+    left_out.extend(apart);
+    refuse_more_than_a_file_has(config, &jobs)?;
+    let decided = Some(decided::of(config, &file, &jobs));
+    let outline = Outline {
+        decided,
+        ..outline(config, name, &file)
+    };
     Ok(Plan {
         file,
         outline,
@@ -103,6 +144,25 @@ fn refuse_shuffle(config: &Config, file: &File) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Refuses a section with more entries than a file of records is asked for.
+fn refuse_more_than_a_file_has(config: &Config, jobs: &[Job]) -> Result<(), String> {
+    let Data::File { path, .. } = &config.plan.data else {
+        return Ok(());
+    };
+    let mut parts = jobs.iter().flat_map(|job| {
+        let parts = job.parts.iter();
+        parts.map(move |part| (&job.section, part.settings.num))
+    });
+    match parts.find(|(_, num)| *num > config.plan.num) {
+        None => Ok(()),
+        Some((section, num)) => Err(format!(
+            "--data={}: section {section} wants {num} entries and there are {}",
+            path.display(),
+            config.plan.num
+        )),
+    }
 }
 
 fn outline(config: &Config, name: &str, file: &File) -> Outline {
@@ -134,25 +194,25 @@ fn outline(config: &Config, name: &str, file: &File) -> Outline {
             .collect(),
         sections: file.section.iter().map(section).collect(),
         variants: file.variant.iter().map(variant).collect(),
+        decided: None,
     }
 }
 
+/// What an earlier process has finished, where it is to be gone on with.
+fn journal(config: &Config, outline: &Outline) -> Result<Journal, String> {
+    let json = config.json.as_deref().filter(|_| config.resume);
+    let journal = json.map(|path| Journal::read(path, outline)).transpose()?;
+    Ok(journal.flatten().unwrap_or_default())
+}
+
 /// Opens the files of results, new or to be gone on with.
-fn open(config: &Config, outline: &Outline) -> Result<(Output, Journal), String> {
-    let (json, csv) = (config.json.as_deref(), config.csv.as_deref());
-    // A run that was stopped before its first line has left nothing to go on with.
-    let there = json.is_some_and(|path| std::fs::metadata(path).is_ok_and(|data| data.len() > 0));
-    if !config.resume || !there {
-        return Ok((Output::create(json, csv)?, Journal::default()));
+fn output(config: &Config, journal: &Journal) -> Result<Output, String> {
+    let csv = config.csv.as_deref();
+    match config.json.as_deref() {
+        Some(json) if journal.is_begun() => {
+            journal.cut(json)?;
+            Output::resume(json, csv, &journal.records)
+        }
+        json => Output::create(json, csv),
     }
-    let json = json.unwrap_or_else(|| Path::new(""));
-    let journal = Journal::read(json, outline)?;
-    let mut output = Output::resume(json, csv, &journal.records)?;
-    let text = format!(
-        "this run was stopped and resumed: {} finished rows were kept, databases were made again as far as needed",
-        journal.records.len()
-    );
-    tell(&format!("{text}\n"));
-    output.object(&Note { text })?;
-    Ok((output, journal))
 }

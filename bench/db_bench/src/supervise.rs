@@ -7,10 +7,9 @@
 //! writes; one that was too slow or ended by an error is not. A child that dies when its row has been
 //! told costs nothing more than a word about it.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+mod process;
+
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use bench_core::catalog;
@@ -20,9 +19,7 @@ use bench_core::record::{Record, Status};
 use bench_core::runner::Event;
 use bench_core::step::Step;
 
-use crate::child;
-
-const SIGKILL: i32 = 9;
+use process::{Process, describe, is_killed};
 
 /// After so long without a word from the child, or a quarter of its limit, it is told that it still works.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -310,7 +307,7 @@ impl Reached {
 }
 
 fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> ChildEnding {
-    let (mut child, events) = match start(plan) {
+    let mut child = match Process::start(plan) {
         Ok(started) => started,
         Err(error) => {
             let reason = format!("starting a child process: {error}");
@@ -324,7 +321,7 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
     let mut reached = Reached::default();
     let last_word = loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        match events.recv_timeout(left.min(limit / 4).min(SILENCE)) {
+        match child.event(left.min(limit / 4).min(SILENCE)) {
             Ok(Event::End) => break Told::End,
             Ok(Event::Unavailable(reason)) => break Told::Unavailable(reason),
             Ok(Event::Broken(reason)) => break Told::Broken(reason),
@@ -345,78 +342,31 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
                 }
             }
             Err(RecvTimeoutError::Timeout) => {
-                let _ = child.kill();
-                let _ = child.wait();
+                let _ended = child.kill();
                 return reached.lost(format!("time limit of {} s", limit.as_secs()), true);
             }
             Err(RecvTimeoutError::Disconnected) => {
-                let status = child.wait();
-                let killed = status.as_ref().ok().and_then(ExitStatus::signal) == Some(SIGKILL);
-                if plan.kill && killed && reached.over {
-                    return ChildEnding::Told(Told::End);
-                }
-                let reason = status.map_or_else(|error| error.to_string(), describe);
+                let reason = match child.end(limit) {
+                    Ok(Some(status)) if plan.kill && reached.over && is_killed(status) => {
+                        return ChildEnding::Told(Told::End);
+                    }
+                    Ok(Some(status)) => describe(status),
+                    Ok(None) => lingered(limit),
+                    Err(error) => error.to_string(),
+                };
                 return reached.lost(reason, false);
             }
         }
     };
-    let _ = child.wait();
+    if matches!(child.end(limit), Ok(None)) {
+        let (engine, reason) = (&plan.engine, lingered(limit));
+        sink(Event::Broken(format!("{engine}: {reason}")));
+    }
     ChildEnding::Told(last_word)
 }
 
-fn describe(status: ExitStatus) -> String {
-    status.signal().map_or_else(
-        || {
-            format!(
-                "the process ended with status {}",
-                status.code().unwrap_or(-1)
-            )
-        },
-        |signal| {
-            let name = signal_name(signal);
-            format!("the process was ended by signal {signal}{name}")
-        },
-    )
-}
-
-/// The names of signals that crashes end with. A full disk below a mapped file is a `SIGBUS`.
-const fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        4 => " (SIGILL)",
-        6 => " (SIGABRT)",
-        7 => " (SIGBUS)",
-        8 => " (SIGFPE)",
-        SIGKILL => " (SIGKILL)",
-        11 => " (SIGSEGV)",
-        15 => " (SIGTERM)",
-        25 => " (SIGXFSZ)",
-        _ => "",
-    }
-}
-
-/// Starts a child, hands it the plan and turns its lines into events.
-fn start(plan: &Plan) -> std::io::Result<(Child, Receiver<Event>)> {
-    let text = serde_json::to_string(plan)?;
-    let mut child = child::command(&[])?
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // A child that died at once is found by its silence.
-        let _ = stdin.write_all(text.as_bytes());
-    }
-    let (sender, receiver) = mpsc::channel();
-    if let Some(stdout) = child.stdout.take() {
-        std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                // A line that is no event comes from a library that prints; it is not ours to show.
-                if let Ok(event) = serde_json::from_str(&line)
-                    && sender.send(event).is_err()
-                {
-                    return;
-                }
-            }
-        });
-    }
-    Ok((child, receiver))
+/// What is said of a child that has said its last word and is still there.
+fn lingered(limit: Duration) -> String {
+    let limit = limit.as_secs();
+    format!("the process had not ended {limit} s behind its last word, and was ended")
 }

@@ -45,6 +45,12 @@ pub(crate) const ALL: &[Extra] = &[
     extra("crashes_after_error", |plan, emit| {
         runner::run(&Liar(Lie::CrashesAfterError), plan, emit)
     }),
+    extra("lingers", |plan, emit| {
+        runner::run(&Liar(Lie::Lingers), plan, emit)?;
+        loop {
+            std::thread::park();
+        }
+    }),
 ];
 
 /// An engine with a lie.
@@ -65,6 +71,7 @@ impl Engine for Liar {
             Lie::CrashesOnce => "crashes_once",
             Lie::CrashesClosing => "crashes_closing",
             Lie::CrashesAfterError => "crashes_after_error",
+            Lie::Lingers => "lingers",
         }
     }
 

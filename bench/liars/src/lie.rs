@@ -21,4 +21,6 @@ pub(crate) enum Lie {
     CrashesClosing,
     /// Reports a full disk in merging, and ends the process when it is closed after that.
     CrashesAfterError,
+    /// Does not end its process when everything is done.
+    Lingers,
 }

@@ -133,7 +133,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "rounds",
         Kind::Number(1, 1000),
         "1",
-        "how often everything is run; engines rotate",
+        "how often everything is run; engines take turns in another order each time",
     ),
     flag(
         WHAT,
@@ -250,7 +250,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "data",
         Kind::Text,
         "synthetic",
-        "synthetic (LevelDB's pool), json (records that share structure across values), or a file of lines key<TAB>value",
+        "synthetic (LevelDB's pool), json (records that share structure across values), or a file of lines key<TAB>value; a suite runs over it instead of its own data sets",
     ),
     flag(
         DATA,

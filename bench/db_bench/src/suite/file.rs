@@ -150,6 +150,34 @@ pub(crate) struct Section {
     pub(crate) kill: bool,
 }
 
+impl File {
+    /// The suite over one data set instead of its own; gives what had to be left out. A section for a data
+    /// set that the others are not run over would only run again what they run.
+    pub(crate) fn over_data(&mut self, word: &str) -> Vec<String> {
+        let mut left_out = Vec::new();
+        let usual: Vec<String> = self
+            .data
+            .iter()
+            .map(|data| data.get_ref().clone())
+            .collect();
+        self.section.retain_mut(|section| {
+            let Some(own) = section.data.take() else {
+                return true;
+            };
+            if own.iter().any(|data| usual.contains(data.get_ref())) {
+                return true;
+            }
+            let (name, own) = (section.name.get_ref(), own[0].get_ref());
+            left_out.push(format!(
+                "section {name}: left out, it repeats others with the data set {own} and --data says {word}"
+            ));
+            false
+        });
+        self.data = vec![Spanned::new(0..0, word.to_owned())];
+        left_out
+    }
+}
+
 const fn million() -> u64 {
     1_000_000
 }

@@ -16,6 +16,8 @@ const MEMORY_MB_DEFAULT: u64 = 4;
 /// One database, for every engine and round.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Job {
+    /// The section that makes it.
+    pub(crate) section: String,
     /// Engines it is for; all without it.
     pub(crate) engines: Option<Vec<String>>,
     /// Name of the variant; `None` for the plain settings.
@@ -181,6 +183,7 @@ impl Maker<'_> {
         let rounds = self.asked.rounds.unwrap_or(self.file.rounds);
         let killed = chain.iter().any(|section| section.kill);
         Job {
+            section: root.name.get_ref().clone(),
             engines: self.engines(root),
             label: self.variant.map(|variant| variant.name.get_ref().clone()),
             rounds: root.rounds.map_or(rounds, |own| own.min(rounds)),

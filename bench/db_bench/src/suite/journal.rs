@@ -4,9 +4,13 @@ use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::path::Path;
 
-use bench_core::outline::Outline;
+use bench_core::civil::Civil;
+use bench_core::outline::{Fact, Note, Outline};
 use bench_core::record::{Record, Status};
+use serde::Deserialize;
 use serde_json::Value;
+
+use super::decided;
 
 /// Results of before, by what they are results of.
 #[derive(Debug, Default)]
@@ -14,6 +18,12 @@ pub(crate) struct Journal {
     known: HashMap<Key, Status>,
     /// In the order of the file.
     pub(crate) records: Vec<Record>,
+    /// What a reader had to be told.
+    pub(crate) notes: Vec<Note>,
+    /// One for each process that worked on it.
+    begun: Vec<Begun>,
+    /// Bytes of whole lines.
+    bytes: usize,
 }
 
 /// What a record of a suite is the result of.
@@ -49,83 +59,119 @@ impl Key {
     }
 }
 
+/// A line about the machine, as far as it matters here.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Begun {
+    started_at: u64,
+    db_bench: String,
+    commit: String,
+}
+
 impl Journal {
-    /// Reads the file and cuts off a last line that was not finished.
-    pub(crate) fn read(path: &Path, outline: &Outline) -> Result<Self, String> {
+    /// Reads the file; `None` when a run was stopped before it had told what it is.
+    pub(crate) fn read(path: &Path, outline: &Outline) -> Result<Option<Self>, String> {
         let shown = path.display();
         let text = std::fs::read(path).map_err(|error| format!("--resume: {shown}: {error}"))?;
-        let whole = text
-            .iter()
-            .rposition(|&byte| byte == b'\n')
-            .map_or(0, |at| at + 1);
-        let mut journal = Self::default();
+        let mut journal = Self {
+            bytes: text
+                .iter()
+                .rposition(|&byte| byte == b'\n')
+                .map_or(0, |at| at + 1),
+            ..Self::default()
+        };
         let mut found = None;
-        for (at, line) in text[..whole].split(|&byte| byte == b'\n').enumerate() {
-            if line.is_empty() {
-                continue;
-            }
-            let wrong = |error: serde_json::Error| format!("--resume: {shown}:{}: {error}", at + 1);
-            let value: Value = serde_json::from_slice(line).map_err(wrong)?;
-            match value.get("type").and_then(Value::as_str) {
-                None => {
-                    let record: Record = serde_json::from_value(value).map_err(wrong)?;
-                    journal.known.insert(Key::of(&record), record.status);
-                    journal.records.push(record);
-                }
-                Some(Outline::KIND) => {
-                    found = Some(serde_json::from_value::<Outline>(value).map_err(wrong)?);
-                }
-                Some(_) => {}
-            }
+        let lines = text[..journal.bytes].split(|&byte| byte == b'\n');
+        for (at, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
+            journal
+                .line(line, &mut found)
+                .map_err(|error| format!("--resume: {shown}:{}: {error}", at + 1))?;
         }
-        let found = found.ok_or_else(|| format!("--resume: {shown} is no result of a suite"))?;
-        if let Some(what) = difference(&found, outline) {
+        let Some(found) = found else {
+            let stopped = journal.records.is_empty() && journal.notes.is_empty();
+            let machine = br#"{"type":"machine","#;
+            let torn = text.starts_with(machine) || machine.starts_with(&text);
+            return if stopped && torn {
+                Ok(None)
+            } else {
+                Err(format!("--resume: {shown} is no result of a suite"))
+            };
+        };
+        if let Some(what) = decided::difference(&found, outline) {
             return Err(format!(
                 "--resume: {shown} was written by another run: {what}; run it as that one was, or without --resume"
             ));
         }
+        Ok(Some(journal))
+    }
+
+    /// Takes a line in.
+    fn line(&mut self, line: &[u8], found: &mut Option<Outline>) -> serde_json::Result<()> {
+        let value: Value = serde_json::from_slice(line)?;
+        match value.get("type").and_then(Value::as_str) {
+            None => {
+                let record: Record = serde_json::from_value(value)?;
+                self.known.insert(Key::of(&record), record.status);
+                self.records.push(record);
+            }
+            Some(Outline::KIND) => *found = Some(serde_json::from_value(value)?),
+            Some("note") => self.notes.push(serde_json::from_value(value)?),
+            Some("machine") => self.begun.push(serde_json::from_value(value)?),
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Whether there is anything to go on with.
+    pub(crate) const fn is_begun(&self) -> bool {
+        self.bytes > 0
+    }
+
+    /// Cuts off a last line that was not finished.
+    pub(crate) fn cut(&self, path: &Path) -> Result<(), String> {
         let cut = OpenOptions::new()
             .write(true)
             .open(path)
-            .and_then(|file| file.set_len(whole as u64));
-        cut.map_err(|error| format!("--resume: {shown}: {error}"))?;
-        Ok(journal)
+            .and_then(|file| file.set_len(self.bytes as u64));
+        cut.map_err(|error| format!("--resume: {}: {error}", path.display()))
     }
 
     /// How the row ended, if it did.
     pub(crate) fn status(&self, key: &Key) -> Option<Status> {
         self.known.get(key).copied()
     }
-}
 
-/// What two runs differ in, if anything.
-fn difference(before: &Outline, now: &Outline) -> Option<String> {
-    let differ = |what: &str, before: &str, now: &str| {
-        (before != now).then(|| format!("{what} {before} there, {now} here"))
-    };
-    differ("suite", &before.name, &now.name)
-        .or_else(|| differ("num", &before.num.to_string(), &now.num.to_string()))
-        .or_else(|| {
-            differ(
-                "rounds",
-                &before.rounds.to_string(),
-                &now.rounds.to_string(),
-            )
-        })
-        .or_else(|| differ("aggregate", before.aggregate.word(), now.aggregate.word()))
-        .or_else(|| differ("engines", &before.engines.join(","), &now.engines.join(",")))
-        .or_else(|| {
-            differ(
-                "directories",
-                &before.directories.join(","),
-                &now.directories.join(","),
-            )
-        })
-        .or_else(|| (before != now).then(|| "its sections are not those of this suite".to_owned()))
+    /// What earlier processes told that matters to this one.
+    pub(crate) fn facts(&self) -> impl Iterator<Item = &Fact> {
+        self.notes.iter().filter_map(|note| note.fact.as_ref())
+    }
+
+    /// When it was begun and by which builds.
+    pub(crate) fn origin(&self) -> String {
+        let at = Civil::of(self.begun.first().map_or(0, |begun| begun.started_at));
+        let mut builds: Vec<String> = Vec::new();
+        for begun in &self.begun {
+            let build = format!("{} ({})", begun.db_bench, begun.commit);
+            if !builds.contains(&build) {
+                builds.push(build);
+            }
+        }
+        format!(
+            "begun on {}-{:02}-{:02} at {:02}:{:02} UTC by db_bench {}",
+            at.year,
+            at.month,
+            at.day,
+            at.hour,
+            at.minute,
+            builds.join(" and ")
+        )
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use bench_core::outline::Decided;
+
     use super::*;
 
     fn outline(num: u64) -> Outline {
@@ -133,6 +179,7 @@ mod tests {
             kind: Outline::KIND.into(),
             name: "own".into(),
             num,
+            decided: Some(Decided::default()),
             ..Outline::default()
         }
     }
@@ -147,6 +194,11 @@ mod tests {
         serde_json::to_string(object).expect("plain data") + "\n"
     }
 
+    fn read(path: &Path, outline: &Outline) -> Journal {
+        let journal = Journal::read(path, outline).expect("fits");
+        journal.expect("a run")
+    }
+
     #[test]
     fn whole_lines_are_kept_and_a_torn_one_is_cut() {
         let record = Record {
@@ -156,13 +208,14 @@ mod tests {
             ..Record::default()
         };
         let file = file(&[line(&outline(5)), line(&record)], "{\"engine\":\"nu");
-        let journal = Journal::read(file.path(), &outline(5)).expect("fits");
+        let journal = read(file.path(), &outline(5));
         assert_eq!(journal.records, std::slice::from_ref(&record));
         let asked = Record {
             variant: None,
             ..record
         };
         assert_eq!(journal.status(&Key::of(&asked)), Some(Status::Ok));
+        journal.cut(file.path()).expect("cut");
         let text = std::fs::read_to_string(file.path()).expect("there");
         assert!(text.ends_with("}\n"), "{text}");
         assert_eq!(text.lines().count(), 2);
@@ -175,9 +228,34 @@ mod tests {
         };
         let other = refusal(&file(&[line(&outline(5))], ""));
         assert!(other.contains("num 5 there, 6 here"), "{other}");
-        let none = refusal(&file(&[], ""));
+        let mut older = outline(6);
+        older.decided = None;
+        let older = refusal(&file(&[line(&older)], ""));
+        assert!(older.contains("does not tell what decided"), "{older}");
+        let none = refusal(&file(&[], "letters"));
         assert!(none.contains("is no result of a suite"), "{none}");
         let broken = refusal(&file(&["{}\n".into(), "{\n".into()], ""));
         assert!(broken.contains(":2: "), "{broken}");
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_at_its_first_line_is_begun_again() {
+        let machine = r#"{"type":"machine","db_bench":"0.1.0","commit":"abc","started_at":86461}"#;
+        for text in [
+            "",
+            r#"{"ty"#,
+            machine,
+            &format!("{machine}\n{{\"type\":\"sui"),
+        ] {
+            let file = file(&[], text);
+            let journal = Journal::read(file.path(), &outline(5)).expect("fits");
+            assert!(journal.is_none(), "{text}");
+        }
+        let file = file(&[format!("{machine}\n"), line(&outline(5))], "");
+        let origin = read(file.path(), &outline(5)).origin();
+        assert_eq!(
+            origin,
+            "begun on 1970-01-02 at 00:01 UTC by db_bench 0.1.0 (abc)"
+        );
     }
 }

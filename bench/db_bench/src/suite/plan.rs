@@ -8,6 +8,11 @@ impl Part {
     /// The plan of this part: what the suite says, and from `base` what only flags say.
     pub(super) fn plan(&self, label: Option<&str>, base: &Plan) -> Plan {
         let settings = &self.settings;
+        let data = match settings.data.as_str() {
+            "json" => Data::Json,
+            "synthetic" => Data::Synthetic,
+            _ => base.data.clone(),
+        };
         Plan {
             benchmarks: self
                 .entries
@@ -20,11 +25,12 @@ impl Part {
             writes: settings.num,
             deletes: settings.num,
             memory: settings.memory,
-            data: match settings.data.as_str() {
-                "json" => Data::Json,
-                _ => Data::Synthetic,
+            // Records of a file have the sizes they have.
+            value_size: match &data {
+                Data::File { .. } => base.value_size,
+                Data::Synthetic | Data::Json => settings.value_size,
             },
-            value_size: settings.value_size,
+            data,
             compression: settings.compression,
             sync: settings.sync,
             threads: settings.threads,

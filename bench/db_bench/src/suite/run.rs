@@ -1,11 +1,10 @@
 //! Runs the jobs of a suite, round by round, and keeps what they bring.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use bench_core::catalog;
 use bench_core::definition::Workload;
-use bench_core::outline::{Note, Outline};
+use bench_core::outline::{Fact, Note, Outline};
 use bench_core::place;
 use bench_core::plan::Plan;
 use bench_core::record::{Record, Status};
@@ -14,12 +13,14 @@ use bench_core::runner::Event;
 use super::file::File;
 use super::job::Job;
 use super::journal::{Journal, Key};
+use super::results::Results;
 use super::turn::Turn;
 use crate::config::Config;
-use crate::machine;
+use crate::machine::{self, Machine};
+use crate::order;
 use crate::output::{Output, tell};
 use crate::supervise::{self, Ending, Position, Start};
-use crate::table::{self, Rows};
+use crate::table;
 
 /// Everything about one run of a suite that outlives a child.
 pub(super) struct Run<'c> {
@@ -27,22 +28,9 @@ pub(super) struct Run<'c> {
     file: &'c File,
     outline: &'c Outline,
     output: Output,
-    journal: Journal,
+    journal: &'c Journal,
     results: Results,
     started: Instant,
-}
-
-/// What a run has brought.
-#[derive(Debug, Default)]
-pub(super) struct Results {
-    pub(super) rows: Rows,
-    /// Engines that cannot be run here, and why.
-    pub(super) absent: BTreeMap<String, String>,
-    pub(super) notes: Vec<String>,
-    /// Whether a process was lost when all its rows had been told.
-    pub(super) crashed: bool,
-    pub(super) rounds: u32,
-    pub(super) seconds: f64,
 }
 
 impl<'c> Run<'c> {
@@ -50,46 +38,98 @@ impl<'c> Run<'c> {
         config: &'c Config,
         file: &'c File,
         outline: &'c Outline,
-        output: Output,
-        journal: Journal,
+        journal: &'c Journal,
     ) -> Self {
-        let mut run = Self {
+        Self {
             config,
             file,
             outline,
-            output,
+            output: Output::default(),
             journal,
-            results: Results::default(),
+            results: Results::of(journal),
             started: Instant::now(),
-        };
-        for record in run.journal.records.clone() {
-            run.results.rows.add(record);
         }
-        if !run.journal.records.is_empty() {
-            let kept = run.journal.records.len();
-            run.results.notes.push(format!(
-                "this run was stopped and resumed: {kept} finished rows were kept"
-            ));
-        }
-        run
     }
 
-    /// Something the table and a report must tell.
-    pub(super) fn note(&mut self, text: String) -> Result<(), String> {
+    /// Tells the files of results what is going to be run, and where.
+    pub(super) fn begin(&mut self, output: Output, machine: &Machine) -> Result<(), String> {
+        self.output = output;
+        self.output.object(machine)?;
+        if !self.journal.is_begun() {
+            return self.output.object(self.outline);
+        }
+        let kept = self.journal.records.len();
+        self.note(
+            format!(
+                "this run was stopped and resumed: {kept} finished rows were kept, databases were made again as far as needed"
+            ),
+            Some(Fact::Resumed),
+        )
+    }
+
+    /// Something the table and a report must tell, once.
+    pub(super) fn note(&mut self, text: String, fact: Option<Fact>) -> Result<(), String> {
+        if self.results.notes.contains(&text) {
+            return Ok(());
+        }
         tell(&format!("{text}\n"));
-        self.output.object(&Note { text: text.clone() })?;
-        self.results.notes.push(text);
+        let note = Note { text, fact };
+        self.output.object(&note)?;
+        self.results.notes.push(note.text);
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Results {
-        self.results.seconds = self.started.elapsed().as_secs_f64();
+    pub(super) fn finish(self) -> Results {
         self.results
+    }
+
+    /// The last round, unless time has run out before.
+    fn last_round(&self) -> u32 {
+        let left_out = self.journal.facts().find_map(|fact| match fact {
+            Fact::Rounds(from) => Some(from.saturating_sub(1)),
+            _ => None,
+        });
+        left_out.unwrap_or(self.outline.rounds)
+    }
+
+    /// Whether earlier processes have told everything there is to tell.
+    pub(super) fn is_complete(&mut self, jobs: &[Job]) -> bool {
+        if !self.journal.is_begun() {
+            return false;
+        }
+        let last = self.last_round();
+        let rounds = (1..=last).map(|round| (round, false));
+        let timed = self.is_timed().then_some((1, true));
+        for (round, latency) in rounds.chain(timed) {
+            for (at, job) in jobs.iter().enumerate() {
+                if latency && !job.latency || round > job.rounds {
+                    continue;
+                }
+                let engines = self.engines(at, job, round, latency);
+                let mut turns = engines
+                    .iter()
+                    .map(|name| self.turn_of(job, name, round, latency));
+                let open = turns.any(|turn| {
+                    let told = self.results.absent.contains_key(turn.engine);
+                    self.start(&turn).is_some() && (!told || turn.is_first())
+                });
+                if open {
+                    return false;
+                }
+            }
+        }
+        self.results.rounds = last;
+        true
+    }
+
+    /// Whether the pass that times each operation is still to be run, as far as is known.
+    fn is_timed(&self) -> bool {
+        !self.journal.facts().any(|fact| *fact == Fact::Latency)
     }
 
     /// All rounds, then the pass that times each operation.
     pub(super) fn everything(&mut self, jobs: &[Job]) -> Result<(), String> {
-        let rounds = self.outline.rounds;
+        let rounds = self.last_round();
         let mut longest = Duration::ZERO;
         for round in 1..=rounds {
             let began = self.started.elapsed();
@@ -99,33 +139,36 @@ impl<'c> Run<'c> {
                 } else {
                     format!("rounds {round} to {rounds} were")
                 };
-                self.note(format!(
+                let text = format!(
                     "{which} left out after {} s: there would have been no time to end it",
                     began.as_secs()
-                ))?;
+                );
+                self.note(text, Some(Fact::Rounds(round)))?;
                 break;
             }
-            for job in jobs.iter().filter(|job| round <= job.rounds) {
-                self.job(job, round, false)?;
+            for (at, job) in jobs.iter().enumerate() {
+                if round <= job.rounds {
+                    self.job(at, job, round, false)?;
+                }
             }
             self.results.rounds = round;
             longest = longest.max(self.started.elapsed().saturating_sub(began));
         }
         let began = self.started.elapsed();
-        let timed: Vec<&Job> = jobs.iter().filter(|job| job.latency).collect();
-        if timed.is_empty() {
+        if !self.is_timed() || !jobs.iter().any(|job| job.latency) {
             return Ok(());
         }
         if self.is_late(began, longest) {
-            return self.note(format!(
+            let text = format!(
                 "the pass that times each operation was left out after {} s, {}: there are no percentiles",
                 began.as_secs(),
                 "as it might not have ended within what the suite allows",
-            ));
+            );
+            return self.note(text, Some(Fact::Latency));
         }
         tell("every operation is timed now, in a pass of its own\n");
-        for job in timed {
-            self.job(job, 1, true)?;
+        for (at, job) in jobs.iter().enumerate().filter(|(_, job)| job.latency) {
+            self.job(at, job, 1, true)?;
         }
         Ok(())
     }
@@ -137,32 +180,45 @@ impl<'c> Run<'c> {
             || limit(self.file.rounds_end_within).is_some_and(|limit| now + longest > limit)
     }
 
-    /// One job over each engine it is for.
-    fn job(&mut self, job: &Job, round: u32, latency: bool) -> Result<(), String> {
-        for engine in self.config.rotated(round) {
-            let meant = job.engines.as_ref();
-            if meant.is_some_and(|meant| !meant.contains(&engine)) {
-                continue;
+    /// The engines that a job is for, in the order of their turns.
+    fn engines(&self, at: usize, job: &Job, round: u32, latency: bool) -> Vec<String> {
+        let engines = &self.config.engines;
+        let start = order::start(self.config.plan.seed, at, engines.len());
+        // The pass that times each operation is one round more.
+        let round = if latency { job.rounds + 1 } else { round };
+        let mut engines = order::turns(engines, start, round);
+        if let Some(meant) = &job.engines {
+            engines.retain(|engine| meant.contains(engine));
+        }
+        engines
+    }
+
+    fn turn_of<'t>(&self, job: &'t Job, engine: &'t str, round: u32, latency: bool) -> Turn<'t> {
+        let base = &self.config.bases[job.directory];
+        let file_system = machine::file_system(base).map(|kind| {
+            if self.config.bases.len() > 1 {
+                format!("{kind}, {}", base.display())
+            } else {
+                kind
             }
-            let base = &self.config.bases[job.directory];
-            let file_system = machine::file_system(base).map(|kind| {
-                if self.config.bases.len() > 1 {
-                    format!("{kind}, {}", base.display())
-                } else {
-                    kind
-                }
-            });
-            let mut turn = Turn {
-                job,
-                engine: &engine,
-                round,
-                latency,
-                file_system,
-                at: Position::default(),
-                reached: Position::default(),
-                held: None,
-                ruined: None,
-            };
+        });
+        Turn {
+            job,
+            engine,
+            round,
+            latency,
+            file_system,
+            at: Position::default(),
+            reached: Position::default(),
+            held: None,
+            ruined: None,
+        }
+    }
+
+    /// One job over each engine it is for.
+    fn job(&mut self, at: usize, job: &Job, round: u32, latency: bool) -> Result<(), String> {
+        for engine in self.engines(at, job, round, latency) {
+            let mut turn = self.turn_of(job, &engine, round, latency);
             self.turn(&mut turn)?;
         }
         Ok(())
@@ -174,7 +230,7 @@ impl<'c> Run<'c> {
         };
         turn.reached = start.at;
         if let Some(reason) = self.results.absent.get(turn.engine).cloned() {
-            return if turn.round == 1 && !turn.latency {
+            return if turn.is_first() {
                 self.lose(turn, Status::Skipped, &reason)
             } else {
                 Ok(())
@@ -203,7 +259,8 @@ impl<'c> Run<'c> {
             }
             Event::Broken(reason) => {
                 self.results.crashed = true;
-                trouble = trouble.take().or(self.note(reason).err());
+                let told = self.note(reason, Some(Fact::Lost));
+                trouble = trouble.take().or(told.err());
             }
             _ => {}
         });
@@ -225,8 +282,13 @@ impl<'c> Run<'c> {
                 self.results
                     .absent
                     .insert(turn.engine.to_owned(), reason.clone());
+                let (engine, text) = (turn.engine.to_owned(), reason.clone());
                 self.output.object(&Note {
-                    text: format!("{} was not run: {reason}", turn.engine),
+                    text: format!("{engine} was not run: {reason}"),
+                    fact: Some(Fact::Absent {
+                        engine,
+                        reason: text,
+                    }),
                 })?;
                 self.lose(turn, Status::Skipped, &reason)?;
             }

@@ -27,6 +27,11 @@ pub(super) struct Turn<'t> {
 }
 
 impl Turn<'_> {
+    /// Whether it is in the round in which every engine has its rows, absent ones too.
+    pub(super) const fn is_first(&self) -> bool {
+        self.round == 1 && !self.latency
+    }
+
     /// Fills in what a suite knows about a row and a child does not.
     pub(super) fn mark(
         &self,

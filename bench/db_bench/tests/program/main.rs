@@ -6,6 +6,7 @@ mod choices;
 mod common;
 mod crash;
 mod full;
+mod interrupted;
 mod lines;
 mod meta;
 mod peers;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
@@ -124,32 +124,198 @@ fn a_suite_killed_at_many_moments_ends_with_every_row_once() {
     );
 }
 
+/// A small suite, run with these words more than those every run of it has.
+fn small(home: &Path, more: &[&str]) -> Output {
+    let words = words(home);
+    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+    words.extend(["--num=100", "--rounds=1"]);
+    words.extend(more);
+    command(&home.join("db"), &words).output().expect("runs")
+}
+
 #[test]
-fn a_finished_suite_has_nothing_to_go_on_with_and_another_run_is_refused() {
+fn a_finished_suite_is_shown_again_and_its_file_is_left_alone() {
     let home = tempfile::tempdir().expect("a directory");
     let json = home.path().join("own.json");
-    let words = words(home.path());
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let go = |more: &[&str]| {
-        command(&home.path().join("db"), &[&words[..], more].concat())
-            .output()
-            .expect("runs")
-    };
-    let few = ["--num=100", "--rounds=1"];
-    assert!(go(&few).status.success());
-    let rows = results(&json);
-    let again = go(&few);
-    assert!(again.status.success(), "{}", stderr(&again));
-    assert_eq!(results(&json), rows, "nothing was run again");
-    assert!(
-        stdout(&again).contains("  fillseq "),
-        "the table is there all the same"
+    assert!(small(home.path(), &[]).status.success());
+    let before = std::fs::read_to_string(&json).expect("written");
+    let csv = home.path().join("own.csv");
+    let report = home.path().join("report");
+    let (csv_word, report_word) = (
+        format!("--csv={}", csv.display()),
+        format!("--report={}", report.display()),
     );
-    let other = go(&["--num=101", "--rounds=1"]);
+    let again = small(home.path(), &[&csv_word, &report_word]);
+    assert!(again.status.success(), "{}", stderr(&again));
+    let after = std::fs::read_to_string(&json).expect("there");
+    assert_eq!(after, before, "nothing is appended");
+    let told = stdout(&again);
+    assert!(told.contains("own.json is complete, begun on 20"), "{told}");
+    assert!(told.contains(" UTC by db_bench "), "{told}");
+    assert!(told.contains("remove that file to measure again"), "{told}");
+    assert!(!told.contains("resumed"), "{told}");
+    assert!(told.contains("  fillseq "), "the table is there");
+    let page = std::fs::read_to_string(report.join("report.md")).expect("written");
+    assert!(
+        !page.contains("resumed") && !page.contains("the stop"),
+        "{page}"
+    );
+    let cells = std::fs::read_to_string(csv).expect("written");
+    assert_eq!(cells.lines().count(), results(&json).len() + 1);
+}
+
+#[test]
+fn a_finished_suite_with_an_engine_that_was_not_there_is_finished() {
+    let home = tempfile::tempdir().expect("a directory");
+    let json = home.path().join("own.json");
+    let words = [
+        "--engine=null,leveldb",
+        "--rounds=2",
+        "--leveldb_lib=/nowhere/libleveldb.so",
+    ];
+    let once = small(home.path(), &words);
+    assert_eq!(once.status.code(), Some(1), "asked for and not there");
+    let before = std::fs::read_to_string(&json).expect("written");
+    let again = small(home.path(), &words);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(stdout(&again).contains("is complete"), "{}", stdout(&again));
+    assert_eq!(std::fs::read_to_string(&json).expect("there"), before);
+}
+
+#[test]
+fn another_run_is_refused_with_what_it_differs_in() {
+    let home = tempfile::tempdir().expect("a directory");
+    let json = home.path().join("own.json");
+    assert!(small(home.path(), &[]).status.success());
+    let before = std::fs::read_to_string(&json).expect("written");
+    for (word, wanted) in [
+        ("--num=101", "num 100 there, 101 here"),
+        ("--seed=7", "seed 1000 there, 7 here"),
+        ("--noverify", "verify true there, false here"),
+        ("--block_size=8192", "block_size not given there, 8192 here"),
+        (
+            "--compression_ratio=0.25",
+            "compression_ratio 0.5 there, 0.25 here",
+        ),
+        (
+            "--distribution=zipfian",
+            "distribution not given there, zipfian here",
+        ),
+        (
+            "--lmdb_lib=/x/liblmdb.so",
+            "library of lmdb not given there, /x/liblmdb.so here",
+        ),
+        ("--row_timeout=9", "row_timeout 600 there, 9 here"),
+    ] {
+        let other = small(home.path(), &[word]);
+        assert_eq!(other.status.code(), Some(1), "{word}");
+        let said = stderr(&other);
+        assert!(said.contains(wanted), "{word}: {said}");
+    }
+    for (from, to, wanted) in [
+        (
+            "over = \"write\"",
+            "over = \"write\"\nmemory_mb = 8",
+            "memory.cache_bytes 2097152 there, 4194304 here, in section write",
+        ),
+        (
+            "split = \"reads\"",
+            "split = \"writes\"\nthreads = 2",
+            "threads 1 there, 2 here, in section write",
+        ),
+        (
+            "\"readrandom\"]",
+            "\"readrandom\", \"readhot\"]",
+            "workloads read: readseq",
+        ),
+        (
+            "heading = \"Killed\"",
+            "heading = \"Killed\"\nvalue_size = 50",
+            "value_size 100 there, 50 here, in section kill",
+        ),
+        (
+            "heading = \"Killed\"",
+            "heading = \"Killed\"\nbefore = [\"fillseq\"]",
+            "2 processes there, 3 here, in section kill",
+        ),
+    ] {
+        let file = home.path().join("own.toml");
+        let text = SUITE.replace(from, to);
+        assert_ne!(text, SUITE);
+        let words = words(home.path());
+        std::fs::write(file, text).expect("written");
+        let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+        words.extend(["--num=100", "--rounds=1"]);
+        let other = command(&home.path().join("db"), &words)
+            .output()
+            .expect("runs");
+        let said = stderr(&other);
+        assert_eq!(other.status.code(), Some(1), "{to}: {}", stdout(&other));
+        assert!(said.contains(wanted), "{to}: {said}");
+    }
+    let after = std::fs::read_to_string(&json).expect("there");
+    assert_eq!(after, before, "the file is as it was");
+    // What changes no figure is no other run.
+    let report = format!("--report={}", home.path().join("report").display());
+    assert!(small(home.path(), &[&report]).status.success());
+}
+
+#[test]
+fn a_file_that_does_not_tell_what_decided_its_figures_is_refused() {
+    let home = tempfile::tempdir().expect("a directory");
+    let json = home.path().join("own.json");
+    assert!(small(home.path(), &[]).status.success());
+    let text = std::fs::read_to_string(&json).expect("written");
+    let older = |line: &str| {
+        let mut object: Value = serde_json::from_str(line).expect("an object");
+        let fields = object.as_object_mut().expect("an object");
+        if fields.get("type").is_some_and(|kind| kind == "suite") {
+            fields.remove("decided").expect("told");
+        }
+        object.to_string() + "\n"
+    };
+    let text: String = text.lines().map(older).collect();
+    std::fs::write(&json, text).expect("written");
+    let other = small(home.path(), &[]);
     assert_eq!(other.status.code(), Some(1));
     assert!(
-        stderr(&other).contains("num 100 there, 101 here"),
+        stderr(&other).contains("it does not tell what decided its figures"),
         "{}",
         stderr(&other)
     );
+}
+
+#[test]
+fn two_runs_share_neither_file_nor_directory() {
+    let home = tempfile::tempdir().expect("a directory");
+    let own = words(home.path());
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    let db = home.path().join("db");
+    let mut first = command(&db, &[&own[..], &["--num=1000000"]].concat())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let told = BufReader::new(first.stderr.take().expect("piped"));
+    let mut told = told.lines().map_while(Result::ok);
+    assert!(told.any(|line| line.starts_with("round ")), "it runs");
+    let same_file = command(&home.path().join("other"), &own)
+        .output()
+        .expect("runs");
+    assert!(
+        stderr(&same_file).contains("another suite writes its results into it"),
+        "{}",
+        stderr(&same_file)
+    );
+    let json = format!("--json={}", home.path().join("other.json").display());
+    let same_directory = command(&db, &[own[0], &json, "--engine=null"])
+        .output()
+        .expect("runs");
+    assert!(
+        stderr(&same_directory).contains("another suite runs in it"),
+        "{}",
+        stderr(&same_directory)
+    );
+    first.kill().expect("killed");
+    first.wait().expect("ended");
 }

@@ -357,3 +357,90 @@ fn a_shuffle_is_refused_where_a_section_draws_some_keys_more_often() {
         "{said}"
     );
 }
+
+/// The engines of a suite's rows, job after job and round after round.
+fn turns(home: &Path, more: &[&str]) -> Vec<String> {
+    let json = home.join("turns.json");
+    let section = |at| format!("[[section]]\nname = \"s{at}\"\nworkloads = [\"fillseq\"]\n");
+    let sections: String = (0..8).map(section).collect();
+    let suite = format!("num = 10\nrounds = 2\nlatency = false\n{sections}");
+    let json_word = format!("--json={}", json.display());
+    let words = [&["--engine=cairndb,null", json_word.as_str()], more].concat();
+    let output = own(home, &suite, &words);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let engine = |row: &Value| row["engine"].as_str().expect("a text").to_owned();
+    results(&json).iter().map(engine).collect()
+}
+
+#[test]
+fn turns_have_another_order_from_job_to_job_and_the_same_from_the_same_seed() {
+    let home = tempfile::tempdir().expect("a directory");
+    let order = turns(home.path(), &[]);
+    let (first, second) = order.split_at(16);
+    let led: Vec<&str> = first.iter().step_by(2).map(String::as_str).collect();
+    assert!(led.contains(&"cairndb") && led.contains(&"null"), "{led:?}");
+    // With two engines the second round is the first turned round.
+    for (one, other) in first.chunks(2).zip(second.chunks(2)) {
+        assert_eq!(one, [other[1].clone(), other[0].clone()]);
+    }
+    assert_eq!(turns(home.path(), &[]), order);
+    assert_ne!(turns(home.path(), &["--seed=2"]), order);
+}
+
+#[test]
+fn a_suite_runs_over_the_data_that_was_given_instead_of_its_own() {
+    let home = tempfile::tempdir().expect("a directory");
+    let (json, file) = (home.path().join("own.json"), home.path().join("own.tsv"));
+    let record = |at| format!("key{at}\tvalue number {at}");
+    let records: Vec<String> = (0..300).map(record).collect();
+    std::fs::write(&file, records.join("\n")).expect("written");
+    let suite = r#"
+num = 1000
+rounds = 1
+latency = false
+data = ["synthetic"]
+[[section]]
+name = "one"
+value_size = 1000
+workloads = ["fillrandom", "readrandom"]
+[[section]]
+name = "again"
+data = ["json"]
+workloads = ["fillseq"]
+"#;
+    let json_word = format!("--json={}", json.display());
+    let own_file = file.display().to_string();
+    for (word, num) in [
+        ("json", 1000),
+        ("synthetic", 1000),
+        (own_file.as_str(), 300),
+    ] {
+        let data = format!("--data={word}");
+        let words = ["--engine=cairndb", json_word.as_str(), data.as_str()];
+        let output = own(home.path(), suite, &words);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let rows = results(&json);
+        assert_eq!(rows.len(), 2);
+        for row in &rows {
+            assert_eq!((&row["data"], &row["ops"]), (&word.into(), &num.into()));
+            assert_eq!(row["verified"], true, "{row}");
+            let bytes = if num == 300 { 16 } else { 1000 };
+            assert_eq!(row["value_bytes"], bytes, "{row}");
+        }
+        assert!(
+            stdout(&output)
+                .contains("section again: left out, it repeats others with the data set json"),
+            "{}",
+            stdout(&output)
+        );
+    }
+    let data = format!("--data={own_file}");
+    let larger = suite.replace("value_size = 1000", "times = 2");
+    let output = own(home.path(), &larger, &["--engine=null", &data]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(
+        said.contains("section one wants 600 entries and there are 300"),
+        "{said}"
+    );
+}

@@ -98,3 +98,23 @@ fn a_crash_in_closing_costs_no_row_that_was_told() {
     assert!(said.ends_with(told), "{said}");
     assert_eq!(ended.output.status.code(), Some(1));
 }
+
+#[test]
+fn a_process_that_does_not_end_is_ended_and_costs_no_row() {
+    let home = tempfile::tempdir().expect("a directory");
+    let words = [
+        "--engine=lingers",
+        "--num=2000",
+        "--row_timeout=2",
+        "--benchmarks=fillseq,readseq",
+    ];
+    let begun = std::time::Instant::now();
+    let ended = run(home.path(), &words);
+    assert!(begun.elapsed().as_secs() < 50, "{:?}", begun.elapsed());
+    assert_eq!(ended.failed(), []);
+    assert_eq!(right(&ended, "lingers"), ["fillseq", "readseq"]);
+    let told = "lingers: the process had not ended 2 s behind its last word, and was ended\n";
+    let said = String::from_utf8_lossy(&ended.output.stderr);
+    assert!(said.ends_with(told), "{said}");
+    assert_eq!(ended.output.status.code(), Some(1));
+}

@@ -1,0 +1,45 @@
+//! What a run of a suite has brought, earlier processes included.
+
+use std::collections::BTreeMap;
+
+use bench_core::outline::Fact;
+
+use super::journal::Journal;
+use crate::table::Rows;
+
+/// What a run has brought.
+#[derive(Debug, Default)]
+pub(super) struct Results {
+    pub(super) rows: Rows,
+    /// Engines that cannot be run here, and why.
+    pub(super) absent: BTreeMap<String, String>,
+    pub(super) notes: Vec<String>,
+    /// Whether a process was lost when all its rows had been told.
+    pub(super) crashed: bool,
+    pub(super) rounds: u32,
+}
+
+impl Results {
+    /// What earlier processes have brought.
+    pub(super) fn of(journal: &Journal) -> Self {
+        let mut results = Self::default();
+        for record in journal.records.clone() {
+            results.rows.add(record);
+        }
+        for note in &journal.notes {
+            match &note.fact {
+                // An engine that was not there stays away: its rows have been told.
+                Some(Fact::Absent { engine, reason }) => {
+                    results.absent.insert(engine.clone(), reason.clone());
+                    continue;
+                }
+                // What was kept last is told by the process that goes on.
+                Some(Fact::Resumed) => continue,
+                Some(Fact::Lost) => results.crashed = true,
+                Some(Fact::Rounds(_) | Fact::Latency) | None => {}
+            }
+            results.notes.push(note.text.clone());
+        }
+        results
+    }
+}

@@ -1,0 +1,147 @@
+//! A child process and what it says.
+
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use bench_core::place;
+use bench_core::plan::Plan;
+use bench_core::runner::Event;
+
+use crate::child;
+
+const SIGKILL: i32 = 9;
+
+/// Between two looks whether a child that has said its last word has ended.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// A child at work. Dropping it ends it, and lists what it left in its directory.
+pub(super) struct Process {
+    child: Child,
+    events: Receiver<Event>,
+    db: PathBuf,
+}
+
+impl Process {
+    /// Starts a child, hands it the plan and turns its lines into events.
+    pub(super) fn start(plan: &Plan) -> io::Result<Self> {
+        let text = serde_json::to_string(plan)?;
+        let mut child = child::command(&[])?
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A child that died at once is found by its silence.
+            let _ = stdin.write_all(text.as_bytes());
+        }
+        let (sender, events) = mpsc::channel();
+        if let Some(stdout) = child.stdout.take() {
+            std::thread::spawn(move || listen(stdout, &sender));
+        }
+        let db = plan.db.clone();
+        Ok(Self { child, events, db })
+    }
+
+    /// What it says next, if it says anything for so long.
+    pub(super) fn event(&self, patience: Duration) -> Result<Event, RecvTimeoutError> {
+        self.events.recv_timeout(patience)
+    }
+
+    /// Ends it.
+    pub(super) fn kill(&mut self) -> io::Result<ExitStatus> {
+        // One that has ended meanwhile cannot be ended.
+        let _ = self.child.kill();
+        self.child.wait()
+    }
+
+    /// Waits for its end, for so long at most; then it is ended, and `None` given. Behind the last word
+    /// libraries have threads to stop and memory to give back, and one may never be done with it.
+    pub(super) fn end(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
+        let begun = Instant::now();
+        while begun.elapsed() < limit {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(Some(status));
+            }
+            std::thread::park_timeout(LOOK);
+        }
+        self.kill().map(|_| None)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ended = self.kill();
+        // Without the list the directory is judged by times.
+        let _ = place::leave(&self.db, self.child.id());
+    }
+}
+
+/// Passes events on until there are none any more. A line that is no event comes from a library that
+/// prints, in whatever encoding; it is not ours to show.
+fn listen(stdout: impl Read, sender: &Sender<Event>) {
+    let mut lines = BufReader::new(stdout).split(b'\n');
+    while let Some(Ok(line)) = lines.next() {
+        if let Ok(event) = serde_json::from_slice(&line)
+            && sender.send(event).is_err()
+        {
+            return;
+        }
+    }
+}
+
+/// Whether a process was ended by SIGKILL.
+pub(super) fn is_killed(status: ExitStatus) -> bool {
+    status.signal() == Some(SIGKILL)
+}
+
+/// How a process ended, in words.
+pub(super) fn describe(status: ExitStatus) -> String {
+    status.signal().map_or_else(
+        || {
+            format!(
+                "the process ended with status {}",
+                status.code().unwrap_or(-1)
+            )
+        },
+        |signal| {
+            let name = signal_name(signal);
+            format!("the process was ended by signal {signal}{name}")
+        },
+    )
+}
+
+/// The names of signals that crashes end with. A full disk below a mapped file is a `SIGBUS`.
+const fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        4 => " (SIGILL)",
+        6 => " (SIGABRT)",
+        7 => " (SIGBUS)",
+        8 => " (SIGFPE)",
+        SIGKILL => " (SIGKILL)",
+        11 => " (SIGSEGV)",
+        15 => " (SIGTERM)",
+        25 => " (SIGXFSZ)",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_library_prints_is_passed_over() {
+        let (sender, events) = mpsc::channel();
+        let said = b"warning: \xff\xfe\n\n{\"begin\":3}\nno event\n\"end\"\n";
+        listen(&said[..], &sender);
+        drop(sender);
+        let heard: Vec<Event> = events.iter().collect();
+        assert!(
+            matches!(heard[..], [Event::Begin(3), Event::End]),
+            "{heard:?}"
+        );
+    }
+}

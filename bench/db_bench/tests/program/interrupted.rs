@@ -1,0 +1,145 @@
+//! What is left of a run that was ended from outside, and what somebody puts there afterwards.
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::{command, stderr};
+
+/// Longer than files of a run can be younger than its last sign of life.
+const LATER: Duration = Duration::from_secs(4);
+
+const SHORT: &[&str] = &["--benchmarks=fillseq", "--num=100"];
+
+/// A run that works in `db` and would take long.
+fn at_work(db: &Path) -> Child {
+    let words = ["--benchmarks=fillrandom", "--num=100000000"];
+    let program = command(db, &words)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let begun = Instant::now();
+    while !std::fs::read_dir(db).is_ok_and(|mut held| held.next().is_some()) {
+        assert!(begun.elapsed() < Duration::from_mins(1), "nothing is made");
+        rest(Duration::from_millis(5));
+    }
+    // Past the first signs of life, with files made behind them.
+    rest(Duration::from_millis(1_500));
+    program
+}
+
+/// Lets time pass.
+fn rest(time: Duration) {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        std::thread::park_timeout(end.saturating_duration_since(Instant::now()));
+    }
+}
+
+/// Ends it as a terminal, a supervisor or a user would.
+fn end(mut program: Child, signal: &str) {
+    let sent = Command::new("kill")
+        .args([signal, &program.id().to_string()])
+        .status();
+    assert!(sent.expect("sent").success());
+    assert!(!program.wait().expect("ended").success());
+}
+
+fn again(db: &Path) -> Output {
+    command(db, SHORT).output().expect("runs")
+}
+
+#[test]
+fn a_run_that_was_ended_leaves_nothing_in_the_way_of_the_next() {
+    let home = tempfile::tempdir().expect("a directory");
+    let db = home.path().join("db");
+    for (signal, wait) in [("-KILL", Duration::ZERO), ("-TERM", LATER)] {
+        end(at_work(&db), signal);
+        rest(wait);
+        let next = again(&db);
+        assert!(next.status.success(), "{signal}: {}", stderr(&next));
+    }
+}
+
+#[test]
+fn what_is_put_there_after_a_run_was_ended_is_refused_by_name_and_kept() {
+    for signal in ["-KILL", "-INT"] {
+        let home = tempfile::tempdir().expect("a directory");
+        let db = home.path().join("db");
+        end(at_work(&db), signal);
+        rest(LATER);
+        std::fs::write(db.join("thesis.txt"), "precious").expect("written");
+        for _ in 0..2 {
+            let next = again(&db);
+            assert_eq!(next.status.code(), Some(1), "{signal}");
+            let said = stderr(&next);
+            let told = "holds thesis.txt, put there or changed after db_bench had ended";
+            assert!(said.contains(told), "{signal}: {said}");
+            let kept = std::fs::read_to_string(db.join("thesis.txt")).expect("kept");
+            assert_eq!(kept, "precious");
+        }
+        std::fs::remove_file(db.join("thesis.txt")).expect("removed");
+        assert!(again(&db).status.success(), "{signal}: its own leftovers");
+    }
+}
+
+/// The parent outlives the child and lists what it left: nothing depends on the time.
+#[test]
+fn what_is_put_there_after_a_row_was_given_up_is_refused_at_once() {
+    let home = tempfile::tempdir().expect("a directory");
+    let db = home.path().join("db");
+    let words = [
+        "--benchmarks=fillrandom",
+        "--num=100000000",
+        "--row_timeout=1",
+    ];
+    let output = command(&db, &words).output().expect("runs");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    std::fs::write(db.join("thesis.txt"), "precious").expect("written");
+    let next = again(&db);
+    assert!(
+        stderr(&next).contains("holds thesis.txt"),
+        "{}",
+        stderr(&next)
+    );
+    assert!(db.join("thesis.txt").exists());
+}
+
+#[test]
+fn a_suite_does_not_remove_what_it_was_refused() {
+    let home = tempfile::tempdir().expect("a directory");
+    let (db, file) = (home.path().join("db"), home.path().join("own.toml"));
+    let suite = "num = 100\nrounds = 1\nlatency = false\n[[section]]\nname = \"w\"\nworkloads = [\"fillseq\"]\n";
+    std::fs::write(&file, suite).expect("written");
+    assert!(again(&db.join("cairndb")).status.success());
+    let letter = db.join("cairndb/letter.txt");
+    std::fs::write(&letter, "mine").expect("written");
+    let suite = format!("--suite={}", file.display());
+    let output = command(&db, &[&suite, "--engine=cairndb"])
+        .output()
+        .expect("runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("holds letter.txt"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(letter.exists());
+}
+
+#[test]
+fn two_runs_do_not_share_a_directory() {
+    let home = tempfile::tempdir().expect("a directory");
+    let db = home.path().join("db");
+    let mut first = at_work(&db);
+    let second = again(&db);
+    assert_eq!(second.status.code(), Some(1));
+    assert!(
+        stderr(&second).contains("another db_bench works in "),
+        "{}",
+        stderr(&second)
+    );
+    assert!(first.try_wait().expect("asked").is_none(), "it goes on");
+    end(first, "-KILL");
+}
