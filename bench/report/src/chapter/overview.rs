@@ -68,8 +68,8 @@ fn compared(run: &Run) -> String {
         "These stores were measured side by side"
     };
     format!(
-        "{verb}: {}. Each ran in a process of its own over a fresh directory, in an order that rotates from round \
-         to round; every byte read was folded and compared with what had been written.",
+        "{verb}: {}. Each ran in a process of its own over a fresh directory, in an order of turns that is another \
+         for each section and round; every byte read was folded and compared with what had been written.",
         sentence::list(&named)
     )
 }
