@@ -75,3 +75,6 @@ impl<'e> Engine for &'e Lmdb {
         LmdbStore::open(&self.api, dir, settings)
     }
 }
+
+#[cfg(test)]
+mod tests;

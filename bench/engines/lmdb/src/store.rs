@@ -6,7 +6,10 @@
 )]
 
 use std::ffi::{CString, c_int, c_uint, c_void};
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 
@@ -24,7 +27,9 @@ const MAP_BYTES_MIN: u64 = 8 << 30;
 /// Room for each raw byte: pages half full after random splits, and old pages still being freed.
 const MAP_FACTOR: u64 = 8;
 const FILE_MODE: c_uint = 0o644;
-const COMPACT_FOLDER: &str = "compact";
+/// The library's name for the file in an environment's folder.
+const DATA: &str = "data.mdb";
+const COMPACTED: &str = "compacted.mdb";
 
 /// An open LMDB environment.
 #[derive(Debug)]
@@ -151,17 +156,25 @@ impl Store for LmdbStore<'_> {
     }
 
     /// A compacting copy, which then takes the place of the original.
+    ///
+    /// The library's own way to copy to a path writes past the page cache, so that everything would be
+    /// read from the disk afterwards, and leaves the file's size to be synced by whoever comes next.
     fn compact(&mut self) -> Result<(), Fault> {
-        let folder = self.dir.join(COMPACT_FOLDER);
+        let path = self.dir.join(COMPACTED);
         let io = |error: std::io::Error| Fault::io("the compacted copy", &error);
-        std::fs::create_dir(&folder).map_err(io)?;
-        let path = c_path(&folder)?;
-        // SAFETY: the environment is open; the path ends with zero.
-        let copied = unsafe { (self.api.env_copy2)(self.env, path.as_ptr(), COPY_COMPACT) };
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        let file = options.mode(FILE_MODE).open(&path).map_err(io)?;
+        let (descriptor, flags) = (file.as_raw_fd(), COPY_COMPACT);
+        // SAFETY: the environment is open, and the file until it is dropped below.
+        let copied = unsafe { (self.api.env_copyfd2)(self.env, descriptor, flags) };
         self.api.check(copied)?;
+        file.sync_all().map_err(io)?;
+        drop(file);
+        std::fs::rename(&path, self.dir.join(DATA)).map_err(io)?;
+        let folder = File::open(&self.dir).map_err(io)?;
+        folder.sync_all().map_err(io)?;
         self.close_env();
-        std::fs::rename(folder.join("data.mdb"), self.dir.join("data.mdb")).map_err(io)?;
-        std::fs::remove_dir(&folder).map_err(io)?;
         self.open_env()
     }
 
