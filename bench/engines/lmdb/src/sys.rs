@@ -123,6 +123,7 @@ functions! {
     del: fn(*mut c_void, c_uint, *mut Bytes, *mut Bytes) -> c_int;
     cursor_open: fn(*mut c_void, c_uint, *mut *mut c_void) -> c_int;
     cursor_close: fn(*mut c_void);
+    cursor_renew: fn(*mut c_void, *mut c_void) -> c_int;
     cursor_get: fn(*mut c_void, *mut Bytes, *mut Bytes, c_int) -> c_int;
 }
 
