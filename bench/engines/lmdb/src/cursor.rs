@@ -1,13 +1,12 @@
-//! LMDB's cursor within a renewed read transaction.
+//! The session's cursor while it walks, in the session's read transaction, both renewed.
 
 #![expect(
     unsafe_code,
     reason = "the foreign interface is the point of this crate"
 )]
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
-use std::ptr::null_mut;
 
 use bench_core::engine::Cursor;
 use bench_core::fault::Fault;
@@ -16,7 +15,7 @@ use crate::sys::{
     Api, Bytes, CURSOR_FIRST, CURSOR_LAST, CURSOR_NEXT, CURSOR_PREV, CURSOR_SET_RANGE, NOTFOUND,
 };
 
-/// A cursor of LMDB's.
+/// A walk with a session's cursor.
 #[derive(Debug)]
 pub struct LmdbCursor<'c> {
     api: &'c Api,
@@ -29,13 +28,16 @@ pub struct LmdbCursor<'c> {
 }
 
 impl<'c> LmdbCursor<'c> {
-    /// A cursor in `reader`, a reset transaction that nobody else uses for as long.
-    pub(crate) fn new(api: &'c Api, reader: *mut c_void, dbi: c_uint) -> Result<Self, Fault> {
+    /// A walk with `cursor` in `reader`, a reset transaction, both of which nobody else uses for as long.
+    #[inline]
+    pub(crate) fn new(
+        api: &'c Api,
+        reader: *mut c_void,
+        cursor: *mut c_void,
+    ) -> Result<Self, Fault> {
         // SAFETY: the reader is live and was reset.
         api.check(unsafe { (api.txn_renew)(reader) })?;
-        let mut cursor = null_mut();
-        // SAFETY: the reader is live.
-        let opened = unsafe { (api.cursor_open)(reader, dbi, &raw mut cursor) };
+        // From here on the drop resets the reader.
         let made = Self {
             api,
             reader,
@@ -45,7 +47,8 @@ impl<'c> LmdbCursor<'c> {
             valid: false,
             session: PhantomData,
         };
-        api.check(opened)?;
+        // SAFETY: the reader was renewed, and the cursor was opened in it.
+        api.check(unsafe { (api.cursor_renew)(reader, cursor) })?;
         Ok(made)
     }
 
@@ -70,11 +73,8 @@ impl<'c> LmdbCursor<'c> {
 }
 
 impl Drop for LmdbCursor<'_> {
+    #[inline]
     fn drop(&mut self) {
-        if !self.cursor.is_null() {
-            // SAFETY: made by this cursor, used by nobody else.
-            unsafe { (self.api.cursor_close)(self.cursor) };
-        }
         // SAFETY: the reader was renewed for this cursor alone.
         unsafe { (self.api.txn_reset)(self.reader) };
     }

