@@ -94,13 +94,24 @@ impl Core {
         self.run_passes(commit, |commit| commit.synced_seq >= last)
     }
 
+    #[inline]
     fn write_payload(&self, payload: &Payload<'_>, durability: Durability) -> Result<()> {
-        let commit = self.room_for(payload, durability)?;
+        let commit = self.commit.lock();
+        self.check_writable()?;
+        let logged = durability != Durability::None;
+        if commit.closing
+            || !commit.part_has_room(payload, logged)
+            || logged && !commit.segment_has_room(payload.record_bytes())
+        {
+            drop(commit);
+            return self.write_in_room(self.room_for(payload, durability)?, payload, durability);
+        }
         self.write_in_room(commit, payload, durability)
     }
 
     /// The commit lock, once part and, for a write that is logged, segment have room for `payload`.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     pub(crate) fn room_for(
         &self,
         payload: &Payload<'_>,
