@@ -50,7 +50,7 @@ pub use state::batch::WriteBatch;
 pub use state::merge_operator::{Add, Append, Max, MergeOperator};
 pub use state::options::{
     Compression, Durability, FILTER_BITS_DEFAULT, FILTER_BITS_MAX, MEMORY_BUDGET_DEFAULT,
-    MEMORY_BUDGET_MIN, Options, RecoveryMode, WriteOptions,
+    MEMORY_BUDGET_MIN, Options, RecoveryMode, VALUE_FILE_BYTES_DEFAULT, WriteOptions,
 };
 
 /// A directory for one example in this documentation, destroyed when it goes: last, because it was

@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use cairndb::{Append, Comparator, Compression, MEMORY_BUDGET_MIN, Options};
+use cairndb::{
+    Append, Comparator, Compression, MEMORY_BUDGET_MIN, Options, VALUE_FILE_BYTES_DEFAULT,
+};
 use cairndb_env::Env;
 use cairndb_env::random::Random;
 
@@ -22,6 +24,8 @@ pub struct Setup {
     pub verify_always: bool,
     /// Orders keys backwards.
     pub reverse: bool,
+    /// Length at which value files are closed.
+    pub value_file: u64,
 }
 
 impl Setup {
@@ -34,6 +38,7 @@ impl Setup {
             mapped: None,
             verify_always: false,
             reverse: false,
+            value_file: VALUE_FILE_BYTES_DEFAULT,
         }
     }
 
@@ -46,6 +51,7 @@ impl Setup {
             mapped: [None, Some(true), Some(false)][random.index(3)],
             verify_always: random.below(4) == 0,
             reverse: random.below(6) == 0,
+            value_file: [0, 20_000, VALUE_FILE_BYTES_DEFAULT][random.index(3)],
         }
     }
 
@@ -63,6 +69,7 @@ impl Setup {
             .compression(compression)
             .filter_bits_per_key(self.filter_bits)
             .verify_always(self.verify_always)
+            .value_file_bytes(self.value_file)
             .merge_operator(Arc::new(Append));
         if let Some(mapped) = self.mapped {
             options = options.mapped(mapped);

@@ -355,3 +355,27 @@ fn filters_are_not_asked_where_equal_keys_may_differ() {
     let db = with(false).open(PATH).unwrap();
     assert_eq!(db.get(b"kEY").unwrap().as_deref(), Some(&b"1"[..]));
 }
+
+/// A value file that was dead stood in the way of closing once the manifest had failed.
+#[test]
+fn a_handle_whose_manifest_failed_closes_beside_dead_values() {
+    let env = SimEnv::new(1);
+    let setup = Setup {
+        value_file: 0,
+        ..Setup::plain()
+    };
+    let db = setup.options(env.clone()).open(PATH).unwrap();
+    for value in [1, 2] {
+        db.put(b"a", &[value; 9000]).unwrap();
+    }
+    db.put(b"a", b"small").unwrap();
+    db.flush().unwrap();
+    let full = Effect::Fails(Cause::Full);
+    env.inject(Fault::on(OpKind::Append, "MANIFEST", full));
+    db.step_background(Job::DropValues).unwrap_err();
+    db.close().unwrap();
+    let db = open(&env);
+    assert!(db.open_report().clean);
+    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"small"[..]));
+    while db.step_background(Job::DropValues).unwrap() {}
+}

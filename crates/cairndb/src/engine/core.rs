@@ -242,6 +242,8 @@ pub(crate) struct Settings {
     pub(crate) durability: Durability,
     pub(crate) output: OutputSettings,
     pub(crate) read_only: bool,
+    /// Value files are closed when they reach this length.
+    pub(crate) value_file: u64,
 }
 
 /// One open database.

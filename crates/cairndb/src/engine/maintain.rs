@@ -219,6 +219,10 @@ impl Core {
         if state.persisting || state.version.values.is_empty() || !self.manifest.is_open() {
             return None;
         }
+        if self.manifest.is_broken() {
+            // Once another is begun; closing would fail for it now.
+            return None;
+        }
         // A pointer goes to the file that was active when its value was appended, and those ascend.
         // Those of a flush that is not durable stand in the log as well, which would be replayed.
         let parts = state.sealed.iter().filter_map(|part| part.first_values);

@@ -18,7 +18,6 @@ use cairndb_format::value_file::{Pointer, ValueWriter};
 use crate::engine::recovered::Recovered;
 use crate::read::fold::read_pointer;
 use crate::state::version::{TableOpener, ValueHandle};
-use crate::write::values::VALUE_FILE_BYTES;
 
 /// What one attempt at opening does with large values, and whether it met any.
 #[derive(Debug, Default)]
@@ -52,9 +51,11 @@ impl LargeValues {
 }
 
 /// Where the values of replayed pointers went.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct MovedValues {
     open: Option<(u64, ValueWriter)>,
+    /// Length at which a file is closed.
+    file_bytes: u64,
     /// Every file begun.
     syncs: Vec<Arc<dyn FileSync>>,
     /// Old files that hold values which stay there.
@@ -62,6 +63,15 @@ pub(crate) struct MovedValues {
 }
 
 impl MovedValues {
+    pub(crate) fn new(file_bytes: u64) -> MovedValues {
+        MovedValues {
+            open: None,
+            file_bytes,
+            syncs: Vec::new(),
+            in_place: BTreeSet::new(),
+        }
+    }
+
     /// Leaves the value behind an encoded pointer where it is.
     pub(crate) fn leave(&mut self, encoded: &[u8]) -> Result<Vec<u8>> {
         self.in_place.insert(Pointer::decode(encoded)?.file.0);
@@ -97,7 +107,7 @@ impl MovedValues {
         if self
             .open
             .as_ref()
-            .is_none_or(|(_, writer)| writer.bytes() >= VALUE_FILE_BYTES)
+            .is_none_or(|(_, writer)| writer.bytes() >= self.file_bytes)
         {
             let number = recovered.next_file;
             recovered.next_file += 1;

@@ -202,6 +202,7 @@ fn settings(options: &Options, budget: Budget, opener: &TableOpener) -> Settings
             dictionaries: Arc::clone(&opener.dictionaries),
         },
         read_only: options.read_only,
+        value_file: options.value_file_bytes,
     }
 }
 

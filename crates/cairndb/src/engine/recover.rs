@@ -275,7 +275,7 @@ impl Recovery<'_> {
             large: self.large,
             durable_seq: folded.last_seq,
             recovered,
-            pending: Replayed::default(),
+            pending: Replayed::new(self.settings.value_file),
         };
         let replayed = replay.run(&log, &end);
         if replayed.is_err() && !self.settings.read_only {

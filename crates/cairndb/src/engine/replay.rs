@@ -39,11 +39,21 @@ pub(crate) struct Replay<'a> {
 }
 
 /// What was replayed and is not yet in tables.
-#[derive(Default)]
 pub(crate) struct Replayed {
     values: MovedValues,
     part: Option<(Arc<Memtable>, MemWriter)>,
     parts: Vec<Arc<Memtable>>,
+}
+
+impl Replayed {
+    /// Nothing yet; value files will be closed at this length.
+    pub(crate) fn new(value_file: u64) -> Replayed {
+        Replayed {
+            values: MovedValues::new(value_file),
+            part: None,
+            parts: Vec::new(),
+        }
+    }
 }
 
 impl Replay<'_> {

@@ -248,7 +248,8 @@ impl Core {
             if result.is_err() {
                 self.changed.notify_all();
             }
-            if result.is_ok() {
+            // Poisoned meanwhile by a comparator that panicked, the part may hold half of a batch.
+            if result.is_ok() && !self.health.is_poisoned() {
                 commit.synced_seq = commit.synced_seq.max(target);
                 while commit
                     .awaiting_sync

@@ -109,7 +109,7 @@ impl Core {
         if commit.closing {
             return Err(closing());
         }
-        if self.values.needs_file() {
+        if self.values.needs_file(self.settings.value_file) {
             self.begin_value_file(commit)?;
         }
         let (pointer, length) = self.values.append(self.context.order.hash(key), value)?;

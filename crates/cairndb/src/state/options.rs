@@ -86,8 +86,12 @@ pub struct Options {
     pub(crate) mapped: Option<bool>,
     pub(crate) verify_always: bool,
     pub(crate) filter_bits_per_key: u32,
+    pub(crate) value_file_bytes: u64,
 }
 
+/// Length at which a value file is closed: large enough that files are few, small enough that a dead one
+/// is found.
+pub const VALUE_FILE_BYTES_DEFAULT: u64 = 256 << 20;
 /// Filter bits a key: one absent key in a hundred gets through.
 pub const FILTER_BITS_DEFAULT: u32 = 10;
 /// Most filter bits a key: with half of these one absent key in a billion gets through.
@@ -114,6 +118,7 @@ impl Default for Options {
             mapped: None,
             verify_always: false,
             filter_bits_per_key: FILTER_BITS_DEFAULT,
+            value_file_bytes: VALUE_FILE_BYTES_DEFAULT,
         }
     }
 }
@@ -222,6 +227,15 @@ impl Options {
     #[must_use]
     pub fn filter_bits_per_key(mut self, bits: u32) -> Options {
         self.filter_bits_per_key = bits;
+        self
+    }
+
+    /// Values of 8 KiB and more go to value files; one that has reached `bytes` is closed and the next value
+    /// begins another. A file is given back when all its values are dead: short files go sooner, and there
+    /// are more of them. The default is 256 MiB; any length will do, 0 makes a file for each value.
+    #[must_use]
+    pub fn value_file_bytes(mut self, bytes: u64) -> Options {
+        self.value_file_bytes = bytes;
         self
     }
 }

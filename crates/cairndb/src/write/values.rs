@@ -11,10 +11,6 @@ use cairndb_env::FileSync;
 use cairndb_env::sync::Mutex;
 use cairndb_format::value_file::{Pointer, ValueWriter};
 
-/// A value file is closed when it reaches this size: large enough that files are few, small enough
-/// that a dead one is found.
-pub(crate) const VALUE_FILE_BYTES: u64 = 256 << 20;
-
 #[derive(Debug)]
 struct Active {
     number: u64,
@@ -29,12 +25,12 @@ pub(crate) struct ValueLog {
 }
 
 impl ValueLog {
-    /// Whether a new file must be begun before the next append.
-    pub(crate) fn needs_file(&self) -> bool {
+    /// Whether a new file must be begun before the next append: there is none, or one of this length.
+    pub(crate) fn needs_file(&self, bytes_max: u64) -> bool {
         self.active
             .lock()
             .as_ref()
-            .is_none_or(|active| active.writer.bytes() >= VALUE_FILE_BYTES)
+            .is_none_or(|active| active.writer.bytes() >= bytes_max)
     }
 
     /// The number of the file being filled.

@@ -92,6 +92,7 @@ pub(crate) struct Config {
     pub(crate) mapped: Option<bool>,
     pub(crate) filter_bits: u32,
     pub(crate) verify_always: bool,
+    pub(crate) value_file: u64,
     pub(crate) durability: Durability,
     pub(crate) keys: KeyShape,
     pub(crate) key_count: u32,
@@ -159,6 +160,7 @@ impl Config {
             mapped: pick(random, &[None, Some(true), Some(false)]),
             filter_bits: pick(random, &[0, 10]),
             verify_always: random.below(4) == 0,
+            value_file: pick(random, &[0, 100_000, cairndb::VALUE_FILE_BYTES_DEFAULT]),
             durability: pick(
                 random,
                 &[
@@ -185,6 +187,7 @@ impl Config {
             .compression(self.compression)
             .filter_bits_per_key(self.filter_bits)
             .verify_always(self.verify_always)
+            .value_file_bytes(self.value_file)
             .durability(self.durability)
             .create_if_missing(true);
         if let Some(env) = env {

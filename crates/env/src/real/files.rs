@@ -75,6 +75,10 @@ impl WritableFile for RealWritableFile {
         }
         if let Err(errno) = write_parts_at(&self.file.fd, parts, self.size) {
             self.failed = true;
+            if matches!(errno, Errno::NOSPC | Errno::DQUOT | Errno::FBIG) {
+                // What was written of it would keep the room that others need; of no use to anybody.
+                let _ = rustix::fs::ftruncate(&self.file.fd, self.size);
+            }
             return Err(system_error("append to the file", errno)
                 .file(&*self.file.name)
                 .offset(self.size));
