@@ -52,12 +52,14 @@ build: toolchain ## build db_bench and cache_bench and put them at the repositor
 	cargo build --release --locked --package db_bench --package cache_bench
 	@cp -f $(TARGET)/release/db_bench $(TARGET)/release/cache_bench .
 
-# A row that failed costs that row alone: where there is a report, the chore is done.
-told = { test -s $(1)/index.html && echo "rows failed: $(1)/index.html names them and says why"; }
+# A row that failed costs that row alone: where there is a report of this run, the chore is done. One that is
+# stopped leaves the page of the run before.
+begun = report/.begun
+told = { test $(1)/index.html -nt $(begun) && echo "rows failed: $(1)/index.html names them and says why"; }
 
 .PHONY: bench
 bench: toolchain peers build ## the benchmark over every engine found, at a tenth of the count
-	@rm -f report/index.html
+	@mkdir -p report && touch $(begun)
 	@./db_bench --suite=quick --report=report || $(call told,report)
 
 rounds = $(if $(ROUNDS),--rounds=$(ROUNDS))
@@ -66,8 +68,7 @@ full = report/$(1)$(if $(ROUNDS),-$(ROUNDS))
 
 .PHONY: bench-full
 bench-full: toolchain peers build ## the pages of 2011 and of WiredTiger at full size; goes on where it was stopped, shows again what is complete
-	@mkdir -p report
-	@rm -f $(call full,leveldb-2011)/index.html $(call full,wiredtiger)/index.html
+	@mkdir -p report && touch $(begun)
 	@./db_bench --suite=leveldb-2011 $(rounds) --json=$(call full,leveldb-2011).json --resume \
 		--report=$(call full,leveldb-2011) || $(call told,$(call full,leveldb-2011))
 	@./db_bench --suite=wiredtiger $(rounds) --json=$(call full,wiredtiger).json --resume \

@@ -50,6 +50,10 @@ pub fn main(extra: &'static [Extra]) -> ExitCode {
 
 /// Does what the words say; false when something asked for was absent or wrong.
 fn run(words: &[String]) -> Result<bool, String> {
+    if words.iter().any(|word| word == "-h") {
+        print(&flags::help());
+        return Ok(true);
+    }
     let given = flags::parse(words)?;
     for warning in &given.warnings {
         tell(&format!("warning: {warning}\n"));

@@ -127,12 +127,12 @@ fn group_of(run: &Run, group: &Group<'_>) -> Vec<Block> {
     blocks
 }
 
-/// The bars of one table, scaled to the fastest row.
+/// The bars of one table, scaled to the highest round of all rows, so that no line across an end is cut off.
 pub(crate) fn bars(run: &Run, table: &Table) -> Bars {
     let fastest = table
         .engines()
         .filter_map(|row| row.rate())
-        .map(|rate| rate.middle)
+        .map(|rate| rate.high)
         .fold(0.0, f64::max);
     let leaders = standing::leaders(table);
     let rows = table.engines().map(|row| Bar {

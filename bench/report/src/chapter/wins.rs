@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use bench_core::spread::Spread;
 use bench_core::standing::Standing;
 
+use crate::face;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
@@ -29,10 +30,18 @@ pub(super) fn to_best_peer(table: &Table) -> Option<(f64, String)> {
     Some((times, format!("{}{word}", peer.title())))
 }
 
+/// Whether CairnDB was to run a row and has no figure of it, while a ranked peer has.
+fn has_none_of_ours(table: &Table) -> bool {
+    let failed = |row: &Row| row.engine == face::OURS && row.rate().is_none();
+    table.engines().any(failed) && standing::best_peer(table).is_some()
+}
+
 /// In how many rows CairnDB is ahead, level and behind, and in which it is behind.
 pub(crate) fn wins(run: &Run) -> Option<String> {
     let (mut ahead, mut level, mut wide, mut behind) = (0, 0, 0, Vec::new());
+    let mut without = 0;
     for table in &run.tables {
+        without += u32::from(has_none_of_ours(table));
         let Some((row, ours)) = standing::ours(table).filter(|(row, _)| row.is_ranked()) else {
             continue;
         };
@@ -69,6 +78,13 @@ pub(crate) fn wins(run: &Run) -> Option<String> {
             let _ = write!(text, "; and {more} more, named under Biases");
         }
         text.push('.');
+        if without > 0 {
+            let plural = if without == 1 { "" } else { "s" };
+            let _ = write!(
+                text,
+                " In {without} row{plural} more CairnDB failed or was skipped and a peer was not."
+            );
+        }
         if wide > 0 {
             let _ = write!(
                 text,

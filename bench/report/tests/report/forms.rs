@@ -225,12 +225,12 @@ fn the_summary_is_as_wide_as_it_may_be() {
     }
     let golden = "
 leveldb-2011 1C fillseq
-  CairnDB                       5,000,000 ops/sec  \u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}  4.95M to 5.10M
-  LevelDB                         700,000 ops/sec  \u{2588}\u{2588}\u{2588}                    693k to 714k
+  CairnDB                       5,000,000 ops/sec  \u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{258b}  4.95M to 5.10M
+  LevelDB                         700,000 ops/sec  \u{2588}\u{2588}\u{2589}                    693k to 714k
   CairnDB is fastest, 7.14 times LevelDB, the next.
 
 leveldb-2011 2D fillseq
-  LevelDB                         600,000 ops/sec  \u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}  594k to 612k  (0.86x baseline)
+  LevelDB                         600,000 ops/sec  \u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{258b}  594k to 612k  (0.86x baseline)
   LevelDB alone has a figure here that can be ranked.
 
   Against all ranked peers of each row, CairnDB is ahead in 1 of 1, ties in 0 and is behind in 0.

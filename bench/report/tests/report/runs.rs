@@ -48,6 +48,22 @@ fn a_run_resumed_by_another_build_or_elsewhere_says_so() {
 }
 
 #[test]
+fn rows_that_only_we_failed_are_counted_beside_the_verdict() {
+    let mut lines = rounds("cairndb", "1A", "readseq", 4e7);
+    lines.extend(rounds("lmdb", "1A", "readseq", 1e6));
+    assert!(
+        !report(&lines)
+            .html()
+            .contains("was skipped and a peer was not")
+    );
+    let failed = with(row("cairndb", "1C", "fillseq", 1, 1.0), "status", "failed");
+    lines.push(with(failed, "reason", "no space left"));
+    lines.extend(rounds("lmdb", "1C", "fillseq", 1e6));
+    let text = "In 1 row more CairnDB failed or was skipped and a peer was not.";
+    assert!(report(&lines).html().contains(text));
+}
+
+#[test]
 fn rounds_left_out_and_rounds_missing_are_told() {
     let mut lines = rounds("lmdb", "1A", "readseq", 1e6);
     lines.extend(rounds("leveldb", "1A", "readseq", 1e6));

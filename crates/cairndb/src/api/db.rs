@@ -155,6 +155,17 @@ impl Db {
         core.write_one(Kind::Delete, key, b"", durability)
     }
 
+    /// [`Db::merge`] with its own settings.
+    ///
+    /// # Errors
+    /// As [`Db::merge`].
+    pub fn merge_with(&self, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
+        let core = self.core();
+        core.context.check_operand(operand)?;
+        let durability = options.durability.unwrap_or(core.settings.durability);
+        core.write_one(Kind::Merge, key, operand, durability)
+    }
+
     /// The value of `key`.
     ///
     /// # Errors

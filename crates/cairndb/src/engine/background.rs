@@ -283,6 +283,9 @@ impl Core {
             if state.sealed.is_empty() {
                 return Ok(());
             }
+            drop(state);
+            // Parts whose tables could not be installed stay for ever, and so does the poison.
+            self.health.check_write()?;
         }
     }
 
@@ -303,6 +306,7 @@ impl Core {
     /// Seals, flushes and syncs everything written so far: `Db::flush`.
     pub(crate) fn flush_all(&self) -> Result<()> {
         self.check_writable()?;
+        self.check_own()?;
         self.flush_parts()?;
         self.persist_all()
     }

@@ -51,7 +51,12 @@ impl Core {
             log_ends: Vec::new(),
         });
         let salt = self.env.random_u64();
-        drop(ManifestWriter::create(&*target, number, salt, &[edit])?);
+        drop(ManifestWriter::create(
+            &*target,
+            number,
+            salt,
+            &edit.divided(self.settings.budget.edit),
+        )?);
         install_current(&*target, number)
     }
 }

@@ -251,6 +251,9 @@ impl Core {
             Stats::add(&self.stats.merge_bytes, bytes);
             let install = || {
                 self.install_merge(&mut state, plan, outcome);
+                for table in plan.inputs.iter().flat_map(Run::tables) {
+                    state.unreadable.remove(&table.record.file);
+                }
                 Ok(())
             };
             guarded(install).map_err(|error| self.health.poison(error))

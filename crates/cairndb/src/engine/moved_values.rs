@@ -112,6 +112,10 @@ impl MovedValues {
             let number = recovered.next_file;
             recovered.next_file += 1;
             let writer = ValueWriter::create(dir, FileNumber(number))?;
+            // One descriptor at a time.
+            for full in self.syncs.drain(..) {
+                full.sync()?;
+            }
             self.syncs.push(writer.syncer());
             let mut values = (*recovered.version.values).clone();
             values.insert(number, Arc::new(ValueHandle::begun(number, opener)));

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, FileNumber, Result, SeqNo};
-use cairndb_format::manifest::VersionEdit;
+use cairndb_env::sync::MutexGuard;
+use cairndb_format::manifest::{TableRecord, VersionEdit};
 use cairndb_format::name;
 
 use crate::engine::core::{Core, Pending};
@@ -19,7 +20,10 @@ use crate::state::version::Version;
 use crate::write::commit::Commit;
 
 /// Everything one pass makes durable.
-struct Batch {
+struct Batch<'a> {
+    /// Held to the end where an edit would be too long and a whole manifest is written: neither segments nor
+    /// value files may be begun meanwhile, and who waits for the end of a pass holds it, too.
+    whole: Option<MutexGuard<'a, Commit>>,
     pending: Pending,
     from: Arc<Version>,
     last_seq: SeqNo,
@@ -80,7 +84,7 @@ impl Core {
         result
     }
 
-    fn persist_taken(&self, batch: Batch) -> Result<bool> {
+    fn persist_taken(&self, batch: Batch<'_>) -> Result<bool> {
         let result = self.persist_batch(&batch);
         let mut state = self.state.lock();
         // Value files begun meanwhile stand in the manifest already.
@@ -115,7 +119,8 @@ impl Core {
         }
     }
 
-    fn take_batch(&self) -> Result<Option<Batch>> {
+    fn take_batch(&self) -> Result<Option<Batch<'_>>> {
+        self.check_own()?;
         let mut commit = self.commit.lock();
         self.health.check_write()?;
         {
@@ -131,9 +136,16 @@ impl Core {
             return Ok(None);
         };
         state.persisting = true;
+        // Those merged away meanwhile included: more than the edit would have.
+        let added = pending.added.iter().map(|added| &added.table.record);
+        let bytes: usize = added.map(TableRecord::variable_bytes).sum();
+        let from = Arc::clone(&state.durable);
+        let last_seq = pending.last_seq.max(state.durable_seq);
+        drop(state);
         Ok(Some(Batch {
-            from: Arc::clone(&state.durable),
-            last_seq: pending.last_seq.max(state.durable_seq),
+            whole: (bytes > self.settings.budget.edit).then_some(commit),
+            from,
+            last_seq,
             floor,
             pending,
         }))
@@ -154,12 +166,8 @@ impl Core {
             .unwrap_or_else(|| self.segments.next_number())
     }
 
-    fn persist_batch(&self, batch: &Batch) -> Result<VersionEdit> {
+    fn persist_batch(&self, batch: &Batch<'_>) -> Result<VersionEdit> {
         let mut edit = difference(&batch.from, &batch.pending.version);
-        // An edit has a largest size and is put together in memory; a whole manifest can be several. Its
-        // segments must not change meanwhile.
-        let whole = edit.table_bytes() > self.settings.budget.edit;
-        let commit = whole.then(|| self.commit.lock());
         let added: BTreeSet<u64> = edit.added_tables.iter().map(|table| table.file).collect();
         let poison = |error: Error| self.health.poison(error);
         let new = batch.pending.added.iter();
@@ -186,9 +194,13 @@ impl Core {
         edit.last_seq = Some(batch.last_seq);
         edit.next_file = Some(self.next_file.load(Ordering::Relaxed));
         edit.value_dead = self.newly_dead(&batch.pending.version);
-        let written = match commit {
-            Some(_commit) => self.begin_manifest(self.whole_edit(batch, &edit.value_dead)),
-            None => self.manifest.append(&edit, &self.stats),
+        let written = if batch.whole.is_some() {
+            let whole = self.whole_edit(batch, &edit.value_dead);
+            // Where it fails nobody knows which of the two manifests a crash would find.
+            self.begin_manifest(whole)
+                .inspect_err(|_| self.manifest.give_up())
+        } else {
+            self.manifest.append(&edit, &self.stats)
         };
         if let Err(error) = written {
             // The claim is given back: earlier edits, which name files that records written from now
@@ -201,7 +213,7 @@ impl Core {
     }
 
     /// The edit that makes what `batch` makes durable from nothing.
-    fn whole_edit(&self, batch: &Batch, newly_dead: &[(u64, u64)]) -> VersionEdit {
+    fn whole_edit(&self, batch: &Batch<'_>, newly_dead: &[(u64, u64)]) -> VersionEdit {
         let mut dead = self.state.lock().durable_dead.clone();
         for (file, bytes) in newly_dead {
             *dead.entry(*file).or_insert(0) += bytes;
@@ -230,7 +242,7 @@ impl Core {
     }
 
     /// Frees what the durable manifest no longer names.
-    fn release(&self, batch: Batch) {
+    fn release(&self, batch: Batch<'_>) {
         let kept: BTreeSet<u64> = batch
             .pending
             .version

@@ -21,6 +21,9 @@ use crate::state::stats::Stats;
 use crate::state::version::ValueHandle;
 use crate::write::commit::{Commit, Payload};
 
+/// Value files that may wait for their sync.
+const UNSYNCED_FILES_MAX: usize = 64;
+
 /// The value files a write has appended to, until its pointers are in the memtable or it is given up.
 /// Not to be dropped under the commit lock.
 struct InFlight<'a> {
@@ -114,6 +117,13 @@ impl Core {
         }
         let (pointer, length) = self.values.append(self.context.order.hash(key), value)?;
         commit.value_sets_out(pointer.file.0);
+        if self.values.unsynced_files() > UNSYNCED_FILES_MAX {
+            // Each keeps a descriptor until it is synced.
+            let _turn = self.sync_turn.lock();
+            self.values
+                .sync()
+                .map_err(|error| self.health.poison(error))?;
+        }
         in_flight.files.push(pointer.file.0);
         Stats::add(&self.stats.value_bytes, value.len() as u64);
         if let Some(handle) = self.view.load().version.values.get(&pointer.file.0) {

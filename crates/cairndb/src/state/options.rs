@@ -232,7 +232,7 @@ impl Options {
 
     /// Values of 8 KiB and more go to value files; one that has reached `bytes` is closed and the next value
     /// begins another. A file is given back when all its values are dead: short files go sooner, and there
-    /// are more of them. The default is 256 MiB; any length will do, 0 makes a file for each value.
+    /// are more of them, each of which costs an edit of the manifest and a step of every later one. The default is 256 MiB; any length will do, 0 makes a file for each value.
     #[must_use]
     pub fn value_file_bytes(mut self, bytes: u64) -> Options {
         self.value_file_bytes = bytes;

@@ -51,6 +51,13 @@ impl Manifest {
         self.tail.lock().as_ref().is_some_and(|tail| tail.broken)
     }
 
+    /// Appends nothing more to it: a new one must be begun.
+    pub(crate) fn give_up(&self) {
+        if let Some(tail) = self.tail.lock().as_mut() {
+            tail.broken = true;
+        }
+    }
+
     /// Whether a new one would be a good deal shorter.
     pub(crate) fn is_long(&self) -> bool {
         let long = |tail: &Tail| tail.writer.bytes() >= BYTES_MAX.max(2 * tail.begun);

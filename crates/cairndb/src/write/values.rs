@@ -33,6 +33,11 @@ impl ValueLog {
             .is_none_or(|active| active.writer.bytes() >= bytes_max)
     }
 
+    /// Files that were appended to since they were synced.
+    pub(crate) fn unsynced_files(&self) -> usize {
+        self.dirty.lock().len()
+    }
+
     /// The number of the file being filled.
     pub(crate) fn active(&self) -> Option<u64> {
         self.active.lock().as_ref().map(|active| active.number)

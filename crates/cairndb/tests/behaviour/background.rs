@@ -385,3 +385,25 @@ fn destroying_and_opening_at_once_leaves_one_owner() {
         });
     });
 }
+
+/// A pass whose edit would be too long writes a whole manifest: value files that began meanwhile were not in it,
+/// and a writer that waited for the pass with the commit lock held was waited for.
+#[test]
+fn whole_manifests_and_new_value_files_go_together() {
+    let options = threaded().value_file_bytes(0);
+    let db = options.open("/db").unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 0..40_u8 {
+                db.put(&vec![n; 300 << 10], b"long key").unwrap();
+            }
+        });
+        for n in 0..300_u32 {
+            db.put(&n.to_be_bytes(), &[7; 9000]).unwrap();
+        }
+    });
+    assert_eq!(db.iter().count(), 340);
+    db.close().unwrap();
+    verify("/db", &options).unwrap();
+    assert_eq!(options.open("/db").unwrap().iter().count(), 340);
+}

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use cairndb::{Add, Db, ErrorKind, MergeOperator, Result, WriteBatch};
+use cairndb::{
+    Add, Append, Db, Durability, ErrorKind, MergeOperator, Result, WriteBatch, WriteOptions,
+};
 
 use crate::stepped;
 
@@ -115,6 +117,18 @@ fn a_scan_goes_on_behind_a_key_that_cannot_be_folded() {
         assert_eq!(cursor.key(), b"m");
         db.flush().unwrap();
     }
+}
+
+#[test]
+fn an_operand_has_a_durability_of_its_own() {
+    let db = stepped()
+        .merge_operator(Arc::new(Append))
+        .open("/db")
+        .unwrap();
+    let unlogged = WriteOptions::new().durability(Durability::None);
+    db.merge_with(b"k", b"1", &unlogged).unwrap();
+    db.merge_with(b"k", b"2", &WriteOptions::new()).unwrap();
+    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"12"[..]));
 }
 
 /// Writes to the database, and reads if it should, from within a merge: everything written here comes while

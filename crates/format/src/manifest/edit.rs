@@ -99,7 +99,8 @@ pub struct TableRecord {
 }
 
 impl TableRecord {
-    fn variable_bytes(&self) -> usize {
+    /// Bytes of its keys and references, which have no other bound.
+    pub fn variable_bytes(&self) -> usize {
         self.smallest.len() + self.largest.len() + 16 * self.value_refs.len()
     }
 }
