@@ -255,10 +255,9 @@ impl Core {
 
     /// Seals and flushes everything written so far, without making it durable.
     pub(crate) fn flush_parts(&self) -> Result<()> {
-        let mut wanted = None;
+        let wanted = self.commit.lock().last_seq;
         loop {
             let mut commit = self.commit.lock();
-            let wanted = *wanted.get_or_insert(commit.last_seq);
             if commit.mutable.seq_min() > wanted {
                 // A writer has sealed what was asked for: beside several that sync there may be no
                 // moment at which the part after it can be.

@@ -6,7 +6,7 @@
 //! | lock | guards | held across I/O |
 //! |---|---|---|
 //! | `close_turn` | closing, from beginning to end | everything |
-//! | `commit` | mutable part, log position, sequence numbers | log and manifest appends, never a sync (but for the roll of a manifest, and value files beyond 64) |
+//! | `commit` | mutable part, log position, sequence numbers | log and manifest appends, never a sync (but for a whole manifest, with the tables it is first to name, and value files beyond 64) |
 //! | `state` | sealed parts, versions, pending edits, job flags | never |
 //! | inside `segments`, `manifest`, `values`, `snapshots`, `shown`, `files`, `reaper`, `dictionaries` | their own fields | appends only |
 //!
