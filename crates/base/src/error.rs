@@ -16,7 +16,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum ErrorKind {
     /// The operating system refused an operation; retrying may help once its cause is gone.
     Io,
-    /// Bytes on disk are not what was written; run `verify`, restore, or open in salvage.
+    /// Bytes on disk are not what was written; run `verify`, and restore from a backup.
     Corruption,
     /// The call itself is wrong: a limit exceeded, a name unknown, a comparator that differs.
     InvalidArgument,
@@ -24,7 +24,7 @@ pub enum ErrorKind {
     NotSupported,
     /// The disk is full; free space and write again, no reopening needed.
     NoSpace,
-    /// Another transaction won; retry.
+    /// Another transaction won; retry. Nothing gives it yet: there are no transactions.
     Conflict,
     /// Another handle or process has the database open.
     Locked,
@@ -32,8 +32,8 @@ pub enum ErrorKind {
     Closed,
     /// A flush to disk failed earlier; reads go on, writes need a reopening.
     Poisoned,
-    /// The handle was inherited over `fork`; open the database anew in the child. Noticed by a sync, by a
-    /// write that needs the next log segment or room, and by closing, which then changes nothing.
+    /// The handle was inherited over `fork`; open the database anew in the child. Every write, flush, sync and
+    /// the closing of such a handle is refused, and changes nothing.
     Forked,
     /// The files were written by a newer version; nothing was changed.
     FormatTooNew,

@@ -14,6 +14,8 @@ mod background;
 mod bad_input;
 #[path = "behaviour/descriptors.rs"]
 mod descriptors;
+#[path = "behaviour/handles.rs"]
+mod handles;
 #[path = "behaviour/logged_values.rs"]
 mod logged_values;
 #[path = "behaviour/operators.rs"]

@@ -14,13 +14,7 @@ use cairndb_base::Result;
 use crate::file::{LogRegion, ReadFile, WritableFile};
 
 /// Held while a database is open; dropping it releases the lock.
-pub trait DirLock: Debug + Send + Sync {
-    /// Whether another process took it, of which this one is a fork: two handles over one directory then,
-    /// and of this one's threads none is left.
-    fn is_inherited(&self) -> bool {
-        false
-    }
-}
+pub trait DirLock: Debug + Send + Sync {}
 
 /// Who holds which lock: one alone (0), or so many together.
 #[derive(Clone, Debug)]

@@ -15,6 +15,7 @@ mod conformance;
 pub mod dir;
 pub mod environment;
 pub mod file;
+mod fork;
 mod lending;
 pub mod mem;
 mod mirror;
@@ -30,6 +31,7 @@ mod worker;
 pub use dir::{Dir, DirLock};
 pub use environment::{Background, Env, Join};
 pub use file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
+pub use fork::{Origin, forked};
 pub use mem::MemEnv;
 #[cfg(unix)]
 pub use real::RealEnv;

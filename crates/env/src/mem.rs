@@ -91,8 +91,12 @@ impl Env for MemEnv {
     }
 
     fn now_ns(&self) -> u64 {
-        // A microsecond for each question: time passes, and passes alike in every run.
-        self.clock_ns.fetch_add(1000, Ordering::Relaxed)
+        match self.background {
+            // Threads sleep by the system's clock.
+            Background::Threads => system_ns(),
+            // A microsecond for each question: time passes, and passes alike in every run.
+            Background::Stepped => self.clock_ns.fetch_add(1000, Ordering::Relaxed),
+        }
     }
 
     fn random_u64(&self) -> u64 {
@@ -102,6 +106,19 @@ impl Env for MemEnv {
     fn memory_bytes(&self) -> u64 {
         MEMORY_BYTES
     }
+}
+
+#[cfg(unix)]
+fn system_ns() -> u64 {
+    crate::system::now_ns()
+}
+
+#[cfg(not(unix))]
+fn system_ns() -> u64 {
+    use std::sync::LazyLock;
+    use std::time::Instant;
+    static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(BEGUN.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 type Dirs = Mutex<BTreeMap<PathBuf, Arc<MemDir>>>;

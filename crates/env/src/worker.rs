@@ -6,9 +6,9 @@ use cairndb_base::{Error, Result};
 
 use crate::environment::Join;
 
-/// Stack of a background thread. Address space only: what is never touched is never resident, and
-/// compaction recurses nowhere, so twice the 256 KiB it is designed for is room enough.
-const STACK_BYTES: usize = 512 << 10;
+/// Stack of a background thread, as Rust's own threads have it: comparators and merge operators run here too,
+/// and one of theirs may recurse. Address space only: what is never touched is never resident.
+const STACK_BYTES: usize = 2 << 20;
 /// Added to the process's own `nice` value.
 #[cfg(target_os = "linux")]
 const NICE_STEP: i32 = 10;

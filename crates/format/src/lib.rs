@@ -13,6 +13,7 @@
 
 pub mod batch;
 mod checksum;
+pub mod evidence;
 #[cfg(test)]
 mod golden;
 mod input;

@@ -17,6 +17,7 @@ mod reader;
 mod record;
 mod resync;
 
+pub(crate) use header::is_marked;
 pub use header::{HEADER_BYTES, SegmentHeader};
 pub use reader::{Bad, Record, SegmentReader, Step};
 pub use record::{

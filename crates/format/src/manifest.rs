@@ -21,6 +21,7 @@ mod writer;
 
 pub use current::{install_current, prepare_current, read_current};
 pub use edit::{CleanClose, SegmentRecord, TableRecord, VersionEdit};
+pub(crate) use header::is_marked;
 pub use header::{HEADER_BYTES, ManifestHeader};
 pub use reader::{EDITS_MAX, Manifest, ManifestReader, TABLES_MAX, Tail, read_manifest};
 pub use writer::{ManifestSyncer, ManifestWriter};

@@ -46,6 +46,7 @@ pub use cairndb_kernel::codec::Dictionary;
 
 pub use builder::TableBuilder;
 pub use cursor::TableCursor;
+pub(crate) use meta::is_marked;
 pub use open::{Found, FoundValue, GetHints, Table};
 pub use source::PageAccess;
 

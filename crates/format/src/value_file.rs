@@ -14,6 +14,7 @@ mod scan;
 mod writer;
 
 pub use header::HEADER_BYTES;
+pub(crate) use header::is_marked;
 pub use pointer::{CODEC_RAW, POINTER_BYTES, Pointer, RECORD_HEADER_BYTES, record_bytes};
 pub use reader::{read_value, value_in};
 pub use scan::{Scanned, ValueScan};

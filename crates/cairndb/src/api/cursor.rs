@@ -6,7 +6,8 @@ use crate::api::access::view_cursor;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 
-/// A place in the database as it was when the cursor was made. Moving allocates nothing.
+/// A place in the database as it was when the cursor was made. Moving
+/// allocates nothing but where merge operands are folded.
 ///
 /// Key and value are valid until the next move. After an error the cursor is not valid; after one of
 /// the merge operator `next` and `prev` go on behind the key it is about, after any other the cursor

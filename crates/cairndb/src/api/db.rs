@@ -29,7 +29,9 @@ impl Drop for Owner {
     }
 }
 
-/// An open database. Cheap to clone; clones share everything and may be used from any thread.
+/// An open database. Cheap to clone; clones share everything and may be used from any thread, but not from
+/// another process: a child made by `fork` must open the database anew. What it writes through its parent's
+/// handle is refused as `Forked`, and what it reads may be `Corruption`, for the parent goes on writing.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -52,7 +54,9 @@ impl Options {
     ///
     /// # Errors
     /// `NotFound` when there is none and none is to be created; `InvalidArgument` when the
-    /// directory holds something else, or the comparator or merge operator differ; `Locked` when
+    /// directory holds something else (LevelDB's database too), the comparator or merge operator differ, the
+    /// database exists and `error_if_exists` is set, or a setting is out of its range (memory below 256 KiB,
+    /// more filter bits than [`FILTER_BITS_MAX`](crate::FILTER_BITS_MAX), names above 255 bytes); `Locked` when
     /// another handle has it; `Corruption` with file and offset; `FormatTooNew`; `NoSpace`; `Io`.
     /// A refused opening changes nothing on disk.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Db> {
@@ -169,13 +173,14 @@ impl Db {
     /// The value of `key`.
     ///
     /// # Errors
-    /// `Corruption` with file and offset, `Io`, `Closed`.
+    /// `Corruption` with file and offset, `Io`, `Closed`. Of a key with merge operands: that of its merge
+    /// operator, or `InvalidArgument` when the database was opened without one.
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
         get_value(self.core(), key, None)
     }
 
     /// Replaces `out` by the value of `key`; `false` (and an empty `out`) when there is none.
-    /// Allocates only when `out` must grow.
+    /// Allocates only when `out` must grow; a value folded of operands is the operator's allocation.
     ///
     /// # Errors
     /// As [`Db::get`].
@@ -187,7 +192,7 @@ impl Db {
     /// The values of `keys`, all at one moment, in the order asked.
     ///
     /// # Errors
-    /// As [`Db::get`].
+    /// As [`Db::get`], of the first key that gives one; the other values are not returned then.
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
         let core = self.core();
         core.health.check_read()?;
@@ -195,6 +200,7 @@ impl Db {
         let mut scratch = Vec::new();
         let mut values = Vec::with_capacity(keys.len());
         for key in keys {
+            core.health.check_read()?;
             let found = get::get(&view, &core.context, key.as_ref(), seq, &mut scratch)?;
             values.push(found.then(|| Value::from_scratch(&mut scratch)));
         }
@@ -302,7 +308,9 @@ impl Db {
     /// so far. Tables are shared by hard links where the file system can.
     ///
     /// # Errors
-    /// As [`Db::flush`]; `InvalidArgument` when the directory is not empty.
+    /// As [`Db::flush`]; `InvalidArgument` when the directory is not empty. What was linked before a
+    /// failure is removed again, so that the call can be repeated; where the last sync is what failed, a
+    /// database stands there that loss of power may take.
     pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<()> {
         self.core().checkpoint(path.as_ref())
     }
@@ -311,13 +319,14 @@ impl Db {
     /// too), syncs.
     ///
     /// # Errors
-    /// The error that background work stopped at.
+    /// The error that background work stopped at; the `Corruption` or `Io` of a table that a merge could not
+    /// read and merges have left alone since. What is not damaged goes on being written and merged.
     pub fn wait_idle(&self) -> Result<()> {
         self.core().wait_idle()
     }
 
-    /// Runs one background job here, where the environment has no threads; whether there was
-    /// anything to do.
+    /// Runs one background job here, for environments without threads; whether there was anything to do,
+    /// which in a read-only handle there never is.
     ///
     /// # Errors
     /// The job's.
@@ -328,10 +337,12 @@ impl Db {
     /// Closes the database for every clone of this handle: flushes, makes everything durable, so
     /// that the next opening has nothing to do. Other calls, from other threads too, then give
     /// `Closed`, writes already while this one runs. When it returns, by whichever clone it was
-    /// called, the directory is free.
+    /// called, the directory is free. Snapshots, cursors and clones that are kept keep the memory they read.
     ///
     /// # Errors
-    /// The first failure; what was acknowledged as durable stays so.
+    /// The first failure, and the same of every later call: the handle has ended all the same. What was
+    /// acknowledged at `Os` or `Sync` is found by the next opening; of unlogged writes what was not yet in
+    /// tables is lost.
     pub fn close(&self) -> Result<()> {
         self.core().close()
     }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, Order, Result};
-use cairndb_env::{Env, RealEnv};
+use cairndb_env::{Dir, Env, RealEnv};
+use cairndb_format::evidence::{Evidence, evidence};
 use cairndb_format::name::{self, FileKind};
 use cairndb_format::value_file::ValueScan;
 
 use crate::engine::core::Core;
+use crate::read::fold::read_pointer;
 use crate::state::options::Options;
 use crate::state::version::ValueHandle;
 
@@ -28,28 +30,27 @@ pub struct VerifyReport {
     pub log_entries: u64,
 }
 
-/// Reads every byte of the database at `path` and checks it: checksums, order, bounds, references.
-/// Changes nothing.
+/// Reads the database at `path` and checks it: of tables and manifest every byte, of the log what would be
+/// replayed, of large values those that are alive and all that the last clean close found; checksums, order,
+/// bounds, references. Changes nothing. `error_if_exists` of `options` is not heeded.
 ///
 /// # Errors
 /// The first damage found, with file and offset; `Locked` while a handle that writes has it open; as
 /// [`Options::open`] otherwise.
 pub fn verify(path: impl AsRef<Path>, options: &Options) -> Result<VerifyReport> {
-    let core = Core::open(
-        &options.clone().read_only(true).verify_always(true),
-        path.as_ref(),
-    )?;
+    let options = options.clone().error_if_exists(false);
+    let core = Core::open(&options.read_only(true).verify_always(true), path.as_ref())?;
     let report = core.verify()?;
     core.close()?;
     Ok(report)
 }
 
-/// Removes the database at `path`: every file the format owns, then the directory if that leaves
-/// it empty. A missing database is no error.
+/// Removes the database at `path`: every file with a name of the format's, then the directory if that
+/// leaves it empty. A missing database is no error. Of `options` only the environment counts.
 ///
 /// # Errors
-/// `Locked` while a handle has it open; `InvalidArgument` when the directory holds no database;
-/// `Io`.
+/// `Locked` while a handle has it open; `InvalidArgument` when no file there is marked as this format's,
+/// which names alone do not say (LevelDB's are the same): nothing is removed then; `Io`.
 pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
     let env: Arc<dyn Env> = match &options.env {
         Some(env) => Arc::clone(env),
@@ -62,11 +63,11 @@ pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
     };
     let names = dir.list()?;
     let ours = |found: &String| FileKind::parse(found).is_some();
-    if !names.is_empty() && !names.iter().any(ours) {
-        return Err(
-            Error::invalid("the directory holds no database; nothing was removed")
-                .file(dir.path().display().to_string()),
-        );
+    // Before LOCK is made: a refusal leaves nothing behind. Where it is, locking makes nothing, and what is
+    // seen before that may be half of what another call removes.
+    let locked = names.iter().any(|found| found == name::LOCK);
+    if !locked && !names.is_empty() {
+        check_database(&*dir, &names)?;
     }
     let lock = match dir.lock(name::LOCK) {
         Ok(lock) => lock,
@@ -76,6 +77,7 @@ pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
     };
     // What was there before somebody else closed it may be gone, and more have come.
     let names = dir.list()?;
+    check_database(&*dir, &names)?;
     // CURRENT first: from then on a crash leaves a directory that cannot be taken for a database
     // with half its tables.
     if names.iter().any(|found| found == name::CURRENT) {
@@ -98,6 +100,35 @@ pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
     }
     drop(lock);
     Ok(())
+}
+
+/// Refuses a directory of something else: no file is marked as ours, and some file as another's or CURRENT
+/// says that there is more than what a creation or a removal that was cut short leaves behind.
+fn check_database(dir: &dyn Dir, names: &[String]) -> Result<()> {
+    let ours = |found: &&String| FileKind::parse(found).is_some();
+    let mut foreign = !names.is_empty() && names.iter().find(ours).is_none();
+    let mut unread = None;
+    for found in names.iter().filter(ours) {
+        match evidence(dir, found) {
+            Ok(Evidence::Ours) => return Ok(()),
+            Ok(Evidence::Foreign) => foreign = true,
+            Ok(Evidence::Silent) => foreign |= found == name::CURRENT,
+            // Somebody else may be removing it.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => unread = unread.or(Some(error)),
+        }
+    }
+    if let Some(error) = unread {
+        return Err(error);
+    }
+    let begun = names.is_empty() || names.iter().any(|found| found == name::LOCK);
+    if begun && !foreign {
+        return Ok(());
+    }
+    Err(
+        Error::invalid("the directory holds no database of this kind; nothing was removed")
+            .file(dir.path().display().to_string()),
+    )
 }
 
 impl Core {
@@ -164,8 +195,7 @@ impl Core {
         while cursor.valid() {
             if cursor.kind() == cairndb_base::Kind::Pointer {
                 cursor.load_value()?;
-                let key = cursor.key().to_vec();
-                crate::read::fold::read_pointer(order, values, &key, cursor.loaded(), &mut value)?;
+                read_pointer(order, values, cursor.key(), cursor.loaded(), &mut value)?;
                 read += 1;
             }
             cursor.next()?;

@@ -13,9 +13,10 @@ use crate::engine::core::Core;
 
 /// The database as it was when the snapshot was taken, whatever is written later.
 ///
-/// Holds a number, not memory; but merges must keep every version it can see, so do not keep it
+/// Costs a number; but merges must keep every version it can see, so do not keep it
 /// for ever. It does not keep the database open: once that was closed, or the last [`Db`](crate::Db)
-/// was dropped, reads give `Closed`.
+/// was dropped, reads give `Closed`. What the handle had in memory is freed with the last of its snapshots,
+/// cursors and clones.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {

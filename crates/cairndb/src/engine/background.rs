@@ -12,7 +12,7 @@ use cairndb_base::{ErrorKind, Result};
 use cairndb_env::sync::MutexGuard;
 
 use crate::engine::core::{Core, State};
-use crate::engine::guard::guarded;
+use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 
 /// Without a write for this long, a database counts as idle.
@@ -53,6 +53,10 @@ pub enum Job {
 impl Core {
     /// Runs one job here and now; whether there was anything to do.
     pub(crate) fn step(&self, job: Job) -> Result<bool> {
+        self.origin.check()?;
+        if self.settings.read_only {
+            return Ok(false);
+        }
         match job {
             Job::Flush => self.flush_once(),
             Job::Merge => self.merge_once(),
@@ -305,22 +309,23 @@ impl Core {
     /// Seals, flushes and syncs everything written so far: `Db::flush`.
     pub(crate) fn flush_all(&self) -> Result<()> {
         self.check_writable()?;
-        self.check_own()?;
+        self.origin.check()?;
         self.flush_parts()?;
         self.persist_all()
     }
 
     /// Waits until nothing is left to do in the background.
     pub(crate) fn wait_idle(&self) -> Result<()> {
+        self.origin.check()?;
+        if self.settings.read_only {
+            return Ok(());
+        }
         if self.stepped() {
             for job in [Job::Flush, Job::IdleMerge, Job::Persist, Job::Reap] {
                 while self.step(job)? {}
             }
             self.trim_spares();
-            return Ok(());
-        }
-        if self.settings.read_only {
-            return Ok(());
+            return self.known_damage();
         }
         self.health.check_write()?;
         self.start_threads()?;
@@ -339,7 +344,15 @@ impl Core {
         self.trim_spares();
         match self.health.background() {
             Some(error) if error.kind() != ErrorKind::Closed => Err(error),
-            _ => self.health.check_write(),
+            _ => self.health.check_write().and_then(|()| self.known_damage()),
+        }
+    }
+
+    /// Tells of a table that merges leave alone since they could not read it.
+    fn known_damage(&self) -> Result<()> {
+        match self.state.lock().damaged.first_key_value() {
+            Some((_, error)) => Err(error.clone()),
+            None => Ok(()),
         }
     }
 

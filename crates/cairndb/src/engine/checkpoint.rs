@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, FileNumber, Result};
+use cairndb_env::Dir;
 use cairndb_format::manifest::{CleanClose, ManifestWriter, install_current};
 use cairndb_format::name;
 
@@ -22,12 +23,24 @@ impl Core {
                 "a checkpoint flushes first; open the database for writing",
             ));
         }
+        self.check_writable()?;
         let target = self.env.open_dir(path, true)?;
         if let Some(found) = target.list()?.into_iter().next() {
             return Err(Error::invalid("a checkpoint needs an empty directory")
                 .file(path.to_string_lossy())
                 .found(found));
         }
+        let made = self.copy_into(&*target);
+        if made.is_err() && target.size_of(name::CURRENT)?.is_none() {
+            // Tried again it needs an empty directory. With CURRENT it is a database, all but for a sync.
+            for found in target.list().unwrap_or_default() {
+                let _ = target.unlink(&found);
+            }
+        }
+        made
+    }
+
+    fn copy_into(&self, target: &dyn Dir) -> Result<()> {
         self.flush_all()?;
         // The version's handles keep its files from being unlinked while they are linked.
         let (version, last_seq) = {
@@ -35,12 +48,13 @@ impl Core {
             (Arc::clone(&state.durable), state.durable_seq)
         };
         for table in version.tables() {
+            self.health.check_read()?;
             let named = name::table(FileNumber(table.record.file));
-            self.dir.link(&named, &*target, &named)?;
+            self.dir.link(&named, target, &named)?;
         }
         for number in version.values.keys() {
             let named = name::value(FileNumber(*number));
-            self.dir.link(&named, &*target, &named)?;
+            self.dir.link(&named, target, &named)?;
         }
         target.sync()?;
         let number = FileNumber(self.new_file());
@@ -52,11 +66,11 @@ impl Core {
         });
         let salt = self.env.random_u64();
         drop(ManifestWriter::create(
-            &*target,
+            target,
             number,
             salt,
             &edit.divided(self.settings.budget.edit),
         )?);
-        install_current(&*target, number)
+        install_current(target, number)
     }
 }

@@ -5,7 +5,7 @@
 //! and a byte missing from the manifest itself is noticed, which the end of one that was appended
 //! to could not be. A handle that wrote nothing writes nothing.
 
-use cairndb_base::{Error, ErrorKind, Result};
+use cairndb_base::Result;
 use cairndb_env::sync::MutexGuard;
 use cairndb_format::manifest::CleanClose;
 use cairndb_format::name;
@@ -15,13 +15,13 @@ use crate::write::commit::Commit;
 
 impl Core {
     /// Ends the handle. Reports the first failure; the lock is released in any case. Whoever calls
-    /// second returns when the first is done: the directory is free then, too.
+    /// second returns when the first is done, with the same failure: the directory is free then, too.
     pub(crate) fn close(&self) -> Result<()> {
         // What a fork has is the other process's: its files, and threads that are not here to be joined.
-        self.check_own()?;
-        let _turn = self.close_turn.lock();
+        self.origin.check()?;
+        let mut failure = self.close_turn.lock();
         if self.health.is_closed() {
-            return Ok(());
+            return failure.clone().map_or(Ok(()), Err);
         }
         // From here on writes are refused: coming as fast as they are written out they would keep the
         // handle open for ever.
@@ -35,26 +35,8 @@ impl Core {
             self.trim_spares();
         }
         *self.lock.lock() = None;
+        *failure = result.as_ref().err().cloned();
         result
-    }
-
-    /// Refuses a handle that came over `fork`.
-    ///
-    /// # Errors
-    /// `Forked`.
-    #[cold]
-    pub(crate) fn check_own(&self) -> Result<()> {
-        // Not waited for: who removes files holds it. A fork notices at the next chance.
-        let Some(lock) = self.lock.try_lock() else {
-            return Ok(());
-        };
-        if lock.as_ref().is_some_and(|lock| lock.is_inherited()) {
-            return Err(Error::new(
-                ErrorKind::Forked,
-                "the handle belongs to the process that opened it; open the database in the child",
-            ));
-        }
-        Ok(())
     }
 
     /// Refuses calls from here on and waits for those on the way: nothing of this handle may reach

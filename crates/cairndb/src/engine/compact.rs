@@ -7,7 +7,7 @@
 //! The worker merging these newer runs between the steps of the large merge lost: the large one starved,
 //! and what had come since was merged again and again (six times the bytes in a random load).
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,13 +17,13 @@ use cairndb_base::{Error, ErrorKind, Order, Result};
 use cairndb_format::name::FileKind;
 
 use crate::engine::core::{Core, State};
-use crate::engine::guard::guarded;
 use crate::engine::install::MergePlan;
 use crate::jobs::merge::{Job, Outcome, STEP_ENTRIES};
 use crate::jobs::picker::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_idle};
 use crate::jobs::rules::Rules;
 use crate::read::merger::Merger;
 use crate::read::source::{RunCursor, Source};
+use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, Version};
 use crate::state::view::RUNS_READ;
@@ -31,14 +31,14 @@ use crate::state::view::RUNS_READ;
 /// The bounds of a key range as a compaction sees them.
 pub(crate) type KeyRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
-fn sizes(version: &Version, damaged: &BTreeSet<u64>) -> Vec<RunSize> {
+fn sizes(version: &Version, damaged: &BTreeMap<u64, Error>) -> Vec<RunSize> {
     let size = |run: &Arc<Run>| {
         let mut tables = run.tables().iter();
         RunSize {
             bytes: run.bytes(),
             entries: run.tables().iter().map(|table| table.record.entries).sum(),
             deletes: run.tables().iter().map(|table| table.record.deletes).sum(),
-            damaged: !damaged.is_empty() && tables.any(|t| damaged.contains(&t.record.file)),
+            damaged: !damaged.is_empty() && tables.any(|t| damaged.contains_key(&t.record.file)),
         }
     };
     version.runs.iter().map(size).collect()
@@ -92,7 +92,7 @@ fn note_damage(state: &mut State, plan: &MergePlan, error: &Error) -> bool {
             return false;
         }
     }
-    state.damaged.insert(file);
+    state.damaged.insert(file, error.clone());
     true
 }
 
@@ -253,6 +253,7 @@ impl Core {
                 self.install_merge(&mut state, plan, outcome);
                 for table in plan.inputs.iter().flat_map(Run::tables) {
                     state.unreadable.remove(&table.record.file);
+                    state.damaged.remove(&table.record.file);
                 }
                 Ok(())
             };
@@ -274,7 +275,7 @@ impl Core {
     /// Whether `error` is the damage of a table that merges leave alone from now on.
     pub(crate) fn is_known_damage(&self, error: &Error) -> bool {
         let file = damaged_table(error);
-        file.is_some_and(|file| self.state.lock().damaged.contains(&file))
+        file.is_some_and(|file| self.state.lock().damaged.contains_key(&file))
     }
 
     fn run_merge(&self, plan: &MergePlan) -> Result<Outcome> {

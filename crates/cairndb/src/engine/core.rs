@@ -12,7 +12,7 @@
 //!
 //! Readers take none of them: they load the view and the published sequence number.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use arc_swap::ArcSwap;
 use cairndb_base::{Error, ErrorKind, PageCache, Result, SeqNo};
 use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
-use cairndb_env::{Background, Dir, DirLock, Env, FileSync, Join};
+use cairndb_env::{Background, Dir, DirLock, Env, FileSync, Join, Origin, forked};
 use cairndb_mem::{ChunkPool, Memtable};
 
 use crate::jobs::merge::Outcome;
@@ -135,8 +135,9 @@ pub(crate) struct State {
     pub(crate) durable_dead: BTreeMap<u64, u64>,
     pub(crate) pending: Option<Pending>,
     pub(crate) next_run: u64,
-    /// Tables that a merge found damaged, or could not read: none is tried with them again by itself.
-    pub(crate) damaged: BTreeSet<u64>,
+    /// Tables that a merge found damaged, or could not read, and what it met: none is tried with them again
+    /// by itself.
+    pub(crate) damaged: BTreeMap<u64, Error>,
     /// How often a merge could not read a table.
     pub(crate) unreadable: BTreeMap<u64, u32>,
     /// The number of the manifest CURRENT names.
@@ -252,8 +253,10 @@ pub(crate) struct Core {
     pub(crate) dir: Arc<dyn Dir>,
     /// The directory's lock, given up by closing; held while obsolete files are unlinked.
     pub(crate) lock: Mutex<Option<Box<dyn DirLock>>>,
-    /// Held by whoever closes, from beginning to end.
-    pub(crate) close_turn: Mutex<()>,
+    /// The process that opened the database.
+    pub(crate) origin: Origin,
+    /// Held by whoever closes, from beginning to end: what a failed close failed with.
+    pub(crate) close_turn: Mutex<Option<Error>>,
     pub(crate) settings: Settings,
     pub(crate) context: Arc<ReadContext>,
     pub(crate) cache: Arc<dyn PageCache>,
@@ -349,7 +352,19 @@ impl Core {
         list
     }
 
+    /// Refuses what a forked child writes, before it waits for a lock that a thread of the parent may have
+    /// held at the fork, and before it stores anything into the log that both have mapped.
+    #[inline]
+    pub(crate) fn check_here(&self) -> Result<()> {
+        if self.origin.is_here() {
+            Ok(())
+        } else {
+            Err(forked())
+        }
+    }
+
     pub(crate) fn check_writable(&self) -> Result<()> {
+        self.check_here()?;
         if self.settings.read_only {
             return Err(Error::new(
                 ErrorKind::ReadOnly,

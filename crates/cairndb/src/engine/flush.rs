@@ -15,12 +15,12 @@ use cairndb_base::{Error, Order, Result};
 use cairndb_mem::Memtable;
 
 use crate::engine::core::{Core, Flush, Part, State};
-use crate::engine::guard::guarded;
 use crate::jobs::merge::{Job, Outcome};
 use crate::jobs::rules::Rules;
 use crate::read::merger::Merger;
 use crate::read::source::Source;
 use crate::state::budget::FLUSH_LOGGED_BYTES;
+use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
 

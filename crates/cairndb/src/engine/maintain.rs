@@ -162,6 +162,9 @@ impl Core {
 
     /// Unlinks obsolete files; whether there were any. A poisoned handle deletes nothing.
     pub(crate) fn reap(&self) -> bool {
+        if self.origin.check().is_err() {
+            return false;
+        }
         // Held meanwhile: once it is given up, the names may be another handle's.
         let lock = self.lock.lock();
         if lock.is_none() || self.health.is_poisoned() {

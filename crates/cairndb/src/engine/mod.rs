@@ -6,7 +6,6 @@ pub(crate) mod close;
 pub(crate) mod compact;
 pub(crate) mod core;
 pub(crate) mod flush;
-pub(crate) mod guard;
 pub(crate) mod install;
 pub(crate) mod live_log;
 pub(crate) mod log_end;

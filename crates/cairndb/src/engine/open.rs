@@ -12,7 +12,8 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwap;
 use cairndb_base::{Error, ErrorKind, FileNumber, PageCache, Result};
 use cairndb_env::sync::{Condvar, Mutex};
-use cairndb_env::{Dir, DirLock, Env, RealEnv};
+use cairndb_env::{Dir, DirLock, Env, Origin, RealEnv};
+use cairndb_format::evidence::is_leveldb;
 use cairndb_format::manifest::read_current;
 use cairndb_format::name::{self, FileKind};
 use cairndb_mem::{ChunkPool, ClockCache, Memtable};
@@ -109,7 +110,8 @@ impl Core {
                     mode: options.recovery,
                     large,
                 };
-                recovery.run(number)?
+                let recovered = recovery.run(number);
+                recovered.map_err(|error| other_database(&*dir, number, error))?
             }
         };
         let listed = recovered.listed.take();
@@ -206,6 +208,16 @@ fn settings(options: &Options, budget: Budget, opener: &TableOpener) -> Settings
     }
 }
 
+/// The error of reading manifest `number`, or that it is another store's.
+#[cold]
+fn other_database(dir: &dyn Dir, number: FileNumber, error: Error) -> Error {
+    if error.kind() != ErrorKind::Corruption || !is_leveldb(dir, number) {
+        return error;
+    }
+    Error::invalid("the directory holds a database of LevelDB or RocksDB; choose another directory")
+        .file(name::manifest(number))
+}
+
 /// Says what the directory holds, or why it cannot be opened; changes nothing.
 fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
     if let Some(number) = read_current(dir)? {
@@ -246,11 +258,12 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
         .file(found.clone()));
     }
     if !options.create_if_missing || options.read_only {
-        return Err(Error::new(
-            ErrorKind::NotFound,
-            "no database here; set create_if_missing to create one",
-        )
-        .file(dir.path().display().to_string()));
+        let advice = if options.read_only {
+            "no database here; a read-only opening creates none"
+        } else {
+            "no database here; set create_if_missing to create one"
+        };
+        return Err(Error::new(ErrorKind::NotFound, advice).file(dir.path().display().to_string()));
     }
     Ok(Found::Empty)
 }
@@ -272,9 +285,8 @@ fn assemble(
 ) -> Arc<Core> {
     let (order, budget) = (options.order.clone(), settings.budget);
     let readers = Readers::new(context(options));
-    let (part, prefix) = (budget.part, recovered.key_prefix());
     // Not from the pool: a database that is given a few entries takes little memory for them.
-    let mutable = Memtable::new(order.clone(), prefix, part);
+    let mutable = Memtable::new(order.clone(), recovered.key_prefix(), budget.part);
     let version = first_version(&opener, &mut recovered);
     let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
     let view = first_view(&mutable.0, &sealed, &version, readers.clone());
@@ -285,7 +297,8 @@ fn assemble(
         env,
         dir,
         lock: Mutex::new(lock),
-        close_turn: Mutex::new(()),
+        origin: Origin::here(),
+        close_turn: Mutex::new(None),
         settings,
         cache,
         pool: ChunkPool::new(budget.write_share),
@@ -357,7 +370,7 @@ fn first_state(
         durable_dead: std::mem::take(&mut recovered.value_dead),
         pending: None,
         next_run: recovered.next_run,
-        damaged: BTreeSet::new(),
+        damaged: BTreeMap::new(),
         unreadable: BTreeMap::new(),
         manifest: recovered.manifest,
         failed_manifest: 0,

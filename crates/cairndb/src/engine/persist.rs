@@ -120,7 +120,7 @@ impl Core {
     }
 
     fn take_batch(&self) -> Result<Option<Batch<'_>>> {
-        self.check_own()?;
+        self.origin.check()?;
         let mut commit = self.commit.lock();
         self.health.check_write()?;
         {

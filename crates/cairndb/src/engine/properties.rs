@@ -176,11 +176,11 @@ impl Core {
     fn stats_json(&self) -> String {
         let counters = &self.stats;
         let log = self.commit.lock().logged_bytes;
-        let (version, pending, sealed) = {
+        let (version, pending, sealed, damaged) = {
             let state = self.state.lock();
             let pending = state.pending.as_ref().map_or(0, |p| p.installed);
             let version = std::sync::Arc::clone(&state.version);
-            (version, pending, state.sealed.len())
+            (version, pending, state.sealed.len(), state.damaged.len())
         };
         let numbers = [
             ("log_bytes", log),
@@ -220,6 +220,7 @@ impl Core {
                     .sum(),
             ),
             ("sealed_parts", sealed as u64),
+            ("damaged_tables", damaged as u64),
             ("pending_versions", pending),
             ("snapshots", self.snapshots.count() as u64),
             ("last_seq", self.published.load(Ordering::Acquire)),
@@ -240,6 +241,8 @@ impl Core {
         let version = std::sync::Arc::clone(&self.view.load().version);
         let mut total = 0u128;
         for table in version.tables() {
+            // Tables are opened when they are first asked.
+            self.health.check_read()?;
             let before_from =
                 from.is_some_and(|from| order.compare(&table.record.largest, from).is_lt());
             let behind_to = to.is_some_and(|to| order.compare(&table.record.smallest, to).is_ge());

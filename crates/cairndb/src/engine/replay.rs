@@ -180,8 +180,13 @@ impl Replay<'_> {
         let merger = Merger::new(sources, self.context.order.clone());
         let mut job = Job::new(merger, rules, self.settings.output.clone());
         let next_file = AtomicU64::new(self.recovered.next_file);
-        let more = job.step(self.dir, &next_file, u64::MAX / 2)?;
-        assert!(!more, "an unbounded step finishes its input");
+        match job.step(self.dir, &next_file, u64::MAX / 2) {
+            Ok(more) => assert!(!more, "an unbounded step finishes its input"),
+            Err(error) => {
+                job.abandon(self.dir, &next_file);
+                return Err(error);
+            }
+        }
         let outcome = job.finish(self.dir, &next_file)?;
         self.recovered.next_file = next_file.into_inner();
         for (file, dead) in &outcome.dead {

@@ -96,6 +96,7 @@ impl Core {
 
     #[inline]
     fn write_payload(&self, payload: &Payload<'_>, durability: Durability) -> Result<()> {
+        self.check_here()?;
         let commit = self.commit.lock();
         self.check_writable()?;
         let logged = durability != Durability::None;
@@ -237,7 +238,7 @@ impl Core {
                 self.committed.wait(&mut commit);
                 continue;
             }
-            self.check_own()?;
+            self.origin.check()?;
             commit.syncing = true;
             let target = commit.last_seq;
             drop(commit);
@@ -290,7 +291,7 @@ impl Core {
 
     /// Begins a new segment that takes a record of `bytes`.
     fn rotate(&self, commit: &mut Commit, bytes: u64) -> Result<()> {
-        self.check_own()?;
+        self.origin.check()?;
         self.ensure_manifest(commit)?;
         self.start_threads()?;
         let regular = self.settings.budget.segment;
@@ -385,7 +386,7 @@ impl Core {
     /// Waits, or helps, until the reason a writer could not go on is gone.
     #[cold]
     pub(crate) fn make_room(&self, reason: StallReason) -> Result<()> {
-        self.check_own()?;
+        self.origin.check()?;
         let begun = self.env.now_ns();
         let result = match reason {
             StallReason::Memtable => self.help_flush(),

@@ -9,6 +9,7 @@ use cairndb_env::Dir;
 use crate::jobs::output::{Output, OutputParts, OutputSettings, Written};
 use crate::jobs::rules::{Progress, Rules};
 use crate::read::merger::Merger;
+use crate::state::guard::guarded;
 
 /// Entries a step moves: about a quarter of a millisecond, so that a flush never waits long.
 pub(crate) const STEP_ENTRIES: u64 = 4096;
@@ -68,15 +69,17 @@ impl Job {
         let Some(merger) = self.mergers.front_mut() else {
             return Ok(false);
         };
-        if !self.begun {
-            merger.first()?;
-            self.begun = true;
-        }
         let parts = std::mem::take(&mut self.parts);
         let mut output = Output::from_parts(dir, next_file, self.settings.clone(), parts);
-        let result = self
-            .rules
-            .run(merger, &mut output, &mut self.progress, entries);
+        let (rules, progress, begun) = (&self.rules, &mut self.progress, &mut self.begun);
+        // Within: what was written before a comparator panicked is removed as after any error.
+        let result = guarded(|| {
+            if !*begun {
+                merger.first()?;
+                *begun = true;
+            }
+            rules.run(merger, &mut output, progress, entries)
+        });
         self.parts = output.into_parts();
         if matches!(result, Ok(false)) {
             self.mergers.pop_front();

@@ -21,6 +21,7 @@ use crate::jobs::output::Output;
 use crate::read::fold::{Fold, resolve};
 use crate::read::merger::Merger;
 use crate::state::context::ReadContext;
+use crate::state::guard::guarded;
 use crate::state::version::Values;
 
 /// Operands of one key and stripe that are gathered before they are joined: a key with millions of
@@ -320,9 +321,9 @@ impl Rules {
             .iter()
             .rev()
             .map(|operand| operand.value.as_slice());
-        let value = operator
-            .combine(key, &values.collect::<Vec<_>>())
-            .filter(|joined| joined.len() <= VALUE_BYTES_MAX)?;
+        let values = values.collect::<Vec<_>>();
+        let joined = guarded(|| Ok(operator.combine(key, &values))).ok()?;
+        let value = joined.filter(|joined| joined.len() <= VALUE_BYTES_MAX)?;
         let newest = operands.first()?;
         Some(Version {
             key: newest.key.clone(),
@@ -332,8 +333,8 @@ impl Rules {
         })
     }
 
-    /// The folded value, or `None` when there is no operator, it refuses, the value below cannot be read,
-    /// or no table could hold the result: the operands stay, and reads go on folding them.
+    /// The folded value, or `None` when there is no operator, it refuses or panics, the value below cannot be
+    /// read, or no table could hold the result: the operands stay, and reads go on folding them.
     fn fold(&self, key: &[u8], operands: &[Version], base: Option<&Version>) -> Option<Vec<u8>> {
         self.context.merge_operator.as_ref()?;
         let mut fold = Fold::default();
@@ -352,7 +353,7 @@ impl Rules {
             }
             fold.set_base(Some(value));
         }
-        let folded = fold.finish(&self.context, key).ok();
+        let folded = guarded(|| fold.finish(&self.context, key)).ok();
         folded.filter(|value| value.len() <= VALUE_BYTES_MAX)
     }
 }

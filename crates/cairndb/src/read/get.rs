@@ -6,6 +6,7 @@
 use cairndb_base::{Error, FileNumber, Kind, Result, SeqNo};
 use cairndb_format::name;
 use cairndb_format::table::{Found, FoundValue, GetHints};
+use cairndb_format::value_file::Pointer;
 
 use crate::read::fold::{Fold, read_pointer, resolve};
 use crate::read::source::{RunCursor, Source};
@@ -39,7 +40,8 @@ pub(crate) fn get(
         }
         Newest::Is(Kind::Put) => Ok(true),
         Newest::Is(Kind::Pointer) => {
-            let pointer = std::mem::take(out);
+            // Not taken out of `out`: the caller's buffer is the value's.
+            let pointer = Pointer::decode(out)?.encode();
             read_pointer(&context.order, &view.version.values, key, &pointer, out)?;
             Ok(true)
         }

@@ -154,7 +154,8 @@ impl Options {
         self
     }
 
-    /// Creates the database (and the last component of its path) when missing.
+    /// Creates the database (and the last component of its path) when missing. A read-only opening creates
+    /// nothing.
     #[must_use]
     pub fn create_if_missing(mut self, create: bool) -> Options {
         self.create_if_missing = create;
@@ -185,7 +186,8 @@ impl Options {
         self
     }
 
-    /// Folds merge operands with `operator`. Its name is stored; opening with another is refused.
+    /// Folds merge operands with `operator`. Its name is stored; opening with another is refused. Opened with
+    /// none, keys with operands cannot be read, and everything else can.
     #[must_use]
     pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Options {
         self.merge_operator = Some(operator);
@@ -207,8 +209,9 @@ impl Options {
     }
 
     /// Forces tables to be read through a mapping (`true`) or with `pread` and the page cache
-    /// (`false`). By default local file systems are mapped while the data is below half of the
-    /// machine's memory.
+    /// (`false`). By default they are mapped on the local file systems that are known (ext2 to 4, XFS, Btrfs,
+    /// F2FS, ZFS, tmpfs, overlayfs, on Linux) while the data is below half of the machine's memory. The log
+    /// is mapped on ext2 to 4 and XFS whatever is said here.
     #[must_use]
     pub fn mapped(mut self, mapped: bool) -> Options {
         self.mapped = Some(mapped);

@@ -205,12 +205,13 @@ impl Dir for RealDir {
             let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
             return Err(system_error("write the zeros of a log segment", errno).file(name));
         }
-        self.region(fd, name, len)
+        self.region(fd, name, len, true)
     }
 
     fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>> {
         let (fd, len) = self.open_existing(name, OFlags::RDWR)?;
-        self.region(fd, name, len)
+        let mapped = log::has_its_blocks(fd.as_fd(), len);
+        self.region(fd, name, len, mapped)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -248,7 +249,7 @@ impl Dir for RealDir {
     }
 
     fn sync(&self) -> Result<()> {
-        rustix::fs::fsync(&self.fd)
+        sync_names(self.fd.as_fd())
             .map_err(|errno| system_error("sync the directory", errno))
             .map_err(|error| error.file(self.path.to_string_lossy()))
     }
@@ -287,14 +288,15 @@ impl RealDir {
     }
 
     /// There is one region to a file, as long as it lives: bytes that it lent must not be overwritten
-    /// through another, by a handle that knows nothing of the cursor that reads them.
-    fn region(&self, fd: OwnedFd, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
+    /// through another, by a handle that knows nothing of the cursor that reads them. `whole`: no store
+    /// into it can need a block more.
+    fn region(&self, fd: OwnedFd, name: &str, len: u64, whole: bool) -> Result<Arc<dyn LogRegion>> {
         // On a file system without such locks it rests on the engine, which opens no file twice.
         let locked = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive);
         if locked == Err(Errno::WOULDBLOCK) {
             return Err(region_in_use(name));
         }
-        let mapped = self.kind == FileSystem::InPlace;
+        let mapped = whole && self.kind == FileSystem::InPlace;
         Ok(Arc::new(log::RealLogRegion::new(fd, name, len, mapped)))
     }
 }
@@ -309,14 +311,32 @@ fn not_a_directory(path: &Path) -> Error {
 fn sync_parent(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat(dir, "..", flags, Mode::empty()) {
-        Ok(parent) => match rustix::fs::fsync(&parent) {
-            // A file system without directory syncs (some network ones, read-only ones) says so.
-            Ok(()) | Err(Errno::INVAL | Errno::ROFS | Errno::OPNOTSUPP) => Ok(()),
-            Err(errno) => Err(errno),
+        Ok(parent) => match sync_names(parent.as_fd()) {
+            Err(Errno::ROFS) => Ok(()),
+            result => result,
         },
         Err(Errno::ACCESS | Errno::PERM) => Ok(()),
         Err(errno) => Err(errno),
     }
+}
+
+/// Makes the names of a directory durable. A file system without syncs of directories (some network ones)
+/// says so: it keeps names in an order of its own, and nothing better can be asked of it.
+fn sync_names(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
+    match sync_directory(dir) {
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
+        result => result,
+    }
+}
+
+#[cfg(target_vendor = "apple")]
+fn sync_directory(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
+    sync_data(dir)
+}
+
+#[cfg(not(target_vendor = "apple"))]
+fn sync_directory(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
+    rustix::fs::fsync(dir)
 }
 
 fn is_empty(dir: BorrowedFd<'_>) -> bool {

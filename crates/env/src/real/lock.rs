@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use super::descriptor::{above_stdio, open_regular, system_error};
 use crate::dir::{DirLock, Holders};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, MutexGuard};
 
 /// Device and inode of a lock file.
 type FileId = (u64, u64);
@@ -30,13 +30,29 @@ type FileId = (u64, u64);
 struct Held {
     holders: Holders<FileId>,
     files: BTreeMap<FileId, Arc<OwnedFd>>,
+    /// The process whose locks these are; 0 before the first.
+    owner: u32,
 }
 
 /// Locked over the whole of an attempt, so that two threads cannot both find a file free.
 static HELD: Mutex<Held> = Mutex::new(Held {
     holders: Holders::new(),
     files: BTreeMap::new(),
+    owner: 0,
 });
+
+/// The locks of this process. What came over `fork` is the parent's: a reader here that shared its
+/// descriptor would give up the parent's lock with its own.
+fn held() -> MutexGuard<'static, Held> {
+    let mut held = HELD.lock();
+    let owner = process::id();
+    if held.owner != owner {
+        held.holders = Holders::new();
+        held.files.clear();
+        held.owner = owner;
+    }
+    held
+}
 
 /// A held lock. Whoever holds it alone may remove the file: who opened it before and locks it
 /// afterwards sees that the name means another file now, or none, and begins anew.
@@ -48,7 +64,10 @@ pub(super) struct RealLock {
     owner: u32,
 }
 
-impl DirLock for RealLock {
+impl DirLock for RealLock {}
+
+impl RealLock {
+    /// Whether another process took it, of which this one is a fork.
     fn is_inherited(&self) -> bool {
         self.owner != process::id()
     }
@@ -56,12 +75,12 @@ impl DirLock for RealLock {
 
 impl Drop for RealLock {
     fn drop(&mut self) {
-        let mut held = HELD.lock();
-        if !held.holders.release(&self.id) {
+        if self.is_inherited() {
             return;
         }
-        held.files.remove(&self.id);
-        if !self.is_inherited() {
+        let mut held = held();
+        if held.holders.release(&self.id) {
+            held.files.remove(&self.id);
             // Unlocked by name rather than by closing: a forked child may still hold a duplicate.
             let _ = set_lock(self.fd.as_fd(), LockKind::Unlock);
         }
@@ -71,7 +90,7 @@ impl Drop for RealLock {
 /// Takes the lock `name` in `dir` alone, creating the file if need be.
 pub(super) fn acquire(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<RealLock> {
     loop {
-        let mut held = HELD.lock();
+        let mut held = held();
         if id_of(dir, name)?.is_some_and(|id| held.files.contains_key(&id)) {
             return Err(held_here(name));
         }
@@ -85,7 +104,7 @@ pub(super) fn acquire(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<Rea
 /// Takes the lock `name` in `dir` with other readers; `None` without that file, or without locks.
 pub(super) fn acquire_shared(dir: BorrowedFd<'_>, name: &str) -> Result<Option<RealLock>> {
     loop {
-        let mut held = HELD.lock();
+        let mut held = held();
         let Some(id) = id_of(dir, name)? else {
             return Ok(None);
         };
@@ -204,9 +223,9 @@ enum LockKind {
     unsafe_code,
     reason = "no safe wrapper knows open file description locks"
 )]
-fn set_lock(fd: BorrowedFd<'_>, kind: LockKind) -> std::result::Result<(), Errno> {
+fn set_lock(fd: BorrowedFd<'_>, lock: LockKind) -> std::result::Result<(), Errno> {
     use std::os::fd::AsRawFd;
-    let kind = match kind {
+    let kind = match lock {
         LockKind::Write => libc::F_WRLCK,
         LockKind::Read => libc::F_RDLCK,
         LockKind::Unlock => libc::F_UNLCK,
@@ -228,6 +247,8 @@ fn set_lock(fd: BorrowedFd<'_>, kind: LockKind) -> std::result::Result<(), Errno
         let errno = std::io::Error::last_os_error();
         match Errno::from_io_error(&errno) {
             Some(Errno::INTR) => {}
+            // A system that does not know them (Linux before 3.15, some sandboxes).
+            Some(Errno::INVAL) => return set_record_lock(fd, lock),
             other => return Err(other.unwrap_or(Errno::IO)),
         }
     }
@@ -235,6 +256,12 @@ fn set_lock(fd: BorrowedFd<'_>, kind: LockKind) -> std::result::Result<(), Errno
 
 #[cfg(not(target_os = "linux"))]
 fn set_lock(fd: BorrowedFd<'_>, kind: LockKind) -> std::result::Result<(), Errno> {
+    set_record_lock(fd, kind)
+}
+
+/// An ordinary record lock: the process's, and lost when it closes any descriptor of the file, which is why
+/// none is opened twice.
+fn set_record_lock(fd: BorrowedFd<'_>, kind: LockKind) -> std::result::Result<(), Errno> {
     use rustix::fs::FlockOperation;
     let operation = match kind {
         LockKind::Write => FlockOperation::NonBlockingLockExclusive,

@@ -50,6 +50,31 @@ pub(super) fn fill_with_zeros(fd: BorrowedFd<'_>, len: u64) -> std::result::Resu
     Ok(())
 }
 
+/// Whether a store can never need a block: the file has all of them, and shares none. One that was copied
+/// with holes or by reference (`cp` on XFS, `tar -S`) may lack them, and a mapped store into a full disk
+/// would end the process; such a segment is written by calls.
+pub(super) fn has_its_blocks(fd: BorrowedFd<'_>, len: u64) -> bool {
+    const BLOCK: u64 = 512;
+    let Ok(stat) = rustix::fs::fstat(fd) else {
+        return false;
+    };
+    u64::try_from(stat.st_blocks).is_ok_and(|blocks| blocks * BLOCK >= len) && unshare(fd, len)
+}
+
+/// Gives a file blocks of its own, where the file system knows shared ones.
+#[cfg(target_os = "linux")]
+fn unshare(fd: BorrowedFd<'_>, len: u64) -> bool {
+    use rustix::fs::{FallocateFlags, fallocate};
+    let flags = FallocateFlags::UNSHARE_RANGE;
+    // ext4, which shares none, does not know the request.
+    len == 0 || matches!(fallocate(fd, flags, 0, len), Ok(()) | Err(Errno::OPNOTSUPP))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unshare(_fd: BorrowedFd<'_>, _len: u64) -> bool {
+    true
+}
+
 /// From here on one system call is taken. A warmed segment takes stores without page faults, and a batch
 /// of 120 KiB 5 to 10 % faster than by a call; but a write this long has most of a segment to itself, which
 /// nobody has warmed, and then the faults cost more: about a microsecond for each 4 KiB.
@@ -69,7 +94,8 @@ pub(super) struct RealLogRegion {
     map: Option<MmapRaw>,
     /// Guards the mapped memory, so that threads that break the contract get a panic, not a data race.
     lending: Lending,
-    /// Its last records went through system calls: mapped pages would not have been used.
+    /// Its last records went through system calls because they were long: mapped pages would not have been
+    /// used. Not where a sync followed: between such records there may be stores.
     by_call: AtomicBool,
     /// When it was warmed last, by the environment's clock; 0 after a sync, which write-protects what it
     /// writes. The system's own writing does so too, so that warming is good for [`WARM`] only: at

@@ -30,6 +30,11 @@ pub struct SegmentHeader {
     pub start_seq: SeqNo,
 }
 
+/// Whether a file that begins with `bytes` is marked as a log segment.
+pub(crate) fn is_marked(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
 impl SegmentHeader {
     /// The whole sector, ready to be written at offset 0.
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
@@ -71,7 +76,7 @@ impl SegmentHeader {
         let sector = segment
             .get(..HEADER_BYTES)
             .ok_or_else(|| damaged("log segment is shorter than its header"))?;
-        if !sector.starts_with(MAGIC) {
+        if !is_marked(sector) {
             return Err(damaged("file is not a log segment"));
         }
         let found = get_u32(sector, CRC_AT).unwrap_or_default();

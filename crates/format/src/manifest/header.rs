@@ -34,6 +34,13 @@ pub struct ManifestHeader {
     pub base_end: u64,
 }
 
+/// Whether a file that begins with `bytes` is marked as a manifest.
+pub(crate) fn is_marked(bytes: &[u8]) -> bool {
+    let names = bytes.get(4..).unwrap_or_default();
+    let text = names.strip_prefix(&OUTER).unwrap_or_default();
+    text.starts_with(MAGIC)
+}
+
 impl ManifestHeader {
     /// The header's bytes.
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
@@ -69,9 +76,7 @@ impl ManifestHeader {
         let header = bytes
             .get(..HEADER_BYTES)
             .ok_or_else(|| damaged("manifest is shorter than its header"))?;
-        let names = header.get(4..).unwrap_or_default();
-        let text = names.strip_prefix(&OUTER).unwrap_or_default();
-        if !text.starts_with(MAGIC) {
+        if !is_marked(header) {
             return Err(damaged("file is not a manifest of this database"));
         }
         let found = get_u32(header, 0).unwrap_or_default();

@@ -43,6 +43,11 @@ pub(super) struct Meta {
     pub(super) dictionary: Arc<Dictionary>,
 }
 
+/// Whether a file that ends with `bytes` is marked as a table.
+pub(crate) fn is_marked(bytes: &[u8]) -> bool {
+    bytes.ends_with(&MAGIC)
+}
+
 impl Meta {
     pub(super) fn filter_pages(&self) -> u32 {
         self.filter_lines.div_ceil(low32(LINES_PER_PAGE))
@@ -117,7 +122,7 @@ impl Meta {
         else {
             return Err(Flaw::Damaged("table is cut short"));
         };
-        if last_page.get(at + 8..) != Some(&MAGIC[..]) {
+        if !is_marked(last_page) {
             return Err(Flaw::Damaged("table does not end as a table does"));
         }
         if count == 0 || first.checked_add(count) != Some(pages) {

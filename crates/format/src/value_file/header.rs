@@ -38,10 +38,15 @@ fn checksum(header: &[u8]) -> u32 {
     crc32c_append(crc32c_append(0, before), behind)
 }
 
+/// Whether a file that begins with `bytes` is marked as a value file.
+pub(crate) fn is_marked(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
 /// Checks that `header` is that of value file `number`.
 pub(crate) fn check(header: &[u8], number: FileNumber) -> Result<()> {
     let damaged = |what: &'static str| Error::corruption(what).offset(0);
-    if header.get(..MAGIC.len()) != Some(MAGIC) || header.len() < HEADER_BYTES {
+    if !is_marked(header) || header.len() < HEADER_BYTES {
         return Err(damaged("file is not a value file"));
     }
     let found = get_u32(header, CRC_AT).unwrap_or_default();

@@ -36,10 +36,11 @@ pub fn decode(src: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
     if raw_len > raw_len_max(src.len()) {
         return None;
     }
-    out.reserve(raw_len + SLACK);
+    // On 32 bits a source of 17 MB may stand for more than there are addresses.
+    let room = raw_len.checked_add(SLACK)?;
+    out.reserve(room);
     let old_len = out.len();
     let spare = out.spare_capacity_mut();
-    let room = raw_len + SLACK;
     debug_assert!(spare.len() >= room);
     let to = spare.as_mut_ptr().cast::<u8>();
     // SAFETY: `reserve` made at least `raw_len + SLACK` bytes of spare capacity, apart from `src`.

@@ -47,12 +47,12 @@ pub fn decode_with(
     let literals = start + head_len(count.into());
     // Each byte of a match stands for less than its length.
     if literals > end
-        || raw_len > MATCH_BYTES_MAX * (end - start)
+        || raw_len > MATCH_BYTES_MAX.saturating_mul(end - start)
         || (dictionary.len == 0 && count > 0)
     {
         return None;
     }
-    out.reserve(raw_len + SLACK);
+    out.reserve(raw_len.checked_add(SLACK)?);
     let old_len = out.len();
     let to = out.spare_capacity_mut().as_mut_ptr().cast::<u8>();
     if bytes.len() - end >= BEHIND {

@@ -109,6 +109,9 @@ pub fn decode_with(dictionary: &[u8], src: &[u8], raw_len: usize) -> Option<Vec<
         return portable::decode(rest, raw_len);
     }
     let count = usize::from(count);
+    if dictionary.is_empty() && count > 0 {
+        return None;
+    }
     let (matches, rest) = rest.split_at_checked(2 * count)?;
     let (lengths, mut literals) = rest.split_at_checked(count.div_ceil(2))?;
     let mut out = Vec::new();

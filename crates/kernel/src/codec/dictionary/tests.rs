@@ -152,6 +152,8 @@ fn malformed_values_one_by_one() {
         Some(&b"x6789y"[..])
     );
     assert_eq!(decode_all(&[], &[1, a, b, 0], 4), None, "no dictionary");
+    let run = [&[1, 0xe1, 0xff, 0][..], &[7; 16]].concat();
+    assert_eq!(decode_all(&[], &run, 16), None, "no dictionary, a run");
     assert_eq!(decode_all(dictionary, &[1, a, b], 4), None, "no length");
     assert_eq!(decode_all(dictionary, &[1, a], 4), None, "half a match");
     assert_eq!(decode_all(dictionary, &[1, a, b, 1], 5), None, "no literal");

@@ -1,0 +1,208 @@
+//! The ends of a handle: closed twice, read-only, inherited over a fork, and directories of other stores.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use cairndb::{
+    Db, Durability, ErrorKind, Job, MergeOperator, Options, Result, WriteOptions, destroy,
+};
+
+use crate::{all, real_dir, stepped};
+
+fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
+    let file = |entry: std::fs::DirEntry| {
+        let bytes = std::fs::read(entry.path()).unwrap();
+        (entry.file_name().into_string().unwrap(), bytes)
+    };
+    entries.map(file).collect()
+}
+
+/// What LevelDB leaves of a small database.
+fn leveldb(path: &Path) {
+    std::fs::create_dir(path).unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(path.join(name), bytes).unwrap();
+    write("LOCK", b"");
+    write("CURRENT", b"MANIFEST-000004\n");
+    let mut manifest = b"\x56\xf9\x67\xe0\x1c\x00\x01\x01\x1aleveldb.BytewiseComparator".to_vec();
+    manifest.resize(90, 1);
+    write("MANIFEST-000004", &manifest);
+    write("000005.log", b"\x01\x02\x03\x04\x20\x00\x01entry");
+    write("000003.ldb", b"blocks");
+}
+
+/// Names of ours were enough to be removed, and LevelDB has the same.
+#[test]
+fn another_stores_directory_is_neither_opened_nor_destroyed() {
+    let dir = real_dir();
+    let path = dir.path().join("leveldb");
+    leveldb(&path);
+    for lock in [true, false] {
+        let before = files(&path);
+        let error = destroy(&path, &Options::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        let options = Options::new().create_if_missing(true);
+        let error = options.open(&path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert!(error.to_string().contains("LevelDB"), "{error}");
+        if lock {
+            assert_eq!(files(&path), before);
+            std::fs::remove_file(path.join("LOCK")).unwrap();
+        }
+    }
+    let logs = dir.path().join("logs");
+    std::fs::create_dir(&logs).unwrap();
+    std::fs::write(logs.join("240101.log"), "2024-01-01 started\n").unwrap();
+    let error = destroy(&logs, &Options::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert_eq!(files(&logs).len(), 1);
+}
+
+#[test]
+fn verify_takes_options_that_refuse_what_exists() {
+    let dir = real_dir();
+    let options = Options::new().create_if_missing(true).error_if_exists(true);
+    options.open(dir.path()).unwrap().close().unwrap();
+    cairndb::verify(dir.path(), &options).unwrap();
+}
+
+/// The second call said all was well: what the first could not write was gone.
+#[test]
+fn closing_again_fails_as_closing_did() {
+    let dir = real_dir();
+    let path = dir.path().join("db");
+    let db = Options::new().create_if_missing(true).open(&path).unwrap();
+    let unlogged = WriteOptions::new().durability(Durability::None);
+    db.put_with(b"k", b"v", &unlogged).unwrap();
+    // Nothing can be made in a directory that is gone.
+    std::fs::remove_dir_all(&path).unwrap();
+    let first = db.close().unwrap_err();
+    let second = db.clone().close().unwrap_err();
+    assert_eq!(first.to_string(), second.to_string());
+    assert_eq!(db.get(b"k").unwrap_err().kind(), ErrorKind::Closed);
+}
+
+#[test]
+fn jobs_of_a_read_only_handle_change_nothing() {
+    let dir = real_dir();
+    let db = Options::new()
+        .create_if_missing(true)
+        .open(dir.path())
+        .unwrap();
+    for n in 0..500_u32 {
+        db.put(&n.to_be_bytes(), b"in the log").unwrap();
+    }
+    let copy = real_dir();
+    for (name, bytes) in files(dir.path()) {
+        std::fs::write(copy.path().join(name), bytes).unwrap();
+    }
+    let before = files(copy.path());
+    let reader = Options::new().read_only(true).open(copy.path()).unwrap();
+    let jobs = [
+        Job::Flush,
+        Job::Merge,
+        Job::IdleMerge,
+        Job::Persist,
+        Job::Reap,
+        Job::DropValues,
+    ];
+    for job in jobs {
+        assert!(!reader.step_background(job).unwrap(), "{job:?}");
+    }
+    reader.wait_idle().unwrap();
+    assert_eq!(all(&reader).len(), 500);
+    reader.close().unwrap();
+    assert_eq!(files(copy.path()), before);
+}
+
+/// Joins operands, and panics at one of them.
+#[derive(Debug)]
+struct Panicking;
+
+impl MergeOperator for Panicking {
+    fn name(&self) -> &'static str {
+        "test.Panicking"
+    }
+    fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
+        assert!(!operands.contains(&&b"bad"[..]), "a bad operand");
+        let parts: Vec<&[u8]> = base.into_iter().chain(operands.iter().copied()).collect();
+        Ok(parts.concat())
+    }
+    fn combine(&self, _key: &[u8], operands: &[&[u8]]) -> Option<Vec<u8>> {
+        assert!(!operands.contains(&&b"bad"[..]), "a bad operand");
+        Some(operands.concat())
+    }
+}
+
+/// Every flush failed at it, so that in the end nothing could be written, closed or opened.
+#[test]
+fn an_operator_that_panics_at_one_operand_costs_that_key_alone() {
+    let options = stepped().merge_operator(Arc::new(Panicking));
+    let db = options.open("/db").unwrap();
+    let fill = |db: &Db| {
+        for n in 0..3_000_u32 {
+            db.put(&n.to_be_bytes(), &[7; 100]).unwrap();
+        }
+    };
+    db.put(b"k", b"base").unwrap();
+    db.merge(b"k", b"bad").unwrap();
+    db.merge(b"without base", b"good").unwrap();
+    db.merge(b"without base", b"bad").unwrap();
+    fill(&db);
+    db.flush().unwrap();
+    fill(&db);
+    db.compact_range(..).unwrap();
+    db.merge(b"k", b"more").unwrap();
+    drop(db);
+    let db = options.open("/db").unwrap();
+    assert!(db.contains(b"k").unwrap());
+    db.delete(b"k").unwrap();
+    db.delete(b"without base").unwrap();
+    db.compact_range(..).unwrap();
+    assert_eq!(all(&db).len(), 3_000);
+    db.close().unwrap();
+}
+
+/// A fork stored its records over those of its parent, in the log that both have mapped.
+#[test]
+#[expect(
+    unsafe_code,
+    reason = "only between fork and exec does code run in a child"
+)]
+fn a_forked_child_writes_nothing() {
+    use std::os::unix::process::CommandExt;
+    let dir = real_dir();
+    let db = Options::new()
+        .create_if_missing(true)
+        .open(dir.path())
+        .unwrap();
+    db.put(b"parent", &[1; 100]).unwrap();
+    let child = db.clone();
+    let check = move || {
+        let refused = |result: Result<()>| result.is_err_and(|e| e.kind() == ErrorKind::Forked);
+        let all = refused(child.put(b"child", &[2; 100]))
+            && refused(child.put(b"child", &[2; 100_000]))
+            && refused(child.sync())
+            && refused(child.flush())
+            && refused(child.wait_idle())
+            && refused(child.compact_range(..))
+            && refused(child.step_background(Job::Flush).map(drop))
+            && refused(child.close());
+        if all {
+            Ok(())
+        } else {
+            Err(std::io::Error::from_raw_os_error(1))
+        }
+    };
+    let mut command = Command::new("true");
+    // SAFETY: the closure takes no lock that a thread of this process could hold at the fork, which is
+    // what it looks at: every call must be refused before the first.
+    unsafe { command.pre_exec(check) };
+    assert!(command.status().unwrap().success());
+    db.put(b"parent too", &[3; 100]).unwrap();
+    assert_eq!(all(&db).len(), 2);
+    drop(command);
+    db.close().unwrap();
+}

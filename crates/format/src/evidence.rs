@@ -1,0 +1,122 @@
+//! Whether a file is this format's, by what is in it.
+//!
+//! Names alone do not say it: `CURRENT`, `LOCK`, `MANIFEST-000004` and `000003.log` are LevelDB's and
+//! RocksDB's too, and `240101.log` may be anybody's. Who removes files by their names asks here first.
+
+use cairndb_base::{FileNumber, Result};
+use cairndb_env::Dir;
+
+use crate::name::{self, FileKind};
+use crate::{log, manifest, table, value_file};
+
+/// What the bytes of a file say about whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// They are marked as this format marks them.
+    Ours,
+    /// They are something else.
+    Foreign,
+    /// They do not tell: none are there yet, or the file has no mark.
+    Silent,
+}
+
+/// Bytes looked at, at either end.
+const MARK_BYTES: usize = 64;
+
+/// What `found`, a name of this format, holds. Reads 64 bytes.
+///
+/// # Errors
+/// Of opening and reading the file.
+pub fn evidence(dir: &dyn Dir, found: &str) -> Result<Evidence> {
+    let Some(kind) = FileKind::parse(found) else {
+        return Ok(Evidence::Foreign);
+    };
+    let file = dir.open_read(found)?;
+    let len = usize::try_from(file.size()).map_or(MARK_BYTES, |size| size.min(MARK_BYTES));
+    let mut bytes = [0; MARK_BYTES];
+    let (bytes, _) = bytes.split_at_mut(len);
+    // A table is marked where it ends, when it does.
+    let at = match kind {
+        FileKind::Table(_) => file.size().saturating_sub(MARK_BYTES as u64),
+        _ => 0,
+    };
+    file.read_at(at, bytes)?;
+    let marked = match kind {
+        FileKind::Manifest(_) => manifest::is_marked(bytes),
+        FileKind::Log(_) => log::is_marked(bytes),
+        FileKind::Value(_) => value_file::is_marked(bytes),
+        FileKind::Table(_) if table::is_marked(bytes) => true,
+        FileKind::Table(_) | FileKind::Lock | FileKind::Current | FileKind::Temp(_) => {
+            return Ok(Evidence::Silent);
+        }
+    };
+    Ok(match marked {
+        true => Evidence::Ours,
+        // Prewritten, or cut off by a crash before the first byte.
+        false if bytes.iter().all(|byte| *byte == 0) => Evidence::Silent,
+        false => Evidence::Foreign,
+    })
+}
+
+/// Whether manifest `number` is LevelDB's or RocksDB's, of a database with their own order: its first edit
+/// begins with the comparator's name, behind seven bytes of the record, the tag and the length. Ours has that
+/// name too, elsewhere.
+pub fn is_leveldb(dir: &dyn Dir, number: FileNumber) -> bool {
+    const EDIT: &[u8] = b"\x01\x1aleveldb.BytewiseComparator";
+    const RECORD_HEADER: usize = 7;
+    let Ok(file) = dir.open_read(&name::manifest(number)) else {
+        return false;
+    };
+    let mut bytes = [0; RECORD_HEADER + EDIT.len()];
+    let whole = file.size() >= bytes.len() as u64 && file.read_at(0, &mut bytes).is_ok();
+    whole && bytes.ends_with(EDIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use cairndb_base::FileNumber;
+    use cairndb_env::{Env, MemEnv};
+
+    use super::*;
+    use crate::manifest::ManifestHeader;
+
+    #[test]
+    fn marks_tell_whose_a_file_is() {
+        let dir = MemEnv::new(cairndb_env::Background::Stepped)
+            .open_dir(Path::new("/stones"), true)
+            .unwrap();
+        let write = |name: &str, bytes: &[u8]| {
+            dir.create(name).unwrap().append(bytes).unwrap();
+        };
+        let header = ManifestHeader {
+            number: FileNumber(4),
+            salt: 1,
+            base_end: 64,
+        };
+        write("MANIFEST-000004", &header.encode());
+        write(
+            "MANIFEST-000005",
+            b"V\xf9g\xe0\x1c\0\x01\x01\x1aleveldb.BytewiseComparator",
+        );
+        write("000006.log", &[0; 4096]);
+        write("240101.log", b"2024-01-01 00:00:00 started\n");
+        write("000007.tbl", b"begun");
+        write("000008.val", b"");
+        let expected = [
+            ("MANIFEST-000004", Evidence::Ours),
+            ("MANIFEST-000005", Evidence::Foreign),
+            ("000006.log", Evidence::Silent),
+            ("240101.log", Evidence::Foreign),
+            ("000007.tbl", Evidence::Silent),
+            ("000008.val", Evidence::Silent),
+            ("notes.txt", Evidence::Foreign),
+        ];
+        for (name, evidence) in expected {
+            assert_eq!(super::evidence(&*dir, name).unwrap(), evidence, "{name}");
+        }
+        assert!(!is_leveldb(&*dir, FileNumber(4)));
+        assert!(is_leveldb(&*dir, FileNumber(5)));
+    }
+}
