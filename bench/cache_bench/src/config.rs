@@ -57,6 +57,11 @@ fn count(profile: Profile, given: &Given, name: &str) -> u64 {
 
 /// The caches a command line names.
 fn caches(given: &Given) -> Result<Vec<String>, String> {
+    if let (Some("lru_cache"), true) = (given.given("cache_type"), given.is_on("use_clock_cache")) {
+        return Err(
+            "--cache_type=lru_cache and --use_clock_cache name two caches: give one".to_owned(),
+        );
+    }
     let typed = match given.given("cache_type") {
         Some("lru_cache") => Some(("cache_type=lru_cache", "lru")),
         Some("clock_cache") => Some(("cache_type=clock_cache", "clock")),

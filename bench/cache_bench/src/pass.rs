@@ -1,8 +1,8 @@
 //! One measured pass: threads that draw operations and do them on one cache.
 
 use std::panic::resume_unwind;
-use std::sync::{Arc, Barrier};
-use std::thread::ScopedJoinHandle;
+use std::sync::{Arc, Barrier, RwLock};
+use std::thread::{Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use bench_core::rocksdb_histogram::RocksdbHistogram;
@@ -211,22 +211,36 @@ pub(crate) fn run<const TIMED: bool>(
 }
 
 /// Does `work` in a thread for each worker; all begin together.
+///
+/// # Panics
+/// When the system has no thread more to give: those that wait are sent home first.
 fn at_once<R: Send>(workers: &mut [Worker], work: impl Fn(&mut Worker) -> R + Sync) -> Vec<R> {
     let barrier = Barrier::new(workers.len());
-    let (barrier, work) = (&barrier, &work);
+    // Open once every thread is there: a barrier alone would wait for those that were not to be had.
+    let gate = RwLock::new(false);
+    let (barrier, gate, work) = (&barrier, &gate, &work);
     std::thread::scope(|scope| {
+        let closed = gate.write();
         let begin = |worker| {
-            scope.spawn(move || {
-                barrier.wait();
-                work(worker)
+            Builder::new().spawn_scoped(scope, move || {
+                gate.read().is_ok_and(|open| *open).then(|| {
+                    barrier.wait();
+                    work(worker)
+                })
             })
         };
-        let threads: Vec<_> = workers.iter_mut().map(begin).collect();
+        let threads: Result<Vec<_>, _> = workers.iter_mut().map(begin).collect();
+        if let Ok(mut gate) = closed {
+            *gate = threads.is_ok();
+        }
+        let threads = threads.unwrap_or_else(|error| {
+            panic!("the system does not give so many threads: {error}");
+        });
         // A cache that panicked: the process ends as it would have without threads.
-        let join = |thread: ScopedJoinHandle<'_, R>| {
+        let join = |thread: ScopedJoinHandle<'_, Option<R>>| {
             thread.join().unwrap_or_else(|panic| resume_unwind(panic))
         };
-        threads.into_iter().map(join).collect()
+        threads.into_iter().filter_map(join).collect()
     })
 }
 

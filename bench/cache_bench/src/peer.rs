@@ -115,7 +115,7 @@ fn value_bytes(plan: &Plan) -> u64 {
 fn notes(plan: &Plan) -> Vec<String> {
     let mut notes = vec![
         "RocksDB's own harness: its rate includes the clock around each operation, its values come from \
-         its slow generator"
+         its slow generator and are not compared, its keys are drawn alike but are not the same"
             .to_owned(),
     ];
     let bytes = value_bytes(plan);
