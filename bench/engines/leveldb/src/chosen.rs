@@ -38,7 +38,7 @@ impl Chosen {
             write_buffer: size(settings.memory.write_bytes),
             cache: size(settings.memory.cache_bytes),
             compression: settings.compression,
-            bloom_bits: settings.bloom_bits.map(int),
+            bloom_bits: settings.bloom_bits.filter(|&bits| bits > 0).map(int),
             block: size(settings.block_bytes.unwrap_or(BLOCK_BYTES_DEFAULT)),
             file: size(settings.file_bytes.unwrap_or(FILE_BYTES_DEFAULT)),
             files: int(files.unwrap_or(OPEN_FILES_DEFAULT)),
@@ -73,9 +73,8 @@ mod tests {
     use bench_core::engine::{Durability, Variant};
     use bench_core::settings::Memory;
 
-    #[test]
-    fn four_megabytes_are_two_halves_with_snappy_and_no_filter() {
-        let settings = Settings {
+    fn settings() -> Settings {
+        Settings {
             memory: Memory::split(4 << 20, false),
             compression: true,
             bloom_bits: None,
@@ -88,8 +87,26 @@ mod tests {
             entries: 1,
             key_bytes: 16,
             value_bytes: 100,
+        }
+    }
+
+    #[test]
+    fn no_bits_are_no_filter() {
+        let told = |bits| {
+            let settings = Settings {
+                bloom_bits: bits,
+                ..settings()
+            };
+            Chosen::new(&settings).bloom_bits
         };
-        let told = Chosen::new(&settings).describe();
+        assert_eq!(told(None), None);
+        assert_eq!(told(Some(0)), None);
+        assert_eq!(told(Some(10)), Some(10));
+    }
+
+    #[test]
+    fn four_megabytes_are_two_halves_with_snappy_and_no_filter() {
+        let told = Chosen::new(&settings()).describe();
         let told: Vec<(&str, &str)> = told
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
