@@ -26,6 +26,9 @@ use crate::sys::{
 const MAP_BYTES_MIN: u64 = 8 << 30;
 /// Room for each raw byte: pages half full after random splits, and old pages still being freed.
 const MAP_FACTOR: u64 = 8;
+/// Places for readers: each session keeps one, and the library's own 126 are fewer than the 1024 threads
+/// a row may have. Writers look through those in use alone.
+const READERS_MAX: c_uint = 1200;
 const FILE_MODE: c_uint = 0o644;
 /// The library's name for the file in an environment's folder.
 const DATA: &str = "data.mdb";
@@ -84,6 +87,8 @@ impl<'e> LmdbStore<'e> {
         api.check(unsafe { (api.env_create)(&raw mut self.env) })?;
         // SAFETY: the environment is live and not open yet.
         api.check(unsafe { (api.env_set_mapsize)(self.env, self.map_bytes) })?;
+        // SAFETY: as above.
+        api.check(unsafe { (api.env_set_maxreaders)(self.env, READERS_MAX) })?;
         // SAFETY: the path ends with zero.
         api.check(unsafe { (api.env_open)(self.env, path.as_ptr(), self.flags, FILE_MODE) })?;
         let mut txn = null_mut();
@@ -219,6 +224,7 @@ impl Store for LmdbStore<'_> {
         if let Some((info, flags)) = self.effective() {
             let on = |flag| if flags & flag != 0 { "1" } else { "0" }.to_owned();
             options.push(("map_size".into(), info.map_bytes.to_string()));
+            options.push(("maxreaders".into(), info.readers_max.to_string()));
             options.push(("nosync".into(), on(NOSYNC)));
             options.push(("writemap".into(), on(WRITEMAP)));
         }

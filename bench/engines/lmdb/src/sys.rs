@@ -108,6 +108,7 @@ functions! {
     env_open: fn(*mut c_void, *const c_char, c_uint, c_uint) -> c_int;
     env_close: fn(*mut c_void);
     env_set_mapsize: fn(*mut c_void, usize) -> c_int;
+    env_set_maxreaders: fn(*mut c_void, c_uint) -> c_int;
     env_copyfd2: fn(*mut c_void, c_int, c_uint) -> c_int;
     env_stat: fn(*mut c_void, *mut Stat) -> c_int;
     env_info: fn(*mut c_void, *mut Info) -> c_int;

@@ -117,3 +117,34 @@ fn several_keys_are_read_from_one_moment_and_each_is_answered() {
         }
     });
 }
+
+#[test]
+fn every_thread_a_row_may_have_gets_its_session() {
+    with_store(|mut store, _| {
+        // A compaction opens the environment anew.
+        store.compact().expect("compacted");
+        // A reader's place is bound to its thread, which sessions of one row never share.
+        std::thread::scope(|scope| {
+            let opened: Vec<_> = (0..200)
+                .map(|_| {
+                    let (ready, go_on) = std::sync::mpsc::channel::<()>();
+                    let store = &store;
+                    let thread = scope.spawn(move || {
+                        let session = store.session(ROLE);
+                        // Ends when the sender is dropped: all sessions are open at once.
+                        let _ = go_on.recv();
+                        session.map(|_| ()).map_err(|fault| fault.to_string())
+                    });
+                    (ready, thread)
+                })
+                .collect();
+            let (senders, threads): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
+            let told = store.options();
+            assert!(told.contains(&("maxreaders".to_owned(), "1200".to_owned())));
+            drop(senders);
+            for thread in threads {
+                assert_eq!(thread.join().expect("ended"), Ok(()));
+            }
+        });
+    });
+}
