@@ -12,11 +12,30 @@ use crate::cursor::CairnCursor;
 use crate::error::fault;
 use crate::greater::Greater;
 
+/// What the defaults of settings that the adapter leaves alone mean.
+const MAPPED: &str = "default (on local file systems, below half of the memory)";
+const VERIFY_ALWAYS: &str = "false (a mapped page once an open, one read by pread each time)";
+
 /// An open CairnDB.
 #[derive(Debug)]
 pub struct CairnStore {
     db: Db,
-    options: Vec<(String, String)>,
+    asked: Settings,
+}
+
+const fn compression(settings: &Settings) -> Compression {
+    if settings.compression {
+        Compression::Fast
+    } else {
+        Compression::None
+    }
+}
+
+const fn durability(settings: &Settings) -> cairndb::Durability {
+    match settings.durability {
+        Durability::Os => cairndb::Durability::Os,
+        Durability::Sync => cairndb::Durability::Sync,
+    }
 }
 
 impl CairnStore {
@@ -24,49 +43,25 @@ impl CairnStore {
         let budget = settings.memory.total_bytes;
         let bytes =
             usize::try_from(budget).map_err(|_| Fault::new("more memory than can be addressed"))?;
-        let compression = if settings.compression {
-            Compression::Fast
-        } else {
-            Compression::None
-        };
-        let durability = match settings.durability {
-            Durability::Os => cairndb::Durability::Os,
-            Durability::Sync => cairndb::Durability::Sync,
-        };
         let mut options = Options::new()
             .memory_budget(bytes)
-            .compression(compression)
-            .durability(durability)
+            .compression(compression(settings))
+            .durability(durability(settings))
             .create_if_missing(true)
             .merge_operator(Arc::new(Greater));
         if let Some(bits) = settings.bloom_bits {
             options = options.filter_bits_per_key(bits);
         }
         let db = options.open(dir).map_err(|error| fault(&error))?;
-        let options = vec![
-            ("memory_budget".to_owned(), budget.to_string()),
-            (
-                "compression".to_owned(),
-                format!("{compression:?}").to_lowercase(),
-            ),
-            (
-                "durability".to_owned(),
-                format!("{durability:?}").to_lowercase(),
-            ),
-            (
-                "filter_bits".to_owned(),
-                settings
-                    .bloom_bits
-                    .unwrap_or(cairndb::FILTER_BITS_DEFAULT)
-                    .to_string(),
-            ),
-        ];
-        Ok(Self { db, options })
+        Ok(Self {
+            db,
+            asked: *settings,
+        })
     }
 
-    /// A number of the store's statistics, which are flat JSON.
-    fn statistic(&self, name: &str) -> Option<u64> {
-        let text = self.db.property("cairndb.stats")?;
+    /// A number of a property that is flat JSON.
+    fn number(&self, property: &str, name: &str) -> Option<u64> {
+        let text = self.db.property(property)?;
         let (_, rest) = text.split_once(&format!("\"{name}\":"))?;
         let end = rest
             .find(|c: char| !c.is_ascii_digit())
@@ -113,11 +108,26 @@ impl Store for CairnStore {
     }
 
     fn bytes_written(&self) -> Option<u64> {
-        self.statistic("written_bytes")
+        self.number("cairndb.stats", "written_bytes")
     }
 
+    /// The budget as the store has it. Nothing reads the rest back: it is what was asked for, and the
+    /// library's defaults where nothing was.
     fn options(&self) -> Vec<(String, String)> {
-        self.options.clone()
+        let word = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
+        let bits = self.asked.bloom_bits;
+        let bits = bits.unwrap_or(cairndb::FILTER_BITS_DEFAULT);
+        let told = [
+            ("compression", word(&compression(&self.asked))),
+            ("durability", word(&durability(&self.asked))),
+            ("filter_bits", bits.to_string()),
+            ("mapped", MAPPED.to_owned()),
+            ("verify_always", VERIFY_ALWAYS.to_owned()),
+        ];
+        let budget = self.number("cairndb.memory", "budget");
+        let budget = budget.map(|bytes| ("memory_budget", bytes.to_string()));
+        let all = budget.into_iter().chain(told);
+        all.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     fn close(self) -> Result<(), Fault> {
@@ -190,5 +200,47 @@ impl Session for CairnSession<'_> {
     #[inline]
     fn cursor(&mut self) -> Result<CairnCursor, Fault> {
         Ok(CairnCursor::new(self.db.cursor()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bench_core::engine::{Durability, Engine as _, Store as _, Variant};
+    use bench_core::settings::{Memory, Settings};
+
+    use crate::Cairn;
+
+    fn settings() -> Settings {
+        Settings {
+            memory: Memory::split(4 << 20, false),
+            compression: true,
+            bloom_bits: None,
+            block_bytes: None,
+            file_bytes: None,
+            open_files: None,
+            statistics: false,
+            durability: Durability::Os,
+            variant: Variant::Fair,
+            entries: 1,
+            key_bytes: 16,
+            value_bytes: 100,
+        }
+    }
+
+    #[test]
+    fn the_budget_is_the_store_s_own_word() {
+        let home = tempfile::tempdir().expect("a directory");
+        let dir = home.path().join("db");
+        let store = Cairn.open(&dir, &settings()).expect("opens");
+        let told = store.options();
+        let told = |name: &str| {
+            let found = told.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| value.as_str())
+        };
+        assert_eq!(told("memory_budget"), Some("4194304"));
+        assert_eq!(told("compression"), Some("fast"));
+        assert_eq!(told("filter_bits"), Some("10"));
+        assert!(told("mapped").is_some() && told("verify_always").is_some());
+        store.close().expect("closes");
     }
 }

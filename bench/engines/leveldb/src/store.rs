@@ -26,7 +26,7 @@ pub struct LevelStore<'e> {
     cache: *mut c_void,
     filter: *mut c_void,
     read_options: *mut c_void,
-    options: Vec<(String, String)>,
+    chosen: Chosen,
 }
 
 // SAFETY: LevelDB's database object may be used by any thread; the options are only read.
@@ -52,7 +52,7 @@ impl<'e> LevelStore<'e> {
             cache,
             filter,
             read_options,
-            options: chosen.describe(),
+            chosen,
         };
         // SAFETY: takes nothing, gives an owned object that is destroyed below.
         let options = unsafe { (api.options_create)() };
@@ -161,7 +161,7 @@ impl Store for LevelStore<'_> {
     }
 
     fn options(&self) -> Vec<(String, String)> {
-        self.options.clone()
+        self.chosen.describe()
     }
 
     fn close(self) -> Result<(), Fault> {

@@ -6,7 +6,7 @@
 )]
 
 use std::ffi::CStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -40,17 +40,15 @@ const PATIENCE: Duration = Duration::from_mins(10);
 #[derive(Debug)]
 pub struct RocksStore<'e> {
     database: Database<'e>,
-    options: Vec<(String, String)>,
+    dir: PathBuf,
 }
 
 impl<'e> RocksStore<'e> {
     pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
-        let database = Database::open(api, dir, settings)?;
-        let mut options = effective::options(dir);
-        if let Some(bytes) = database.number(c"rocksdb.block-cache-capacity") {
-            options.insert(0, ("block_cache".to_owned(), bytes.to_string()));
-        }
-        Ok(Self { database, options })
+        Ok(Self {
+            database: Database::open(api, dir, settings)?,
+            dir: dir.to_owned(),
+        })
     }
 
     /// How much the library says is left to do; `None` when it does not know the question.
@@ -139,12 +137,56 @@ impl Store for RocksStore<'_> {
     }
 
     fn options(&self) -> Vec<(String, String)> {
-        self.options.clone()
+        let mut options = effective::options(&self.dir);
+        if let Some(bytes) = self.database.number(c"rocksdb.block-cache-capacity") {
+            options.insert(0, ("block_cache".to_owned(), bytes.to_string()));
+        }
+        options
     }
 
     fn close(self) -> Result<(), Fault> {
         // The library's C interface reports nothing when it closes.
         drop(self);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bench_core::engine::{Durability, Engine as _, Store as _, Variant};
+    use bench_core::settings::{Memory, Settings};
+
+    use crate::RocksDb;
+
+    fn settings() -> Settings {
+        Settings {
+            memory: Memory::split(4 << 20, false),
+            compression: true,
+            bloom_bits: None,
+            block_bytes: None,
+            file_bytes: None,
+            open_files: None,
+            statistics: false,
+            durability: Durability::Os,
+            variant: Variant::Fair,
+            entries: 1,
+            key_bytes: 16,
+            value_bytes: 100,
+        }
+    }
+
+    #[test]
+    fn options_are_read_when_they_are_asked_for_and_not_by_opening() {
+        let Ok(engine) = RocksDb::load(None) else {
+            eprintln!("skipped: install librocksdb7.8");
+            return;
+        };
+        let home = tempfile::tempdir().expect("a directory");
+        let store = (&engine).open(home.path(), &settings()).expect("opens");
+        let later = "[DBOptions]\n  max_open_files=77\n";
+        std::fs::write(home.path().join("OPTIONS-999999"), later).expect("written");
+        let told = store.options();
+        assert!(told.contains(&("max_open_files".to_owned(), "77".to_owned())));
+        store.close().expect("closes");
     }
 }

@@ -42,16 +42,30 @@ const COUNTERS: &[(&str, i32)] = &[
 #[derive(Debug)]
 pub struct SqliteStore<'e> {
     pub(crate) connection: Connection<'e>,
-    options: Vec<(String, String)>,
+}
+
+/// Sets a mode, whose statement answers with the one that is in effect then.
+fn set_mode(turn: &Turn<'_>, name: &str, mode: &str) -> Result<(), Fault> {
+    let effective = turn.ask(&format!("PRAGMA {name}={mode}"))?;
+    if effective
+        .as_deref()
+        .is_some_and(|word| word.eq_ignore_ascii_case(mode))
+    {
+        return Ok(());
+    }
+    let effective = effective.unwrap_or_default();
+    Err(Fault::new(format!(
+        "the database refuses {name} {mode}: it has {effective:?}"
+    )))
 }
 
 /// Sets what must be set and makes the table. The page size comes first: it can only be chosen
 /// before anything has been written, and the log's mode writes.
-fn prepare(turn: &Turn<'_>, settings: &Settings) -> Result<Vec<(String, String)>, Fault> {
+fn prepare(turn: &Turn<'_>, settings: &Settings) -> Result<(), Fault> {
     let page = settings.block_bytes.unwrap_or(PAGE_BYTES_DEFAULT);
     turn.run(&format!("PRAGMA page_size={page}"))?;
-    turn.run("PRAGMA locking_mode=EXCLUSIVE")?;
-    turn.run("PRAGMA journal_mode=WAL")?;
+    set_mode(turn, "locking_mode", "EXCLUSIVE")?;
+    set_mode(turn, "journal_mode", "WAL")?;
     let synchronous = match settings.durability {
         Durability::Os => "OFF",
         Durability::Sync => "FULL",
@@ -66,37 +80,14 @@ fn prepare(turn: &Turn<'_>, settings: &Settings) -> Result<Vec<(String, String)>
         .ok_or_else(|| Fault::new("the database tells no page size"))?;
     let pages = settings.memory.total_bytes / page;
     turn.run(&format!("PRAGMA cache_size={pages}"))?;
-    turn.run(table::create(settings, page))?;
-    let mut told = Vec::new();
-    for &name in TOLD {
-        if let Some(value) = turn.ask(&format!("PRAGMA {name}"))? {
-            told.push((name.to_owned(), value));
-        }
-    }
-    if let Some(form) = turn.ask(table::FORM)? {
-        told.push(("table".to_owned(), form));
-    }
-    told.push(("compression".to_owned(), "none".to_owned()));
-    Ok(told)
+    turn.run(table::create(settings, page))
 }
 
 impl<'e> SqliteStore<'e> {
     pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
         let connection = Connection::open(api, &dir.join(FILE))?;
-        let options = prepare(&connection.turn(), settings)?;
-        let is = |name: &str, value: &str| {
-            let found = options.iter().find(|(told, _)| told == name);
-            found.is_some_and(|(_, told)| told == value)
-        };
-        if !is("journal_mode", "wal") || !is("locking_mode", "exclusive") {
-            return Err(Fault::new(format!(
-                "the database refuses its settings: {options:?}"
-            )));
-        }
-        Ok(Self {
-            connection,
-            options,
-        })
+        prepare(&connection.turn(), settings)?;
+        Ok(Self { connection })
     }
 }
 
@@ -151,10 +142,59 @@ impl Store for SqliteStore<'_> {
     }
 
     fn options(&self) -> Vec<(String, String)> {
-        self.options.clone()
+        let turn = self.connection.turn();
+        let ask = |name: &str, sql: &str| Some((name.to_owned(), turn.ask(sql).ok()??));
+        let mut told: Vec<(String, String)> = TOLD
+            .iter()
+            .filter_map(|name| ask(name, &format!("PRAGMA {name}")))
+            .collect();
+        told.extend(ask("table", table::FORM));
+        told.push(("compression".to_owned(), "none".to_owned()));
+        told
     }
 
     fn close(self) -> Result<(), Fault> {
         self.connection.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bench_core::engine::{Durability, Engine as _, Store as _, Variant};
+    use bench_core::settings::{Memory, Settings};
+
+    use crate::Sqlite;
+
+    fn settings() -> Settings {
+        Settings {
+            memory: Memory::split(4 << 20, false),
+            compression: true,
+            bloom_bits: None,
+            block_bytes: None,
+            file_bytes: None,
+            open_files: None,
+            statistics: false,
+            durability: Durability::Os,
+            variant: Variant::Fair,
+            entries: 1,
+            key_bytes: 16,
+            value_bytes: 100,
+        }
+    }
+
+    #[test]
+    fn options_are_read_when_they_are_asked_for_and_not_by_opening() {
+        let Ok(engine) = Sqlite::load(None) else {
+            eprintln!("skipped: install libsqlite3-0");
+            return;
+        };
+        let home = tempfile::tempdir().expect("a directory");
+        let store = (&engine).open(home.path(), &settings()).expect("opens");
+        let turn = store.connection.turn();
+        turn.run("PRAGMA wal_autocheckpoint=77").expect("set");
+        drop(turn);
+        let told = store.options();
+        assert!(told.contains(&("wal_autocheckpoint".to_owned(), "77".to_owned())));
+        store.close().expect("closes");
     }
 }

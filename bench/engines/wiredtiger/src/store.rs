@@ -1,16 +1,17 @@
 //! An open WiredTiger directory.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use bench_core::engine::{Durability, Quiet, Role, Store, Variant};
 use bench_core::fault::Fault;
 use bench_core::settings::Settings;
 
 use crate::chosen::{Chosen, describe, told};
-use crate::connection::{Connection, OwnedSession};
+use crate::connection::Connection;
 use crate::kind::Kind;
 use crate::rescue::Rescue;
 use crate::session::TigerSession;
@@ -25,9 +26,14 @@ pub struct TigerStore<'e> {
     connection: Connection<'e>,
     /// Whether sequential fills may use a bulk cursor.
     bulk: bool,
-    /// Whether keys and values are texts that end with zero.
-    zero_ended: bool,
-    options: Vec<(String, String)>,
+    kind: Kind,
+    asked: Settings,
+    /// What the directory was opened with.
+    configuration: String,
+    /// Whether a compression that was asked for is not there.
+    uncompressed: bool,
+    /// The engine's own description of the table, read when somebody asks: opening does not need it.
+    table: OnceLock<String>,
 }
 
 /// What is told among the settings of [`Rescue`].
@@ -45,38 +51,43 @@ impl<'e> TigerStore<'e> {
         settings: &Settings,
     ) -> Result<Self, Fault> {
         let chosen = Chosen::new(kind, settings, api.snappy());
-        let asked = chosen.connection.clone();
+        let configuration = chosen.connection.clone();
         let home = c_text(dir.as_os_str().as_bytes())?;
         let connection = Connection::open(api, &home, &c_text(chosen.connection)?)?;
         let session = connection.open_session()?;
-        let table = create(&connection, &session, &c_text(chosen.table)?)?;
-        let mut options = effective(&session, &table, kind);
+        connection.check(session.create(&c_text(chosen.table)?))?;
         drop(session);
         // An LSM tree alone drops chunks, and only a log written at each commit sets the flag.
         let rescue = if kind == Kind::Lsm
             && settings.variant == Variant::Fair
             && settings.durability == Durability::Os
         {
-            options.push(("standstill".into(), STANDSTILL.into()));
             Some(Rescue::start(connection.open_session()?)?)
         } else {
             None
         };
-        if settings.compression && !chosen.compressed {
-            let missing = "none (libwiredtiger_snappy.so was not found)";
-            options.push(("compression".into(), missing.into()));
-        }
-        options.push(("variant".into(), settings.variant.word().into()));
-        // Nothing reads this back; the engine refuses what it does not understand.
-        options.push(("connection".into(), asked));
         Ok(Self {
             rescue,
             connection,
             bulk: chosen.bulk,
-            // A table made by an earlier run keeps its shape, whatever is asked for now.
-            zero_ended: told(&table, "key_format") == Some("S"),
-            options,
+            kind,
+            asked: *settings,
+            configuration,
+            uncompressed: settings.compression && !chosen.compressed,
+            table: OnceLock::new(),
         })
+    }
+
+    /// How the engine says that the table was made.
+    fn table(&self) -> Result<&str, Fault> {
+        if let Some(known) = self.table.get() {
+            return Ok(known);
+        }
+        let description = self.connection.open_session()?.description();
+        let description = description
+            .ok_or_else(|| Fault::new("WiredTiger does not list the table it has just made"))?;
+        // Two sessions that begin together read the same.
+        Ok(self.table.get_or_init(|| description))
     }
 
     /// The counters as they are now.
@@ -86,21 +97,8 @@ impl<'e> TigerStore<'e> {
     }
 }
 
-/// Makes the table if there is none; gives the engine's own description of it.
-fn create(
-    connection: &Connection<'_>,
-    session: &OwnedSession,
-    config: &CStr,
-) -> Result<String, Fault> {
-    connection.check(session.create(config))?;
-    session
-        .description()
-        .ok_or_else(|| Fault::new("WiredTiger does not list the table it has just made"))
-}
-
-/// The settings in effect.
-fn effective(session: &OwnedSession, table: &str, kind: Kind) -> Vec<(String, String)> {
-    let cache = Statistics::open(session).and_then(|counters| counters.cache_bytes());
+/// The settings in effect, with the size of the cache as the counters tell it.
+fn effective(cache: Option<u64>, table: &str, kind: Kind) -> Vec<(String, String)> {
     let cache = cache.map(|bytes| ("cache_size".to_owned(), bytes.to_string()));
     let compressor = told(table, "block_compressor").filter(|name| !name.is_empty());
     let compressor = (
@@ -122,7 +120,9 @@ impl Store for TigerStore<'_> {
 
     fn session(&self, role: Role) -> Result<TigerSession<'_>, Fault> {
         let bulk = self.bulk && role.appending;
-        TigerSession::new(&self.connection, self.zero_ended, bulk)
+        // A table made by an earlier run keeps its shape, whatever is asked for now.
+        let zero_ended = told(self.table()?, "key_format") == Some("S");
+        TigerSession::new(&self.connection, zero_ended, bulk)
     }
 
     fn compact(&mut self) -> Result<(), Fault> {
@@ -166,11 +166,66 @@ impl Store for TigerStore<'_> {
     }
 
     fn options(&self) -> Vec<(String, String)> {
-        self.options.clone()
+        let cache = self.counters(Statistics::cache_bytes).ok().flatten();
+        let mut options = effective(cache, self.table().unwrap_or_default(), self.kind);
+        let mut tell = |name: &str, value: &str| options.push((name.to_owned(), value.to_owned()));
+        if self.rescue.is_some() {
+            tell("standstill", STANDSTILL);
+        }
+        if self.uncompressed {
+            tell(
+                "compression",
+                "none (libwiredtiger_snappy.so was not found)",
+            );
+        }
+        tell("variant", self.asked.variant.word());
+        // Nothing reads this back; the engine refuses what it does not understand.
+        tell("connection", &self.configuration);
+        options
     }
 
     fn close(mut self) -> Result<(), Fault> {
         drop(self.rescue.take());
         self.connection.shut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bench_core::engine::{Durability, Engine as _, Store as _, Variant};
+    use bench_core::settings::{Memory, Settings};
+
+    use crate::WiredTiger;
+    use crate::kind::Kind;
+
+    fn settings() -> Settings {
+        Settings {
+            memory: Memory::split(4 << 20, false),
+            compression: true,
+            bloom_bits: None,
+            block_bytes: None,
+            file_bytes: None,
+            open_files: None,
+            statistics: false,
+            durability: Durability::Os,
+            variant: Variant::Fair,
+            entries: 1,
+            key_bytes: 16,
+            value_bytes: 100,
+        }
+    }
+
+    #[test]
+    fn opening_reads_neither_description_nor_counters() {
+        let Ok(engine) = WiredTiger::load(None, Kind::Btree) else {
+            eprintln!("skipped: install libwiredtiger");
+            return;
+        };
+        let home = tempfile::tempdir().expect("a directory");
+        let store = (&engine).open(home.path(), &settings()).expect("opens");
+        assert!(store.table.get().is_none());
+        assert!(!store.options().is_empty());
+        assert!(store.table.get().is_some());
+        store.close().expect("closes");
     }
 }
