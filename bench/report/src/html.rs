@@ -183,7 +183,7 @@ fn table(grid: &Grid) -> Markup {
     let units: Vec<usize> = (0..columns).map(|at| unit(grid, at)).collect();
     html! {
         div.scroll tabindex="0" {
-            table.grid.words[words] {
+            table.grid.words[words].wide[columns > WIDE] {
                 @if !grid.head.is_empty() {
                     thead {
                         tr {
@@ -272,6 +272,9 @@ fn unit(grid: &Grid, column: usize) -> usize {
 
 /// Words up to this length are not broken in tables of many columns, but those with a remark behind them.
 const SHORT: usize = 24;
+
+/// Tables of more columns are set closer, to stand on a page of 1280 pixels.
+const WIDE: usize = 9;
 
 /// Tables of more columns have many.
 const NARROW: usize = 6;

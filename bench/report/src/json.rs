@@ -67,15 +67,24 @@ pub(crate) struct Statistics {
     pub(crate) ties_best_peer: Option<bool>,
     /// `ahead`, `tie` or `behind`, among the ranked rows of all other stores.
     pub(crate) standing: Option<&'static str>,
+    /// Whether the row is shown and tallied: not an instance before the one that counts.
+    pub(crate) counted: bool,
 }
 
 /// Statistics of every row.
 pub(crate) fn statistics(run: &Run) -> Vec<Statistics> {
-    let rows = run
-        .tables
-        .iter()
-        .flat_map(|table| table.rows.iter().map(move |row| (table, row)));
-    rows.map(|(table, row)| of(run, table, row)).collect()
+    let of_table = |table| rows(run, table, true);
+    let of_earlier = |table| rows(run, table, false);
+    let all = run.tables.iter().flat_map(of_table);
+    all.chain(run.earlier.iter().flat_map(of_earlier)).collect()
+}
+
+fn rows(run: &Run, table: &Table, counted: bool) -> Vec<Statistics> {
+    let with = |row| Statistics {
+        counted,
+        ..of(run, table, row)
+    };
+    table.rows.iter().map(with).collect()
 }
 
 fn of(run: &Run, table: &Table, row: &Row) -> Statistics {
@@ -114,6 +123,7 @@ fn of(run: &Run, table: &Table, row: &Row) -> Statistics {
         times_best_peer: against(peer),
         ties_best_peer: rate.zip(peer).map(|(rate, (_, best))| rate.ties(best)),
         standing: standing::among_ranked(table, row).map(|standing| standing.word()),
+        counted: true,
     }
 }
 

@@ -57,8 +57,9 @@ pub(crate) const CHAPTERS: [Chapter; 4] = [
             section(
                 "2C",
                 "C. Synchronous Writes",
-                "Every write survives loss of power before its call returns, and the flushes that reached the \
-                 device are counted: a row with fewer flushes than writes fails. The device decides most of these figures. \
+                "Every write survives loss of power before its call returns. Where the device counts the flushes it \
+                 completes, a row with fewer flushes than writes fails; where it does not, the head of this report says so. \
+                 The device decides most of these figures. \
                  Note that the page of 2011 switched the write cache of the disk off for this section; whether it is on \
                  here stands under Provenance.",
             ),

@@ -4,15 +4,18 @@ use bench_core::outline::{Aggregate, Outline};
 
 use crate::face;
 use crate::source::Source;
-use crate::table::{self, Table};
+use crate::table::{self, Key, Table};
 
 /// A run, ready to be told.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     /// As it came.
     pub(crate) source: Source,
-    /// Records put together.
+    /// Records put together: what is shown, ranked and counted.
     pub(crate) tables: Vec<Table>,
+    /// Of workloads that a section runs several times the instances that do not count, where the suite
+    /// says that the last one does.
+    pub(crate) earlier: Vec<Table>,
 }
 
 impl Run {
@@ -20,7 +23,25 @@ impl Run {
         let tables = table::tables(&source.records, |record| {
             aggregate(&source, record.suite.as_deref())
         });
-        Self { source, tables }
+        let counted: Vec<bool> = tables
+            .iter()
+            .map(|table| is_counted(&source, &tables, table))
+            .collect();
+        let (counted, earlier): (Vec<_>, Vec<_>) = tables
+            .into_iter()
+            .zip(counted)
+            .partition(|(_, counted)| *counted);
+        let plain = |tables: Vec<(Table, bool)>| tables.into_iter().map(|(table, _)| table);
+        Self {
+            source,
+            tables: plain(counted).collect(),
+            earlier: plain(earlier).collect(),
+        }
+    }
+
+    /// Every table, those that do not count behind the others.
+    pub(crate) fn all_tables(&self) -> impl Iterator<Item = &Table> {
+        self.tables.iter().chain(&self.earlier)
     }
 
     /// How the rounds of a table become one figure.
@@ -63,6 +84,24 @@ impl Run {
             _ => String::new(),
         }
     }
+}
+
+/// Whether a table takes part: where the suite trims its rounds, as the page against WiredTiger did, the
+/// last instance of each workload in a section alone.
+fn is_counted(source: &Source, tables: &[Table], table: &Table) -> bool {
+    let key = &table.key;
+    let outline = source.outline(key.suite.as_deref());
+    if outline.is_none_or(|outline| outline.aggregate == Aggregate::Median) {
+        return true;
+    }
+    let later = |other: &Table| {
+        let last = Key {
+            instance: other.key.instance,
+            ..key.clone()
+        };
+        other.key == last && last.instance > key.instance
+    };
+    !tables.iter().any(later)
 }
 
 /// How rounds become one figure: as was chosen, else as the suite says.

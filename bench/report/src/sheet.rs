@@ -5,7 +5,7 @@ use crate::run::Run;
 
 const HEAD: &str = "suite,section,workload,instance,state,data,threads,file_system,engine,engine_version,variant,\
 durability,status,reason,ranked,aggregate,rounds,ops_per_sec_min,ops_per_sec,ops_per_sec_max,times_baseline,\
-times_leveldb,best_peer,times_best_peer,ties_best_peer,standing,by_hand,writer_ops_per_sec";
+times_leveldb,best_peer,times_best_peer,ties_best_peer,standing,counted,by_hand,writer_ops_per_sec";
 
 /// The whole file.
 pub(crate) fn sheet(run: &Run) -> String {
@@ -52,6 +52,7 @@ fn line(row: &Statistics) -> Vec<String> {
             .map(|ties| ties.to_string())
             .unwrap_or_default(),
         row.standing.unwrap_or_default().to_owned(),
+        row.counted.to_string(),
         row.by_hand.to_string(),
         number(row.writer_ops_per_sec.map(|rate| rate.middle)),
     ]

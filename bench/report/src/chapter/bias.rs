@@ -1,6 +1,7 @@
 //! The chapter written against ourselves: where CairnDB loses, which defaults favour whom, what the
 //! classic data flatters. Losses come from the records; the rest is what we know of our own choices.
 
+mod filters;
 mod known;
 
 use std::fmt::Write as _;

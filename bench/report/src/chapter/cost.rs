@@ -137,7 +137,7 @@ pub(crate) const COSTS: [Cost; 11] = [
 ];
 
 /// Costs in which engines are compared on the page of biases.
-pub(crate) const COMPARED: [usize; 6] = [0, 2, 5, 6, 8, 9];
+pub(crate) const COMPARED: [usize; 8] = [0, 2, 3, 4, 5, 6, 8, 9];
 
 /// A row's cost.
 pub(crate) fn value(row: &Row, cost: &Cost) -> Option<f64> {

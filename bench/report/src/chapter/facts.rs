@@ -11,7 +11,7 @@ use crate::number;
 use crate::outline;
 use crate::run::Run;
 use crate::source::words;
-use crate::table::Outcome;
+use crate::table::{Outcome, Row, Table};
 
 /// Facts of the machine's line that have a name for readers, in the order they are shown.
 const FACTS: [(&str, &str); 28] = [
@@ -186,15 +186,41 @@ fn options(run: &Run) -> Vec<Block> {
     ]
 }
 
+/// Why a row has no figure, after the word for it.
+fn reason(row: &Row) -> Option<(&'static str, &str)> {
+    match &row.outcome {
+        Outcome::Measured(_) => None,
+        Outcome::Skipped(reason) => Some(("skipped", reason)),
+        Outcome::Failed(reason) => Some(("failed", reason)),
+    }
+}
+
+/// In how many rows of a store there is no figure for this reason.
+pub(super) fn rows_without(run: &Run, title: &str, why: &str) -> usize {
+    let rows = run.all_tables().flat_map(Table::engines);
+    let named = rows.filter(|row| row.name().title == title);
+    named
+        .filter(|row| reason(row).is_some_and(|(_, text)| text == why))
+        .count()
+}
+
+/// Rows by label, or their count where a store has no others.
+fn places(run: &Run, title: &str, labels: &[String]) -> String {
+    let rows = run.all_tables().flat_map(Table::engines);
+    let all = rows.filter(|row| row.name().title == title).count();
+    match labels.len() {
+        count if count > 1 && count == all => format!("all its {count} rows"),
+        _ => labels.join("; "),
+    }
+}
+
 /// Rows that were skipped or failed, each reason once.
 pub(crate) fn missing(run: &Run) -> Vec<Block> {
     let mut groups: Vec<(String, String, Vec<String>, usize)> = Vec::new();
-    for table in &run.tables {
+    for table in run.all_tables() {
         for row in table.engines() {
-            let (word, reason) = match &row.outcome {
-                Outcome::Measured(_) => continue,
-                Outcome::Skipped(reason) => ("skipped", reason),
-                Outcome::Failed(reason) => ("failed", reason),
+            let Some((word, reason)) = reason(row) else {
+                continue;
             };
             let title = row.name().title;
             let label = outline::label(table);
@@ -202,7 +228,7 @@ pub(crate) fn missing(run: &Run) -> Vec<Block> {
                 *engine == title
                     && text
                         .strip_prefix(word)
-                        .is_some_and(|rest| rest[2..] == **reason)
+                        .is_some_and(|rest| rest[2..] == *reason)
             });
             match same {
                 Some((_, _, labels, _)) => labels.push(label),
@@ -226,9 +252,9 @@ pub(crate) fn missing(run: &Run) -> Vec<Block> {
             Tone::Plain
         };
         Line::Cells(vec![
-            Cell::plain(title),
+            Cell::plain(title.clone()),
             Cell::toned(text, tone),
-            Cell::plain(labels.join("; ")),
+            Cell::plain(places(run, &title, &labels)),
         ])
     });
     let head = ["Store", "Why", "Rows"].map(str::to_owned).to_vec();

@@ -8,8 +8,9 @@ use crate::table::{Row, Table};
 const RULES: [(&str, &str); 7] = [
     (
         "Equal durability or no ranking.",
-        "Every ranked write survives SIGKILL when its call returns (Os), in the synchronous rows loss of power (Sync), \
-         where the flushes that reached the kernel are counted. A store that keeps acknowledged writes in its own process \
+        "Every ranked write survives SIGKILL when its call returns (Os), in the synchronous rows loss of power (Sync). \
+         Where the device counts the flushes it completes, a synchronous row with fewer of them than writes fails; where it does \
+         not, a warning at the head says so. A store that keeps acknowledged writes in its own process \
          is shown, marked \u{201c}below Os\u{201d} and not ranked. So are settings that give up more than the others \
          (the variant \u{201c}seed\u{201d} of WiredTiger: no log, no checksums).",
     ),

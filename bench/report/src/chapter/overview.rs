@@ -133,7 +133,22 @@ fn machine(run: &Run) -> String {
     let rounds = rounds.unwrap_or(0);
     let plural = if rounds == 1 { "round" } else { "rounds" };
     let _ = write!(text, "Figures are the {how} of {rounds} {plural}.");
+    text.push_str(&earlier(run));
     text
+}
+
+/// What became of the instances that do not count, where there are any.
+fn earlier(run: &Run) -> String {
+    let (tables, stand) = match run.earlier.len() {
+        0 => return String::new(),
+        1 => ("table", "stands"),
+        _ => ("tables", "stand"),
+    };
+    format!(
+        " Where a suite says that the last instance of a workload in a section counts, it alone is shown and tallied; {} \
+         {tables} of instances before it {stand} in report.csv and report.json.",
+        run.earlier.len()
+    )
 }
 
 /// Every figure in one table.

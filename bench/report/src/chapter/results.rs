@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::arrangement::{Chapter, Group, arrange};
-use crate::chapter::{beside, overview};
+use crate::chapter::{beside, facts, overview};
 use crate::document::{Bar, Bars, Block, Item, Measured, Value};
 use crate::face;
 use crate::number;
@@ -13,6 +13,9 @@ use crate::sentence;
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
 use bench_core::spread::Spread;
+
+/// Rows with one reason from which on it is not told in each.
+const MANY: usize = 6;
 
 /// Every chapter with results.
 pub(crate) fn results(run: &Run) -> Vec<Block> {
@@ -121,10 +124,25 @@ fn group_of(run: &Run, group: &Group<'_>) -> Vec<Block> {
             let heading = outline::heading(table, &tables, caption);
             blocks.push(Block::heading(4, heading));
         }
-        blocks.push(Block::Bars(bars(run, table)));
+        blocks.push(Block::Bars(told_once(run, bars(run, table))));
         blocks.push(Block::Verdict(sentence::verdict(table)));
     }
     blocks
+}
+
+/// The same without reasons that many rows of a store share, such as that its directory was refused:
+/// those are told once, under Rows without a Figure.
+fn told_once(run: &Run, mut bars: Bars) -> Bars {
+    for bar in &mut bars.rows {
+        let Value::Missing(_, reason) = &mut bar.value else {
+            continue;
+        };
+        let count = facts::rows_without(run, &bar.name.title, reason);
+        if count >= MANY {
+            *reason = format!("for one reason in {count} rows: see Rows without a Figure");
+        }
+    }
+    bars
 }
 
 /// The bars of one table, scaled to the highest round of all rows, so that no line across an end is cut off.

@@ -1,5 +1,7 @@
 //! What must be known before a figure is believed.
 
+use bench_core::definition::Workload;
+use bench_core::durability::Survival;
 use bench_core::record::{Record, Status};
 
 use crate::face;
@@ -58,6 +60,7 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
             some(&unverified)
         ));
     }
+    notes.extend(uncounted(run));
     notes.extend(losses(run));
     notes
 }
@@ -86,6 +89,57 @@ fn mixed(machines: &[Machine]) -> Vec<String> {
         })
     });
     differing.collect()
+}
+
+/// Synchronous rows whose flushes nobody counted: that their writes survive loss of power is the word of
+/// the stores alone.
+fn uncounted(run: &Run) -> Option<String> {
+    let synced = |row: &Row, counted: bool| {
+        let mut records = row.records.iter();
+        let sync = |record: &Record| record.durability.as_deref() == Some(Survival::Sync.word());
+        let is = |record: &Record| sync(record) && record.fsyncs.is_some() == counted;
+        row.engine != face::HARNESS && row.rate().is_some() && records.any(is)
+    };
+    let writes = |table: &&Table| table.workload().is_some_and(Workload::changes);
+    let tables = |counted: bool| {
+        let all = run.all_tables().filter(writes);
+        let mut labels: Vec<String> = all
+            .filter(|table| table.rows.iter().any(|row| synced(row, counted)))
+            .map(outline::label)
+            .collect();
+        labels.dedup();
+        labels
+    };
+    let labels = tables(false);
+    if labels.is_empty() {
+        return None;
+    }
+    let place = if tables(true).is_empty() {
+        "the synchronous rows of this run".to_owned()
+    } else {
+        format!("some synchronous rows ({})", some(&labels))
+    };
+    Some(format!(
+        "Flushes of the device could not be counted in {place}, for it tells of none (write cache: {}). Whether such writes survive \
+         loss of power was not checked there.",
+        write_caches(&run.source.machines)
+    ))
+}
+
+/// What the kernel says of the write cache below the databases, at each start.
+fn write_caches(machines: &[Machine]) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for machine in machines {
+        let word = machine.text("write_cache");
+        let word = word.unwrap_or_else(|| "not known".to_owned());
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    if words.is_empty() {
+        words.push("not known".to_owned());
+    }
+    sentence::list(&words)
 }
 
 /// Acknowledged writes that were gone after SIGKILL: where no more had been promised such rows end well,
@@ -140,10 +194,8 @@ fn losses(run: &Run) -> Option<String> {
 
 /// The tables with a row like this, by label.
 fn rows_where(run: &Run, holds: impl Fn(&Row) -> bool) -> Vec<String> {
-    let tables = run
-        .tables
-        .iter()
-        .filter(|table| table.rows.iter().any(&holds));
+    let tables = run.all_tables();
+    let tables = tables.filter(|table| table.rows.iter().any(&holds));
     let mut labels: Vec<String> = tables.map(outline::label).collect();
     labels.dedup();
     labels

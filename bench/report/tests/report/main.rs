@@ -1,6 +1,7 @@
 //! What the report makes of records: numbers, pages, hostile values.
 
 mod beside;
+mod bias;
 mod builds;
 mod common;
 mod forms;

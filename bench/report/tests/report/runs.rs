@@ -203,3 +203,93 @@ fn the_harness_is_told_apart() {
         "no bar for what stores nothing"
     );
 }
+
+#[test]
+fn of_a_suite_that_trims_its_rounds_the_last_instance_counts() {
+    let of = |engine: &str, instance: u32, rate: f64| {
+        let mut lines = rounds(engine, "random read", "readrandom", rate);
+        for line in &mut lines {
+            *line = with(
+                with(line.clone(), "instance", instance),
+                "suite",
+                "wiredtiger",
+            );
+        }
+        lines
+    };
+    let mut lines = vec![json!({
+        "type": "suite", "name": "wiredtiger", "aggregate": "trimmed",
+        "sections": [{"name": "random read"}],
+    })];
+    for (instance, ours) in [(1, 9e5), (2, 8e5), (3, 3e6)] {
+        lines.extend(of("cairndb", instance, ours));
+        lines.extend(of("leveldb", instance, 1e6));
+    }
+    let whole = report(&lines);
+    let html = whole.html();
+    let wins = "CairnDB is ahead in 1 of 1, ties in 0 and is behind in 0.";
+    assert!(html.contains(wins));
+    assert!(html.contains("2 tables of instances before it stand in report.csv and report.json."));
+    assert!(!html.contains("900,000") && html.contains("3,000,000"));
+    // Two stores in three instances, of which one counts.
+    let csv = whole.csv();
+    assert_eq!(csv.matches(",true,false,\r\n").count(), 2, "{csv}");
+    assert_eq!(csv.matches(",false,false,\r\n").count(), 4, "{csv}");
+    // Without a word of the suite's every instance is a table of its own.
+    let html = report(&lines[1..]).html();
+    assert!(html.contains("CairnDB is ahead in 1 of 3"));
+}
+
+#[test]
+fn flushes_that_nobody_counted_are_not_claimed() {
+    const NONE: &str = "Flushes of the device could not be counted in the synchronous rows";
+    let sync = |section: &str| {
+        let rows = rounds("lmdb", section, "fillseqsync", 1e3);
+        rows.into_iter().map(|row| with(row, "durability", "sync"))
+    };
+    let mut lines = vec![with(machine(), "write_cache", "write through")];
+    lines.extend(sync("2C"));
+    let html = report(&lines).html();
+    assert!(html.contains(NONE) && html.contains("(write cache: write through)"));
+    assert!(!html.contains("flushes that reached"));
+    lines.extend(sync("FS").map(|row| with(row, "fsyncs", 2_000_000)));
+    let html = report(&lines).html();
+    assert!(html.contains("could not be counted in some synchronous rows (2C fillseqsync)"));
+    lines.drain(1..4);
+    assert!(
+        !report(&lines)
+            .html()
+            .contains("Flushes of the device could not")
+    );
+    // A row that promised less owes no flush.
+    assert!(
+        !report(&rounds("lmdb", "1C", "fillseq", 1e6))
+            .html()
+            .contains(NONE)
+    );
+}
+
+#[test]
+fn a_reason_that_all_rows_of_a_store_share_is_told_once() {
+    const REASON: &str = "the directory holds something that db_bench did not make";
+    let mut lines = Vec::new();
+    for number in 1..=7 {
+        let section = format!("S{number}");
+        lines.extend(rounds("lmdb", &section, "fillseq", 1e6));
+        lines.push(json!({
+            "engine": "sqlite3", "suite": "leveldb-2011", "section": section, "workload": "fillseq",
+            "instance": 1, "round": 1, "status": "failed", "reason": REASON,
+        }));
+    }
+    let html = report(&lines).html();
+    assert_eq!(html.matches(REASON).count(), 1);
+    assert!(html.contains("all its 7 rows"));
+    assert_eq!(
+        html.matches("for one reason in 7 rows: see Rows without a Figure")
+            .count(),
+        7
+    );
+    // A few rows say it each.
+    let html = report(&lines[..8]).html();
+    assert_eq!(html.matches(REASON).count(), 3);
+}
