@@ -164,6 +164,12 @@ impl Workload {
         )
     }
 
+    /// Whether later rows may find another store than the one it found: other contents, or the same ones
+    /// laid out anew.
+    pub const fn touches(&self) -> bool {
+        self.changes() || matches!(self.action, Action::Compact | Action::Flush)
+    }
+
     /// Whether it looks for what is in the store, and does nothing else.
     pub const fn only_reads(&self) -> bool {
         !self.changes() && !self.is_event() && !self.is_text() && !self.is_engineless()

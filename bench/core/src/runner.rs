@@ -109,6 +109,9 @@ struct Runner<'r, E: Engine> {
     noted: bool,
     /// Why there is no database for rows that need one.
     missing: Option<String>,
+    /// Why a compaction that an earlier process had told could not be done again: later rows would be
+    /// taken for what they are not.
+    undone: Option<Fault>,
     /// Whether a row has failed by an error since the store was opened.
     hurt: bool,
     /// Anonymous memory before the store was opened for the first time.
@@ -142,6 +145,7 @@ pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> R
         silent: false,
         noted: false,
         missing: None,
+        undone: None,
         hurt: false,
         base_rss: None,
         emit,
@@ -279,7 +283,7 @@ impl<E: Engine> Runner<'_, E> {
             }
             return Ok(());
         }
-        if self.silent && !workload.changes() && !workload.fresh {
+        if self.silent && !workload.touches() && !workload.fresh {
             // It left no trace; only the seeds of the later rows depend on it.
             self.count_instance(workload);
             self.threads_so_far += self.plan.threads;
@@ -296,7 +300,10 @@ impl<E: Engine> Runner<'_, E> {
             return self.die_after(workload);
         }
         self.step(workload, &step);
-        Ok(())
+        match self.undone.take() {
+            Some(fault) => Err(fault),
+            None => Ok(()),
+        }
     }
 
     fn count_instance(&mut self, workload: &Workload) -> u32 {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::engine::{
     Capabilities, Cursor, Durability, Engine, Quiet, Role, Session, Store, Survival,
@@ -32,6 +33,8 @@ pub(crate) enum Lie {
     SeeksLate,
     /// Acknowledges synchronous writes without a flush (as every map in memory does).
     Fails,
+    /// Every compaction ends by an error.
+    FailsToCompact,
 }
 
 const EVERY: u64 = 10_000;
@@ -46,6 +49,7 @@ pub(crate) struct Liar {
     /// What writes survive that were asked to survive the process.
     pub(crate) survival: Survival,
     pub(crate) variants: &'static [Variant],
+    pub(crate) compactions: AtomicU32,
     map: Mutex<(PathBuf, Map)>,
 }
 
@@ -66,6 +70,7 @@ impl Liar {
             able,
             survival: Survival::Os,
             variants: &[Variant::Fair],
+            compactions: AtomicU32::new(0),
             map: Mutex::new((PathBuf::new(), Map::new())),
         }
     }
@@ -134,6 +139,10 @@ impl<'e> Store for LiarStore<'e> {
     }
 
     fn compact(&mut self) -> Result<(), Fault> {
+        self.engine.compactions.fetch_add(1, Ordering::Relaxed);
+        if self.engine.lie == Lie::FailsToCompact {
+            return Err(Fault::new("no space left on device"));
+        }
         Ok(())
     }
 

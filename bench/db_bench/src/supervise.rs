@@ -145,7 +145,7 @@ impl Job<'_> {
                     );
                     if changes(&plan.benchmarks[entry]) && (over || !slow) {
                         self.again.push(at);
-                    } else {
+                    } else if !over {
                         self.lost.push(at);
                     }
                     report_from = self.behind(at);
@@ -153,7 +153,7 @@ impl Job<'_> {
                         return Ending::Complete;
                     }
                     // Where nothing but reading was done, the directory is as the part before left it.
-                    let touched = plan.benchmarks[..=entry].iter().any(|name| changes(name));
+                    let touched = plan.benchmarks[..=entry].iter().any(|name| touches(name));
                     part = if touched { 0 } else { report_from.part };
                 }
             }
@@ -216,6 +216,10 @@ fn bare(entry: &str) -> &str {
 
 fn changes(entry: &str) -> bool {
     catalog::named(bare(entry)).is_some_and(bench_core::definition::Workload::changes)
+}
+
+fn touches(entry: &str) -> bool {
+    catalog::named(bare(entry)).is_some_and(bench_core::definition::Workload::touches)
 }
 
 /// Whether a row ended by an error: one that is told to be wrong has its figures.

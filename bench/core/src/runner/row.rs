@@ -126,6 +126,12 @@ impl<E: Engine> Runner<'_, E> {
             record: Box::new(record),
         });
         self.hurt = true;
+        if self.silent && workload.action == Action::Compact {
+            let name = workload.name;
+            self.undone = Some(Fault::new(format!(
+                "{name}, done again for the rows behind it, failed: {fault}"
+            )));
+        }
         if workload.changes() {
             // The call that failed may or may not have been done.
             self.model.set_unknown();
@@ -326,8 +332,7 @@ impl<E: Engine> Runner<'_, E> {
     ) -> Result<(), Fault> {
         // While the store still holds what the row gave it: a short row is over between two looks.
         let at_end = self.sampler.peak();
-        let moves_data =
-            workload.changes() || matches!(workload.action, Action::Compact | Action::Flush);
+        let moves_data = workload.touches();
         if moves_data {
             let settled = self.rest()?;
             record.settle_ns =

@@ -332,6 +332,40 @@ fn a_resumed_list_does_again_what_came_before_and_leaves_out_what_was_lost() {
 }
 
 #[test]
+fn a_resumed_list_compacts_again_and_ends_where_that_fails() {
+    let list = ["fillrandom", "readrandom", "compact", "readseq"];
+    for lie in [Lie::None, Lie::FailsToCompact] {
+        let home = tempfile::tempdir().expect("a directory");
+        let engine = Liar::new(lie);
+        let plan = Plan {
+            resume_at: 3,
+            ..plan(&home.path().join("db"), 1000, &list)
+        };
+        let mut rows = Vec::new();
+        let ended = run(&&engine, &plan, &mut |event| {
+            if let Event::Row { record, .. } = event {
+                rows.push(record.workload.clone());
+            }
+        });
+        let done = engine
+            .compactions
+            .load(std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(done, 1);
+        if lie == Lie::None {
+            ended.expect("compacted");
+            assert_eq!(rows, ["readseq"]);
+        } else {
+            let told = ended.expect_err("not compacted").to_string();
+            assert!(
+                told.starts_with("compact, done again for the rows behind it, failed: no space"),
+                "{told}"
+            );
+            assert!(rows.is_empty(), "{rows:?}");
+        }
+    }
+}
+
+#[test]
 fn repeats_and_warm_ups_print_rocks_lines() {
     let home = tempfile::tempdir().expect("a directory");
     let list = ["fillseq", "readseq[X3-W2]"];
