@@ -13,8 +13,12 @@ use super::file::{self, File, Section, Split};
 const MIB: u64 = 1 << 20;
 const MEMORY_MB_DEFAULT: u64 = 4;
 
+/// The workload that compacts, and the state behind it.
+pub(super) const COMPACT: &str = "compact";
+pub(super) const COMPACTED: &str = "compacted";
+
 /// One database, for every engine and round.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Job {
     /// The section that makes it.
     pub(crate) section: String,
@@ -343,7 +347,7 @@ fn label(parts: &mut [Part]) {
     let compacts = parts
         .iter()
         .flat_map(|part| &part.entries)
-        .any(|entry| entry.workload == "compact");
+        .any(|entry| entry.workload == COMPACT);
     let mut compacted = false;
     for entry in parts.iter_mut().flat_map(|part| &mut part.entries) {
         let known = catalog::named(&entry.workload);
@@ -355,10 +359,10 @@ fn label(parts: &mut [Part]) {
             shown.state = match (reads && compacts, compacted) {
                 (false, _) => None,
                 (true, false) => Some("as left"),
-                (true, true) => Some("compacted"),
+                (true, true) => Some(COMPACTED),
             };
         }
-        compacted |= entry.workload == "compact";
+        compacted |= entry.workload == COMPACT;
     }
 }
 

@@ -212,6 +212,7 @@ impl<'c> Run<'c> {
             reached: Position::default(),
             held: None,
             ruined: None,
+            uncompacted: None,
         }
     }
 
@@ -229,6 +230,7 @@ impl<'c> Run<'c> {
             return Ok(());
         };
         turn.reached = start.at;
+        turn.look_back(start.at, self.journal, self.outline);
         if let Some(reason) = self.results.absent.get(turn.engine).cloned() {
             return if turn.is_first() {
                 self.lose(turn, Status::Skipped, &reason)
@@ -398,6 +400,7 @@ impl<'c> Run<'c> {
                 (part, text)
             });
         }
+        turn.look(listed, &record);
         let Some(shown) = &listed.shown else {
             if record.status == Status::Failed {
                 let mut shown = turn.next_shown(at);
@@ -408,6 +411,7 @@ impl<'c> Run<'c> {
             return Ok(());
         };
         turn.mark(&mut record, listed, shown, self.outline);
+        turn.judge_state(&mut record);
         if turn.job.parts[part].kill && record.status == Status::Ok {
             turn.held = Some(record);
             return Ok(());

@@ -1,9 +1,10 @@
 //! One engine's turn at a job: where it stands, and what a suite knows about its rows.
 
 use bench_core::outline::Outline;
-use bench_core::record::Record;
+use bench_core::record::{Record, Status};
 
-use super::job::{Entry, Job, Shown};
+use super::job::{COMPACT, COMPACTED, Entry, Job, Shown};
+use super::journal::{Journal, Key};
 use crate::supervise::Position;
 
 /// The pass that times each operation.
@@ -24,6 +25,8 @@ pub(super) struct Turn<'t> {
     pub(super) held: Option<Box<Record>>,
     /// Why later parts have no database, and the part that did not make it.
     pub(super) ruined: Option<(usize, String)>,
+    /// How the last compaction ended, where not well, and why.
+    pub(super) uncompacted: Option<(Status, String)>,
 }
 
 impl Turn<'_> {
@@ -61,6 +64,73 @@ impl Turn<'_> {
         }
     }
 
+    /// Remembers how a compaction ended; other rows change nothing here.
+    pub(super) fn look(&mut self, listed: &Entry, record: &Record) {
+        if listed.workload == COMPACT {
+            let reason = || record.reason.clone().unwrap_or_default();
+            self.uncompacted = (record.status != Status::Ok).then(|| (record.status, reason()));
+        }
+    }
+
+    /// The same for what an earlier process told of the entries before `until`.
+    pub(super) fn look_back(&mut self, until: Position, journal: &Journal, outline: &Outline) {
+        for (part, list) in self.job.parts.iter().enumerate() {
+            for (entry, listed) in list.entries.iter().enumerate() {
+                let Some(shown) = &listed.shown else { continue };
+                if (Position { part, entry }) >= until || listed.workload != COMPACT {
+                    continue;
+                }
+                let mut asked = Record::default();
+                self.mark(&mut asked, listed, shown, outline);
+                self.engine.clone_into(&mut asked.engine);
+                let key = Key::of(&asked);
+                let told = journal.records.iter().find(|told| Key::of(told) == key);
+                if let Some(told) = told {
+                    self.look(listed, told);
+                }
+            }
+        }
+    }
+
+    /// A row that suites call compacted says so where it is not, or gives no figure: behind a compaction
+    /// that failed nobody knows what it ran over. Behind one that the engine has not, the store is as
+    /// compact as it gets.
+    pub(super) fn judge_state(&self, record: &mut Record) {
+        let Some((ended, why)) = &self.uncompacted else {
+            return;
+        };
+        if record.status != Status::Ok || record.state.as_deref() != Some(COMPACTED) {
+            return;
+        }
+        if *ended == Status::Skipped {
+            record.reason = Some(format!("as left: {COMPACT} was skipped ({why})"));
+            return;
+        }
+        let row = std::mem::take(record);
+        *record = Record {
+            engine: row.engine,
+            engine_version: row.engine_version,
+            suite: row.suite,
+            section: row.section,
+            workload: row.workload,
+            instance: row.instance,
+            round: row.round,
+            variant: row.variant,
+            state: row.state,
+            pass: row.pass,
+            status: Status::Skipped,
+            reason: Some(format!("not compacted: {COMPACT} before it failed ({why})")),
+            data: row.data,
+            compression: row.compression,
+            memory_bytes: row.memory_bytes,
+            threads: row.threads,
+            seed: row.seed,
+            file_system: row.file_system,
+            started_at: row.started_at,
+            ..Record::default()
+        };
+    }
+
     /// The label of the next row that is shown, for a failure of what should have prepared it.
     pub(super) fn next_shown(&self, at: Position) -> Shown {
         let parts = self.job.parts.iter().skip(at.part);
@@ -72,5 +142,74 @@ impl Turn<'_> {
             instance: 1,
             state: None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row that suites call compacted, behind a compaction that ended so.
+    fn judged(ended: Status, why: Option<&str>) -> Record {
+        let job = Job::default();
+        let mut turn = Turn {
+            job: &job,
+            engine: "own",
+            round: 1,
+            latency: false,
+            file_system: None,
+            at: Position::default(),
+            reached: Position::default(),
+            held: None,
+            ruined: None,
+            uncompacted: None,
+        };
+        let listed = Entry {
+            workload: COMPACT.into(),
+            shown: None,
+        };
+        let told = Record {
+            status: ended,
+            reason: why.map(str::to_owned),
+            ..Record::default()
+        };
+        turn.look(&listed, &told);
+        let mut row = Record {
+            engine: "own".into(),
+            workload: "readseq".into(),
+            instance: 2,
+            state: Some(COMPACTED.into()),
+            ranked: Some(true),
+            ops: Some(7),
+            wall_ns: Some(8),
+            ..Record::default()
+        };
+        turn.judge_state(&mut row);
+        row
+    }
+
+    #[test]
+    fn a_row_is_compacted_only_behind_a_compaction_that_ended_well() {
+        let good = judged(Status::Ok, None);
+        assert_eq!(
+            (good.status, good.reason, good.ops),
+            (Status::Ok, None, Some(7))
+        );
+        let failed = judged(Status::Failed, Some("time limit of 2 s"));
+        assert_eq!(failed.status, Status::Skipped);
+        assert_eq!(
+            failed.reason.as_deref(),
+            Some("not compacted: compact before it failed (time limit of 2 s)")
+        );
+        assert_eq!(
+            (failed.rate(), failed.ranked, failed.instance),
+            (None, None, 2)
+        );
+        let skipped = judged(Status::Skipped, Some("not supported by own"));
+        assert_eq!((skipped.status, skipped.ops), (Status::Ok, Some(7)));
+        assert_eq!(
+            skipped.reason.as_deref(),
+            Some("as left: compact was skipped (not supported by own)")
+        );
     }
 }

@@ -147,7 +147,11 @@ fn write_caches(machines: &[Machine]) -> String {
 fn losses(run: &Run) -> Option<String> {
     let lost = |row: &&Row| {
         let mut records = row.records.iter();
-        records.any(|record| record.status == Status::Ok && record.reason.is_some())
+        records.any(|record| {
+            // A row that reads has nothing to lose: it says over what state it ran.
+            let told = record.status == Status::Ok && record.reason.is_some();
+            told && record.state.is_none()
+        })
     };
     let broken =
         |row: &&Row| matches!(&row.outcome, Outcome::Failed(reason) if reason.contains(KILLED));
