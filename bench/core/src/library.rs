@@ -4,7 +4,31 @@
 //! after the fact. The address of one of its functions lies in a mapping, and the kernel tells which
 //! file is mapped there.
 
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
+
+/// Bytes of a file that are read at once.
+const PIECE: usize = 1 << 20;
+
+/// Which file it is, whatever its name: its bytes and their checksum, in words.
+///
+/// # Errors
+/// As the system reports it.
+pub fn fingerprint(path: &Path) -> io::Result<String> {
+    let (mut file, mut piece) = (File::open(path)?, vec![0; PIECE]);
+    let (mut bytes, mut checksum) = (0, 0);
+    loop {
+        let count = file.read(&mut piece)?;
+        if count == 0 {
+            return Ok(format!("{bytes} bytes with checksum {checksum:08x}"));
+        }
+        checksum = crc32c::crc32c_append(checksum, &piece[..count]);
+        bytes += count;
+    }
+}
 
 /// A library that was loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +124,20 @@ mod tests {
         assert_eq!(found(0x56ff).as_deref(), Some("/usr/bin/db_bench"));
         assert_eq!(found(0x5700), None, "the end is not part of it");
         assert_eq!((found(0x7f25), found(0x7f35)), (None, None), "no file");
+    }
+
+    #[test]
+    fn a_file_is_told_by_its_contents() {
+        let home = tempfile::tempdir().expect("a directory");
+        let (one, other) = (home.path().join("one"), home.path().join("other"));
+        std::fs::write(&one, "123456789").expect("written");
+        std::fs::write(&other, vec![0; PIECE + 1]).expect("written");
+        let told = fingerprint(&one).expect("readable");
+        assert_eq!(told, "9 bytes with checksum e3069283");
+        let told = fingerprint(&other).expect("readable");
+        let whole = crc32c::crc32c(&vec![0; PIECE + 1]);
+        assert_eq!(told, format!("1048577 bytes with checksum {whole:08x}"));
+        fingerprint(&home.path().join("none")).expect_err("not there");
     }
 
     #[test]

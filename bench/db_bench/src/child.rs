@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
+use bench_core::library::Library;
 use bench_core::plan::Plan;
 use bench_core::runner::Event;
 use bench_core::unpacked;
@@ -20,6 +21,9 @@ pub(crate) const WORD: &str = "--child-of-db-bench";
 
 /// The word that makes a child print what is mapped into it.
 const MAPS: &str = "--maps";
+
+/// The word that makes a child tell the version of an engine and the file of its library.
+const LOADED: &str = "--loaded";
 
 /// The library of `--allocator`.
 static ALLOCATOR: OnceLock<PathBuf> = OnceLock::new();
@@ -77,6 +81,13 @@ pub(crate) fn probe(engine: &str) -> String {
     )
 }
 
+/// The version of an engine and the library it is loaded from; `None` where it cannot be.
+pub(crate) fn loaded(engine: &str, library: Option<&Path>) -> Option<(String, Option<Library>)> {
+    let mut command = command(&[LOADED, engine]).ok()?;
+    let output = command.args(library).output().ok()?;
+    serde_json::from_slice(&output.stdout).ok()
+}
+
 /// Runs the plan on stdin, or tells about the one engine named.
 pub(crate) fn main(words: &[String]) -> ExitCode {
     // A parent that is killed takes its child along, so that nobody works in a directory that
@@ -85,6 +96,16 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     if words.first().is_some_and(|word| word == MAPS) {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
         let _ = io::stdout().write_all(maps.as_bytes());
+        return ExitCode::SUCCESS;
+    }
+    if let [word, engine, library @ ..] = words
+        && word == LOADED
+    {
+        let library = library.first().map(Path::new);
+        if let Some(told) = engines::loaded_from(engine, library) {
+            // Nobody to tell, nothing to do.
+            let _ = serde_json::to_writer(io::stdout(), &told);
+        }
         return ExitCode::SUCCESS;
     }
     if let Some(engine) = words.first() {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use bench_core::engine::Engine;
 use bench_core::fault::Fault;
+use bench_core::library::Library;
 use bench_core::plan::Plan;
 use bench_core::runner::{self, Event};
 use engine_cairndb::Cairn;
@@ -90,6 +91,17 @@ impl Use for Version {
     }
 }
 
+/// Asks its version and where its library was found.
+struct Loaded;
+
+impl Use for Loaded {
+    type Output = (String, Option<Library>);
+
+    fn with<E: Engine>(self, engine: &E) -> Result<Self::Output, Fault> {
+        Ok((engine.version(), engine.library()))
+    }
+}
+
 /// Uses an engine whose library has been looked for.
 fn loaded<L, U: Use>(library: Result<L, Fault>, task: U) -> Result<U::Output, Trouble>
 where
@@ -133,4 +145,12 @@ pub(crate) fn probe(name: &str) -> Result<String, Fault> {
     using(name, None, Version).map_err(|trouble| match trouble {
         Trouble::Absent(fault) | Trouble::Broken(fault) => fault,
     })
+}
+
+/// The version of an engine and the library it was loaded from, if it can be.
+pub(crate) fn loaded_from(name: &str, library: Option<&Path>) -> Option<(String, Option<Library>)> {
+    if extra::named(name).is_some() {
+        return Some((env!("CARGO_PKG_VERSION").to_owned(), None));
+    }
+    using(name, library, Loaded).ok()
 }

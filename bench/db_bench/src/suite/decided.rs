@@ -1,7 +1,9 @@
 //! What decides a suite's figures, and in what two runs of it differ.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
+use bench_core::library::fingerprint;
 use bench_core::outline::{Decided, Outline, Settings};
 use bench_core::plan::Plan;
 use serde_json::{Value, json};
@@ -9,7 +11,13 @@ use serde_json::{Value, json};
 use super::file::File;
 use super::job::{Entry, Job, Part};
 use crate::config::Config;
-use crate::machine;
+use crate::{child, machine};
+
+/// This program as it runs, also where another has taken its place meanwhile.
+const PROGRAM: &str = "/proc/self/exe";
+
+/// Begins what is told of an engine that was there.
+const BUILD: &str = "build of ";
 
 /// Parts of a plan that are told elsewhere, differ from turn to turn, or change no figure.
 const UNCOUNTED: &[&str] = &[
@@ -58,10 +66,34 @@ pub(super) fn of(config: &Config, file: &File, jobs: &[Job]) -> Decided {
     for (engine, path) in config.libraries() {
         everywhere.insert(format!("library of {engine}"), json!(path));
     }
+    // Only a file of results can be gone on with.
+    if config.json.is_some() {
+        everywhere.extend(builds(config));
+    }
     Decided {
         everywhere,
         jobs: named,
     }
+}
+
+/// Which code is measured: this program and the libraries that were found.
+fn builds(config: &Config) -> Settings {
+    let told = |path: &Path| fingerprint(path).unwrap_or_else(|error| error.to_string());
+    let mut builds = Settings::new();
+    builds.insert("db_bench".into(), told(Path::new(PROGRAM)).into());
+    for engine in &config.engines {
+        let mut named = config.libraries().iter();
+        let library = named.find_map(|(name, path)| (name == engine).then_some(path.as_path()));
+        let Some((version, library)) = child::loaded(engine, library) else {
+            continue;
+        };
+        let path = library.and_then(|library| library.path);
+        let file = path.map_or(String::new(), |path| {
+            format!(", {path} of {}", told(Path::new(&path)))
+        });
+        builds.insert(format!("{BUILD}{engine}"), (version + &file).into());
+    }
+    builds
 }
 
 /// The name of a database in a refusal.
@@ -156,7 +188,9 @@ fn process(
         .into_iter()
         .flat_map(Settings::keys)
         .collect();
-    keys.into_iter().find_map(|key| {
+    // An engine that was not there stays away.
+    let absent = |key: &&String| key.starts_with(BUILD) && !before.everywhere.contains_key(*key);
+    keys.into_iter().filter(|key| !absent(key)).find_map(|key| {
         let told = differing(key, &value(key, one, before), &value(key, other, now))?;
         let own = one.contains_key(key) || other.contains_key(key);
         Some(if own {

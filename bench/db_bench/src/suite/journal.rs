@@ -99,7 +99,7 @@ impl Journal {
         };
         if let Some(what) = decided::difference(&found, outline) {
             return Err(format!(
-                "--resume: {shown} was written by another run: {what}; run it as that one was, or without --resume"
+                "--resume: {shown} was written by another run: {what}; run it as that one was, or remove that file to begin anew"
             ));
         }
         Ok(Some(journal))

@@ -286,6 +286,44 @@ fn a_file_that_does_not_tell_what_decided_its_figures_is_refused() {
 }
 
 #[test]
+fn another_build_is_refused_and_the_way_out_is_told() {
+    let home = tempfile::tempdir().expect("a directory");
+    let json = home.path().join("own.json");
+    assert!(small(home.path(), &[]).status.success());
+    let text = std::fs::read_to_string(&json).expect("written");
+    let changed = |name: &str, value: Option<&str>| {
+        let line = |line: &str| {
+            let mut object: Value = serde_json::from_str(line).expect("an object");
+            if let Some(told) = object.pointer_mut("/decided/everywhere") {
+                let told = told.as_object_mut().expect("an object");
+                assert!(told.remove(name).is_some(), "{name}: {told:?}");
+                told.extend(value.map(|value| (name.to_owned(), value.into())));
+            }
+            object.to_string() + "\n"
+        };
+        let text: String = text.lines().map(line).collect();
+        std::fs::write(&json, text).expect("written");
+        small(home.path(), &[])
+    };
+    for (name, value, wanted) in [
+        ("db_bench", Some("7 bytes"), ": db_bench 7 bytes there, "),
+        ("db_bench", None, ": db_bench not given there, "),
+        ("build of null", Some("0.0"), ": build of null 0.0 there, "),
+    ] {
+        let other = changed(name, value);
+        let said = stderr(&other);
+        assert_eq!(other.status.code(), Some(1), "{said}");
+        assert!(said.contains(wanted), "{said}");
+        assert!(
+            said.contains("or remove that file to begin anew\n"),
+            "{said}"
+        );
+    }
+    let absent = changed("build of null", None);
+    assert!(absent.status.success(), "it was not there: nothing to mix");
+}
+
+#[test]
 fn two_runs_share_neither_file_nor_directory() {
     let home = tempfile::tempdir().expect("a directory");
     let own = words(home.path());
