@@ -4,6 +4,7 @@
 //! has ended, look at what it cost, compare what is stored with the model, tell the result. Results
 //! leave as [`Event`]s the moment they exist, so that a crash costs only the row it happens in.
 
+mod before;
 mod kill;
 mod measure;
 mod memory;

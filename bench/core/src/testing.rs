@@ -33,6 +33,8 @@ pub(crate) enum Lie {
     SeeksLate,
     /// Acknowledges synchronous writes without a flush (as every map in memory does).
     Fails,
+    /// A read panics.
+    Panics,
     /// Every compaction ends by an error.
     FailsToCompact,
 }
@@ -208,6 +210,7 @@ impl Session for LiarSession<'_> {
     }
 
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
+        assert!(self.engine.lie != Lie::Panics, "as it was told");
         let flips = self.lies(Lie::FlipsGets);
         let Some(mut value) = self.with(|map| map.get(key).cloned()) else {
             return Ok(None);

@@ -8,6 +8,7 @@ mod fill;
 mod get;
 mod mixed;
 pub mod plain;
+mod reader;
 mod scan;
 mod seek;
 mod walk;
@@ -16,7 +17,7 @@ mod ycsb;
 pub(crate) use mixed::by_hand;
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
 
 use crate::definition::{Action, Beside, LARGE_VALUE_BYTES, Order, Target, Values, Workload};
@@ -31,6 +32,8 @@ use crate::pace::Pace;
 use crate::plan::{Distribution, Plan};
 use crate::pool::{Pool, ValueSet};
 use crate::random::Random;
+
+use reader::Reader;
 
 /// Operations a second of one thread that room for new keys is made for in rows of `--duration`.
 const TIMED_OPS_PER_SECOND: u64 = 500_000;
@@ -387,6 +390,9 @@ pub fn run<St: Store>(
     let session = store.session(role);
     let key = task.pool.layout().buffer();
     let mut meter = Meter::new(task.mode(index));
+    let leaving = (!beside).then(|| Reader(&task.running));
+    // Between the two it is noted what the process has spent so far.
+    task.barrier.wait();
     task.barrier.wait();
     let mut worker = match session {
         Ok(session) => {
@@ -411,17 +417,14 @@ pub fn run<St: Store>(
                 },
             }
         }
-        Err(fault) => {
-            leave(task, beside);
-            return Err(fault);
-        }
+        Err(fault) => return Err(fault),
     };
     let mut scan = None;
     let result = perform(&mut worker, beside, &mut scan);
     // Also where a later operation failed: these have returned.
     worker.settle();
     worker.meter.stop();
-    leave(task, beside);
+    drop(leaving);
     let message = result?;
     Ok(Report {
         meter: worker.meter,
@@ -429,14 +432,6 @@ pub fn run<St: Store>(
         beside,
         scan,
     })
-}
-
-/// Tells a writer beside the readers that one of them has ended.
-fn leave(task: &Task<'_>, beside: bool) {
-    if !beside {
-        // Release is enough: the writer only stops by it, the join orders everything else.
-        task.running.fetch_sub(1, Ordering::Release);
-    }
 }
 
 /// The source of keys of a thread.

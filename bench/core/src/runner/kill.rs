@@ -22,7 +22,10 @@ impl<E: Engine> Runner<'_, E> {
             return Ok(());
         }
         self.prepare(workload)?;
-        let totals = self.measure(workload)?;
+        let mut totals = self.measure(workload)?;
+        if !workload.changes() {
+            self.judge(workload, &mut totals)?;
+        }
         place::keep(&self.plan.db, self.plan, &self.model)
             .map_err(|error| Fault::io("the note beside the database", &error))?;
         let text = self.verdict(workload, &totals, &mut record);

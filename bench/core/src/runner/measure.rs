@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
 
 use super::Runner;
+use super::before::Before;
 use crate::definition::{Action, Order, Workload};
 use crate::engine::{Cursor, Durability, Engine, Quiet, Role, Session, Store};
 use crate::fault::Fault;
@@ -21,6 +22,8 @@ use crate::workload::{self, Report, Task, plain};
 /// What all threads of a row did together.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
+    /// Read behind everything that is prepared, before the clock runs.
+    pub(super) before: Before,
     pub(super) outcome: Outcome,
     pub(super) user_bytes: u64,
     pub(super) found: Option<u64>,
@@ -95,6 +98,14 @@ impl Totals {
     }
 }
 
+/// What the threads of a row leave.
+struct Joined {
+    reports: Result<Vec<Report>, Fault>,
+    /// Keys there are now.
+    records: u64,
+    before: Before,
+}
+
 impl<E: Engine> Runner<'_, E> {
     /// Whether answers can be compared with what was written.
     pub(super) fn judged(&self) -> bool {
@@ -107,11 +118,22 @@ impl<E: Engine> Runner<'_, E> {
             .ok_or_else(|| Fault::new("the store is not open"))
     }
 
-    /// Runs the row once.
+    /// Runs the row once. What a reading row brings is still to be judged.
     pub(super) fn measure(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
+        let before = self.before();
+        let totals = match workload.action {
+            Action::Open => return self.reopen(workload),
+            _ if workload.is_engineless() => self.engineless(workload),
+            _ if workload.is_event() => self.event(workload)?,
+            _ => return self.threads(workload),
+        };
+        Ok(Totals { before, ..totals })
+    }
+
+    /// Something that happens once.
+    fn event(&mut self, workload: &Workload) -> Result<Totals, Fault> {
         let start = Instant::now();
         match workload.action {
-            Action::Open => self.reopen(workload),
             Action::Compact => {
                 self.opened()?.compact()?;
                 Ok(Totals::timed(start, 1))
@@ -137,8 +159,30 @@ impl<E: Engine> Runner<'_, E> {
                 };
                 Ok(totals)
             }
-            _ if workload.is_engineless() => Ok(self.engineless(workload)),
-            _ => self.threads(workload),
+            _ => Err(Fault::new(
+                "a row of many operations was taken for one event",
+            )),
+        }
+    }
+
+    /// Compares what a row has left or brought with what the model knows, outside every clock and
+    /// behind all that is counted.
+    pub(super) fn judge(&self, workload: &Workload, totals: &mut Totals) -> Result<(), Fault> {
+        match workload.action {
+            Action::Scan { backward } if self.judged() => {
+                let expected = self.model.scan(Task::ops(self.plan, workload), backward);
+                for sum in std::mem::take(&mut totals.scans) {
+                    self.judge_scan(totals, sum, expected)?;
+                }
+                Ok(())
+            }
+            Action::Open => {
+                self.check_contents(totals)?;
+                totals.found = None;
+                Ok(())
+            }
+            _ if workload.changes() => self.check_contents(totals),
+            _ => Ok(()),
         }
     }
 
@@ -168,14 +212,13 @@ impl<E: Engine> Runner<'_, E> {
         let durability = self.opened_for;
         // The first close writes and syncs what the rows before left: milliseconds that are theirs.
         self.open(durability)?;
+        let before = self.before();
         let start = Instant::now();
         for _ in 0..count {
             self.open(durability)?;
         }
-        let mut totals = Totals::timed(start, count);
-        self.check_contents(&mut totals)?;
-        totals.found = None;
-        Ok(totals)
+        let totals = Totals::timed(start, count);
+        Ok(Totals { before, ..totals })
     }
 
     /// The threads of a row that has nothing to do with a store.
@@ -201,34 +244,24 @@ impl<E: Engine> Runner<'_, E> {
         let room = records + Task::additions(self.plan, workload);
         self.model
             .grow(usize::try_from(room).map_err(|_| Fault::new("too many keys to add"))?);
-        let (reports, records) = self.reports(workload, records)?;
+        let joined = self.reports(workload, records)?;
         self.model
-            .shrink(usize::try_from(records).unwrap_or(usize::MAX));
-        let mut totals = Totals::default();
-        for report in reports? {
+            .shrink(usize::try_from(joined.records).unwrap_or(usize::MAX));
+        let mut totals = Totals {
+            before: joined.before,
+            ..Totals::default()
+        };
+        for report in joined.reports? {
             totals.add(report);
         }
         if !totals.beside.is_empty() {
             totals.outcome.message = format!("{} {}", totals.outcome.message, totals.beside);
         }
-        if let Action::Scan { backward } = workload.action
-            && self.judged()
-        {
-            let expected = self.model.scan(Task::ops(self.plan, workload), backward);
-            for sum in std::mem::take(&mut totals.scans) {
-                self.judge_scan(&mut totals, sum, expected)?;
-            }
-        }
         Ok(totals)
     }
 
-    /// Runs the threads over `records` keys; gives what they bring home and how many keys there
-    /// are now.
-    fn reports(
-        &self,
-        workload: &'static Workload,
-        records: u64,
-    ) -> Result<(Result<Vec<Report>, Fault>, u64), Fault> {
+    /// Runs the threads over `records` keys.
+    fn reports(&self, workload: &'static Workload, records: u64) -> Result<Joined, Fault> {
         let count = Task::threads(self.plan, workload);
         let task = Task {
             plan: self.plan,
@@ -243,7 +276,8 @@ impl<E: Engine> Runner<'_, E> {
             judged: self.judged(),
             contended: workload.changes() && count > 1,
             running: AtomicU32::new(self.plan.threads),
-            barrier: Barrier::new(count as usize),
+            // This thread is one more.
+            barrier: Barrier::new(count as usize + 1),
         };
         let appends = workload.action == Action::Fill(Order::Sequential);
         let role = Role {
@@ -255,7 +289,7 @@ impl<E: Engine> Runner<'_, E> {
             .as_ref()
             .ok_or_else(|| Fault::new("the store is not open"))?;
         let first_seed = self.plan.seed + self.threads_so_far + 1;
-        let reports = std::thread::scope(|scope| {
+        let (reports, before) = std::thread::scope(|scope| {
             let task = &task;
             let threads: Vec<_> = (0..count)
                 .map(|index| {
@@ -267,9 +301,19 @@ impl<E: Engine> Runner<'_, E> {
                     .join()
                     .unwrap_or_else(|_| Err(Fault::new("a thread of the row panicked")))
             };
-            threads.into_iter().map(join).collect()
+            // They meet once when everything is prepared, and again to begin.
+            task.barrier.wait();
+            let before = self.before();
+            task.barrier.wait();
+            // All of them: the scope panics for one that nobody asked.
+            let ended: Vec<_> = threads.into_iter().map(join).collect();
+            (ended.into_iter().collect(), before)
         });
-        Ok((reports, task.next_record.into_inner()))
+        Ok(Joined {
+            reports,
+            records: task.next_record.into_inner(),
+            before,
+        })
     }
 
     /// Compares what a scan summed up with what it had to be; on a difference the first wrong entry

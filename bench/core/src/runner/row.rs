@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::before::Before;
 use super::measure::Totals;
 use super::{Event, Runner, unmade};
 use crate::cached::page_cache_bytes;
@@ -16,13 +17,6 @@ use crate::process::{Counters, disk_bytes, resident};
 use crate::record::{Record, Status};
 use crate::step::Step;
 use crate::workload::{Task, by_hand};
-
-/// What a row cost beside its time.
-struct Before {
-    counters: Counters,
-    engine_bytes: Option<u64>,
-    started_at: Option<u64>,
-}
 
 /// What there is to tell of a row that came to its end.
 struct Ended {
@@ -223,19 +217,18 @@ impl<E: Engine> Runner<'_, E> {
     /// Measures once; `None` when it ended by an error, which has then been told.
     fn row(&mut self, workload: &'static Workload, instance: u32) -> Option<Ended> {
         self.sampler.restart();
-        let before = self.before();
         let mut record = self.blank(workload, instance);
-        record.started_at = before.started_at;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+        record.started_at = since.map(|since| since.as_secs());
         let measured = self.measure(workload);
         self.threads_so_far += Task::threads(self.plan, workload);
         if workload.changes() {
             self.empty = false;
         }
         let judged = measured.and_then(|mut totals| {
-            self.settle(workload, &mut record, &before)?;
-            if workload.changes() {
-                self.check_contents(&mut totals)?;
-            }
+            // The cost ends where judging begins, which reads everything.
+            self.settle(workload, &mut record, &totals.before)?;
+            self.judge(workload, &mut totals)?;
             Ok(totals)
         });
         match judged {
@@ -258,14 +251,10 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    fn before(&self) -> Before {
+    pub(super) fn before(&self) -> Before {
         Before {
             counters: Counters::read(self.device.as_deref()),
             engine_bytes: self.store.as_ref().and_then(Store::bytes_written),
-            started_at: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .ok()
-                .map(|since| since.as_secs()),
         }
     }
 

@@ -23,7 +23,9 @@ impl<S: Session> Worker<'_, S> {
             cursor.seek(self.key.bytes())?;
             let landed = cursor.valid().then(|| cursor.key());
             let hit = landed == Some(self.key.bytes());
-            if task.judged && !is_right(task.model, index, landed, hit, task.contended) {
+            // Judged also where nobody asks: a store without answers shows what the harness costs.
+            let right = is_right(task.model, index, landed, hit, task.contended);
+            if !right && task.judged {
                 let text = describe(task.model, index, landed);
                 self.meter.wrong(|| text);
             }
@@ -56,7 +58,8 @@ impl<S: Session> Worker<'_, S> {
             cursor.seek(self.key.bytes())?;
             let landed = cursor.valid().then(|| cursor.key());
             let hit = landed == Some(self.key.bytes());
-            if task.judged && !is_right(task.model, index, landed, hit, task.contended) {
+            let right = is_right(task.model, index, landed, hit, task.contended);
+            if !right && task.judged {
                 let text = describe(task.model, index, landed);
                 self.meter.wrong(|| text);
             }

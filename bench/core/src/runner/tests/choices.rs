@@ -155,6 +155,24 @@ fn inserted_records_stay_and_are_judged_by_later_rows() {
     assert_eq!(rows[7].found, Some(1000), "a fresh store has no added keys");
 }
 
+/// The writer beside them went on until the row's time limit.
+#[test]
+fn a_reader_that_panics_ends_its_row() {
+    let home = tempfile::tempdir().expect("a directory");
+    let engine = Liar::new(Lie::Panics);
+    let list = ["fillseq", "readwhilewriting", "fillseq"];
+    let plan = Plan {
+        threads: 2,
+        ..plan(&home.path().join("db"), 100, &list)
+    };
+    let (rows, _) = rows_of(&engine, &plan);
+    assert_eq!(
+        rows[1].reason.as_deref(),
+        Some("a thread of the row panicked")
+    );
+    assert_eq!(rows[2].status, Status::Ok);
+}
+
 #[test]
 fn a_scan_that_swaps_values_fails_ycsb_e() {
     let home = tempfile::tempdir().expect("a directory");

@@ -1,0 +1,14 @@
+//! How a writer beside readers learns that one of them has ended.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A reader that a writer beside it goes on for, until it has ended, be it by a panic.
+#[derive(Debug)]
+pub(super) struct Reader<'t>(pub(super) &'t AtomicU32);
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        // Release is enough: the writer only stops by it, the join orders everything else.
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
