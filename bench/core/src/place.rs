@@ -1,8 +1,9 @@
 //! The directory of a database, and the note beside it.
 //!
 //! A directory is emptied only when the note `DIR.db_bench` beside it says that this program made it and
-//! names the very directory, no other run works in it, and nothing has been put into it since a run ended:
-//! somebody's files are never destroyed. Where a process ended without a word, by Ctrl-C, a kill or a
+//! names the very directory, no other run works in it, and nothing has been put into it, or into a folder or
+//! file in it, since a run ended: somebody's files are never destroyed. Whoever waited for the process lists
+//! what it left. Where a process ended without a word, by Ctrl-C, a kill or a
 //! crash, nobody has listed what it left; then what was put in, moved in or changed later than the last
 //! sign of life of that process is somebody's. The note also carries what the model knew when the process
 //! ended, so that a later run with `--use_existing_db` can go on judging answers.
@@ -155,7 +156,8 @@ pub fn remove(db: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes what the model knows into the note, if the directory is ours.
+/// Writes what the model knows into the note, if the directory is ours. What it holds is listed by
+/// [`leave`], when this process is gone: libraries write until their very end.
 ///
 /// # Errors
 /// As the system reports it.
@@ -170,9 +172,7 @@ pub fn keep(db: &Path, plan: &Plan, model: &Model) -> io::Result<()> {
     };
     let origin = serde_json::to_string(&Origin::of(plan, words.len()))?;
     let rest = [origin.as_bytes(), b"\n", &words].concat();
-    write(db, &directory.left(db)?, &rest)?;
-    worker::end(&note(db));
-    Ok(())
+    write(db, &directory.taken(), &rest)
 }
 
 /// A run begins over an existing database: from now on the note does not know what the directory holds.

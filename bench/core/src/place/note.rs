@@ -1,6 +1,7 @@
 //! The note beside a directory: which one it is about, what it held, who works in it.
 
-use std::fs;
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -21,9 +22,10 @@ pub(super) struct Directory {
     pub(super) inode: u64,
     /// When it was made, where the file system knows: numbers are given again.
     pub(super) born_ns: Option<u64>,
-    /// What it held when the last run ended; unknown while one goes on, or when nobody was left to look.
+    /// What it held when the last run ended, folders in it included, and the numbers of the files: another
+    /// may take a name. Unknown while a run goes on, or when nobody was left to look.
     #[serde(default)]
-    pub(super) names: Option<Vec<String>>,
+    pub(super) held: Option<BTreeMap<String, u64>>,
     /// Who works in it, or did and has not told what it left.
     #[serde(default)]
     pub(super) worker: Option<Worker>,
@@ -44,7 +46,7 @@ impl Directory {
             device: about.dev(),
             inode: about.ino(),
             born_ns: born.and_then(|since| u64::try_from(since.as_nanos()).ok()),
-            names: None,
+            held: None,
             worker: None,
             foreign: Vec::new(),
             created: false,
@@ -54,7 +56,7 @@ impl Directory {
     /// The same, in the hands of this process: what it holds changes from now on.
     pub(super) fn taken(self) -> Self {
         Self {
-            names: None,
+            held: None,
             worker: Some(Worker::here()),
             ..self
         }
@@ -62,8 +64,10 @@ impl Directory {
 
     /// The same, left: what it holds is known.
     pub(super) fn left(self, db: &Path) -> io::Result<Self> {
+        let held = entries_in(db)?;
+        let number = |(path, about): (String, Metadata)| (path, about.ino());
         Ok(Self {
-            names: Some(names_in(db)?),
+            held: Some(held.into_iter().map(number).collect()),
             worker: None,
             ..self
         })
@@ -76,7 +80,24 @@ impl Directory {
     }
 }
 
-/// What a directory holds, in order.
+/// Everything in a directory and in the folders in it.
+pub(super) fn entries_in(db: &Path) -> io::Result<Vec<(String, Metadata)>> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(db.join(&folder))? {
+            let entry = entry?;
+            let (about, path) = (entry.metadata()?, folder.join(entry.file_name()));
+            found.push((path.to_string_lossy().into_owned(), about.clone()));
+            if about.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The names in a directory, in order.
 pub(super) fn names_in(db: &Path) -> io::Result<Vec<String>> {
     let names =
         fs::read_dir(db)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
@@ -123,7 +144,7 @@ pub(super) fn made(db: &Path) -> Option<Directory> {
     let bytes = fs::read(note(db)).ok()?;
     let (directory, _) = read(&bytes)?;
     let same = Directory {
-        names: directory.names.clone(),
+        held: directory.held.clone(),
         worker: directory.worker.clone(),
         foreign: directory.foreign.clone(),
         created: directory.created,

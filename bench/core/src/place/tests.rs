@@ -113,12 +113,49 @@ fn what_was_put_in_later_is_not_removed() {
     let plan = Plan::default();
     let model = Model::new(&crate::pool::Pool::new(0.5, 100), 100);
     keep(&db, &plan, &model).expect("ours");
+    leave(&db, std::process::id()).expect("listed");
     fs::create_dir(db.join("letters")).expect("created");
     let fault = make_fresh(&db)
         .expect_err("something was added")
         .to_string();
     assert!(fault.contains("letters"), "{fault}");
     fs::remove_dir(db.join("letters")).expect("removed");
+    make_fresh(&db).expect("ours again");
+}
+
+#[test]
+fn what_took_the_place_of_ours_or_went_into_a_folder_of_ours_is_kept() {
+    let home = tempfile::tempdir().expect("a directory");
+    let (db, own) = (home.path().join("db"), home.path().join("own.db"));
+    fs::write(&own, "mine").expect("written");
+    make_fresh(&db).expect("created");
+    fs::create_dir(db.join("folder")).expect("created");
+    for ours in ["test.db", "same.db", "folder/000001.log"] {
+        fs::write(db.join(ours), "x").expect("written");
+    }
+    leave(&db, std::process::id()).expect("listed");
+    enter(&db).expect("ours");
+    leave(&db, std::process::id()).expect("listed");
+    // Moved over ours, and put below.
+    fs::rename(own, db.join("test.db")).expect("moved");
+    fs::write(db.join("folder/letter.txt"), "mine").expect("written");
+    let fault = make_fresh(&db).expect_err("somebody's").to_string();
+    let wanted = "holds folder/letter.txt, test.db, put there or changed";
+    assert!(fault.contains(wanted), "{fault}");
+    remove(&db).expect("nothing done");
+    // Gone on with, they are still somebody's.
+    enter(&db).expect("ours");
+    leave(&db, std::process::id()).expect("listed");
+    let fault = make_fresh(&db).expect_err("somebody's").to_string();
+    assert!(fault.contains(wanted), "{fault}");
+    fs::remove_file(db.join("test.db")).expect("removed");
+    fs::remove_file(db.join("folder/letter.txt")).expect("removed");
+    // The time of a change cannot be set back.
+    pause(Duration::from_secs(4));
+    fs::write(db.join("same.db"), "mine").expect("written");
+    let fault = make_fresh(&db).expect_err("somebody's").to_string();
+    assert!(fault.contains("holds same.db, put there"), "{fault}");
+    fs::remove_file(db.join("same.db")).expect("removed");
     make_fresh(&db).expect("ours again");
 }
 
@@ -153,6 +190,13 @@ fn a_path_may_end_in_a_slash_and_lead_over_a_link() {
     }
 }
 
+fn pause(time: Duration) {
+    let later = Instant::now() + time;
+    while Instant::now() < later {
+        std::thread::park_timeout(later.saturating_duration_since(Instant::now()));
+    }
+}
+
 /// The note of a run whose process is gone and has not told what it left.
 fn abandon(db: &Path) {
     let mut child = std::process::Command::new("true").spawn().expect("started");
@@ -161,7 +205,7 @@ fn abandon(db: &Path) {
     let gone = serde_json::json!({ "process": child.id(), "since": 1 });
     child.wait().expect("ended");
     let directory = Directory {
-        names: None,
+        held: None,
         worker: serde_json::from_value(gone).expect("a process"),
         ..directory
     };
@@ -180,10 +224,7 @@ fn what_was_put_in_after_a_run_had_been_killed_is_kept_and_its_own_leftovers_are
     fs::write(&kept, "mine").expect("written");
     abandon(&db);
     // The time of a change cannot be set back, so the others come later.
-    let later = Instant::now() + Duration::from_secs(4);
-    while Instant::now() < later {
-        std::thread::park_timeout(later.saturating_duration_since(Instant::now()));
-    }
+    pause(Duration::from_secs(4));
     // Moved in, with its old times; and one below.
     fs::rename(&kept, db.join("thesis.txt")).expect("moved");
     fs::write(db.join("folder/letter.txt"), "mine").expect("written");
@@ -211,7 +252,7 @@ fn what_a_lost_process_left_is_listed_by_the_one_that_waited_for_it() {
     fs::write(db.join("000001.log"), "x").expect("written");
     // Not while it works there, and not for a process that never did.
     leave(&db, 1).expect("nothing done");
-    assert_eq!(made(&db).expect("ours").names, None);
+    assert_eq!(made(&db).expect("ours").held, None);
     leave(&db, std::process::id()).expect("listed");
     fs::write(db.join("letter.txt"), "mine").expect("written");
     let fault = make_fresh(&db).expect_err("somebody's").to_string();
@@ -229,10 +270,12 @@ fn a_run_over_an_existing_database_does_not_make_somebodys_files_its_own() {
     make_fresh(&db).expect("created");
     fs::write(db.join("000001.log"), "x").expect("written");
     keep(&db, &plan, &model).expect("ours");
+    leave(&db, std::process::id()).expect("listed");
     fs::write(db.join("letter.txt"), "mine").expect("written");
     enter(&db).expect("ours");
     fs::write(db.join("000002.log"), "x").expect("written");
     keep(&db, &plan, &model).expect("ours");
+    leave(&db, std::process::id()).expect("listed");
     let fault = make_fresh(&db).expect_err("somebody's").to_string();
     assert!(fault.contains("holds letter.txt, put there"), "{fault}");
     fs::remove_file(db.join("letter.txt")).expect("removed");
