@@ -33,6 +33,10 @@ pub(crate) fn get_into(
     core.health.check_read()?;
     let (view, newest) = core.read_point();
     let result = get::get(&view, &core.context, key, at.unwrap_or(newest), out);
+    if result.is_err() {
+        // What a closed handle did not open yet may be gone.
+        core.health.check_read()?;
+    }
     if result.is_err() && !Arc::ptr_eq(&view, &core.view.load()) {
         // A pointer written since may lead to a value file that the older view does not know. At a
         // moment there is no such pair, however often views change meanwhile.

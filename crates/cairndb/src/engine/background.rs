@@ -105,8 +105,7 @@ impl Core {
             Ok(())
         };
         if let Err(error) = guarded(run) {
-            let _ = self.health.poison(error);
-            self.changed.notify_all();
+            let _ = self.poison(error);
         }
     }
 
@@ -211,6 +210,10 @@ impl Core {
                 }
                 let now = self.env.now_ns();
                 let poisoned = self.health.is_poisoned();
+                if poisoned {
+                    // Whoever waits for what was to be made durable.
+                    self.changed.notify_all();
+                }
                 if poisoned || state.pending.is_none() || state.persisting {
                     self.work.wait(&mut state);
                     continue;
@@ -279,23 +282,27 @@ impl Core {
             }
             break;
         }
-        loop {
-            while self.flush_once()? {}
-            let state = self.state.lock();
-            let state = self.wait_state(state, |state| !state.flushing());
-            if state.sealed.is_empty() {
-                return Ok(());
+        // Parts that are sealed meanwhile are not waited for: fast writers make them as fast as they go.
+        let asked = |state: &State| state.sealed.iter().any(|part| part.mem.seq_min() <= wanted);
+        while asked(&self.state.lock()) {
+            if self.flush_once()? {
+                continue;
             }
-            drop(state);
+            let state = self.state.lock();
+            drop(self.wait_state(state, |state| !state.flushing() || !asked(state)));
             // Parts whose tables could not be installed stay for ever, and so does the poison.
             self.health.check_write()?;
         }
+        Ok(())
     }
 
-    /// Makes everything installed durable.
+    /// Makes everything durable that is installed when it is called.
     pub(crate) fn persist_all(&self) -> Result<()> {
         loop {
-            while self.persist()? {}
+            // A pass takes all there is; what comes behind it is not waited for.
+            if self.persist()? {
+                return Ok(());
+            }
             let state = self.state.lock();
             let state = self.wait_state(state, |state| !state.persisting);
             if state.pending.is_none() {
@@ -379,7 +386,7 @@ impl Core {
         Stats::add(&self.stats.prewritten_bytes, bytes);
         // Synced here, so that the first `Sync` write into it finds its metadata durable.
         if let Err(error) = region.sync() {
-            let _ = self.health.poison(error);
+            let _ = self.poison(error);
             return;
         }
         region.warm();

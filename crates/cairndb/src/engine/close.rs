@@ -89,8 +89,7 @@ impl Core {
         }
         let mut commit = self.lock_when_written_out()?;
         self.ensure_manifest(&mut commit)?;
-        self.sync_pass()
-            .map_err(|error| self.health.poison(error))?;
+        self.sync_pass().map_err(|error| self.poison(error))?;
         let floor = self.segments.next_number();
         let mut edit = {
             let state = self.state.lock();

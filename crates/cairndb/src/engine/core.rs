@@ -352,6 +352,28 @@ impl Core {
         list
     }
 
+    /// The turn to claim what waits for a sync and to sync it. Whoever claims and fails has poisoned the
+    /// handle before he gives the turn up: whoever has it next finds nothing to claim, and must not take for
+    /// durable what was lost.
+    ///
+    /// # Errors
+    /// `Poisoned`, `Closed`.
+    pub(crate) fn take_sync_turn(&self) -> Result<MutexGuard<'_, ()>> {
+        let turn = self.sync_turn.lock();
+        self.health.check_write()?;
+        Ok(turn)
+    }
+
+    /// Poisons the handle and wakes whoever waits for what will not come. Not under the state lock.
+    pub(crate) fn poison(&self, error: Error) -> Error {
+        let error = self.health.poison(error);
+        // Locked in between: who has looked at the health and does not wait yet would miss it.
+        drop(self.state.lock());
+        self.changed.notify_all();
+        self.work.notify_all();
+        error
+    }
+
     /// Refuses what a forked child writes, before it waits for a lock that a thread of the parent may have
     /// held at the fork, and before it stores anything into the log that both have mapped.
     #[inline]

@@ -49,6 +49,10 @@ impl Core {
             // Asks the order, which may be the user's and panic: the parts are still there then.
             added = self.place_flushed(state, &mut version, outcome.tables);
         }
+        // While the parts are there still: readers would miss them and have no tables instead.
+        if !self.is_in_order(state, &version) {
+            return;
+        }
         let mut flushed = Flushed {
             last_seq: state.durable_seq,
             first_values: None,
@@ -199,7 +203,9 @@ impl Core {
             last_seq: pending.map_or(state.durable_seq, |pending| pending.last_seq),
             first_values: None,
         };
-        self.install(state, version, added, flushed);
+        if self.is_in_order(state, &version) {
+            self.install(state, version, added, flushed);
+        }
     }
 
     fn count_dead(version: &Version, outcome: &Outcome) {
@@ -210,12 +216,18 @@ impl Core {
         }
     }
 
-    fn install(&self, state: &mut State, version: Version, added: Vec<Added>, flushed: Flushed) {
-        if let Err(error) = version.check_since(&state.version, &self.context.order) {
-            // Our own job broke the order: nothing of it may reach the manifest.
-            let _ = self.health.poison(error);
-            return;
+    /// Whether `version` may follow the newest. If not, our own job broke the order: nothing of it may reach
+    /// the manifest, and the handle is poisoned.
+    fn is_in_order(&self, state: &State, version: &Version) -> bool {
+        let checked = version.check_since(&state.version, &self.context.order);
+        let right = checked.map_err(|error| self.health.poison(error)).is_ok();
+        if !right {
+            self.changed.notify_all();
         }
+        right
+    }
+
+    fn install(&self, state: &mut State, version: Version, added: Vec<Added>, flushed: Flushed) {
         self.opener
             .mapping
             .bytes

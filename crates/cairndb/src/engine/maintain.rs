@@ -80,7 +80,7 @@ impl Core {
             }
         };
         self.forget_failed_manifest(0);
-        let poison = |error| self.health.poison(error);
+        let poison = |error| self.poison(error);
         self.dir.sync().map_err(poison)?;
         // A failed rename may have been done on some file systems: both manifests stay.
         self.dir.rename(&name::temp(number), name::CURRENT)?;
@@ -201,8 +201,8 @@ impl Core {
         self.work.notify_all();
         let removed = removed?;
         // In turn: nobody may find this edit claimed and take it for durable before it is.
-        let _turn = self.sync_turn.lock();
-        let poison = |error| self.health.poison(error);
+        let _turn = self.take_sync_turn()?;
+        let poison = |error| self.poison(error);
         // Earlier edits become durable with this one, and so must the names they mention.
         if self.names_dirty.swap(false, Ordering::AcqRel) {
             self.dir.sync().map_err(poison)?;

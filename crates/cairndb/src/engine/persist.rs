@@ -169,7 +169,7 @@ impl Core {
     fn persist_batch(&self, batch: &Batch<'_>) -> Result<VersionEdit> {
         let mut edit = difference(&batch.from, &batch.pending.version);
         let added: BTreeSet<u64> = edit.added_tables.iter().map(|table| table.file).collect();
-        let poison = |error: Error| self.health.poison(error);
+        let poison = |error: Error| self.poison(error);
         let new = batch.pending.added.iter();
         let new = new.filter(|new| added.contains(&new.table.record.file));
         let syncs: Vec<_> = new.filter_map(|new| new.sync.as_ref()).collect();
@@ -182,7 +182,7 @@ impl Core {
             sync.sync().map_err(poison)?;
             Stats::add(&self.stats.file_syncs, 1);
         }
-        let _turn = self.sync_turn.lock();
+        let _turn = self.take_sync_turn()?;
         self.values.sync().map_err(poison)?;
         // Also for the names of logs and value files that earlier edits mention: this edit's sync
         // makes those durable too.

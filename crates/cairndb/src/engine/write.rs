@@ -17,7 +17,6 @@ use crate::engine::background::UNSYNCED_TABLES_MAX;
 use crate::engine::core::{Core, Part};
 use crate::state::batch::WriteBatch;
 use crate::state::budget::{RETAINED_LOG_BYTES_MAX, SEALED_LOGGED_BYTES_MAX};
-use crate::state::health::Health;
 use crate::state::options::Durability;
 use crate::state::stats::{StallReason, Stats};
 use crate::write::commit::{Commit, Payload};
@@ -27,13 +26,13 @@ const SMALL_RECORD_BYTES: u64 = 512 << 10;
 
 /// Ends a handle whose comparator panicked while entries went into the memtable: the log holds all of a
 /// batch then, the memtable a part of it, and sequence numbers are used up that no record has.
-struct PoisonOnUnwind<'a>(Option<&'a Health>);
+struct PoisonOnUnwind<'a>(Option<&'a Core>);
 
 impl Drop for PoisonOnUnwind<'_> {
     fn drop(&mut self) {
         // Also where an entry does not decode, which a batch that was checked does not do.
-        if let Some(health) = self.0 {
-            let _ = health.poison(Error::invalid(
+        if let Some(core) = self.0 {
+            let _ = core.poison(Error::invalid(
                 "the comparator panicked during a write; open the database again",
             ));
         }
@@ -181,7 +180,7 @@ impl Core {
             commit.logged_bytes += record.bytes;
             appended = Some(record);
         }
-        let mut unwound = PoisonOnUnwind(Some(&self.health));
+        let mut unwound = PoisonOnUnwind(Some(self));
         let last = commit.apply(payload, appended)?;
         unwound.0 = None;
         self.acknowledge(commit, last, durability)
@@ -245,10 +244,7 @@ impl Core {
             let result = self.sync_pass();
             commit = self.commit.lock();
             commit.syncing = false;
-            let result = result.map_err(|error| self.health.poison(error));
-            if result.is_err() {
-                self.changed.notify_all();
-            }
+            let result = result.map_err(|error| self.poison(error));
             // Poisoned meanwhile by a comparator that panicked, the part may hold half of a batch.
             if result.is_ok() && !self.health.is_poisoned() {
                 commit.synced_seq = commit.synced_seq.max(target);
@@ -271,15 +267,17 @@ impl Core {
     /// Makes everything appended before the call durable: values, names, segments, in this order.
     pub(crate) fn sync_pass(&self) -> Result<()> {
         let plan = {
-            let _turn = self.sync_turn.lock();
+            let _turn = self.take_sync_turn()?;
             // Planned first: a record in the plan has its value in a file synced next. Planned
             // later, one that came in between would be durable without it.
             let plan = self.segments.plan_sync();
-            let files = self.values.sync()?;
+            // Within the turn: what was claimed and is lost nobody else may find clean.
+            let poison = |error| self.poison(error);
+            let files = self.values.sync().map_err(poison)?;
             Stats::add(&self.stats.file_syncs, files);
             if self.names_dirty.swap(false, Ordering::AcqRel) || plan.name_first {
-                self.dir.sync()?;
-                self.manifest.sync(&self.stats)?;
+                self.dir.sync().map_err(poison)?;
+                self.manifest.sync(&self.stats).map_err(poison)?;
                 plan.mark_named();
             }
             plan
@@ -375,9 +373,10 @@ impl Core {
         let filled = commit.replace_part(Arc::clone(&mutable), writer);
         state.mutable = mutable;
         state.sealed.push_back(Part::from(filled));
-        state.quiet = false;
+        // One that rests wakes for nothing else: few parts are flushed too, once no write comes.
+        let rested = std::mem::replace(&mut state.quiet, false);
         self.publish_view(&state);
-        if state.flush_due(budget) {
+        if rested || state.flush_due(budget) {
             self.work.notify_all();
         }
         None

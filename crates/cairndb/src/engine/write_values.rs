@@ -119,10 +119,8 @@ impl Core {
         commit.value_sets_out(pointer.file.0);
         if self.values.unsynced_files() > UNSYNCED_FILES_MAX {
             // Each keeps a descriptor until it is synced.
-            let _turn = self.sync_turn.lock();
-            self.values
-                .sync()
-                .map_err(|error| self.health.poison(error))?;
+            let _turn = self.take_sync_turn()?;
+            self.values.sync().map_err(|error| self.poison(error))?;
         }
         in_flight.files.push(pointer.file.0);
         Stats::add(&self.stats.value_bytes, value.len() as u64);

@@ -8,12 +8,13 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 
-use cairndb_base::{Kind, Result};
-use cairndb_env::FileSync;
+use cairndb_base::{Error, ErrorKind, Kind, Result};
 use cairndb_env::sim::{Profile, SimEnv};
 use cairndb_env::sync::Mutex;
+use cairndb_env::{Background, FileSync};
 
 use crate::engine::core::Core;
 use crate::state::options::{Durability, Options};
@@ -34,13 +35,17 @@ impl<F> fmt::Debug for Within<F> {
     }
 }
 
-impl<F: FnOnce() + Send> FileSync for Within<F> {
+impl<F: FnOnce() -> Result<()> + Send> FileSync for Within<F> {
     fn sync(&self) -> Result<()> {
-        if let Some(work) = self.0.lock().take() {
-            work();
-        }
-        Ok(())
+        let work = self.0.lock().take();
+        work.map_or(Ok(()), |work| work())
     }
+}
+
+/// Has the next sync pass do `work` among its syncs.
+fn in_next_pass(core: &Core, work: impl FnOnce() -> Result<()> + Send + 'static) {
+    core.values
+        .sync_also(Arc::new(Within(Mutex::new(Some(work)))));
 }
 
 fn log_written(core: &Core) -> u64 {
@@ -49,10 +54,10 @@ fn log_written(core: &Core) -> u64 {
 
 /// Puts a large value from another thread and returns once its record is in the log. It is not
 /// acknowledged by then: a `Sync` write before it is still being synced.
-fn put_late(core: &Arc<Core>) -> JoinHandle<Result<()>> {
+fn put_late(core: &Arc<Core>, durability: Durability) -> JoinHandle<Result<()>> {
     let before = log_written(core);
     let other = Arc::clone(core);
-    let put = move || other.write_one(Kind::Put, b"late", &LARGE, Durability::Os);
+    let put = move || other.write_one(Kind::Put, b"late", &LARGE, durability);
     let thread = thread::spawn(put);
     while log_written(core) == before {
         thread::yield_now();
@@ -73,9 +78,10 @@ fn a_value_that_comes_during_a_sync_pass_is_not_durable_in_the_log_alone() {
     put(b"first", &LARGE, Durability::Sync);
     let late = Arc::new(Mutex::new(None));
     let (within, slot) = (Arc::clone(&core), Arc::clone(&late));
-    let work = move || *slot.lock() = Some(put_late(&within));
-    core.values
-        .sync_also(Arc::new(Within(Mutex::new(Some(work)))));
+    in_next_pass(&core, move || {
+        *slot.lock() = Some(put_late(&within, Durability::Os));
+        Ok(())
+    });
     put(b"second", b"", Durability::Sync);
     let late = late.lock().take().expect("the pass synced the values");
     late.join()
@@ -96,4 +102,88 @@ fn a_value_that_comes_during_a_sync_pass_is_not_durable_in_the_log_alone() {
         lost += u32::from(!has(b"late"));
     }
     assert!(lost > 0, "some crash takes what was not synced");
+}
+
+/// Acknowledged with the pass before it, a `Sync` write would not have been synced; shown with an `Os` write
+/// behind it neither.
+#[test]
+fn a_sync_write_that_comes_during_a_pass_waits_for_the_next() {
+    let env = SimEnv::new(1);
+    let core = open(env).expect("a fresh database opens");
+    let put = |key: &[u8], durability| {
+        core.write_one(Kind::Put, key, b"", durability)
+            .expect("a healthy database takes writes");
+    };
+    put(b"first", Durability::Sync);
+    let (late, seen) = (Arc::new(Mutex::new(None)), Arc::new(Mutex::new(None)));
+    let (within, slot, seen_by) = (Arc::clone(&core), Arc::clone(&late), Arc::clone(&seen));
+    in_next_pass(&core, move || {
+        let threads = [Durability::Sync, Durability::Os].map(|level| put_late(&within, level));
+        let second = Arc::clone(&within);
+        in_next_pass(&within, move || {
+            let published = second.published.load(Ordering::Acquire);
+            *seen_by.lock() = Some((published, second.commit.lock().last_seq));
+            Ok(())
+        });
+        *slot.lock() = Some(threads);
+        Ok(())
+    });
+    put(b"second", Durability::Sync);
+    let late = late.lock().take().expect("the pass synced the values");
+    for thread in late {
+        thread
+            .join()
+            .expect("it does not panic")
+            .expect("it succeeds");
+    }
+    let (published, last) = seen.lock().take().expect("a second pass synced the values");
+    assert!(
+        published < last - 1,
+        "nobody may see it before its own pass"
+    );
+    assert_eq!(core.published.load(Ordering::Acquire), last);
+}
+
+/// The pass that makes tables durable found nothing left to be synced, because one that failed had claimed
+/// it, and retired the log that the values' loss would have cut.
+#[test]
+fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
+    let env = SimEnv::new(1);
+    let core = open(env).expect("a fresh database opens");
+    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
+        .expect("a healthy database takes writes");
+    core.flush_parts().expect("and flushes them");
+    let persisting = Arc::new(Mutex::new(None));
+    let (within, slot) = (Arc::clone(&core), Arc::clone(&persisting));
+    in_next_pass(&core, move || {
+        let other = Arc::clone(&within);
+        *slot.lock() = Some(thread::spawn(move || other.persist()));
+        while !within.state.lock().persisting {
+            thread::yield_now();
+        }
+        Err(Error::new(ErrorKind::Io, "the disk lost it"))
+    });
+    let failed = core.sync_written().expect_err("the sync failed");
+    assert_eq!(failed.kind(), ErrorKind::Poisoned);
+    let persisting = persisting
+        .lock()
+        .take()
+        .expect("the pass synced the values");
+    let persisted = persisting.join().expect("it does not panic");
+    let kind = persisted.expect_err("nothing more is made durable").kind();
+    assert_eq!(kind, ErrorKind::Poisoned);
+    assert_eq!(core.state.lock().durable_seq, 0);
+}
+
+/// Who waited for quiet was told nothing of a failure in what goes on behind.
+#[test]
+fn a_failure_wakes_those_who_wait() {
+    let env = SimEnv::with(1, Background::Threads);
+    let core = open(env).expect("a fresh database opens");
+    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
+        .expect("a healthy database takes writes");
+    core.flush_parts().expect("and flushes them");
+    in_next_pass(&core, || Err(Error::new(ErrorKind::Io, "the disk lost it")));
+    let error = core.wait_idle().expect_err("the sync failed");
+    assert_eq!(error.kind(), ErrorKind::Poisoned);
 }
