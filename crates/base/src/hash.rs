@@ -6,3 +6,14 @@
 pub fn hash64(key: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(key)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::hash64;
+
+    /// The value that `docs/format/README.md` gives.
+    #[test]
+    fn the_hash_is_the_one_that_is_written_down() {
+        assert_eq!(hash64(b""), 0x2d06_8005_38d3_94c2);
+    }
+}

@@ -33,11 +33,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Kind numbers that later features own: a reader that meets one says "format too new".
-    /// 4 is a range deletion, 5 a put with an expiry time, 6 a pointer with an expiry time.
-    pub const RESERVED: std::ops::RangeInclusive<u8> = 4..=6;
-
-    /// The kind with this number, if this version knows it.
+    /// The kind with this number, if this version knows it: of another a reader says "format too new". Set
+    /// aside are 4 for a range deletion, 5 for a put and 6 for a pointer with an expiry time.
     #[inline]
     pub const fn from_u8(number: u8) -> Option<Kind> {
         match number {

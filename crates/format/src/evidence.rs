@@ -14,9 +14,9 @@ use crate::{log, manifest, table, value_file};
 pub enum Evidence {
     /// They are marked as this format marks them.
     Ours,
-    /// They are something else.
+    /// They are not: something else, or ours that are damaged or were never finished.
     Foreign,
-    /// They do not tell: none are there yet, or the file has no mark.
+    /// They do not tell: none are there yet, only zeros, or the file is of a kind without a mark.
     Silent,
 }
 
@@ -28,8 +28,13 @@ const MARK_BYTES: usize = 64;
 /// # Errors
 /// Of opening and reading the file.
 pub fn evidence(dir: &dyn Dir, found: &str) -> Result<Evidence> {
-    let Some(kind) = FileKind::parse(found) else {
-        return Ok(Evidence::Foreign);
+    let kind = match FileKind::parse(found) {
+        None => return Ok(Evidence::Foreign),
+        // Not so much as opened: where locks are those of a process, closing LOCK would give it up.
+        Some(FileKind::Lock | FileKind::Current | FileKind::Temp(_)) => {
+            return Ok(Evidence::Silent);
+        }
+        Some(kind) => kind,
     };
     let file = dir.open_read(found)?;
     let len = usize::try_from(file.size()).map_or(MARK_BYTES, |size| size.min(MARK_BYTES));
@@ -45,10 +50,8 @@ pub fn evidence(dir: &dyn Dir, found: &str) -> Result<Evidence> {
         FileKind::Manifest(_) => manifest::is_marked(bytes),
         FileKind::Log(_) => log::is_marked(bytes),
         FileKind::Value(_) => value_file::is_marked(bytes),
-        FileKind::Table(_) if table::is_marked(bytes) => true,
-        FileKind::Table(_) | FileKind::Lock | FileKind::Current | FileKind::Temp(_) => {
-            return Ok(Evidence::Silent);
-        }
+        FileKind::Table(_) => table::is_marked(bytes),
+        FileKind::Lock | FileKind::Current | FileKind::Temp(_) => false,
     };
     Ok(match marked {
         true => Evidence::Ours,
@@ -109,7 +112,9 @@ mod tests {
             ("MANIFEST-000005", Evidence::Foreign),
             ("000006.log", Evidence::Silent),
             ("240101.log", Evidence::Foreign),
-            ("000007.tbl", Evidence::Silent),
+            ("000007.tbl", Evidence::Foreign),
+            ("LOCK", Evidence::Silent),
+            ("000010.tmp", Evidence::Silent),
             ("000008.val", Evidence::Silent),
             ("notes.txt", Evidence::Foreign),
         ];

@@ -87,14 +87,18 @@ impl<'a> LiveLog<'a> {
 /// The header, if it is this segment's: a recycled file may still have that of an earlier use.
 ///
 /// # Errors
-/// `FormatTooNew`: what a newer version wrote is not cut off as if it were nothing.
+/// `FormatTooNew`: what a newer version wrote is not cut off as if it were nothing, where it is this segment
+/// and not what its file was before.
 fn own_header(bytes: &[u8], record: &SegmentRecord) -> Result<Option<SegmentHeader>> {
     match SegmentHeader::decode(bytes) {
         Ok(header) => {
             let own = header.segment == record.segment && header.salt == record.salt;
             Ok(own.then_some(header))
         }
-        Err(error) if error.kind() == ErrorKind::FormatTooNew => {
+        Err(error)
+            if error.kind() == ErrorKind::FormatTooNew
+                && SegmentHeader::identity(bytes) == Some((record.segment, record.salt)) =>
+        {
             Err(error.file(name::log(FileNumber(record.file))))
         }
         Err(_) => Ok(None),
@@ -140,5 +144,8 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::FormatTooNew);
             assert_eq!(error.file_name(), Some("000009.log"));
         }
+        let later = SegmentRecord { salt: 2, ..record };
+        let log = LiveLog::new(&*dir, [&later]);
+        assert!(log.header(0).expect("an earlier use of the file").is_none());
     }
 }

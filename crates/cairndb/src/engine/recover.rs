@@ -9,7 +9,7 @@
 //!    mode, and so is anything that cannot be read now.
 //! 4. What openings cut short have left is removed.
 //! 5. What was replayed becomes new, synced tables and a new manifest. The old log is never
-//!    appended to, and a cut tail can never come back: no segment named before is named again.
+//!    appended to, and a cut tail can never come back: what is named again later has another salt.
 //!
 //! A crash during recovery finds the old CURRENT, or the new one with everything it names.
 
@@ -18,7 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, FileNumber, Result, SeqNo};
-use cairndb_format::manifest::{ManifestReader, SegmentRecord, TableRecord, Tail, VersionEdit};
+use cairndb_format::manifest::{
+    CleanClose, ManifestReader, SegmentRecord, TableRecord, Tail, VersionEdit,
+};
 use cairndb_format::name::{self, FileKind};
 
 use crate::engine::core::{OpenReport, Settings};
@@ -47,12 +49,12 @@ struct Folded {
     values: BTreeSet<u64>,
     value_dead: BTreeMap<u64, u64>,
     value_sizes: BTreeMap<u64, u64>,
-    clean: bool,
+    /// What the last edit says of a clean close, if it does.
+    closed: Option<CleanClose>,
 }
 
 impl Folded {
     fn apply(&mut self, edit: VersionEdit) -> Result<()> {
-        self.clean = edit.clean_close.is_some();
         check_numbers(&edit)?;
         if edit.comparator.is_some() {
             self.comparator = edit.comparator;
@@ -62,6 +64,7 @@ impl Folded {
         }
         self.next_file = self.next_file.max(edit.next_file.unwrap_or(0));
         self.last_seq = self.last_seq.max(edit.last_seq.unwrap_or(0));
+        self.closed = edit.clean_close;
         for file in edit.removed_tables {
             if self.tables.remove(&file).is_none() {
                 return Err(
@@ -80,7 +83,10 @@ impl Folded {
             }
         }
         for table in edit.added_tables {
-            self.tables.insert(table.file, table);
+            let file = FileNumber(table.file);
+            if self.tables.insert(table.file, table).is_some() {
+                return Err(Error::corruption("an edit adds a table that is there").found(file));
+            }
         }
         if let Some(runs) = edit.runs {
             self.runs = runs;
@@ -102,6 +108,26 @@ impl Folded {
             self.values.remove(&file);
             self.value_dead.remove(&file);
             self.value_sizes.remove(&file);
+        }
+        Ok(())
+    }
+
+    /// A close leaves no log: what it listed would not be replayed.
+    fn check_closed(&self) -> Result<()> {
+        let Some(close) = &self.closed else {
+            return Ok(());
+        };
+        if !close.log_ends.is_empty() || !self.segments.is_empty() {
+            return Err(Error::corruption("a clean close leaves a log")
+                .expected("no segment")
+                .found(self.segments.len().max(close.log_ends.len())));
+        }
+        if close.last_seq != self.last_seq {
+            return Err(
+                Error::corruption("a clean close names another last sequence number")
+                    .expected(self.last_seq)
+                    .found(close.last_seq),
+            );
         }
         Ok(())
     }
@@ -211,10 +237,14 @@ impl Recovery<'_> {
             Tail::Clean => None,
             Tail::Torn { offset } => {
                 // What a torn tail followed cannot have been the last word.
-                folded.clean = false;
+                folded.closed = None;
                 Some((name::manifest(number), offset))
             }
         };
+        folded
+            .check_closed()
+            .map_err(|error| error.file(name::manifest(number)))?;
+        let clean = folded.closed.is_some();
         check_components(&folded, self.context, number)?;
         let version = folded.version(self.opener)?;
         let listed = dir.list()?;
@@ -231,13 +261,13 @@ impl Recovery<'_> {
             value_dead: folded.value_dead.clone(),
             merge_operator: folded.merge_operator.clone(),
             report: OpenReport {
-                clean: folded.clean,
+                clean,
                 manifest_cut,
                 ..OpenReport::default()
             },
-            listed: folded.clean.then_some(listed),
+            listed: clean.then_some(listed),
         };
-        if !folded.clean {
+        if !clean {
             self.replay(&folded, &mentioned, &mut recovered)?;
         }
         Ok(recovered)

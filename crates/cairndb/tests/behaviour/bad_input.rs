@@ -376,6 +376,38 @@ fn log_segments_of_a_length_that_none_has_are_damage() {
     }
 }
 
+/// Segments that a close listed were passed over, and what they held was lost.
+#[test]
+fn a_close_that_leaves_a_log_is_damage() {
+    let segment = SegmentRecord {
+        segment: 9,
+        file: 9,
+        salt: 1,
+        bytes: 1 << 20,
+        start_seq: 1,
+    };
+    let change: [&dyn Fn(&mut VersionEdit); 3] = [
+        &|edit| edit.added_segments = vec![segment],
+        &|edit| {
+            if let Some(close) = &mut edit.clean_close {
+                close.log_ends = vec![(9, 672)];
+            }
+        },
+        &|edit| {
+            if let Some(close) = &mut edit.clean_close {
+                close.last_seq += 1;
+            }
+        },
+    ];
+    for change in change {
+        let dir = real_dir();
+        closed(dir.path());
+        forged(dir.path(), change);
+        let (options, kind) = (Options::new(), ErrorKind::Corruption);
+        refused(dir.path(), &options, kind, "a clean close");
+    }
+}
+
 /// All of a manifest behind its last record was read at once, however long the file was.
 #[test]
 fn a_manifest_of_terabytes_is_damage_and_no_abort() {

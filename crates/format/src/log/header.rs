@@ -103,6 +103,11 @@ impl SegmentHeader {
         })
     }
 
+    /// Number and salt of a segment, which stand in the same place in every version.
+    pub fn identity(segment: &[u8]) -> Option<(u64, u64)> {
+        Some((get_u64(segment, 16)?, get_u64(segment, 24)?))
+    }
+
     /// What the checksums of this segment's records start from. Computed once for a segment.
     pub fn binding(&self) -> Binding {
         Binding::new(seed(self.segment, self.salt))

@@ -28,9 +28,14 @@ mod tag {
     pub(super) const REMOVED_VALUES: u64 = 25;
     pub(super) const CLEAN_CLOSE: u64 = 27;
 
-    /// May stand several times, one behind the other.
+    /// May stand several times, one behind the other: what this version repeats, and what it skips, which may
+    /// come as often as a later version likes.
     pub(super) fn repeats(tag: u64) -> bool {
-        matches!(tag, ADDED_TABLE | ADDED_SEGMENT)
+        match tag {
+            ADDED_TABLE | ADDED_SEGMENT => true,
+            0 | VALUE_DEAD => false,
+            _ => tag.is_multiple_of(2),
+        }
     }
 }
 

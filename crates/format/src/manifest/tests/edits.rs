@@ -87,6 +87,7 @@ fn an_empty_edit_has_no_bytes_but_empty_runs_have() {
 fn unknown_fields_are_skipped_if_even_and_refused_if_odd() {
     let mut bytes = encoded(&full());
     bytes.extend(field(28, b"advice"));
+    bytes.extend(field(28, b"more of it"));
     assert_eq!(VersionEdit::decode(&bytes).unwrap(), full());
     bytes.extend(field(29, b"law"));
     let error = VersionEdit::decode(&bytes).unwrap_err();
