@@ -16,6 +16,7 @@ mod ycsb;
 
 pub(crate) use mixed::by_hand;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
@@ -386,38 +387,39 @@ pub fn run<St: Store>(
 ) -> Result<Report, Fault> {
     let mut random = Random::new(seed);
     let beside = task.is_writer(index);
-    let draws = draws_of(task, beside, seed, &mut random);
-    let session = store.session(role);
+    // A panic here would leave everybody at the barrier.
+    let prepared = catch_unwind(AssertUnwindSafe(|| {
+        let draws = draws_of(task, beside, seed, &mut random);
+        (draws, store.session(role))
+    }));
     let key = task.pool.layout().buffer();
     let mut meter = Meter::new(task.mode(index));
     let leaving = (!beside).then(|| Reader(&task.running));
     // Between the two it is noted what the process has spent so far.
     task.barrier.wait();
     task.barrier.wait();
-    let mut worker = match session {
-        Ok(session) => {
-            meter.start();
-            Worker {
-                task,
-                session,
-                random,
-                key,
-                draws,
-                meter,
-                write_pace: Pace::share(
-                    task.plan.write_rate_limit,
-                    if beside { 1 } else { task.plan.threads },
-                ),
-                read_pace: Pace::share(task.plan.read_rate_limit, task.plan.threads),
-                noted: Vec::with_capacity(NOTED_AT_ONCE),
-                noted_at_once: if task.plan.histogram {
-                    1
-                } else {
-                    NOTED_AT_ONCE
-                },
-            }
-        }
-        Err(fault) => return Err(fault),
+    let (draws, session) =
+        prepared.map_err(|_| Fault::new("a thread of the row panicked before it began"))?;
+    let session = session?;
+    meter.start();
+    let mut worker = Worker {
+        task,
+        session,
+        random,
+        key,
+        draws,
+        meter,
+        write_pace: Pace::share(
+            task.plan.write_rate_limit,
+            if beside { 1 } else { task.plan.threads },
+        ),
+        read_pace: Pace::share(task.plan.read_rate_limit, task.plan.threads),
+        noted: Vec::with_capacity(NOTED_AT_ONCE),
+        noted_at_once: if task.plan.histogram {
+            1
+        } else {
+            NOTED_AT_ONCE
+        },
     };
     let mut scan = None;
     let result = perform(&mut worker, beside, &mut scan);

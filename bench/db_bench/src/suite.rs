@@ -44,6 +44,8 @@ pub(crate) fn run(config: &Config, name: &str) -> Result<bool, String> {
     if run.is_complete(&plan.jobs) {
         show(config, &journal)?;
     } else {
+        let json = config.json.as_deref().unwrap_or_else(|| Path::new(""));
+        journal.check_builds(json, &plan.outline)?;
         let _directories = lock::directories(&config.bases)?;
         measure(config, &plan, &journal, &mut run)?;
     }

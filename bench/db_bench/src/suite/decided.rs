@@ -18,6 +18,8 @@ const PROGRAM: &str = "/proc/self/exe";
 
 /// Begins what is told of an engine that was there.
 const BUILD: &str = "build of ";
+/// What is told of this program.
+const OWN_BUILD: &str = "db_bench";
 
 /// Parts of a plan that are told elsewhere, differ from turn to turn, or change no figure.
 const UNCOUNTED: &[&str] = &[
@@ -80,7 +82,7 @@ pub(super) fn of(config: &Config, file: &File, jobs: &[Job]) -> Decided {
 fn builds(config: &Config) -> Settings {
     let told = |path: &Path| fingerprint(path).unwrap_or_else(|error| error.to_string());
     let mut builds = Settings::new();
-    builds.insert("db_bench".into(), told(Path::new(PROGRAM)).into());
+    builds.insert(OWN_BUILD.into(), told(Path::new(PROGRAM)).into());
     for engine in &config.engines {
         let mut named = config.libraries().iter();
         let library = named.find_map(|(name, path)| (name == engine).then_some(path.as_path()));
@@ -135,6 +137,20 @@ fn common<'s>(mut all: impl Iterator<Item = &'s Settings>) -> Settings {
         same.retain(|name, value| other.get(name) == Some(value));
     }
     same
+}
+
+/// What two runs differ in besides the code they measure, if anything: results that are complete are shown by
+/// any build.
+pub(super) fn difference_but_builds(before: &Outline, now: &Outline) -> Option<String> {
+    let plain = |outline: &Outline| {
+        let mut outline = outline.clone();
+        if let Some(decided) = &mut outline.decided {
+            let build = |key: &str| key == OWN_BUILD || key.starts_with(BUILD);
+            decided.everywhere.retain(|key, _| !build(key));
+        }
+        outline
+    };
+    difference(&plain(before), &plain(now))
 }
 
 /// What two runs differ in, if anything.

@@ -1,6 +1,6 @@
 //! The JSON file of a run as a journal: what an earlier process had finished when it was stopped.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::OpenOptions;
 use std::path::Path;
 
@@ -16,12 +16,16 @@ use super::decided;
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     known: HashMap<Key, Status>,
+    /// Rows that ended by an error: they have no figures.
+    errors: HashSet<Key>,
     /// In the order of the file.
     pub(crate) records: Vec<Record>,
     /// What a reader had to be told.
     pub(crate) notes: Vec<Note>,
     /// One for each process that worked on it.
     begun: Vec<Begun>,
+    /// What the run says it is.
+    outline: Option<Outline>,
     /// Bytes of whole lines.
     bytes: usize,
 }
@@ -68,6 +72,13 @@ struct Begun {
     commit: String,
 }
 
+fn of_another_run(path: &Path, what: &str) -> String {
+    format!(
+        "--resume: {} was written by another run: {what}; run it as that one was, or remove that file to begin anew",
+        path.display()
+    )
+}
+
 impl Journal {
     /// Reads the file; `None` when a run was stopped before it had told what it is.
     pub(crate) fn read(path: &Path, outline: &Outline) -> Result<Option<Self>, String> {
@@ -97,12 +108,20 @@ impl Journal {
                 Err(format!("--resume: {shown} is no result of a suite"))
             };
         };
-        if let Some(what) = decided::difference(&found, outline) {
-            return Err(format!(
-                "--resume: {shown} was written by another run: {what}; run it as that one was, or remove that file to begin anew"
-            ));
+        if let Some(what) = decided::difference_but_builds(&found, outline) {
+            return Err(of_another_run(path, &what));
         }
+        journal.outline = Some(found);
         Ok(Some(journal))
+    }
+
+    /// Refuses to go on with what another build has begun.
+    pub(crate) fn check_builds(&self, path: &Path, outline: &Outline) -> Result<(), String> {
+        let begun = self.outline.as_ref();
+        match begun.and_then(|begun| decided::difference(begun, outline)) {
+            Some(what) => Err(of_another_run(path, &what)),
+            None => Ok(()),
+        }
     }
 
     /// Takes a line in.
@@ -111,7 +130,11 @@ impl Journal {
         match value.get("type").and_then(Value::as_str) {
             None => {
                 let record: Record = serde_json::from_value(value)?;
-                self.known.insert(Key::of(&record), record.status);
+                let key = Key::of(&record);
+                if record.status == Status::Failed && record.ops.is_none() {
+                    self.errors.insert(key.clone());
+                }
+                self.known.insert(key, record.status);
                 self.records.push(record);
             }
             Some(Outline::KIND) => *found = Some(serde_json::from_value(value)?),
@@ -134,6 +157,11 @@ impl Journal {
             .open(path)
             .and_then(|file| file.set_len(self.bytes as u64));
         cut.map_err(|error| format!("--resume: {}: {error}", path.display()))
+    }
+
+    /// Whether the row ended by an error, and not only with figures that are wrong.
+    pub(crate) fn is_error(&self, key: &Key) -> bool {
+        self.errors.contains(key)
     }
 
     /// How the row ended, if it did.

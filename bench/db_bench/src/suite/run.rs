@@ -326,13 +326,14 @@ impl<'c> Run<'c> {
                 turn.mark(&mut record, listed, shown, self.outline);
                 turn.engine.clone_into(&mut record.engine);
                 let at = Position { part, entry };
-                match self.journal.status(&Key::of(&record)) {
-                    Some(status) if !open => {
+                let key = Key::of(&record);
+                match self.journal.status(&key) {
+                    Some(_) if !open => {
                         start.at = Position {
                             part,
                             entry: entry + 1,
                         };
-                        if status == Status::Failed {
+                        if self.journal.is_error(&key) {
                             start.lost.push(at);
                         }
                     }

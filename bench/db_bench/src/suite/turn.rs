@@ -68,7 +68,9 @@ impl Turn<'_> {
     pub(super) fn look(&mut self, listed: &Entry, record: &Record) {
         if listed.workload == COMPACT {
             let reason = || record.reason.clone().unwrap_or_default();
-            self.uncompacted = (record.status != Status::Ok).then(|| (record.status, reason()));
+            // One that has figures came to its end, whatever is wrong with them (too much memory, say).
+            let ended = record.status == Status::Ok || record.ops.is_some();
+            self.uncompacted = (!ended).then(|| (record.status, reason()));
         }
     }
 
