@@ -2,7 +2,7 @@
 //!
 //! Keys and values are byte strings; keys are ordered bytewise or by a comparator of yours. Writes
 //! go through a memory-mapped log and a memtable into sorted tables that are merged in the
-//! background; reads of tables take no lock. Batches are atomic, snapshots see one moment, and every byte
+//! background; reads take no lock but for the handle of a value file. Batches are atomic, snapshots see one moment, and every byte
 //! read from disk is checksummed.
 //!
 //! ```

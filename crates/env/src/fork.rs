@@ -43,6 +43,16 @@ impl Origin {
         }
     }
 
+    /// Another process.
+    #[cfg(test)]
+    pub(crate) fn elsewhere() -> Origin {
+        let here = Origin::here();
+        Origin {
+            process: here.process + 1,
+            ..here
+        }
+    }
+
     /// Whether this is the process still, as far as one load can tell.
     #[inline]
     pub fn is_here(&self) -> bool {

@@ -320,7 +320,8 @@ impl Db {
     ///
     /// # Errors
     /// The error that background work stopped at; the `Corruption` or `Io` of a table that a merge could not
-    /// read and merges have left alone since. What is not damaged goes on being written and merged.
+    /// read and merges have left alone since, until `compact_range` or a reopening finds it readable. What is not
+    /// damaged goes on being written and merged.
     pub fn wait_idle(&self) -> Result<()> {
         self.core().wait_idle()
     }

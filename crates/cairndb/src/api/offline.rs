@@ -50,7 +50,8 @@ pub fn verify(path: impl AsRef<Path>, options: &Options) -> Result<VerifyReport>
 ///
 /// # Errors
 /// `Locked` while a handle has it open; `InvalidArgument` when no file there is marked as this format's,
-/// which names alone do not say (LevelDB's are the same): nothing is removed then; `Io`.
+/// which names alone do not say (LevelDB's are the same), and there is more than LOCK and files without
+/// contents: nothing is removed then; `Io`.
 pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
     let env: Arc<dyn Env> = match &options.env {
         Some(env) => Arc::clone(env),
@@ -84,10 +85,14 @@ pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
         dir.unlink(name::CURRENT)?;
         dir.sync()?;
     }
-    for found in names.iter().filter(|found| ours(found)) {
-        if found != name::CURRENT && found != name::LOCK {
-            dir.unlink(found)?;
-        }
+    let (manifests, others): (Vec<&String>, Vec<&String>) = names
+        .iter()
+        .filter(|found| ours(found) && *found != name::CURRENT && *found != name::LOCK)
+        .partition(|found| found.starts_with(name::MANIFEST_PREFIX));
+    // Manifests last: they are marked from the first byte on, so that a call that was cut short can be
+    // repeated.
+    for found in others.into_iter().chain(manifests) {
+        dir.unlink(found)?;
     }
     dir.unlink(name::LOCK)?;
     dir.sync()?;
@@ -102,13 +107,11 @@ pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a directory of something else: no file is marked as ours, and some file as another's or CURRENT
-/// says that there is more than what a creation or a removal that was cut short leaves behind.
+/// Refuses a directory of something else: no file is marked as ours, and there is more than what a creation
+/// or a removal that was cut short leaves behind: LOCK, and files that are empty or hold zeros.
 fn check_database(dir: &dyn Dir, names: &[String]) -> Result<()> {
-    let ours = |found: &&String| FileKind::parse(found).is_some();
-    let mut foreign = !names.is_empty() && names.iter().find(ours).is_none();
-    let mut unread = None;
-    for found in names.iter().filter(ours) {
+    let (mut foreign, mut unread) = (false, None);
+    for found in names {
         match evidence(dir, found) {
             Ok(Evidence::Ours) => return Ok(()),
             Ok(Evidence::Foreign) => foreign = true,

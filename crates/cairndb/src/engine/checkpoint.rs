@@ -30,17 +30,20 @@ impl Core {
                 .file(path.to_string_lossy())
                 .found(found));
         }
-        let made = self.copy_into(&*target);
-        if made.is_err() && target.size_of(name::CURRENT)?.is_none() {
-            // Tried again it needs an empty directory. With CURRENT it is a database, all but for a sync.
-            for found in target.list().unwrap_or_default() {
-                let _ = target.unlink(&found);
+        let mut made = Vec::new();
+        let result = self.copy_into(&*target, &mut made);
+        if result.is_err() && matches!(target.size_of(name::CURRENT), Ok(None)) {
+            // Tried again it needs an empty directory. With CURRENT it is a database, all but for a sync; and
+            // what this call has not made is another's, of a second checkpoint maybe.
+            for named in made {
+                let _ = target.unlink(&named);
             }
         }
-        made
+        result
     }
 
-    fn copy_into(&self, target: &dyn Dir) -> Result<()> {
+    /// Links and writes everything, and notes what was made.
+    fn copy_into(&self, target: &dyn Dir, made: &mut Vec<String>) -> Result<()> {
         self.flush_all()?;
         // The version's handles keep its files from being unlinked while they are linked.
         let (version, last_seq) = {
@@ -51,10 +54,12 @@ impl Core {
             self.health.check_read()?;
             let named = name::table(FileNumber(table.record.file));
             self.dir.link(&named, target, &named)?;
+            made.push(named);
         }
         for number in version.values.keys() {
             let named = name::value(FileNumber(*number));
             self.dir.link(&named, target, &named)?;
+            made.push(named);
         }
         target.sync()?;
         let number = FileNumber(self.new_file());

@@ -127,7 +127,10 @@ impl<'a> Output<'a> {
             return Ok(());
         };
         let made = open.builder.trained().cloned();
-        let summary = open.builder.finish()?;
+        let summary = open.builder.finish().inspect_err(|_| {
+            // Of the files to be removed after a failure this one is no more: it has no record.
+            let _ = self.dir.unlink(&name::table(FileNumber(open.number)));
+        })?;
         if let Some(made) = made {
             self.settings.dictionaries.note_made(&made);
         }

@@ -312,30 +312,23 @@ fn sync_parent(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat(dir, "..", flags, Mode::empty()) {
         Ok(parent) => match sync_names(parent.as_fd()) {
-            Err(Errno::ROFS) => Ok(()),
-            result => result,
+            // A file system without directory syncs (some network ones, read-only ones) says so.
+            Ok(()) | Err(Errno::INVAL | Errno::ROFS | Errno::OPNOTSUPP) => Ok(()),
+            Err(errno) => Err(errno),
         },
         Err(Errno::ACCESS | Errno::PERM) => Ok(()),
         Err(errno) => Err(errno),
     }
 }
 
-/// Makes the names of a directory durable. A file system without syncs of directories (some network ones)
-/// says so: it keeps names in an order of its own, and nothing better can be asked of it.
-fn sync_names(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
-    match sync_directory(dir) {
-        Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
-        result => result,
-    }
-}
-
+/// Makes the names of a directory durable.
 #[cfg(target_vendor = "apple")]
-fn sync_directory(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
+fn sync_names(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
     sync_data(dir)
 }
 
 #[cfg(not(target_vendor = "apple"))]
-fn sync_directory(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
+fn sync_names(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
     rustix::fs::fsync(dir)
 }
 

@@ -10,7 +10,6 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::process;
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
@@ -19,6 +18,7 @@ use rustix::io::Errno;
 
 use super::descriptor::{above_stdio, open_regular, system_error};
 use crate::dir::{DirLock, Holders};
+use crate::fork::Origin;
 use crate::sync::{Mutex, MutexGuard};
 
 /// Device and inode of a lock file.
@@ -30,26 +30,25 @@ type FileId = (u64, u64);
 struct Held {
     holders: Holders<FileId>,
     files: BTreeMap<FileId, Arc<OwnedFd>>,
-    /// The process whose locks these are; 0 before the first.
-    owner: u32,
+    /// The process whose locks these are; none before the first.
+    owner: Option<Origin>,
 }
 
 /// Locked over the whole of an attempt, so that two threads cannot both find a file free.
 static HELD: Mutex<Held> = Mutex::new(Held {
     holders: Holders::new(),
     files: BTreeMap::new(),
-    owner: 0,
+    owner: None,
 });
 
 /// The locks of this process. What came over `fork` is the parent's: a reader here that shared its
 /// descriptor would give up the parent's lock with its own.
 fn held() -> MutexGuard<'static, Held> {
     let mut held = HELD.lock();
-    let owner = process::id();
-    if held.owner != owner {
+    if held.owner.is_none_or(|owner| owner.check().is_err()) {
         held.holders = Holders::new();
         held.files.clear();
-        held.owner = owner;
+        held.owner = Some(Origin::here());
     }
     held
 }
@@ -61,7 +60,7 @@ pub(super) struct RealLock {
     fd: Arc<OwnedFd>,
     id: FileId,
     /// The process that took it: a forked child shares the description and must not unlock it.
-    owner: u32,
+    owner: Origin,
 }
 
 impl DirLock for RealLock {}
@@ -69,13 +68,16 @@ impl DirLock for RealLock {}
 impl RealLock {
     /// Whether another process took it, of which this one is a fork.
     fn is_inherited(&self) -> bool {
-        self.owner != process::id()
+        self.owner.check().is_err()
     }
 }
 
 impl Drop for RealLock {
     fn drop(&mut self) {
         if self.is_inherited() {
+            // Kept open: where locks are those of a process, closing it would give up one that this process
+            // has taken since.
+            let _ = Arc::into_raw(Arc::clone(&self.fd));
             return;
         }
         let mut held = held();
@@ -112,7 +114,7 @@ pub(super) fn acquire_shared(dir: BorrowedFd<'_>, name: &str) -> Result<Option<R
             if !held.holders.take(id, true) {
                 return Err(held_here(name));
             }
-            let owner = process::id();
+            let owner = Origin::here();
             return Ok(Some(RealLock { fd, id, owner }));
         }
         let fd = match open_regular(dir, name, OFlags::RDONLY) {
@@ -166,7 +168,7 @@ impl Held {
             // Closing unlocks it: nobody else has this description.
             return Ok(None);
         }
-        let (fd, owner) = (Arc::new(fd), process::id());
+        let (fd, owner) = (Arc::new(fd), Origin::here());
         self.holders.take(id, kind == LockKind::Read);
         self.files.insert(id, Arc::clone(&fd));
         Ok(Some(RealLock { fd, id, owner }))
@@ -307,7 +309,7 @@ mod tests {
         let dir = rustix::fs::openat(rustix::fs::CWD, temp.path(), flags, Mode::empty()).unwrap();
         let mut lock = acquire(dir.as_fd(), "LOCK", Mode::RUSR | Mode::WUSR).unwrap();
         assert!(!lock.is_inherited());
-        lock.owner += 1;
+        lock.owner = Origin::elsewhere();
         assert!(lock.is_inherited());
     }
 }

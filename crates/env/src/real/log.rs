@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use cairndb_base::Result;
 use cairndb_kernel::prefetch_span;
 use memmap2::MmapRaw;
+use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
 use super::descriptor::system_error;
@@ -54,11 +55,8 @@ pub(super) fn fill_with_zeros(fd: BorrowedFd<'_>, len: u64) -> std::result::Resu
 /// with holes or by reference (`cp` on XFS, `tar -S`) may lack them, and a mapped store into a full disk
 /// would end the process; such a segment is written by calls.
 pub(super) fn has_its_blocks(fd: BorrowedFd<'_>, len: u64) -> bool {
-    const BLOCK: u64 = 512;
-    let Ok(stat) = rustix::fs::fstat(fd) else {
-        return false;
-    };
-    u64::try_from(stat.st_blocks).is_ok_and(|blocks| blocks * BLOCK >= len) && unshare(fd, len)
+    // The place it leaves the descriptor at is of no account: every access names its own.
+    rustix::fs::seek(fd, SeekFrom::Hole(0)) == Ok(len) && unshare(fd, len)
 }
 
 /// Gives a file blocks of its own, where the file system knows shared ones.
