@@ -49,8 +49,8 @@ impl HeadRule {
             return head_of(key);
         }
         let prefix = self.prefix.as_slice();
-        if starts_with(key, prefix) {
-            head_of(&key[prefix.len()..])
+        if behind_prefix(key, prefix).is_some() {
+            head_behind(key, prefix.len())
         } else if key < prefix {
             0
         } else {
@@ -59,19 +59,21 @@ impl HeadRule {
     }
 }
 
-/// Whether `key` begins with `prefix`. The short prefixes that keys have are compared in two words that
-/// may overlap, without a call.
+/// What follows `prefix` in `key`, if `key` begins with it. The short prefixes that keys have are compared in
+/// two words that may overlap: a call of `memcmp` would cost more than the rest of a search.
 #[inline]
-fn starts_with(key: &[u8], prefix: &[u8]) -> bool {
-    let Some(key) = key.get(..prefix.len()) else {
-        return false;
+pub fn behind_prefix<'k>(key: &'k [u8], prefix: &[u8]) -> Option<&'k [u8]> {
+    let (front, rest) = key.split_at_checked(prefix.len())?;
+    let same = match prefix.len() {
+        0 => true,
+        8..=16 => {
+            front.first_chunk::<8>() == prefix.first_chunk() && ends_alike::<8>(front, prefix)
+        }
+        4..8 => front.first_chunk::<4>() == prefix.first_chunk() && ends_alike::<4>(front, prefix),
+        1..4 => front.iter().zip(prefix).all(|(a, b)| a == b),
+        _ => front == prefix,
     };
-    match prefix.len() {
-        8..=16 => key.first_chunk::<8>() == prefix.first_chunk() && ends_alike::<8>(key, prefix),
-        4..8 => key.first_chunk::<4>() == prefix.first_chunk() && ends_alike::<4>(key, prefix),
-        0..4 => key.iter().zip(prefix).all(|(a, b)| a == b),
-        _ => key == prefix,
-    }
+    same.then_some(rest)
 }
 
 #[inline]
@@ -82,12 +84,26 @@ fn ends_alike<const BYTES: usize>(a: &[u8], b: &[u8]) -> bool {
 /// The first eight bytes as a big-endian number, missing ones 0.
 #[inline]
 pub fn head_of(bytes: &[u8]) -> u64 {
-    if let Some(first) = bytes.first_chunk::<HEAD_BYTES>() {
-        return u64::from_le_bytes(*first).swap_bytes();
+    head_behind(bytes, 0)
+}
+
+/// The eight bytes of `key` from `at` on as a big-endian number, missing ones 0.
+#[inline]
+pub fn head_behind(key: &[u8], at: usize) -> u64 {
+    let rest = key.get(at..).unwrap_or_default();
+    if let Some(first) = rest.first_chunk::<HEAD_BYTES>() {
+        u64::from_le_bytes(*first).swap_bytes()
+    } else if rest.is_empty() {
+        0
+    } else if let Some(last) = key.last_chunk::<HEAD_BYTES>() {
+        // The last eight bytes of the key, less those before `at`: one load. Copied into eight zeros first,
+        // they would be loaded across the stores that had just put them there, and wait for both.
+        u64::from_le_bytes(*last).swap_bytes() << (64 - 8 * rest.len())
+    } else {
+        rest.iter()
+            .rev()
+            .fold(0, |number, byte| number >> 8 | u64::from(*byte) << 56)
     }
-    let mut padded = [0u8; HEAD_BYTES];
-    padded[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(padded).swap_bytes()
 }
 
 #[cfg(test)]
@@ -118,6 +134,33 @@ mod tests {
                     rule.head(&pair[0]) <= rule.head(&pair[1]),
                     "{prefix:?} {pair:?}"
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn prefixes_of_every_length_are_told_apart() {
+        let key: Vec<u8> = (0..40).collect();
+        for len in 0..=40 {
+            assert_eq!(behind_prefix(&key, &key[..len]), Some(&key[len..]));
+            for at in 0..len {
+                let mut other = key[..len].to_vec();
+                other[at] ^= 0x80;
+                assert_eq!(behind_prefix(&key, &other), None, "{len} {at}");
+            }
+        }
+        assert_eq!(behind_prefix(&key[..3], &key[..4]), None);
+    }
+
+    #[test]
+    fn heads_of_short_rests_are_those_of_padded_ones() {
+        let key: Vec<u8> = (1..=20).collect();
+        for len in 0..=key.len() {
+            for at in 0..=len + 1 {
+                let rest = key[..len].get(at..).unwrap_or_default();
+                let mut padded = rest.to_vec();
+                padded.resize(padded.len().max(8), 0);
+                assert_eq!(head_behind(&key[..len], at), head_of(&padded), "{len} {at}");
             }
         }
     }

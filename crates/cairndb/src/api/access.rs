@@ -64,13 +64,16 @@ fn with_scratch<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     result
 }
 
-/// A view and the number to read all of it at. The same view before and after: a pointer visible at
-/// this number leads to a value file that the view knows.
+/// A view and the number to read all of it at. The newest before and after: a pointer visible at
+/// this number leads to a value file that the view knows. Asked by its number: to borrow the newest once more
+/// for a comparison took two locked operations.
 pub(crate) fn moment(core: &Core) -> (Guard<Arc<View>>, SeqNo) {
     loop {
         let view = core.view.load();
         let newest = core.published.load(Ordering::Acquire);
-        if Arc::ptr_eq(&view, &core.view.load()) {
+        let newest_view = core.newest_view.load(Ordering::Acquire);
+        // The second, where a newer one is announced and not shown yet: its maker may have been set aside.
+        if newest_view == view.number || Arc::ptr_eq(&view, &core.view.load()) {
             return (view, newest);
         }
     }

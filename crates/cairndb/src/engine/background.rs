@@ -72,7 +72,7 @@ impl Core {
         if self.stepped() || self.threads_started.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        let Some(me) = self.myself.get().and_then(std::sync::Weak::upgrade) else {
+        let Some(me) = self.myself.upgrade() else {
             return Ok(());
         };
         let result = self.spawn_threads(me);

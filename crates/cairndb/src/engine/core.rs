@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwap;
 use cairndb_base::{Error, ErrorKind, PageCache, Result, SeqNo};
@@ -270,6 +270,8 @@ pub(crate) struct Core {
     pub(crate) report: OpenReport,
 
     pub(crate) view: ArcSwap<View>,
+    /// The number of the newest view, stored before the view itself.
+    pub(crate) newest_view: AtomicU64,
     pub(crate) shown: Shown,
     pub(crate) published: AtomicU64,
 
@@ -299,7 +301,7 @@ pub(crate) struct Core {
     pub(crate) threads: Mutex<Vec<Join>>,
     pub(crate) threads_started: AtomicBool,
     /// For the threads to hold on to the engine.
-    pub(crate) myself: OnceLock<Weak<Core>>,
+    pub(crate) myself: Weak<Core>,
 }
 
 impl fmt::Debug for Core {
@@ -326,13 +328,19 @@ impl Core {
     /// Makes `state` what readers see.
     pub(crate) fn publish_view(&self, state: &State) {
         let sealed = state.sealed.iter().rev();
+        let old = self.view.load();
         let view = Arc::new(View::new(
             Arc::clone(&state.mutable),
             sealed.map(|part| Arc::clone(&part.mem)).collect(),
             Arc::clone(&state.version),
-            self.view.load().readers.clone(),
+            old.readers.clone(),
+            old.number + 1,
         ));
+        drop(old);
         self.shown.note(&view);
+        // Release, and first: who sees a sequence number that was published over this view sees that there is
+        // a newer one than the view before.
+        self.newest_view.store(view.number, Ordering::Release);
         self.view.store(view);
     }
 

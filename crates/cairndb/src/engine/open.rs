@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use cairndb_base::{Error, ErrorKind, FileNumber, PageCache, Result};
@@ -292,7 +292,7 @@ fn assemble(
     let view = first_view(&mutable.0, &sealed, &version, readers.clone());
     let state = first_state(&mutable.0, sealed, &version, &mut recovered);
     let commit = Commit::new(mutable, recovered.last_seq, &order, budget.part_logged);
-    let core = Arc::new(Core {
+    Arc::new_cyclic(|myself| Core {
         context: readers.context,
         env,
         dir,
@@ -308,6 +308,7 @@ fn assemble(
         reaper,
         opener,
         report: recovered.report,
+        newest_view: AtomicU64::new(view.number),
         view: ArcSwap::from_pointee(view),
         shown: Shown::default(),
         published: AtomicU64::new(recovered.last_seq),
@@ -327,10 +328,8 @@ fn assemble(
         stored_operator: recovered.merge_operator,
         threads: Mutex::new(Vec::new()),
         threads_started: AtomicBool::new(false),
-        myself: OnceLock::new(),
-    });
-    let _ = core.myself.set(Arc::downgrade(&core));
-    core
+        myself: myself.clone(),
+    })
 }
 
 fn first_version(opener: &TableOpener, recovered: &mut Recovered) -> Arc<Version> {
@@ -352,6 +351,7 @@ fn first_view(
         sealed.collect(),
         Arc::clone(version),
         readers,
+        0,
     )
 }
 

@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use cairndb_base::head::head_of;
+use cairndb_base::head::{behind_prefix, head_behind};
 use cairndb_base::{Error, FileNumber, Order, PageCache, Result};
 use cairndb_env::ReadFile;
 use cairndb_env::sync::RwLock;
@@ -271,9 +271,7 @@ impl Run {
             let pairs = first.record.smallest.iter().zip(&last.record.largest);
             prefix = pairs.take_while(|(a, b)| a == b).map(|(a, _)| *a).collect();
             // Tables of a damaged manifest need not share the prefix: `Version::check` refuses those.
-            let rest = |table: &Arc<TableHandle>| {
-                head_of(table.record.largest.get(prefix.len()..).unwrap_or_default())
-            };
+            let rest = |table: &Arc<TableHandle>| head_behind(&table.record.largest, prefix.len());
             heads = tables.iter().map(rest).collect();
         }
         Run {
@@ -304,8 +302,9 @@ impl Run {
                 return None;
             }
             if order.is_bytewise() {
-                let rest = table.record.largest.strip_prefix(run.prefix.as_slice())?;
-                run.heads.push(head_of(rest));
+                behind_prefix(&table.record.largest, &run.prefix)?;
+                run.heads
+                    .push(head_behind(&table.record.largest, run.prefix.len()));
             }
             run.bytes += table.record.bytes;
             run.tables.push(table);
@@ -353,20 +352,14 @@ impl Run {
                 .tables
                 .partition_point(|table| custom.compare(&table.record.largest, key).is_lt());
         }
-        // An empty prefix is common, and comparing nothing is not free.
-        let rest = if self.prefix.is_empty() {
-            Some(key)
-        } else {
-            key.strip_prefix(self.prefix.as_slice())
-        };
-        let Some(rest) = rest else {
+        if behind_prefix(key, &self.prefix).is_none() {
             return if key < self.prefix.as_slice() {
                 0
             } else {
                 self.tables.len()
             };
-        };
-        let wanted = head_of(rest);
+        }
+        let wanted = head_behind(key, self.prefix.len());
         let mut at = self.heads.partition_point(|head| *head < wanted);
         while self.heads.get(at) == Some(&wanted) && self.tables[at].record.largest.as_slice() < key
         {

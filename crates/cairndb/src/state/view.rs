@@ -20,6 +20,8 @@ use crate::state::version::Version;
 /// What a read looks at, newest first: the mutable part, sealed parts, runs of tables.
 #[derive(Debug)]
 pub(crate) struct View {
+    /// Counts the views of a handle, so that one can be told from the newest without borrowing that.
+    pub(crate) number: u64,
     /// The part that takes inserts.
     pub(crate) mutable: Arc<Memtable>,
     /// Sealed parts, newest first.
@@ -61,8 +63,10 @@ impl View {
         sealed: Vec<Arc<Memtable>>,
         version: Arc<Version>,
         readers: Readers,
+        number: u64,
     ) -> View {
         View {
+            number,
             mutable,
             sealed,
             version,

@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
+use cairndb_base::head::behind_prefix;
 use cairndb_kernel::search;
 
-use super::bits::{behind_prefix, head_of, load, low32};
+use super::bits::{head_of, load, low32};
 use super::fence::{BLOCK_HEADS, FencePlace, heads_per_page};
 use super::filter::{LINE_BYTES, LINES_PER_PAGE, fold, line_of};
 use super::layout::{Flaw, page_kind};

@@ -5,6 +5,8 @@
 
 use std::cmp::Ordering;
 
+use cairndb_base::head::head_behind;
+
 /// `value` as `u8`. Callers have bounded it.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the mask keeps what fits")]
@@ -43,40 +45,7 @@ pub(super) fn head_of(key: &[u8], at: usize, bytes: usize) -> u64 {
     if bytes == 0 {
         return 0;
     }
-    let rest = key.get(at..).unwrap_or_default();
-    let number = if let Some(eight) = rest.first_chunk::<8>() {
-        u64::from_le_bytes(*eight).swap_bytes()
-    } else if rest.is_empty() {
-        0
-    } else if let Some(eight) = key.last_chunk::<8>() {
-        // The last eight bytes of the key, less those before `at`: one load instead of a loop.
-        u64::from_le_bytes(*eight).swap_bytes() << (64 - 8 * rest.len())
-    } else {
-        rest.iter()
-            .rev()
-            .fold(0, |number, byte| number >> 8 | u64::from(*byte) << 56)
-    };
-    number >> (64 - 8 * bytes)
-}
-
-/// What follows `prefix` in `key`, if `key` begins with it. Short prefixes are compared by two
-/// overlapping loads: a call of `memcmp` would cost more than the rest of a search.
-#[inline]
-pub(super) fn behind_prefix<'k>(key: &'k [u8], prefix: &[u8]) -> Option<&'k [u8]> {
-    let (front, rest) = key.split_at_checked(prefix.len())?;
-    let same = match prefix.len() {
-        0 => true,
-        8..=16 => {
-            front.first_chunk::<8>() == prefix.first_chunk::<8>()
-                && front.last_chunk::<8>() == prefix.last_chunk::<8>()
-        }
-        4..=7 => {
-            front.first_chunk::<4>() == prefix.first_chunk::<4>()
-                && front.last_chunk::<4>() == prefix.last_chunk::<4>()
-        }
-        _ => front == prefix,
-    };
-    same.then_some(rest)
+    head_behind(key, at) >> (64 - 8 * bytes)
 }
 
 /// The eight bytes whose first `bytes` spell `head`.
@@ -216,20 +185,6 @@ mod tests {
                 assert_eq!(compare_keys(a, b), a.cmp(b), "{a:?} {b:?}");
             }
         }
-    }
-
-    #[test]
-    fn prefixes_of_every_length_are_told_apart() {
-        let key: Vec<u8> = (0..40).collect();
-        for len in 0..=40 {
-            assert_eq!(behind_prefix(&key, &key[..len]), Some(&key[len..]));
-            for at in 0..len {
-                let mut other = key[..len].to_vec();
-                other[at] ^= 0x80;
-                assert_eq!(behind_prefix(&key, &other), None, "{len} {at}");
-            }
-        }
-        assert_eq!(behind_prefix(&key[..3], &key[..4]), None);
     }
 
     #[test]

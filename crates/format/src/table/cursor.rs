@@ -1,9 +1,11 @@
 //! A cursor over one table: owned, both ways at one cost, values decoded when asked for.
 //!
-//! The cursor holds a page and an index into it. A step within a page touches the columns only: the
-//! key is respelled in an own buffer behind the page's prefix, copied once per page. When a scan
-//! enters a page from its neighbour, the first value asked for decodes all of that page in one
-//! loop.
+//! The cursor holds a page and an index into it. When a scan enters a page from its neighbour, the keys are
+//! spelled one behind the other, once, and the first value asked for decodes all of that page in one loop; a
+//! step then is an index. Elsewhere the key is respelled in an own buffer behind the page's prefix.
+//!
+//! Respelling the head alone with each step lost: whoever reads the key loads across the eight bytes just
+//! stored and those before them, and waits until the store has left for the cache.
 
 mod ahead;
 mod bulk;
@@ -21,7 +23,7 @@ use super::bits::head_bytes;
 use super::layout::{Layout, ValueMode, flag};
 use super::lookup::{LINES_AHEAD, Lookup, Place};
 use super::open::Table;
-use super::page::Page;
+use super::page::{Page, SPELLED_KEY_BYTES_MAX};
 use super::values::Stored;
 
 /// Pages with more raw value bytes than this are decoded value by value.
@@ -58,8 +60,11 @@ pub struct TableCursor {
     key: Vec<u8>,
     key_len: usize,
     prefix_len: usize,
-    /// Heads of the page, spelled, where they are whole suffixes and the page is streamed.
-    heads: Vec<[u8; 8]>,
+    /// The keys of the page one behind the other, where prefix and head are all of each, and the page is
+    /// streamed; and room behind them.
+    spelled: Vec<u8>,
+    /// Bytes from one key in `spelled` to the next; 0 where the page's keys are not there.
+    stride: usize,
     values: Vec<u8>,
     /// Where each value of the page begins in `values`, and where the last ends.
     ends: Vec<u32>,
@@ -86,7 +91,8 @@ impl TableCursor {
             key: Vec::new(),
             key_len: 0,
             prefix_len: 0,
-            heads: Vec::new(),
+            spelled: Vec::new(),
+            stride: 0,
             values: Vec::new(),
             ends: Vec::new(),
             decoded: Decoded::Nothing,
@@ -118,7 +124,7 @@ impl TableCursor {
         };
         page + self.key.capacity()
             + self.values.capacity()
-            + self.heads.capacity() * 8
+            + self.spelled.capacity()
             + self.ends.capacity() * 4
     }
 
@@ -195,7 +201,7 @@ impl TableCursor {
     pub fn next(&mut self) -> Result<()> {
         if self.index + 1 < self.count {
             self.index += 1;
-            self.spell_key();
+            self.respell_key();
             return Ok(());
         }
         self.next_page()
@@ -209,7 +215,7 @@ impl TableCursor {
     pub fn prev(&mut self) -> Result<()> {
         if self.index > 0 {
             self.index -= 1;
-            self.spell_key();
+            self.respell_key();
             return Ok(());
         }
         self.prev_page()
@@ -283,17 +289,19 @@ impl TableCursor {
         self.key.extend_from_slice(&[0; 8]);
         self.prefix_len = prefix.len();
         self.key_len = prefix.len() + usize::from(self.layout.head_bytes);
-        self.heads.clear();
-        if streaming && page.fixed_keys() {
-            page.spell_heads(&mut self.heads);
-        }
+        let spells = streaming && page.fixed_keys() && self.key_len <= SPELLED_KEY_BYTES_MAX;
+        self.stride = if spells && page.spell_keys(&mut self.spelled) {
+            self.key_len
+        } else {
+            0
+        };
         self.count = self.layout.count();
         self.number = unit.number;
         self.page = unit.page;
         self.index = index;
         self.decoded = Decoded::Nothing;
         self.streaming = streaming;
-        self.spell_key();
+        self.respell_key();
     }
 
     /// The page; rubbish, but no panic, when the cursor is nowhere.
@@ -305,20 +313,16 @@ impl TableCursor {
         }
     }
 
-    /// Respells the key behind the prefix.
+    /// Spells the key, unless that was done for the page.
     #[inline]
-    fn spell_key(&mut self) {
-        let slot = self
-            .key
-            .get_mut(self.prefix_len..)
-            .and_then(|rest| rest.first_chunk_mut());
-        match (self.heads.get(self.index), slot) {
-            (Some(head), Some(slot)) => *slot = *head,
-            _ => self.spell_any_key(),
+    fn respell_key(&mut self) {
+        if self.stride == 0 {
+            self.spell_key();
         }
     }
 
-    fn spell_any_key(&mut self) {
+    /// Spells the key behind the prefix.
+    fn spell_key(&mut self) {
         let mut key = std::mem::take(&mut self.key);
         let page = self.view();
         let head = head_bytes(page.head(self.index), self.layout.head_bytes.into());
@@ -339,6 +343,10 @@ impl TableCursor {
     pub fn key(&self) -> &[u8] {
         if self.count == 0 {
             return &[];
+        }
+        if self.stride > 0 {
+            let at = self.index * self.stride;
+            return self.spelled.get(at..at + self.stride).unwrap_or_default();
         }
         self.key.get(..self.key_len).unwrap_or_default()
     }

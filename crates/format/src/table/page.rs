@@ -6,11 +6,12 @@
 
 use std::cmp::Ordering;
 
+use cairndb_base::head::behind_prefix;
 use cairndb_base::{Kind, Order, SeqNo};
 use cairndb_kernel::search;
 
 use super::EntryMark;
-use super::bits::{behind_prefix, head_bytes, head_of, load, load_span};
+use super::bits::{head_bytes, head_of, load, load_span};
 use super::layout::{HEADER_END, Layout, flag};
 
 /// A data page or extent whose bytes have been checked.
@@ -18,6 +19,46 @@ use super::layout::{HEADER_END, Layout, flag};
 pub(super) struct Page<'a, 'l> {
     pub(super) bytes: &'a [u8],
     pub(super) layout: &'l Layout,
+}
+
+/// Longest keys that a page spells for a scan.
+pub(super) const SPELLED_KEY_BYTES_MAX: usize = 32;
+/// Most bytes of a page's keys that are spelled at once: those of 150 keys, so that a merge of many runs
+/// takes little for them.
+const SPELLED_BYTES_MAX: usize = 5000;
+
+/// What the keys of a page are spelled from.
+struct Spelled<'p> {
+    prefix: &'p [u8],
+    key_len: usize,
+    base: u64,
+    /// Bits above the head's.
+    shift: usize,
+}
+
+impl Spelled<'_> {
+    /// Writes the keys of entries whose heads are `deltas` above the base. Ascending, in words: what one
+    /// writes beyond its end the next overwrites.
+    #[inline]
+    fn write(&self, out: &mut [u8], deltas: impl Iterator<Item = u64>) {
+        let mut prefix = [0; SPELLED_KEY_BYTES_MAX];
+        for (slot, byte) in prefix.iter_mut().zip(self.prefix) {
+            *slot = *byte;
+        }
+        let prefix_len = self.prefix.len();
+        let mut at = 0;
+        for delta in deltas {
+            let head = self.base.wrapping_add(delta) << self.shift;
+            let Some(rest) = out.get_mut(at..at + SPELLED_KEY_BYTES_MAX + 8) else {
+                break;
+            };
+            rest[..SPELLED_KEY_BYTES_MAX].copy_from_slice(&prefix);
+            if let Some(slot) = rest.get_mut(prefix_len..prefix_len + 8) {
+                slot.copy_from_slice(&head.swap_bytes().to_le_bytes());
+            }
+            at += self.key_len;
+        }
+    }
 }
 
 /// Where a search ended: the first entry not before the sought one.
@@ -84,36 +125,52 @@ impl<'a> Page<'a, '_> {
         self.bytes.get(at + start..at + end).unwrap_or_default()
     }
 
-    /// Appends the heads of all entries, each spelled as the eight bytes behind the prefix.
-    pub(super) fn spell_heads(&self, out: &mut Vec<[u8; 8]>) {
+    /// Replaces `out` by the keys of all entries one behind the other and room behind them; `false`, when they
+    /// are too many bytes to be kept. For pages with [`Page::fixed_keys`] of at most
+    /// [`SPELLED_KEY_BYTES_MAX`].
+    pub(super) fn spell_keys(&self, out: &mut Vec<u8>) -> bool {
         let layout = self.layout;
-        let heads = self.slice(layout.heads_at, layout.head_lens_at);
         let bytes = usize::from(layout.head_bytes);
-        let spell = |delta: u64| head_bytes(layout.base_head.wrapping_add(delta), bytes);
+        let key_len = layout.prefix_len as usize + bytes;
+        debug_assert!(key_len <= SPELLED_KEY_BYTES_MAX);
+        let room = self.count() * key_len + SPELLED_KEY_BYTES_MAX + 8;
+        if room > SPELLED_BYTES_MAX {
+            return false;
+        }
+        if out.len() < room {
+            out.resize(room, 0);
+        }
+        let heads = self.slice(layout.heads_at, layout.head_lens_at);
+        let keys = Spelled {
+            prefix: self.prefix(),
+            key_len,
+            base: layout.base_head,
+            shift: if bytes == 0 { 0 } else { 64 - 8 * bytes },
+        };
+        let deltas: &[u8] = heads;
         match layout.head_width {
-            0 => out.extend((0..self.count()).map(|_| spell(0))),
-            1 => out.extend(heads.iter().map(|head| spell(u64::from(*head)))),
+            0 => keys.write(out, std::iter::repeat_n(0, self.count())),
+            1 => keys.write(out, deltas.iter().map(|head| u64::from(*head))),
             2 => {
-                let (heads, _) = heads.as_chunks();
-                out.extend(
-                    heads
-                        .iter()
-                        .map(|head| spell(u16::from_le_bytes(*head).into())),
+                let (heads, _) = deltas.as_chunks();
+                keys.write(
+                    out,
+                    heads.iter().map(|head| u16::from_le_bytes(*head).into()),
                 );
             }
             4 => {
-                let (heads, _) = heads.as_chunks();
-                out.extend(
-                    heads
-                        .iter()
-                        .map(|head| spell(u32::from_le_bytes(*head).into())),
+                let (heads, _) = deltas.as_chunks();
+                keys.write(
+                    out,
+                    heads.iter().map(|head| u32::from_le_bytes(*head).into()),
                 );
             }
             _ => {
-                let (heads, _) = heads.as_chunks();
-                out.extend(heads.iter().map(|head| spell(u64::from_le_bytes(*head))));
+                let (heads, _) = deltas.as_chunks();
+                keys.write(out, heads.iter().map(|head| u64::from_le_bytes(*head)));
             }
         }
+        true
     }
 
     /// Whether a key is always prefix and whole head: no lengths, no tails.

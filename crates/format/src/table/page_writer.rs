@@ -5,10 +5,11 @@
 //! [`Shape`] holds those running figures; the builder asks for the shape with one more entry and
 //! ends the page when that would not fit.
 
+use cairndb_base::head::behind_prefix;
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Kind, SeqNo};
 
-use super::bits::{behind_prefix, common_prefix, head_of, low8, low16, low32, width_of};
+use super::bits::{common_prefix, head_of, low8, low16, low32, width_of};
 use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
 
 /// One entry with its value as it will be stored.

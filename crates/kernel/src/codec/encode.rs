@@ -157,7 +157,11 @@ fn search<const BITS: u32>(
         find_striding::<BITS>
     };
     let mut anchor = 0;
-    while let Some(found) = find(src, table, base, anchor) {
+    // A value that repeats to its end leaves nothing to be searched.
+    while anchor + MATCH_BYTES_MIN <= src.len() {
+        let Some(found) = find(src, table, base, anchor) else {
+            break;
+        };
         let offset = u16::try_from(found.offset).ok()?;
         sink.sequence(&src[anchor..found.at], Some((offset, found.len)))?;
         anchor = found.at + found.len;
@@ -334,8 +338,8 @@ fn widen(src: &[u8], at: usize, candidate: usize, anchor: usize) -> Match {
         }
         end += 8;
     }
-    while end < src.len() && src[end] == src[end - offset] {
-        end += 1;
+    if end < src.len() {
+        end = widen_tail(src, end, offset);
     }
     widen_back(
         src,
@@ -346,6 +350,31 @@ fn widen(src: &[u8], at: usize, candidate: usize, anchor: usize) -> Match {
         },
         anchor,
     )
+}
+
+/// Extends a match that ends at `end`, fewer than eight bytes before the end of `src`. One load that
+/// reaches back behind `end`, where there is one: byte by byte, the processor mispredicts where it ends.
+#[inline]
+fn widen_tail(src: &[u8], mut end: usize, offset: usize) -> usize {
+    debug_assert!(end < src.len() && end + 8 > src.len());
+    if let Some(last) = src.len().checked_sub(8)
+        && last >= offset
+    {
+        // SAFETY: `last + 8 == src.len()`.
+        let here = unsafe { copy::load_u64(src, last) };
+        // SAFETY: `last >= offset` was checked, and `last - offset + 8 <= src.len()`.
+        let earlier = unsafe { copy::load_u64(src, last - offset) };
+        // Of the eight bytes those before `end` are shifted out; one to seven are left.
+        let differing = (here ^ earlier) >> (8 * (end - last));
+        return match differing {
+            0 => src.len(),
+            _ => end + differing.trailing_zeros() as usize / 8,
+        };
+    }
+    while end < src.len() && src[end] == src[end - offset] {
+        end += 1;
+    }
+    end
 }
 
 #[inline]
