@@ -45,7 +45,7 @@ use cairndb_base::{FileNumber, Kind, Order, SeqNo};
 pub use cairndb_kernel::codec::Dictionary;
 
 pub use builder::TableBuilder;
-pub use cursor::TableCursor;
+pub use cursor::{PageWindow, TableCursor};
 pub(crate) use meta::is_marked;
 pub use open::{Found, FoundValue, GetHints, Table};
 pub use source::PageAccess;

@@ -3,7 +3,7 @@
 //!
 //! While one source owns the range and its page holds one version of each key (every page of a
 //! compacted database without open snapshots), a step moves that source and nothing else: no key is
-//! copied, nothing is compared. Otherwise the shown key is copied so that its older versions can be
+//! copied, nothing is compared; a scan is lent the rest of the page, and steps through it by itself. Otherwise the shown key is copied so that its older versions can be
 //! skipped. The value is decoded when the cursor arrives, so that `value` cannot fail.
 //!
 //! Where many sources would have to be placed, or where seeks were not followed by moves lately, a seek
@@ -17,6 +17,7 @@
 mod backward;
 
 use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_format::table::PageWindow;
 
 use crate::read::fold::{Fold, read_pointer, resolve};
 use crate::read::get::{Newest, newest, sources};
@@ -30,6 +31,8 @@ enum Shown {
     Nothing,
     /// The merger stands on it.
     InPlace,
+    /// In `window`, which the merger has lent.
+    Window,
     /// Key as the merger's, value in `value`; the merger stands on it.
     ValueCopied,
     /// Key and value are in `key` and `value`; the merger has moved on in its direction.
@@ -79,6 +82,7 @@ pub(crate) struct ViewCursor {
     sought: bool,
     /// It was moved since it was placed.
     moved: bool,
+    window: PageWindow,
     key: Vec<u8>,
     value: Vec<u8>,
     fold: Fold,
@@ -102,6 +106,7 @@ impl ViewCursor {
             heading: Heading::Forward,
             sought: false,
             moved: false,
+            window: PageWindow::default(),
             key: Vec::new(),
             value: Vec::new(),
             fold: Fold::default(),
@@ -136,6 +141,7 @@ impl ViewCursor {
     /// Leaves the cursor nowhere.
     #[cold]
     pub(crate) fn unplace(&mut self) {
+        self.end_window();
         self.shown = Shown::Nothing;
     }
 
@@ -143,6 +149,7 @@ impl ViewCursor {
     pub(crate) fn key(&self) -> &[u8] {
         match self.shown {
             Shown::Nothing | Shown::Failed => &[],
+            Shown::Window => self.window.key(),
             Shown::InPlace | Shown::ValueCopied => self.merger.key(),
             Shown::Copied | Shown::Apart => &self.key,
         }
@@ -152,6 +159,7 @@ impl ViewCursor {
     pub(crate) fn value(&self) -> &[u8] {
         match self.shown {
             Shown::Nothing | Shown::Failed => &[],
+            Shown::Window => self.window.value(),
             Shown::InPlace => self.merger.value(),
             Shown::ValueCopied | Shown::Copied | Shown::Apart => &self.value,
         }
@@ -200,6 +208,7 @@ impl ViewCursor {
 
     /// Shows the entry of the very `key`, if that has a plain value.
     fn found(&mut self, key: &[u8]) -> Result<bool> {
+        self.end_window();
         if self.shown == Shown::Apart {
             self.view.count();
         }
@@ -246,6 +255,7 @@ impl ViewCursor {
         place: impl FnOnce(&mut Merger, SeqNo) -> Result<()>,
         heading: Heading,
     ) -> Result<()> {
+        self.end_window();
         self.shown = Shown::Nothing;
         self.heading = heading;
         self.view.note_read();
@@ -260,6 +270,19 @@ impl ViewCursor {
     /// The next entry; on an invalid cursor, nothing.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
+        if self.shown == Shown::Window
+            && self.heading == Heading::Forward
+            && self.window.step_forward()
+        {
+            return Ok(());
+        }
+        self.next_out()
+    }
+
+    /// As `next`, where no window goes on.
+    #[inline(never)]
+    fn next_out(&mut self) -> Result<()> {
+        self.end_window();
         if self.moved
             && self.shown == Shown::InPlace
             && self.heading == Heading::Forward
@@ -275,6 +298,7 @@ impl ViewCursor {
     /// Shows nothing any more, with the key that was shown in `self.key`; where the merger is. `None`
     /// when nothing was shown.
     fn leave(&mut self) -> Option<Merged> {
+        self.end_window();
         self.view.count();
         if self.sought && !self.moved {
             self.view.readers.seeks.note_moved();
@@ -282,7 +306,7 @@ impl ViewCursor {
         self.moved = true;
         let merged = match self.shown {
             Shown::Nothing => return None,
-            Shown::InPlace | Shown::ValueCopied => {
+            Shown::InPlace | Shown::ValueCopied | Shown::Window => {
                 self.key.clear();
                 self.key.extend_from_slice(self.merger.key());
                 Merged::There
@@ -334,11 +358,7 @@ impl ViewCursor {
                 continue;
             }
             match self.merger.kind() {
-                Kind::Put => {
-                    self.merger.load_value()?;
-                    self.shown = Shown::InPlace;
-                    return Ok(());
-                }
+                Kind::Put => return self.show_put(),
                 Kind::Delete => {
                     self.key.clear();
                     self.key.extend_from_slice(self.merger.key());
@@ -363,6 +383,27 @@ impl ViewCursor {
             }
         }
         Ok(())
+    }
+
+    /// Shows the put that the merger stands on; in a scan with what comes behind it, if it can be lent.
+    #[inline]
+    fn show_put(&mut self) -> Result<()> {
+        self.merger.load_value()?;
+        self.shown = if self.moved && self.merger.lend(&mut self.window) {
+            Shown::Window
+        } else {
+            Shown::InPlace
+        };
+        Ok(())
+    }
+
+    /// Has the merger where the window is.
+    #[inline]
+    fn end_window(&mut self) {
+        if self.shown == Shown::Window {
+            self.merger.take_back(&mut self.window);
+            self.shown = Shown::InPlace;
+        }
     }
 
     fn fold_forward(&mut self) -> Result<()> {
@@ -407,6 +448,19 @@ impl ViewCursor {
     /// The entry before; on an invalid cursor, nothing.
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<()> {
+        if self.shown == Shown::Window
+            && self.heading == Heading::Backward
+            && self.window.step_backward()
+        {
+            return Ok(());
+        }
+        self.prev_out()
+    }
+
+    /// As `prev`, where no window goes on.
+    #[inline(never)]
+    fn prev_out(&mut self) -> Result<()> {
+        self.end_window();
         if self.moved
             && self.shown == Shown::InPlace
             && self.heading == Heading::Backward

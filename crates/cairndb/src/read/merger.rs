@@ -16,7 +16,7 @@
 use std::cmp::Ordering;
 
 use cairndb_base::{HeadRule, Kind, Order, Result, SeqNo};
-use cairndb_format::table::ValueIn;
+use cairndb_format::table::{PageWindow, ValueIn};
 
 use crate::read::source::Source;
 
@@ -142,6 +142,34 @@ impl Merger {
     #[inline]
     pub(crate) fn alone(&self) -> bool {
         self.ahead && self.source().is_some_and(Source::unique)
+    }
+
+    /// Lends the current entry and those that come next without a comparison; whether it did. Until
+    /// [`Merger::take_back`] it is not to be asked for anything.
+    #[inline]
+    pub(crate) fn lend(&mut self, window: &mut PageWindow) -> bool {
+        let Some(index) = self.current.filter(|_| self.ahead) else {
+            return false;
+        };
+        let steps = if self.heap.is_empty() {
+            usize::MAX
+        } else {
+            self.free
+        };
+        let forward = self.direction == Direction::Forward;
+        self.sources[index].lend(window, steps, forward)
+    }
+
+    /// Goes to where `window`, which it lent, has come to.
+    pub(crate) fn take_back(&mut self, window: &mut PageWindow) {
+        let gone = window.gone();
+        if let Some(index) = self.current {
+            self.sources[index].take_back(window);
+        }
+        if gone > 0 {
+            self.head = None;
+            self.free = self.free.saturating_sub(gone);
+        }
     }
 
     /// Whether the current key is sure to differ from the one that the last step, which must have been

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cairndb_base::{Kind, Order, Result, SEQ_MAX, SeqNo};
-use cairndb_format::table::{TableCursor, ValueIn};
+use cairndb_format::table::{PageWindow, TableCursor, ValueIn};
 use cairndb_mem::MemCursor;
 
 use crate::state::version::Run;
@@ -216,6 +216,27 @@ impl Source {
         match self {
             Source::Mem(_) => false,
             Source::Run(run) => run.table.as_ref().is_some_and(TableCursor::page_unique),
+        }
+    }
+
+    /// Lends the entries that come next, as [`TableCursor::lend`].
+    #[inline]
+    pub(crate) fn lend(&mut self, window: &mut PageWindow, steps: usize, forward: bool) -> bool {
+        match self {
+            Source::Mem(_) => false,
+            Source::Run(run) => {
+                let table = run.table.as_mut();
+                table.is_some_and(|table| table.lend(window, steps, forward))
+            }
+        }
+    }
+
+    /// Goes to where `window`, which it lent, has come to.
+    pub(crate) fn take_back(&mut self, window: &mut PageWindow) {
+        if let Source::Run(run) = self
+            && let Some(table) = run.table.as_mut()
+        {
+            table.take_back(window);
         }
     }
 

@@ -10,6 +10,7 @@
 mod ahead;
 mod bulk;
 mod held;
+mod window;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use cairndb_base::{Kind, Result, SeqNo};
 
 use self::ahead::Ahead;
 use self::held::{Entered, Held};
+pub use self::window::PageWindow;
 use super::EntryMark;
 use super::bits::head_bytes;
 use super::layout::{Layout, ValueMode, flag};

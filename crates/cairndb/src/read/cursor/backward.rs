@@ -29,11 +29,7 @@ impl ViewCursor {
         while self.merger.valid() {
             if self.merger.alone() && self.merger.seq() <= self.seq {
                 match self.merger.kind() {
-                    Kind::Put => {
-                        self.merger.load_value()?;
-                        self.shown = Shown::InPlace;
-                        return Ok(());
-                    }
+                    Kind::Put => return self.show_put(),
                     Kind::Delete => {
                         self.merger.step()?;
                         continue;
