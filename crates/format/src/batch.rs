@@ -14,7 +14,7 @@ mod read;
 mod writer;
 
 pub use frame::{Frame, Short, frame};
-pub use read::{BatchIter, Entry, Validated, count, iter, validate};
+pub use read::{BatchIter, Entry, OwnEntries, Validated, count, iter, validate};
 pub use writer::BatchWriter;
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ mod page;
 mod page_writer;
 mod reader;
 mod sample;
+mod shape;
 mod source;
 #[cfg(test)]
 mod tests;

@@ -38,8 +38,8 @@ pub struct Logged<'a> {
     pub value: &'a [u8],
     /// The log segment.
     pub region: &'a Arc<dyn LogRegion>,
-    /// Where in it the same value begins.
-    pub offset: u64,
+    /// The same value as the segment lends it.
+    pub lent: &'a [u8],
 }
 
 impl Memtable {
@@ -106,7 +106,7 @@ impl MemWriter {
     /// the region can be read in place. It then takes 12 bytes of memory.
     ///
     /// # Panics
-    /// When the region has not been written there; else as [`MemWriter::insert`].
+    /// When what is lent has another length; else as [`MemWriter::insert`].
     #[inline]
     pub fn insert_logged(
         &mut self,
@@ -119,12 +119,10 @@ impl MemWriter {
         let Logged {
             value,
             region,
-            offset,
+            lent,
         } = logged;
         let mut apart = None;
-        if stays_apart(value.len())
-            && let Some(lent) = region.bytes(offset, value.len())
-        {
+        if stays_apart(value.len()) {
             // Of another length it would be read beyond its end; other content is found by its check.
             assert_eq!(lent.len(), value.len(), "a region lends what is asked for");
             debug_assert_eq!(lent, value, "what was logged is what is inserted");
@@ -179,6 +177,12 @@ impl MemWriter {
     #[inline]
     pub fn has_room(&self, key_len: usize, value_len: usize) -> bool {
         self.table.list().has_room(&self.splice, key_len, value_len) || self.table.is_empty()
+    }
+
+    /// Whether a value of this length is left where it was logged, where it can be read there.
+    #[inline]
+    pub const fn stays_apart(len: usize) -> bool {
+        stays_apart(len)
     }
 
     /// Bytes that a value of `len` takes in the memtable when it can be read in the log.

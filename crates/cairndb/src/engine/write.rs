@@ -181,7 +181,7 @@ impl Core {
             appended = Some(record);
         }
         let mut unwound = PoisonOnUnwind(Some(self));
-        let last = commit.apply(payload, appended)?;
+        let last = commit.apply(payload, appended);
         unwound.0 = None;
         self.acknowledge(commit, last, durability)
     }

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use cairndb_base::{Kind, Order, Result, SEQ_MAX, SeqNo, hash64};
+use cairndb_env::LogRegion;
 use cairndb_format::batch::{self, BatchWriter, Entry};
 use cairndb_format::log;
 use cairndb_format::value_file::Pointer;
@@ -86,6 +87,52 @@ pub(crate) struct Appended {
     pub(crate) bytes: u64,
     /// Where in the segment the payload ends.
     end: u64,
+}
+
+/// Bytes of the log, and the region that lends them.
+type Lent<'a> = (&'a [u8], &'a Arc<dyn LogRegion>);
+
+/// The `len` bytes before `end`, where a region can be read in place.
+fn lend(region: Option<&Arc<dyn LogRegion>>, end: Option<u64>, len: usize) -> Option<Lent<'_>> {
+    let (region, end) = region.zip(end)?;
+    Some((region.bytes(end - len as u64, len)?, region))
+}
+
+/// What an insert changes of a [`Commit`], beside the segment that lends its values.
+struct Part<'a> {
+    writer: &'a mut MemWriter,
+    last_seq: &'a mut SeqNo,
+    values: &'a mut Option<u64>,
+    can_hash: bool,
+}
+
+impl Part<'_> {
+    /// Inserts an entry whose value the segment has `lent`, if it does.
+    #[inline]
+    fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8], lent: Option<Lent<'_>>) {
+        *self.last_seq += 1;
+        if kind == Kind::Pointer {
+            self.note_pointer(value);
+        }
+        let (seq, hash) = (*self.last_seq, if self.can_hash { hash64(key) } else { 0 });
+        match lent {
+            Some((lent, region)) => {
+                let logged = Logged {
+                    value,
+                    region,
+                    lent,
+                };
+                self.writer.insert_logged(seq, kind, key, logged, hash);
+            }
+            None => self.writer.insert(seq, kind, key, value, hash),
+        }
+    }
+
+    #[cold]
+    fn note_pointer(&mut self, pointer: &[u8]) {
+        let file = Pointer::decode(pointer).map_or(0, |pointer| pointer.file.0);
+        *self.values = Some(self.values.map_or(file, |first| first.min(file)));
+    }
 }
 
 /// One write as the commit sees it.
@@ -296,11 +343,7 @@ impl Commit {
 
     /// Inserts `payload` into the mutable part; returns its last sequence number. Values that were
     /// `appended` to the log are left there where it can be read in place.
-    pub(crate) fn apply(
-        &mut self,
-        payload: &Payload<'_>,
-        appended: Option<Appended>,
-    ) -> Result<SeqNo> {
+    pub(crate) fn apply(&mut self, payload: &Payload<'_>, appended: Option<Appended>) -> SeqNo {
         assert!(
             self.last_seq + payload.count() < SEQ_MAX,
             "sequence numbers are used up"
@@ -308,56 +351,39 @@ impl Commit {
         let end = appended
             .filter(|_| self.left.lends)
             .map(|appended| appended.end);
+        let segment = self.segment.as_ref().filter(|_| end.is_some());
+        let region = segment.map(|segment| &segment.region);
+        let mut part = Part {
+            writer: &mut self.writer,
+            last_seq: &mut self.last_seq,
+            values: &mut self.part_values,
+            can_hash: self.can_hash,
+        };
         match payload {
             Payload::One { kind, key, value } => {
                 let value = if *kind == Kind::Delete { &[] } else { *value };
                 // Nothing follows the only value.
-                let at = end.map(|end| end - value.len() as u64);
-                self.insert(*kind, key, value, at);
+                let region = region.filter(|_| MemWriter::stays_apart(value.len()));
+                part.insert(*kind, key, value, lend(region, end, value.len()));
             }
             Payload::Many(batch) => {
                 let entries = batch.entries();
-                let first = end.map(|end| end - entries.len() as u64);
-                for entry in *batch {
-                    let Entry { kind, key, value } = entry?;
+                let lent = lend(region, end, entries.len());
+                let mut count = 0;
+                for Entry { kind, key, value } in batch.own_entries() {
+                    count += 1;
                     // An empty one need not be a piece of the batch.
-                    let at = first.filter(|_| !value.is_empty()).map(|first| {
-                        first + (value.as_ptr().addr() - entries.as_ptr().addr()) as u64
+                    let piece = lent.filter(|_| !value.is_empty());
+                    let piece = piece.and_then(|(lent, region)| {
+                        let at = value.as_ptr().addr() - entries.as_ptr().addr();
+                        Some((lent.get(at..at + value.len())?, region))
                     });
-                    self.insert(kind, key, value, at);
+                    part.insert(kind, key, value, piece);
                 }
+                assert_eq!(count, batch.count(), "a batch holds what it counts");
             }
         }
-        Ok(self.last_seq)
-    }
-
-    /// Inserts an entry whose value lies `at` this offset of the segment, if it can be read there.
-    #[inline]
-    fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8], at: Option<u64>) {
-        self.last_seq += 1;
-        if kind == Kind::Pointer {
-            self.note_pointer(value);
-        }
-        let hash = if self.can_hash { hash64(key) } else { 0 };
-        match (at, &self.segment) {
-            (Some(offset), Some(segment)) => {
-                let region = &segment.region;
-                let logged = Logged {
-                    value,
-                    region,
-                    offset,
-                };
-                self.writer
-                    .insert_logged(self.last_seq, kind, key, logged, hash);
-            }
-            _ => self.writer.insert(self.last_seq, kind, key, value, hash),
-        }
-    }
-
-    #[cold]
-    fn note_pointer(&mut self, pointer: &[u8]) {
-        let file = Pointer::decode(pointer).map_or(0, |pointer| pointer.file.0);
-        self.part_values = Some(self.part_values.map_or(file, |first| first.min(file)));
+        self.last_seq
     }
 
     /// The largest sequence number that may be published now: everything, unless a `Sync` write

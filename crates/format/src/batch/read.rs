@@ -205,3 +205,48 @@ impl<'a> Iterator for BatchIter<'a> {
         Some(result)
     }
 }
+
+/// The entries of a batch made by this process. It ends where an entry is malformed, which none is: who
+/// counts them knows.
+#[derive(Clone, Debug)]
+pub struct OwnEntries<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> OwnEntries<'a> {
+    pub(crate) fn over(entries: &'a [u8]) -> OwnEntries<'a> {
+        OwnEntries { rest: entries }
+    }
+}
+
+impl<'a> Iterator for OwnEntries<'a> {
+    type Item = Entry<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Entry<'a>> {
+        let (&kind, mut rest) = self.rest.split_first()?;
+        let kind = Kind::from_u8(kind)?;
+        let key = split_bytes(&mut rest)?;
+        let value = match kind {
+            Kind::Delete => &[],
+            _ => split_bytes(&mut rest)?,
+        };
+        self.rest = rest;
+        Some(Entry { kind, key, value })
+    }
+}
+
+/// Takes a length and so many bytes off the front.
+#[inline]
+fn split_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (&len, behind) = rest.split_first()?;
+    let (found, behind) = if len < 0x80 {
+        behind.split_at_checked(usize::from(len))?
+    } else {
+        let mut at = 0;
+        let found = get_bytes(rest, &mut at)?;
+        (found, rest.get(at..)?)
+    };
+    *rest = behind;
+    Some(found)
+}

@@ -5,8 +5,13 @@ use cairndb_base::limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, LONG_VALUE_BYTES_MIN,
 use cairndb_base::{Error, Kind, Result};
 
 use crate::batch::frame::Short;
-use crate::batch::read::BatchIter;
+use crate::batch::read::{BatchIter, OwnEntries};
 use crate::value_file::Pointer;
+
+/// Below it a length is a varint of one byte.
+const SHORT_BYTES: usize = 128;
+/// Kind and two lengths take at most 1 + 4 + 5 bytes.
+const LENGTHS_BYTES_MAX: usize = 10;
 
 /// The entries of one batch, encoded as they are added.
 ///
@@ -67,10 +72,15 @@ impl BatchWriter {
     /// Adds an entry of any kind; a deletion's `value` is ignored.
     pub fn add(&mut self, kind: Kind, key: &[u8], value: &[u8]) {
         let value = if kind == Kind::Delete { &[] } else { value };
-        if let Some(excess) = self.excess_of(key.len(), value.len()) {
+        // Nearly all are far below every limit, and then have lengths of one byte.
+        let short = key.len() < SHORT_BYTES && value.len() < SHORT_BYTES;
+        let short = short && self.entries.len() <= BATCH_BYTES_MAX - 3 * SHORT_BYTES;
+        if !short && let Some(excess) = self.excess_of(key.len(), value.len()) {
             self.excess.get_or_insert(excess);
             return;
         }
+        self.entries
+            .reserve(key.len() + value.len() + LENGTHS_BYTES_MAX);
         self.entries.push(kind as u8);
         put_bytes(&mut self.entries, key);
         if kind != Kind::Delete {
@@ -82,8 +92,8 @@ impl BatchWriter {
         self.count += 1;
     }
 
+    #[cold]
     fn excess_of(&self, key_len: usize, value_len: usize) -> Option<Excess> {
-        // Kind and two lengths take at most 1 + 4 + 5 bytes.
         let bytes = self
             .entries
             .len()
@@ -92,7 +102,11 @@ impl BatchWriter {
         [
             ("key", key_len, KEY_BYTES_MAX),
             ("value", value_len, VALUE_BYTES_MAX),
-            ("batch", bytes.saturating_add(10), BATCH_BYTES_MAX),
+            (
+                "batch",
+                bytes.saturating_add(LENGTHS_BYTES_MAX),
+                BATCH_BYTES_MAX,
+            ),
         ]
         .into_iter()
         .find(|&(_, bytes, bytes_max)| bytes > bytes_max)
@@ -174,6 +188,11 @@ impl BatchWriter {
     /// The second part of the payload.
     pub fn entries(&self) -> &[u8] {
         &self.entries
+    }
+
+    /// Its entries, in order: what was added here need not be checked as what was read is.
+    pub fn own_entries(&self) -> OwnEntries<'_> {
+        OwnEntries::over(&self.entries)
     }
 
     /// Length of the whole payload.

@@ -366,6 +366,9 @@ impl TableBuilder {
     /// Puts an entry whose value is stored into this page, the next, or an extent.
     #[inline]
     fn place(&mut self, entry: &NewEntry<'_>) -> Result<()> {
+        if entry.raw_len <= RAW_LEN_MAX_IN_PAGE && self.page.push_alike(entry) {
+            return Ok(());
+        }
         let shape = self.page.shape_with(entry);
         let fits = shape.bytes() <= PAGE_BYTES && entry.raw_len <= RAW_LEN_MAX_IN_PAGE;
         if fits && shape.count > 1 {

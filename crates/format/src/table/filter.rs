@@ -80,6 +80,14 @@ pub(super) fn line_may_hold(line: &[u8], folded: u32, probes: u32) -> bool {
     bits(folded, probes).all(|(byte, mask)| line[byte & (LINE_BYTES - 1)] & mask != 0)
 }
 
+/// Enters a folded hash.
+#[inline]
+fn set(line: &mut [u8; LINE_BYTES], folded: u32, probes: u32) {
+    for (byte, mask) in bits(folded, probes) {
+        line[byte & (LINE_BYTES - 1)] |= mask;
+    }
+}
+
 /// The lines of a filter over some keys.
 #[derive(Debug)]
 pub(super) struct FilterLines {
@@ -146,8 +154,11 @@ impl FilterLines {
         let mut lines = vec![[0u8; LINE_BYTES]; count as usize];
         for folded in hashes.iter() {
             let line = &mut lines[line_of(folded, count) as usize];
-            for (byte, mask) in self::bits(folded, probes) {
-                line[byte & (LINE_BYTES - 1)] |= mask;
+            if probes == PROBES_USUAL {
+                // A number that is known leaves no loop.
+                set(line, folded, PROBES_USUAL);
+            } else {
+                set(line, folded, probes);
             }
         }
         FilterLines { lines, probes }

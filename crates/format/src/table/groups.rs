@@ -10,8 +10,9 @@ use cairndb_kernel::codec::{Encoder, RAW_BYTES_MAX};
 
 use super::bits::low16;
 use super::layout::{GROUP_RAW_BYTES_MAX, ValueMode};
-use super::page_writer::{NewEntry, PageWriter, Shape};
+use super::page_writer::{NewEntry, PageWriter};
 use super::sample::compress;
+use super::shape::Shape;
 
 /// Raw bytes that wait for a page of one group at first; then the last page decides.
 const PAGE_RAW_BYTES: usize = 8 << 10;

@@ -47,12 +47,16 @@ fn insert(writer: &mut MemWriter, region: &Arc<dyn LogRegion>, byte: u8, len: us
     let (key, seq) = ([byte; 16], u64::from(byte) + 1);
     let offset = u64::from(byte) * 100;
     let value = &vec![byte; len][..];
+    let hash = hash64(&key);
+    let Some(lent) = region.bytes(offset, len) else {
+        return writer.insert(seq, Kind::Put, &key, value, hash);
+    };
     let logged = Logged {
         value,
         region,
-        offset,
+        lent,
     };
-    writer.insert_logged(seq, Kind::Put, &key, logged, hash64(&key));
+    writer.insert_logged(seq, Kind::Put, &key, logged, hash);
 }
 
 fn check(table: &Arc<Memtable>, lens: &[(u8, usize)]) {
