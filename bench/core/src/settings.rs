@@ -121,6 +121,26 @@ pub struct Settings {
     pub value_bytes: usize,
 }
 
+impl Settings {
+    /// Those of LevelDB's program with `memory`, for one entry: what an adapter's tests begin with.
+    pub const fn plain(memory: Memory) -> Settings {
+        Settings {
+            memory,
+            compression: true,
+            bloom_bits: None,
+            block_bytes: None,
+            file_bytes: None,
+            open_files: None,
+            statistics: false,
+            durability: Durability::Os,
+            variant: Variant::Fair,
+            entries: 1,
+            key_bytes: 16,
+            value_bytes: 100,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

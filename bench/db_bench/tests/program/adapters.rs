@@ -7,7 +7,7 @@ use std::process::Command;
 
 use bench_core::engine::{Cursor as _, Durability, Engine, Role, Session as _, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::{Memory, Settings, Variant};
+use bench_core::settings::{Memory, Settings};
 
 use crate::common::skip;
 
@@ -21,18 +21,9 @@ const ROLE: Role = Role {
 
 fn settings(value_bytes: usize) -> Settings {
     Settings {
-        memory: Memory::split(4 << 20, false),
-        compression: true,
-        bloom_bits: None,
-        block_bytes: None,
-        file_bytes: None,
-        open_files: None,
-        statistics: false,
-        durability: Durability::Os,
-        variant: Variant::Fair,
         entries: 1000,
-        key_bytes: 16,
         value_bytes,
+        ..Settings::plain(Memory::split(4 << 20, false))
     }
 }
 

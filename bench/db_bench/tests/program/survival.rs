@@ -25,18 +25,9 @@ const ENTRIES_SYNCED: u32 = 20;
 
 fn settings(durability: Durability) -> Settings {
     Settings {
-        memory: Memory::split(4 << 20, false),
-        compression: true,
-        bloom_bits: None,
-        block_bytes: None,
-        file_bytes: None,
-        open_files: None,
         durability,
-        variant: Variant::Fair,
-        statistics: false,
         entries: ENTRIES.into(),
-        key_bytes: 16,
-        value_bytes: 100,
+        ..Settings::plain(Memory::split(4 << 20, false))
     }
 }
 

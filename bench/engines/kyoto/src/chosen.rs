@@ -83,23 +83,12 @@ pub(crate) fn describe(status: &str, autosync: bool) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_core::engine::{Durability, Variant};
     use bench_core::settings::Memory;
 
     fn settings(compression: bool) -> Settings {
         Settings {
-            memory: Memory::split(4 << 20, false),
             compression,
-            bloom_bits: None,
-            block_bytes: None,
-            file_bytes: None,
-            open_files: None,
-            durability: Durability::Os,
-            variant: Variant::Fair,
-            statistics: false,
-            entries: 1,
-            key_bytes: 16,
-            value_bytes: 100,
+            ..Settings::plain(Memory::split(4 << 20, false))
         }
     }
 

@@ -70,24 +70,10 @@ impl Chosen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_core::engine::{Durability, Variant};
     use bench_core::settings::Memory;
 
     fn settings() -> Settings {
-        Settings {
-            memory: Memory::split(4 << 20, false),
-            compression: true,
-            bloom_bits: None,
-            block_bytes: None,
-            file_bytes: None,
-            open_files: None,
-            statistics: false,
-            durability: Durability::Os,
-            variant: Variant::Fair,
-            entries: 1,
-            key_bytes: 16,
-            value_bytes: 100,
-        }
+        Settings::plain(Memory::split(4 << 20, false))
     }
 
     #[test]

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use bench_core::cached::page_cache_bytes;
 use bench_core::engine::{Cursor as _, Durability, Engine as _, Role, Session, Store as _};
-use bench_core::settings::{Memory, Settings, Variant};
+use bench_core::settings::{Memory, Settings};
 
 use super::*;
 
@@ -19,18 +19,8 @@ fn with_store(test: impl FnOnce(LmdbStore<'_>, &Path)) {
     };
     let dir = tempfile::tempdir().expect("a directory");
     let settings = Settings {
-        memory: Memory::split(4 << 20, false),
         compression: false,
-        bloom_bits: None,
-        block_bytes: None,
-        file_bytes: None,
-        open_files: None,
-        durability: Durability::Os,
-        variant: Variant::Fair,
-        statistics: false,
-        entries: 1,
-        key_bytes: 16,
-        value_bytes: 100,
+        ..Settings::plain(Memory::split(4 << 20, false))
     };
     let engine = &engine;
     let store = engine.open(dir.path(), &settings).expect("open");

@@ -199,24 +199,15 @@ impl Cursor for NullCursor<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_core::engine::{Durability, Variant};
+    use bench_core::engine::Durability;
     use bench_core::settings::Memory;
 
     #[test]
     fn every_read_finds_the_one_value_and_a_scan_as_many_as_asked_for() {
         let settings = Settings {
-            memory: Memory::split(4 << 20, false),
-            compression: true,
-            bloom_bits: None,
-            block_bytes: None,
-            file_bytes: None,
-            open_files: None,
-            statistics: false,
-            durability: Durability::Os,
-            variant: Variant::Fair,
             entries: 7,
-            key_bytes: 16,
             value_bytes: 10,
+            ..Settings::plain(Memory::split(4 << 20, false))
         };
         let store = Null
             .open(Path::new("nowhere"), &settings)

@@ -153,26 +153,13 @@ impl Store for RocksStore<'_> {
 
 #[cfg(test)]
 mod tests {
-    use bench_core::engine::{Durability, Engine as _, Store as _, Variant};
+    use bench_core::engine::{Engine as _, Store as _};
     use bench_core::settings::{Memory, Settings};
 
     use crate::RocksDb;
 
     fn settings() -> Settings {
-        Settings {
-            memory: Memory::split(4 << 20, false),
-            compression: true,
-            bloom_bits: None,
-            block_bytes: None,
-            file_bytes: None,
-            open_files: None,
-            statistics: false,
-            durability: Durability::Os,
-            variant: Variant::Fair,
-            entries: 1,
-            key_bytes: 16,
-            value_bytes: 100,
-        }
+        Settings::plain(Memory::split(4 << 20, false))
     }
 
     #[test]

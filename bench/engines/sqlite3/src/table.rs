@@ -38,24 +38,13 @@ pub(crate) const fn create(settings: &Settings, page: u64) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_core::engine::Durability;
     use bench_core::settings::Memory;
 
     #[test]
     fn entries_that_fit_a_page_have_no_row_number() {
         let settings = |value_bytes| Settings {
-            memory: Memory::split(4 << 20, false),
-            compression: true,
-            bloom_bits: None,
-            block_bytes: None,
-            file_bytes: None,
-            open_files: None,
-            statistics: false,
-            durability: Durability::Os,
-            variant: Variant::Fair,
-            entries: 1,
-            key_bytes: 16,
             value_bytes,
+            ..Settings::plain(Memory::split(4 << 20, false))
         };
         assert_eq!(local_max(1024), 230);
         assert_eq!(create(&settings(100), 1024), WITHOUT_ROWID);

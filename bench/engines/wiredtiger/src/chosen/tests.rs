@@ -5,18 +5,9 @@ const MIB: u64 = 1 << 20;
 
 fn settings(total: u64, variant: Variant, durability: Durability) -> Settings {
     Settings {
-        memory: Memory::split(total, false),
-        compression: true,
-        bloom_bits: None,
-        block_bytes: None,
-        file_bytes: None,
-        open_files: None,
         durability,
         variant,
-        statistics: false,
-        entries: 1,
-        key_bytes: 16,
-        value_bytes: 100,
+        ..Settings::plain(Memory::split(total, false))
     }
 }
 
