@@ -36,6 +36,7 @@ pub mod record;
 pub mod rocksdb_histogram;
 pub mod runner;
 pub mod settings;
+pub mod skip;
 pub mod spread;
 pub mod standing;
 pub mod step;

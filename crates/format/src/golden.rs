@@ -119,29 +119,47 @@ fn edits() -> [VersionEdit; 3] {
         merge_operator: Some("example.append".to_owned()),
         next_file: Some(23),
         last_seq: Some(999),
-        added_tables: vec![TableRecord {
-            file: 17,
-            run: 3,
-            smallest: b"apple".to_vec(),
-            largest: b"pear".to_vec(),
-            seq_min: 5,
-            seq_max: 900,
-            entries: 250,
-            deletes: 3,
-            bytes: 65_536,
-            raw_bytes: 130_000,
-            checksum: 0xdead_beef,
-            value_refs: vec![(12, 22)],
-        }],
+        added_tables: vec![
+            TableRecord {
+                file: 16,
+                run: 3,
+                smallest: b"quince".to_vec(),
+                largest: b"rowan".to_vec(),
+                seq_min: 0,
+                seq_max: 0,
+                entries: 9,
+                deletes: 0,
+                bytes: 16_384,
+                raw_bytes: 900,
+                checksum: 0xfeed_f00d,
+                value_refs: vec![],
+            },
+            TableRecord {
+                file: 17,
+                run: 3,
+                smallest: b"apple".to_vec(),
+                largest: b"pear".to_vec(),
+                seq_min: 5,
+                seq_max: 900,
+                entries: 250,
+                deletes: 3,
+                bytes: 65_536,
+                raw_bytes: 130_000,
+                checksum: 0xdead_beef,
+                value_refs: vec![(12, 22)],
+            },
+        ],
         runs: Some(vec![3, 1]),
-        added_segments: vec![SegmentRecord {
-            segment: 3,
-            file: 20,
-            salt: SEGMENT.salt,
-            bytes: 4 << 20,
-            start_seq: 1000,
-        }],
-        added_values: vec![12],
+        added_segments: [(2, 19, 990), (3, 20, 1000)]
+            .map(|(segment, file, start_seq)| SegmentRecord {
+                segment,
+                file,
+                salt: SEGMENT.salt,
+                bytes: 4 << 20,
+                start_seq,
+            })
+            .to_vec(),
+        added_values: vec![11, 12],
         ..VersionEdit::default()
     };
     let change = VersionEdit {
@@ -155,9 +173,11 @@ fn edits() -> [VersionEdit; 3] {
     };
     let close = CleanClose {
         last_seq: 1010,
-        log_ends: vec![(3, 672)],
+        log_ends: vec![],
     };
     let close = VersionEdit {
+        last_seq: Some(1010),
+        retired_segments: vec![3],
         clean_close: Some(close),
         ..VersionEdit::default()
     };

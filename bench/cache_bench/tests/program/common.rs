@@ -1,5 +1,7 @@
 //! Running the program and looking at what it said.
 
+pub(crate) use bench_core::skip::skip;
+
 use std::process::{Command, Output};
 
 /// A run short enough for a test.
@@ -24,27 +26,6 @@ pub(crate) fn stdout(output: &Output) -> String {
 
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("text")
-}
-
-/// Notes that something could not be tested here; under `CI=true` that is a failure.
-pub(crate) fn skip(reason: &str) {
-    eprintln!("skipped: {reason}");
-    if let Ok(path) = std::env::var("CAIRN_SKIPS") {
-        use std::io::Write as _;
-        let file = std::fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(path);
-        let told = file.and_then(|mut file| writeln!(file, "{reason}"));
-        assert!(
-            told.is_ok(),
-            "the list of skips cannot be written: {told:?}"
-        );
-    }
-    assert!(
-        std::env::var("CI").as_deref() != Ok("true"),
-        "CI=true and {reason}"
-    );
 }
 
 /// The objects of a `--json` file.

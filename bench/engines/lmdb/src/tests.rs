@@ -14,7 +14,7 @@ const ROLE: Role = Role {
 /// Runs a test over an empty store, where the library is installed.
 fn with_store(test: impl FnOnce(LmdbStore<'_>, &Path)) {
     let Ok(engine) = Lmdb::load(None) else {
-        eprintln!("skipped: install liblmdb0");
+        bench_core::skip::skip("install liblmdb0");
         return;
     };
     let dir = tempfile::tempdir().expect("a directory");

@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn options_are_read_when_they_are_asked_for_and_not_by_opening() {
         let Ok(engine) = RocksDb::load(None) else {
-            eprintln!("skipped: install librocksdb7.8");
+            bench_core::skip::skip("install librocksdb7.8");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");

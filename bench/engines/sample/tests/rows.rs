@@ -9,7 +9,7 @@ use bench_core::fault::Fault;
 use bench_core::plan::Plan;
 use bench_core::record::{Record, Status};
 use bench_core::runner::{self, Event};
-use bench_core::settings::{Memory, Settings, Variant};
+use bench_core::settings::{Memory, Settings};
 use engine_sample::{Sample, SampleStore};
 
 const NUM: u64 = 2000;
@@ -99,18 +99,8 @@ fn what_it_cannot_do_is_skipped_by_name() {
 
 fn open(dir: &Path) -> Result<SampleStore, Fault> {
     let settings = Settings {
-        memory: MEMORY,
-        compression: true,
-        bloom_bits: None,
-        block_bytes: None,
-        file_bytes: None,
-        open_files: None,
-        statistics: false,
-        durability: Durability::Os,
-        variant: Variant::Fair,
         entries: NUM,
-        key_bytes: 16,
-        value_bytes: 100,
+        ..Settings::plain(MEMORY)
     };
     Sample.open(dir, &settings)
 }

@@ -359,3 +359,39 @@ fn check_components(folded: &Folded, context: &ReadContext, number: FileNumber) 
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use cairndb_env::{Background, Env, MemEnv};
+
+    use super::*;
+
+    /// An example that no database could have would mislead whoever writes a reader from it.
+    #[test]
+    fn the_golden_manifest_is_one_that_a_database_could_have() {
+        let text = include_str!("../../../../testdata/golden/manifest-v1.hex");
+        let code = text.lines().filter_map(|line| line.split('#').next());
+        let bytes: Vec<u8> = code
+            .flat_map(str::split_whitespace)
+            .map(|byte| u8::from_str_radix(byte, 16).expect("two hexadecimal digits"))
+            .collect();
+        let dir = MemEnv::new(Background::Stepped)
+            .open_dir(Path::new("db"), true)
+            .expect("memory takes a directory");
+        let mut file = dir.create("MANIFEST-000005").expect("and a file");
+        file.append(&bytes).expect("and bytes");
+        let mut reader = ManifestReader::open(&*dir, FileNumber(5)).expect("a manifest");
+        let mut folded = Folded::default();
+        while let Some(edit) = reader.advance().expect("whole") {
+            folded.apply(edit).expect("an edit of what is there");
+        }
+        folded.check_closed().expect("closed");
+        let tables = folded.tables.values();
+        let tables: Vec<_> = tables.map(|table| (table.file, table.run)).collect();
+        assert_eq!(tables, [(16, 1)]);
+        assert_eq!(folded.values.iter().collect::<Vec<_>>(), [&12]);
+        assert!(folded.runs.contains(&1) && folded.closed.is_some());
+    }
+}

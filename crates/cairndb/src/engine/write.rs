@@ -30,7 +30,7 @@ struct PoisonOnUnwind<'a>(Option<&'a Core>);
 
 impl Drop for PoisonOnUnwind<'_> {
     fn drop(&mut self) {
-        // Also where an entry does not decode, which a batch that was checked does not do.
+        // Also where a batch does not hold what it counts, which none that was built here does.
         if let Some(core) = self.0 {
             let _ = core.poison(Error::invalid(
                 "the comparator panicked during a write; open the database again",

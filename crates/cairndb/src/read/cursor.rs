@@ -3,7 +3,8 @@
 //!
 //! While one source owns the range and its page holds one version of each key (every page of a
 //! compacted database without open snapshots), a step moves that source and nothing else: no key is
-//! copied, nothing is compared; a scan is lent the rest of the page, and steps through it by itself. Otherwise the shown key is copied so that its older versions can be
+//! copied, nothing is compared; a scan is lent the rest of the page, and steps through it by itself.
+//! Otherwise the shown key is copied so that its older versions can be
 //! skipped. The value is decoded when the cursor arrives, so that `value` cannot fail.
 //!
 //! Where many sources would have to be placed, or where seeks were not followed by moves lately, a seek

@@ -26,7 +26,7 @@ use super::layout::{Layout, ValueMode, flag};
 use super::lookup::{LINES_AHEAD, Lookup, Place};
 use super::open::Table;
 use super::page::{Page, SPELLED_KEY_BYTES_MAX};
-use super::values::Stored;
+use super::values::{Stored, value_at};
 
 /// Pages with more raw value bytes than this are decoded value by value.
 const DECODE_ALL_BYTES_MAX: usize = 32 << 10;
@@ -392,15 +392,7 @@ impl TableCursor {
     #[inline]
     fn decoded_value(&self) -> &[u8] {
         match self.decoded {
-            Decoded::Page => {
-                let ends = self.ends.get(self.index..);
-                let Some([start, end]) = ends.and_then(|ends| ends.first_chunk()) else {
-                    return &[];
-                };
-                self.values
-                    .get(*start as usize..*end as usize)
-                    .unwrap_or_default()
-            }
+            Decoded::Page => value_at(&self.values, &self.ends, self.index),
             Decoded::One(_) => &self.values,
             Decoded::Nothing => match self.view().stored(self.index) {
                 Stored::Raw(bytes) if self.count > 0 => bytes,

@@ -25,6 +25,18 @@ pub(super) enum Stored<'a> {
     Grouped,
 }
 
+/// Value `index` of those that [`Page::all_into`] has decoded, each of which begins where the one before ends.
+#[inline]
+pub(super) fn value_at<'v>(values: &'v [u8], ends: &[u32], index: usize) -> &'v [u8] {
+    let ends = ends.get(index..).and_then(|ends| ends.first_chunk());
+    let Some([start, end]) = ends else {
+        return &[];
+    };
+    values
+        .get(*start as usize..*end as usize)
+        .unwrap_or_default()
+}
+
 const BAD_VALUE: Flaw = Flaw::Damaged("value does not decode");
 
 impl Layout {

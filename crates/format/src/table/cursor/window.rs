@@ -13,6 +13,7 @@ use cairndb_base::Kind;
 
 use super::{Decoded, TableCursor};
 use crate::table::layout::flag;
+use crate::table::values::value_at;
 
 /// Entries of a page, one after the other in one direction.
 #[derive(Debug, Default)]
@@ -39,13 +40,7 @@ impl PageWindow {
     /// The value it is at.
     #[inline]
     pub fn value(&self) -> &[u8] {
-        let ends = self.ends.get(self.index..);
-        let Some([start, end]) = ends.and_then(|ends| ends.first_chunk()) else {
-            return &[];
-        };
-        self.values
-            .get(*start as usize..*end as usize)
-            .unwrap_or_default()
+        value_at(&self.values, &self.ends, self.index)
     }
 
     /// Goes one entry on; `false`, and nothing happens, where it ends. Of a window that was lent backwards not
@@ -73,8 +68,8 @@ impl PageWindow {
 
 impl TableCursor {
     /// Lends the entries from the current one on, in one direction and at most `steps` beyond it, where they
-    /// are all plain puts without other versions in this table, and spelled and decoded; whether it did.
-    /// Only the first of a page may have newer versions before it.
+    /// are all plain puts without other versions in this table, and spelled and decoded; whether it did. The
+    /// first of a page may have newer versions in the page before, and is lent forwards only.
     #[inline]
     pub fn lend(&mut self, window: &mut PageWindow, steps: usize, forward: bool) -> bool {
         let layout = &self.layout;

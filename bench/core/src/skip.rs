@@ -1,0 +1,25 @@
+//! Tests that cannot run where a library or a program is missing.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+
+/// Notes that something could not be tested here, in the file that `CAIRN_SKIPS` names; under `CI=true`
+/// that is a failure.
+///
+/// # Panics
+/// Under `CI=true`, and when the list cannot be written.
+pub fn skip(reason: &str) {
+    eprintln!("skipped: {reason}");
+    if let Ok(path) = std::env::var("CAIRN_SKIPS") {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let told = file.and_then(|mut file| writeln!(file, "{reason}"));
+        assert!(
+            told.is_ok(),
+            "the list of skips cannot be written: {told:?}"
+        );
+    }
+    assert!(
+        std::env::var("CI").as_deref() != Ok("true"),
+        "CI=true and {reason}"
+    );
+}
