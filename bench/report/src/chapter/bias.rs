@@ -68,7 +68,7 @@ fn losses(run: &Run) -> Vec<Block> {
         ));
     } else {
         blocks.push(Block::text(
-            "Rows in which another store is ahead by more than the spread, the worst first. Stores that are not ranked count here.",
+            "Rows in which another store is ahead by more than the spread, the worst first. Stores that are not ranked count here. A row of one round has no spread and counts by its figure alone.",
         ));
         let head = ["Row", "Ahead", "its figure", "CairnDB", "times as much"];
         let lines = losses.iter().map(|loss| loss_line(run, loss)).collect();
