@@ -95,6 +95,7 @@ nightly: toolchain tools ## the tests at twenty times the size, new seeds, Miri,
 	@echo "seed $(SEED): CAIRN_SEED=$(SEED) replays"
 	$(with_peers) CAIRN_SEED=$(SEED) $(NIGHTLY) cargo test --workspace --locked || \
 		{ CI=false xtask/skips.sh; exit 1; }
+	cargo test --locked --package cairndb --test behaviour -- --ignored the_largest
 	@xtask/check.sh loom
 	@xtask/check.sh miri
 	@CAIRN_SEED=$(SEED) xtask/check.sh tsan

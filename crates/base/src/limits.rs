@@ -1,10 +1,10 @@
-//! Stated limits, each tested at the limit and one beyond it.
+//! Stated limits, tested at the limit and beyond it (`behaviour/writes.rs`).
 
 /// Longest key: 64 MiB.
 pub const KEY_BYTES_MAX: usize = 64 << 20;
 /// Longest value: 1 GiB.
 pub const VALUE_BYTES_MAX: usize = 1 << 30;
-/// Largest batch, as encoded: 2 GiB.
+/// Largest batch, as encoded: 2 GiB, less the ten bytes that the last entry's lengths may take.
 pub const BATCH_BYTES_MAX: usize = 2 << 30;
 /// Values of this size and more go to value files; the tree keeps a pointer.
 pub const LARGE_VALUE_BYTES_MIN: usize = 8 << 10;

@@ -24,8 +24,6 @@
 mod config;
 #[path = "model/data.rs"]
 mod data;
-#[path = "model/metamorphic.rs"]
-mod metamorphic;
 #[path = "model/op.rs"]
 mod op;
 #[path = "model/oracle.rs"]

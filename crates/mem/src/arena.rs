@@ -24,6 +24,8 @@ use crate::sync::{AtomicUsize, Ordering};
 const CHUNK_BYTES_MIN: usize = 64 << 10;
 /// Later chunks double the arena up to this size; larger ones would only waste more at the end.
 const CHUNK_BYTES_MAX: usize = 256 << 10;
+/// Chunks beyond the budget are a share of it, as large as this at most.
+const BEYOND_BYTES_MAX: usize = 256 << 10;
 /// A piece above this share of a regular chunk gets a chunk of its own, so that at most as much is
 /// wasted at the end of the chunk it does not fit into.
 const OWN_CHUNK_SHARE: usize = 4;
@@ -128,7 +130,12 @@ impl Arena {
     /// 64 to 128 KiB between the allocations of three threads had doubled what the process held.)
     fn regular_chunk_bytes(&self) -> usize {
         let allocated = self.allocated();
-        let room = self.budget.saturating_sub(allocated);
+        if allocated > self.budget {
+            // A batch larger than the whole memtable. Piece by piece each of its entries had cost an
+            // allocation, the lock and 48 bytes.
+            return (self.budget / OWN_CHUNK_SHARE).min(BEYOND_BYTES_MAX) / ALIGN * ALIGN;
+        }
+        let room = self.budget - allocated;
         if self.pool.is_some() {
             return room / ALIGN * ALIGN;
         }
@@ -194,6 +201,22 @@ mod tests {
         assert_ne!(large, first);
         assert!(!arena.has_room(&bump, 64 << 10));
         assert!(arena.has_room(&bump, 100));
+    }
+
+    #[test]
+    fn many_pieces_beyond_the_budget_share_chunks() {
+        let arena = Arena::new(64 << 10, None);
+        let mut bump = Bump::new();
+        for _ in 0..10_000 {
+            arena.allocate(&mut bump, 100);
+        }
+        // One takes the budget, one exceeds it, and the others are shares of it.
+        let chunks = arena.chunks.lock().len();
+        assert_eq!(
+            chunks,
+            2 + (1_040_000_usize - (64 << 10)).div_ceil(16 << 10)
+        );
+        assert!(!arena.has_room(&bump, 16 << 10));
     }
 
     #[test]

@@ -24,4 +24,4 @@ pub use cache::{Cache, ClockCache, LruCache};
 pub use chunk::ChunkPool;
 pub use cursor::MemCursor;
 pub use memtable::{MemEntry, Memtable};
-pub use writer::{Logged, MemWriter};
+pub use writer::{Lent, MemWriter};

@@ -31,15 +31,31 @@ pub struct MemWriter {
     region: Option<Arc<dyn LogRegion>>,
 }
 
-/// A value that was written to the log before it is inserted.
+/// Bytes that a log segment lends, and the segment. Only [`Lent::by`] makes one: whoever keeps the
+/// segment's region keeps the bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Logged<'a> {
-    /// The value.
-    pub value: &'a [u8],
-    /// The log segment.
-    pub region: &'a Arc<dyn LogRegion>,
-    /// The same value as the segment lends it.
-    pub lent: &'a [u8],
+pub struct Lent<'a> {
+    bytes: &'a [u8],
+    region: &'a Arc<dyn LogRegion>,
+}
+
+impl<'a> Lent<'a> {
+    /// The `len` bytes at `offset` of `region`; `None` where it cannot be read in place.
+    ///
+    /// # Panics
+    /// As [`LogRegion::bytes`].
+    #[inline]
+    pub fn by(region: &'a Arc<dyn LogRegion>, offset: u64, len: usize) -> Option<Lent<'a>> {
+        let bytes = region.bytes(offset, len)?;
+        Some(Lent { bytes, region })
+    }
+
+    /// The `len` bytes from `at` on; `None` when these are not so many.
+    #[inline]
+    pub fn piece(self, at: usize, len: usize) -> Option<Lent<'a>> {
+        let bytes = self.bytes.get(at..at.checked_add(len)?)?;
+        Some(Lent { bytes, ..self })
+    }
 }
 
 impl Memtable {
@@ -102,25 +118,26 @@ impl MemWriter {
         self.insert_entry(seq, kind, key, value, None, hash);
     }
 
-    /// As [`MemWriter::insert`]; a value of some length is not copied but read where it was logged, if
-    /// the region can be read in place. It then takes 12 bytes of memory.
+    /// As [`MemWriter::insert`], for a value that was written to the log before. One of some length is not
+    /// copied but read where the log has `lent` it, and takes 12 bytes of memory.
     ///
     /// # Panics
     /// When what is lent has another length; else as [`MemWriter::insert`].
+    #[expect(clippy::too_many_arguments, reason = "the fields of one entry")]
     #[inline]
     pub fn insert_logged(
         &mut self,
         seq: SeqNo,
         kind: Kind,
         key: &[u8],
-        logged: Logged<'_>,
+        value: &[u8],
+        lent: Lent<'_>,
         hash: u64,
     ) {
-        let Logged {
-            value,
+        let Lent {
+            bytes: lent,
             region,
-            lent,
-        } = logged;
+        } = lent;
         let mut apart = None;
         if stays_apart(value.len()) {
             // Of another length it would be read beyond its end; other content is found by its check.

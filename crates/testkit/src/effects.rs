@@ -10,6 +10,7 @@ pub fn effects(kind: OpKind) -> Vec<Effect> {
         effects.push(Effect::WritesPart(short, Cause::Io));
     }
     effects.extend([
+        Effect::DoneButFails(Cause::Io),
         Effect::ReadsShort,
         Effect::SyncKeepsCache,
         Effect::SyncDropsCache,

@@ -82,8 +82,11 @@ impl Core {
         self.forget_failed_manifest(0);
         let poison = |error| self.poison(error);
         self.dir.sync().map_err(poison)?;
-        // A failed rename may have been done on some file systems: both manifests stay.
-        self.dir.rename(&name::temp(number), name::CURRENT)?;
+        // A failed rename may have been done on some file systems: both manifests stay, and nothing that the
+        // new one does not know may be appended to the old one.
+        self.dir
+            .rename(&name::temp(number), name::CURRENT)
+            .inspect_err(|_| self.manifest.give_up())?;
         self.dir.sync().map_err(poison)?;
         self.manifest.replace(writer);
         let mut state = self.state.lock();

@@ -1,6 +1,6 @@
 //! From a stream of entries to table files: cut at a target size, never inside a key.
 //!
-//! Flush, merge, recovery and large batches all write through here. Files are written but not
+//! Flush, merge and recovery all write through here. Files are written but not
 //! synced; the handles to sync them travel with the outcome.
 
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@ use cairndb_env::LogRegion;
 use cairndb_format::batch::{self, BatchWriter, Entry};
 use cairndb_format::log;
 use cairndb_format::value_file::Pointer;
-use cairndb_mem::{Logged, MemWriter, Memtable};
+use cairndb_mem::{Lent, MemWriter, Memtable};
 
 use crate::write::segments::Segment;
 
@@ -89,13 +89,10 @@ pub(crate) struct Appended {
     end: u64,
 }
 
-/// Bytes of the log, and the region that lends them.
-type Lent<'a> = (&'a [u8], &'a Arc<dyn LogRegion>);
-
 /// The `len` bytes before `end`, where a region can be read in place.
 fn lend(region: Option<&Arc<dyn LogRegion>>, end: Option<u64>, len: usize) -> Option<Lent<'_>> {
     let (region, end) = region.zip(end)?;
-    Some((region.bytes(end - len as u64, len)?, region))
+    Lent::by(region, end - len as u64, len)
 }
 
 /// What an insert changes of a [`Commit`], beside the segment that lends its values.
@@ -116,14 +113,7 @@ impl Part<'_> {
         }
         let (seq, hash) = (*self.last_seq, if self.can_hash { hash64(key) } else { 0 });
         match lent {
-            Some((lent, region)) => {
-                let logged = Logged {
-                    value,
-                    region,
-                    lent,
-                };
-                self.writer.insert_logged(seq, kind, key, logged, hash);
-            }
+            Some(lent) => self.writer.insert_logged(seq, kind, key, value, lent, hash),
             None => self.writer.insert(seq, kind, key, value, hash),
         }
     }
@@ -374,9 +364,9 @@ impl Commit {
                     count += 1;
                     // An empty one need not be a piece of the batch.
                     let piece = lent.filter(|_| !value.is_empty());
-                    let piece = piece.and_then(|(lent, region)| {
+                    let piece = piece.and_then(|lent| {
                         let at = value.as_ptr().addr() - entries.as_ptr().addr();
-                        Some((lent.get(at..at + value.len())?, region))
+                        lent.piece(at, value.len())
                     });
                     part.insert(kind, key, value, piece);
                 }

@@ -195,6 +195,52 @@ fn limits_are_exact() {
     assert_eq!(all(&db).len(), 1);
 }
 
+const GIB: usize = 1 << 30;
+
+#[test]
+fn a_value_beyond_the_limit_is_refused() {
+    let (db, _) = mem_db();
+    let value = vec![0; GIB + 1];
+    let refused = |result: Result<(), cairndb::Error>| {
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    };
+    refused(db.put(b"k", &value));
+    let mut batch = WriteBatch::new();
+    batch.put(b"small", b"");
+    batch.put(b"k", &value);
+    refused(db.write(&batch));
+    assert!(all(&db).is_empty());
+}
+
+#[test]
+#[ignore = "takes 6 GiB of memory and 3 of disk; `make nightly` runs it"]
+fn the_largest_value_and_batch_are_stored() {
+    let dir = real_dir();
+    let options = Options::new().create_if_missing(true);
+    let db = options.open(dir.path()).unwrap();
+    let value = vec![7; GIB];
+    db.put(b"largest", &value).unwrap();
+    assert!(db.get(b"largest").unwrap().unwrap() == value);
+    let mut batch = WriteBatch::new();
+    batch.put(b"a", &value);
+    // Kind, key and lengths are eight bytes an entry; ten must be left when the last one comes.
+    batch.put(b"b", &value[24..]);
+    let mut beyond = batch.clone();
+    beyond.put(&[b'c'; 16], b"");
+    assert_eq!(
+        db.write(&beyond).unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
+    drop(beyond);
+    db.write(&batch).unwrap();
+    drop(batch);
+    db.flush().unwrap();
+    db.close().unwrap();
+    let db = options.open(dir.path()).unwrap();
+    assert!(db.get(b"a").unwrap().unwrap() == value);
+    assert!(db.get(b"b").unwrap().unwrap() == value[24..]);
+}
+
 #[test]
 fn unlogged_writes_are_durable_after_flush() {
     let (db, options) = mem_db();

@@ -181,11 +181,14 @@ impl Dir for SimDir {
             ..self.call(OpKind::Rename, from)
         };
         state.check(Event::Rename(self.dir, from, to));
-        state.begin(&call, || None)?;
+        let effect = state.begin(&call, || None)?;
         let result = state.disk.rename(self.dir, from, to);
-        result
-            .map(drop)
-            .map_err(|why| state.refuse(refusal(why, from)))
+        let result = result.map(drop).map_err(|why| refusal(why, from));
+        let result = match effect {
+            Some(Effect::DoneButFails(cause)) => result.and(Err(cause.error(from))),
+            _ => result,
+        };
+        result.map_err(|error| state.refuse(error))
     }
 
     fn unlink(&self, name: &str) -> Result<()> {

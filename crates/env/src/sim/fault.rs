@@ -81,6 +81,8 @@ impl Short {
 pub enum Effect {
     /// It fails and nothing is done. A sync leaves everything pending.
     Fails(Cause),
+    /// A rename fails after it was done, as on a network file system whose answer is lost.
+    DoneButFails(Cause),
     /// A write is done in part, then fails.
     WritesPart(Short, Cause),
     /// A read finds the file shorter than it is.
@@ -101,6 +103,7 @@ impl Effect {
     pub const fn applies_to(self, kind: OpKind) -> bool {
         match self {
             Effect::Fails(_) => true,
+            Effect::DoneButFails(_) => matches!(kind, OpKind::Rename),
             Effect::WritesPart(..) => kind.is_write(),
             Effect::ReadsShort => matches!(kind, OpKind::ReadAt),
             Effect::SyncKeepsCache | Effect::SyncDropsCache | Effect::SyncReportsLate => {

@@ -168,7 +168,13 @@ impl FileSync for Handle {
             return Err(self.sync_broke(&mut state, failed()));
         }
         match effect {
-            None | Some(Effect::Fails(_) | Effect::WritesPart(..) | Effect::ReadsShort) => {
+            None
+            | Some(
+                Effect::Fails(_)
+                | Effect::DoneButFails(_)
+                | Effect::WritesPart(..)
+                | Effect::ReadsShort,
+            ) => {
                 state.disk.sync(self.inode);
                 Ok(())
             }

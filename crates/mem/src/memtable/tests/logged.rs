@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cairndb_base::{Kind, Order, Result, SEQ_MAX, hash64};
 use cairndb_env::LogRegion;
 
-use crate::{Logged, MemWriter, Memtable};
+use crate::{Lent, MemWriter, Memtable};
 
 /// A log of a hundred bytes of each value, or one that lends nothing.
 #[derive(Debug)]
@@ -48,15 +48,10 @@ fn insert(writer: &mut MemWriter, region: &Arc<dyn LogRegion>, byte: u8, len: us
     let offset = u64::from(byte) * 100;
     let value = &vec![byte; len][..];
     let hash = hash64(&key);
-    let Some(lent) = region.bytes(offset, len) else {
+    let Some(lent) = Lent::by(region, offset, len) else {
         return writer.insert(seq, Kind::Put, &key, value, hash);
     };
-    let logged = Logged {
-        value,
-        region,
-        lent,
-    };
-    writer.insert_logged(seq, Kind::Put, &key, logged, hash);
+    writer.insert_logged(seq, Kind::Put, &key, value, lent, hash);
 }
 
 fn check(table: &Arc<Memtable>, lens: &[(u8, usize)]) {
