@@ -35,7 +35,7 @@ deny)
     if cargo deny --version >/dev/null 2>&1; then
         cargo deny check bans licenses sources
     else
-        echo "not checked: licences and duplicates (cargo install cargo-deny --locked)"
+        skip "licences and duplicates: cargo install cargo-deny --locked"
     fi
     ;;
 advisories)
