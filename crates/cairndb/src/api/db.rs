@@ -58,7 +58,8 @@ impl Options {
     /// database exists and `error_if_exists` is set, or a setting is out of its range (memory below 256 KiB,
     /// more filter bits than [`FILTER_BITS_MAX`](crate::FILTER_BITS_MAX), names above 255 bytes); `Locked` when
     /// another handle has it; `Corruption` with file and offset; `FormatTooNew`; `NoSpace`; `Io`.
-    /// A refused opening changes nothing on disk.
+    /// A refused opening changes nothing on disk; one that fails in the middle, on a full disk say, may leave
+    /// files behind that the next one removes.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Db> {
         Ok(Db {
             owner: Arc::new(Owner(Core::open(self, path.as_ref())?)),

@@ -9,7 +9,8 @@ use cairndb_base::{Error, Result};
 /// `db.merge(key, operand)` stores the operand without reading; the fold happens when the key is
 /// read, flushed or compacted, on the reader's, a writer's or a background thread with 2 MiB of stack. The
 /// result must not depend on when that is. An operator may read the database it belongs to; it must not write
-/// to it, flush or close it: the flush it runs in may be what that waits for. Where it panics, a reader does,
+/// to it, flush or close it: the flush it runs in may be what that waits for; and one that keeps a handle of it
+/// keeps it open until `close` is called. Where it panics, a reader does,
 /// and a flush or compaction keeps the operands, as it does where it fails.
 ///
 /// ```

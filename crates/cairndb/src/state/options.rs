@@ -218,7 +218,8 @@ impl Options {
         self
     }
 
-    /// Verifies a page's checksum at every read instead of once per open.
+    /// Verifies a page's checksum each time it is read from its mapping, or from its file, instead of once per
+    /// open. A page in the page cache was verified when it came there.
     #[must_use]
     pub fn verify_always(mut self, always: bool) -> Options {
         self.verify_always = always;

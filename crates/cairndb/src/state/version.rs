@@ -1,8 +1,9 @@
 //! The tables of a database at one moment: runs of non-overlapping tables, newest first.
 //!
 //! A version is immutable; installing an edit builds the next one and shares every run that did
-//! not change. Invariants, checked by [`Version::check`]: within a run tables ascend and share no
-//! key; over one key range, a run's entries are all newer than those of the runs behind it.
+//! not change. Invariants: within a run tables ascend and share no key, which [`Version::check`]
+//! checks; over one key range, a run's entries are all newer than those of the runs behind it, which
+//! the order of installing keeps, and which the bounds of tables cannot show.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
