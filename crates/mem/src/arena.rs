@@ -14,8 +14,8 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use cairndb_env::sync::Mutex;
 use cairndb_kernel::prefetch_span;
-use parking_lot::Mutex;
 
 use crate::chunk::{ALIGN, Chunk, ChunkPool};
 use crate::sync::{AtomicUsize, Ordering};

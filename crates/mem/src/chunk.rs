@@ -17,7 +17,7 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use cairndb_env::sync::Mutex;
 
 /// Alignment of every chunk, and of the pieces cut from it: that of the links and words in a node.
 pub(crate) const ALIGN: usize = 8;

@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 use cairndb_base::Order;
 use cairndb_env::LogRegion;
-use parking_lot::Mutex;
+use cairndb_env::sync::Mutex;
 
 use crate::arena::{Arena, Bump};
 use crate::compare::compare_keys;

@@ -11,7 +11,7 @@ use crate::settings::{self, Exception};
 const ENVIRONMENT: &str = "cairndb-env";
 
 /// Paths that reach past the environment, and what to use instead.
-const WORLD: [(&[&str], &str); 8] = [
+const WORLD: [(&[&str], &str); 11] = [
     (
         &["std", "fs"],
         "files are reached through the `Dir` of the environment",
@@ -27,6 +27,18 @@ const WORLD: [(&[&str], &str); 8] = [
         "threads are started by `Env::spawn`",
     ),
     (&["thread", "sleep"], "nothing sleeps; wait on a condition"),
+    (
+        &["parking_lot", "Mutex"],
+        "locks come from `cairndb_env::sync`",
+    ),
+    (
+        &["parking_lot", "RwLock"],
+        "locks come from `cairndb_env::sync`",
+    ),
+    (
+        &["std", "sync", "Mutex"],
+        "locks come from `cairndb_env::sync`",
+    ),
     (&["Instant", "now"], "clocks come from `Env::now_ns`"),
     (&["SystemTime", "now"], "clocks come from `Env::now_ns`"),
 ];

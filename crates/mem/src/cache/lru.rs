@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cairndb_base::FileNumber;
-use parking_lot::RwLock;
+use cairndb_env::sync::RwLock;
 
 use super::key::{hash_of, is_of_file};
 use super::sharded::{Shard, ShardedCache};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cairndb_base::{FileNumber, PageCache};
-use parking_lot::RwLock;
+use cairndb_env::sync::RwLock;
 
 use super::key::{hash_of, page_key};
 
