@@ -282,7 +282,7 @@ impl Db {
 
     /// A property: `leveldb.num-files-at-level<N>`, `leveldb.stats`, `leveldb.sstables`,
     /// `leveldb.approximate-memory-usage`, and as JSON `cairndb.memory`, `cairndb.stalls`,
-    /// `cairndb.stats`. `None` for other names.
+    /// `cairndb.stats` (`held_table_bytes` in it is what only cursors keep on disk). `None` for other names.
     pub fn property(&self, name: &str) -> Option<String> {
         self.core().property(name)
     }

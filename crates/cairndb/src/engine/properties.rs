@@ -202,6 +202,7 @@ impl Core {
             ("runs", version.runs.len() as u64),
             ("tables", version.tables().count() as u64),
             ("table_bytes", version.bytes()),
+            ("held_table_bytes", self.reaper.held_bytes()),
             (
                 "entries",
                 version.tables().map(|table| table.record.entries).sum(),

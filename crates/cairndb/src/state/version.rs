@@ -98,6 +98,7 @@ pub(crate) struct TableHandle {
 #[derive(Debug)]
 struct TableFile {
     number: u64,
+    bytes: u64,
     opener: Arc<TableOpener>,
     open: OnceLock<Arc<Table>>,
     doomed: AtomicBool,
@@ -107,6 +108,7 @@ impl TableHandle {
     pub(crate) fn new(record: TableRecord, opener: &Arc<TableOpener>) -> TableHandle {
         let file = Arc::new(TableFile {
             number: record.file,
+            bytes: record.bytes,
             opener: Arc::clone(opener),
             open: OnceLock::new(),
             doomed: AtomicBool::new(false),
@@ -159,7 +161,9 @@ impl TableHandle {
 
     /// The durable manifest no longer names this table: its file goes when its last reader does.
     pub(crate) fn doom(&self) {
-        self.file.doomed.store(true, Ordering::Release);
+        if !self.file.doomed.swap(true, Ordering::AcqRel) {
+            self.file.opener.reaper.hold(self.file.bytes);
+        }
     }
 }
 
@@ -167,7 +171,8 @@ impl Drop for TableFile {
     fn drop(&mut self) {
         if self.doomed.load(Ordering::Acquire) {
             self.opener.cache.evict_file(FileNumber(self.number));
-            self.opener.reaper.add(name::table(FileNumber(self.number)));
+            let name = name::table(FileNumber(self.number));
+            self.opener.reaper.let_go(name, self.bytes);
         }
     }
 }

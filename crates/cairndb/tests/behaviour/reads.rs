@@ -371,6 +371,33 @@ fn memory(db: &Db, part: &str) -> u64 {
     number[..end].parse().unwrap()
 }
 
+/// Tables that only a cursor keeps are told as such; with it they are gone.
+#[test]
+fn tables_that_only_cursors_keep_are_counted() {
+    let (db, _) = mem_db();
+    let held = || {
+        let stats = db.property("cairndb.stats").unwrap();
+        let (_, number) = stats.split_once("\"held_table_bytes\":").unwrap();
+        number[..number.find(',').unwrap()].parse::<u64>().unwrap()
+    };
+    let rewrite = |value: &[u8]| {
+        for n in 0..200u8 {
+            db.put(&[n], value).unwrap();
+        }
+        db.compact_range(..).unwrap();
+    };
+    rewrite(b"before");
+    assert_eq!(held(), 0);
+    let mut cursor = db.cursor();
+    cursor.seek_to_first().unwrap();
+    rewrite(b"after");
+    assert_eq!(cursor.value(), b"before");
+    assert!(held() >= 4096, "{}", held());
+    drop(cursor);
+    db.wait_idle().unwrap();
+    assert_eq!(held(), 0);
+}
+
 /// Parts that only cursors kept were in no figure.
 #[test]
 fn what_cursors_pin_is_counted() {
