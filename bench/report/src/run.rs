@@ -1,6 +1,8 @@
 //! One run of the benchmark: what was told, and the tables it makes.
 
-use bench_core::outline::{Aggregate, Outline};
+use bench_core::definition::Workload;
+use bench_core::outline::{Aggregate, Outline, Settings};
+use serde_json::Value;
 
 use crate::face;
 use crate::source::Source;
@@ -20,9 +22,15 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn new(source: Source) -> Self {
-        let tables = table::tables(&source.records, |record| {
+        let mut tables = table::tables(&source.records, |record| {
             aggregate(&source, record.suite.as_deref())
         });
+        for table in &mut tables {
+            let apart = apart(&source, table);
+            for row in &mut table.rows {
+                row.apart = apart;
+            }
+        }
         let counted: Vec<bool> = tables
             .iter()
             .map(|table| is_counted(&source, &tables, table))
@@ -102,6 +110,44 @@ fn is_counted(source: &Source, tables: &[Table], table: &Table) -> bool {
         other.key == last && last.instance > key.instance
     };
     !tables.iter().any(later)
+}
+
+/// The section of the suites here whose rows ask what a killed process leaves; so named, too, in files
+/// of before suites told what decides their figures.
+const KILL: &str = "kill";
+
+/// Why a table compares no stores, where that is so.
+fn apart(source: &Source, table: &Table) -> Option<&'static str> {
+    if table.workload().is_some_and(Workload::is_engineless) {
+        Some("the store takes no part")
+    } else if is_killed(source, &table.key) {
+        Some("asks what a killed process leaves")
+    } else {
+        None
+    }
+}
+
+/// Whether the process ended itself behind this row, so that another looks for what it had written: such
+/// a row is right or wrong, and its rate is that of one short round.
+fn is_killed(source: &Source, key: &Key) -> bool {
+    let Some(section) = key.section.as_deref() else {
+        return false;
+    };
+    let outline = source.outline(key.suite.as_deref());
+    let decided = outline.and_then(|outline| outline.decided.as_ref());
+    let Some(decided) = decided else {
+        return section == KILL;
+    };
+    let is_true = |settings: &Settings| settings.get(KILL) == Some(&Value::Bool(true));
+    let mut jobs = decided.jobs.iter();
+    section == KILL
+        || is_true(&decided.everywhere)
+        || jobs.any(|(name, parts)| {
+            let rest = name.strip_prefix("section ");
+            let rest = rest.and_then(|name| name.strip_prefix(section));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
+                && parts.iter().any(is_true)
+        })
 }
 
 /// How rounds become one figure: as was chosen, else as the suite says.

@@ -94,6 +94,8 @@ pub(crate) struct Row {
     pub(crate) timed: Vec<Record>,
     /// How it ended.
     pub(crate) outcome: Outcome,
+    /// Why rows of this table are compared with nobody's, where that is so.
+    pub(crate) apart: Option<&'static str>,
 }
 
 /// One workload.
@@ -156,6 +158,8 @@ impl Row {
         let below = |record: &Record| record.durability.as_deref() == Some("below_os");
         if self.engine == face::HARNESS {
             Some("stores nothing")
+        } else if self.apart.is_some() {
+            self.apart
         } else if self.records.iter().any(below) {
             Some("below Os")
         } else if self
@@ -235,6 +239,11 @@ impl Table {
                 Action::Compact | Action::Open | Action::Flush | Action::Wait | Action::Verify
             )
         })
+    }
+
+    /// Whether its rows say which store does more.
+    pub(crate) fn compares(&self) -> bool {
+        self.rows.iter().all(|row| row.apart.is_none())
     }
 
     /// What is counted.
@@ -344,6 +353,7 @@ impl Table {
                 records: Vec::new(),
                 timed: Vec::new(),
                 outcome: Outcome::Skipped(String::new()),
+                apart: None,
             });
             self.rows.len() - 1
         });

@@ -58,7 +58,8 @@ fn losses(run: &Run) -> Vec<Block> {
     if !measured {
         return vec![Block::text("CairnDB has no figure in this run.")];
     }
-    let mut lost: Vec<Loss<'_>> = run.tables.iter().filter_map(loss).collect();
+    let compared = run.tables.iter().filter(|table| table.compares());
+    let mut lost: Vec<Loss<'_>> = compared.filter_map(loss).collect();
     lost.sort_by(|a, b| b.times.total_cmp(&a.times));
     let (ties, losses): (Vec<_>, Vec<_>) = lost.into_iter().partition(|loss| loss.tie);
     let mut blocks = Vec::new();
@@ -194,7 +195,7 @@ fn compared(run: &Run, title: String, value: impl Fn(&Row) -> Option<f64>) -> Co
         lost: 0,
         worst: None,
     };
-    for table in &run.tables {
+    for table in run.tables.iter().filter(|table| table.compares()) {
         let Some(ours) = table
             .row(face::OURS)
             .filter(|row| row.rate().is_some())

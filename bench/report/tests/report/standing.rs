@@ -155,3 +155,45 @@ fn rows_with_filters_for_everybody_are_named_where_there_are_any() {
     );
     assert!(!html.contains("No row of this run"));
 }
+
+/// A suite with a section that kills its process under another name.
+fn suite_that_kills() -> Value {
+    serde_json::json!({
+        "type": "suite", "name": "leveldb-2011", "sections": [{"name": "crash"}],
+        "decided": {"everywhere": {}, "jobs": {
+            "section crash, json": [{"kill": true}, {"kill": false}],
+            "section crash two": [{"kill": false}],
+        }},
+    })
+}
+
+#[test]
+fn rows_that_compare_no_stores_are_not_counted() {
+    const WINS: &str = "CairnDB is ahead in 1 of 1, ties in 0 and is behind in 0.";
+    let mut lines = rounds("cairndb", "1C", "fillseq", 2e6);
+    lines.extend(rounds("lmdb", "1C", "fillseq", 1e6));
+    let checksums = |engine: &str, rate: f64| {
+        let rows = rounds(engine, "large", "crc32c", rate).into_iter();
+        rows.map(|row| with(row, "ranked", Value::Null))
+    };
+    lines.extend(checksums("cairndb", 1e6));
+    lines.extend(checksums("lmdb", 3e6));
+    lines.push(row("cairndb", "kill", "fillrandom", 1, 1e5));
+    lines.push(row("lmdb", "kill", "fillrandom", 1, 4e5));
+    let page = report(&lines);
+    let html = page.html();
+    assert!(html.contains(WINS), "{html}");
+    assert!(html.contains("In no row of this run is a peer ahead by more than the spread"));
+    assert!(html.contains("asks what a killed process leaves"));
+    assert_eq!(page.csv().matches(",ahead,").count(), 1);
+    // What a section does is what its suite says, whatever its name.
+    for (section, rate) in [("crash", 4e5), ("crash two", 1e4)] {
+        lines.push(row("cairndb", section, "fillrandom", 1, 1e5));
+        lines.push(row("lmdb", section, "fillrandom", 1, rate));
+    }
+    let html = report(&lines).html();
+    assert!(html.contains("CairnDB is ahead in 2 of 3"), "{html}");
+    lines.insert(0, suite_that_kills());
+    let html = report(&lines).html();
+    assert!(html.contains("CairnDB is ahead in 2 of 2"), "{html}");
+}
