@@ -10,7 +10,7 @@ use crate::number;
 use crate::outline;
 use crate::run::Run;
 use crate::standing;
-use crate::table::{Row, Table};
+use crate::table::{Outcome, Row, Table};
 
 /// Rows named in the last sentence; more are behind only where little is ahead.
 const BEHIND_NAMED: usize = 8;
@@ -36,62 +36,120 @@ fn has_none_of_ours(table: &Table) -> bool {
     table.engines().any(failed) && standing::best_peer(table).is_some()
 }
 
-/// In how many rows CairnDB is ahead, level and behind, and in which it is behind.
-pub(crate) fn wins(run: &Run) -> Option<String> {
-    let (mut ahead, mut level, mut wide, mut behind) = (0, 0, 0, Vec::new());
-    let mut without = 0;
-    for table in &run.tables {
-        without += u32::from(has_none_of_ours(table));
+/// Whether a peer that would be ranked failed in a round, and therefore has no figure at all.
+fn has_failed_peer(table: &Table) -> bool {
+    let failed = |row: &Row| {
+        let outcome = matches!(row.outcome, Outcome::Failed(_));
+        outcome && !standing::is_ours(row) && row.unranked().is_none()
+    };
+    table.engines().any(failed)
+}
+
+/// How rows ended for CairnDB.
+#[derive(Default)]
+struct Tally {
+    ahead: usize,
+    level: usize,
+    /// Names of the rows in which it is behind, with the ratio.
+    behind: Vec<String>,
+    /// Rows more in which it has no figure.
+    without: usize,
+    /// Rows with a round far from the middle.
+    wide: usize,
+    /// Rows in which a peer failed, and those of them in which it is ahead.
+    failed: usize,
+    ahead_of_failed: usize,
+}
+
+impl Tally {
+    fn count(&mut self, table: &Table) {
+        self.without += usize::from(has_none_of_ours(table));
         let Some((row, ours)) = standing::ours(table).filter(|(row, _)| row.is_ranked()) else {
-            continue;
+            return;
         };
         let Some(standing) = standing::among_ranked(table, row) else {
-            continue;
+            return;
         };
         let best = standing::best_peer(table).map(|(_, rate)| rate);
-        wide += u32::from(ours.is_wide() || best.is_some_and(Spread::is_wide));
+        self.wide += usize::from(ours.is_wide() || best.is_some_and(Spread::is_wide));
+        let failed = usize::from(has_failed_peer(table));
+        self.failed += failed;
         match standing {
-            Standing::Ahead => ahead += 1,
-            Standing::Tied(_) => level += 1,
+            Standing::Ahead => {
+                self.ahead += 1;
+                self.ahead_of_failed += failed;
+            }
+            Standing::Tied(_) => self.level += 1,
             Standing::Behind(_) => {
                 let told = to_best_peer(table).map_or_else(String::new, |(times, peer)| {
                     format!(" ({}x {peer})", number::ratio(times))
                 });
-                behind.push(format!("{}{told}", outline::label(table)));
+                self.behind.push(format!("{}{told}", outline::label(table)));
             }
         }
     }
-    let all = ahead + level + behind.len();
+
+    /// What the figures leave out, each in a sentence with a blank before it.
+    fn remarks(&self) -> String {
+        let mut text = String::new();
+        let plural = |rows: usize| if rows == 1 { "" } else { "s" };
+        // Writing to a String cannot fail, here and below.
+        if self.without > 0 {
+            let _ = write!(
+                text,
+                " In {} row{} more CairnDB failed or was skipped and a peer was not.",
+                self.without,
+                plural(self.without)
+            );
+        }
+        if self.failed > 0 {
+            let _ = write!(
+                text,
+                " In {} row{} of these a peer failed in a round or more and has no rank, whatever its other rounds were; \
+                 CairnDB is ahead in {} of them.",
+                self.failed,
+                plural(self.failed),
+                self.ahead_of_failed
+            );
+        }
+        if self.wide > 0 {
+            let _ = write!(
+                text,
+                " In {} rows a round of ours or of the best peer lies more than a tenth from the middle: the row is \
+                 short, or the machine was not quiet; another run may order them otherwise.",
+                self.wide
+            );
+        }
+        text
+    }
+}
+
+/// In how many rows CairnDB is ahead, level and behind, and in which it is behind.
+pub(crate) fn wins(run: &Run) -> Option<String> {
+    let mut tally = Tally::default();
+    for table in &run.tables {
+        tally.count(table);
+    }
+    let behind = &tally.behind;
+    let all = tally.ahead + tally.level + behind.len();
     (all > 0).then(|| {
         let mut text = format!(
-            "Against all ranked peers of each row, CairnDB is ahead in {ahead} of {all}, ties in {level} \
-             and is behind in {}",
+            "Against all ranked peers of each row, CairnDB is ahead in {} of {all}, ties in {} and is behind in {}",
+            tally.ahead,
+            tally.level,
             behind.len()
         );
-        let more = behind.len().saturating_sub(BEHIND_NAMED);
-        behind.truncate(BEHIND_NAMED);
+        let named = &behind[..behind.len().min(BEHIND_NAMED)];
         // Writing to a String cannot fail, here and below.
-        if !behind.is_empty() {
-            let _ = write!(text, ": {}", behind.join("; "));
+        if !named.is_empty() {
+            let _ = write!(text, ": {}", named.join("; "));
         }
+        let more = behind.len() - named.len();
         if more > 0 {
             let _ = write!(text, "; and {more} more, named under Biases");
         }
         text.push('.');
-        if without > 0 {
-            let plural = if without == 1 { "" } else { "s" };
-            let _ = write!(
-                text,
-                " In {without} row{plural} more CairnDB failed or was skipped and a peer was not."
-            );
-        }
-        if wide > 0 {
-            let _ = write!(
-                text,
-                " In {wide} rows a round of ours or of the best peer lies more than a tenth from the middle: the row is \
-                 short, or the machine was not quiet; another run may order them otherwise."
-            );
-        }
+        text.push_str(&tally.remarks());
         text
     })
 }

@@ -64,6 +64,27 @@ fn rows_that_only_we_failed_are_counted_beside_the_verdict() {
 }
 
 #[test]
+fn rows_in_which_a_peer_failed_are_counted_beside_the_verdict() {
+    const WORD: &str = "a peer failed in a round or more and has no rank";
+    let mut lines = rounds("cairndb", "1A", "readseq", 4e7);
+    lines.extend(rounds("lmdb", "1A", "readseq", 1e6));
+    lines.extend(rounds("leveldb", "1A", "readseq", 9e7));
+    assert!(!report(&lines).html().contains(WORD));
+    lines[7] = with(with(lines[7].clone(), "status", "failed"), "reason", "lost");
+    let html = report(&lines).html();
+    assert!(html.contains("CairnDB is ahead in 1 of 1"));
+    let told = format!(
+        "In 1 row of these {WORD}, whatever its other rounds were; CairnDB is ahead in 1 of them."
+    );
+    assert!(html.contains(&told), "{html}");
+    // One that would have no rank anyway changes nothing.
+    for line in &mut lines[6..] {
+        *line = with(line.clone(), "ranked", false);
+    }
+    assert!(!report(&lines).html().contains(WORD));
+}
+
+#[test]
 fn rounds_left_out_and_rounds_missing_are_told() {
     let mut lines = rounds("lmdb", "1A", "readseq", 1e6);
     lines.extend(rounds("leveldb", "1A", "readseq", 1e6));
