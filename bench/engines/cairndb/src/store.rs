@@ -205,7 +205,7 @@ impl Session for CairnSession<'_> {
 
 #[cfg(test)]
 mod tests {
-    use bench_core::engine::{Engine as _, Store as _};
+    use bench_core::engine::{Durability, Engine as _, Role, Session as _, Store as _};
     use bench_core::settings::{Memory, Settings};
 
     use crate::Cairn;
@@ -228,6 +228,35 @@ mod tests {
         assert_eq!(told("compression"), Some("fast"));
         assert_eq!(told("filter_bits"), Some("10"));
         assert!(told("mapped").is_some() && told("verify_always").is_some());
+        store.close().expect("closes");
+    }
+
+    /// As the report's chapter of biases and the guide say.
+    #[test]
+    fn a_small_store_that_is_quiet_is_one_run() {
+        const ENTRIES: u32 = 60_000;
+        let home = tempfile::tempdir().expect("a directory");
+        let store = Cairn
+            .open(&home.path().join("db"), &settings())
+            .expect("opens");
+        let role = Role {
+            durability: Durability::Os,
+            appending: false,
+        };
+        let mut session = store.session(role).expect("a session");
+        for index in 0..ENTRIES {
+            let key = format!("{:016}", index * 7919 % ENTRIES);
+            session.put(key.as_bytes(), &[7; 100]).expect("put");
+        }
+        drop(session);
+        store.quiesce().expect("quiet");
+        let number = |name| store.number("cairndb.stats", name).expect("told");
+        assert!(number("flushes") > 1, "else there was nothing to merge");
+        assert_eq!(number("runs"), 1);
+        assert!(
+            number("entries") < ENTRIES.into(),
+            "the newest stay in memory"
+        );
         store.close().expect("closes");
     }
 }
