@@ -49,6 +49,11 @@ impl<'s> Access<'s> {
         }
     }
 
+    /// Whether a batch is running.
+    pub(crate) const fn is_running(&self) -> bool {
+        self.batch.is_some()
+    }
+
     /// Begins a batch unless one is running.
     #[inline]
     pub(crate) fn begin(&mut self, begin: Statement) -> Result<(), Fault> {

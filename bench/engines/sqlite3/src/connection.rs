@@ -101,6 +101,12 @@ impl<'e> Connection<'e> {
         }
     }
 
+    /// Whether nobody has the turn.
+    #[cfg(test)]
+    pub(crate) fn is_free(&self) -> bool {
+        self.turn.try_lock().is_ok()
+    }
+
     /// Closes it; SQLite then brings everything from the log into the database.
     pub(crate) fn close(mut self) -> Result<(), Fault> {
         // SAFETY: open, or null, which is nothing to do; no statement is left.

@@ -20,6 +20,8 @@ const DELETE: &CStr = c"DELETE FROM test WHERE key = ?1";
 const MERGE: &CStr = c"INSERT INTO test (key, value) VALUES (?1, ?2) \
     ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)";
 const BEGIN: &CStr = c"BEGIN IMMEDIATE";
+/// Begins at the first read, and keeps nobody from writing that could write beside it.
+const BEGIN_READ: &CStr = c"BEGIN DEFERRED";
 const COMMIT: &CStr = c"COMMIT";
 
 /// The statements a session always has.
@@ -30,6 +32,7 @@ struct Statements {
     delete: Statement,
     merge: Statement,
     begin: Statement,
+    begin_read: Statement,
     commit: Statement,
 }
 
@@ -51,6 +54,7 @@ impl<'s> SqliteSession<'s> {
             delete: turn.prepare(DELETE)?,
             merge: turn.prepare(MERGE)?,
             begin: turn.prepare(BEGIN)?,
+            begin_read: turn.prepare(BEGIN_READ)?,
             commit: turn.prepare(COMMIT)?,
         };
         drop(turn);
@@ -88,9 +92,10 @@ impl Drop for SqliteSession<'_> {
             delete,
             merge,
             begin,
+            begin_read,
             commit,
         } = self.statements;
-        let prepared = [put, get, delete, merge, begin, commit];
+        let prepared = [put, get, delete, merge, begin, begin_read, commit];
         for statement in prepared.into_iter().chain(self.scans.prepared()) {
             turn.finalize(statement);
         }
@@ -126,6 +131,32 @@ impl<'s> Session for SqliteSession<'s> {
         Ok(answer)
     }
 
+    /// All in one transaction: that of a batch, where one is running.
+    fn multi_get(
+        &mut self,
+        keys: &[&[u8]],
+        mut each: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Fault> {
+        let own = !self.access.is_running();
+        if own {
+            self.access.begin(self.statements.begin_read)?;
+        }
+        let mut keys = keys.iter().enumerate();
+        let result = keys.try_for_each(|(index, key)| {
+            let found = self.get(key, |value| each(index, Some(value)))?;
+            if found.is_none() {
+                each(index, None);
+            }
+            Ok(())
+        });
+        if own {
+            let ended = self.access.commit(self.statements.commit);
+            result.and(ended)
+        } else {
+            result
+        }
+    }
+
     #[inline]
     fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
         self.access.begin(self.statements.begin)?;
@@ -144,5 +175,48 @@ impl<'s> Session for SqliteSession<'s> {
     #[inline]
     fn cursor(&mut self) -> Result<SqliteCursor<'_, 's>, Fault> {
         Ok(SqliteCursor::new(&self.access, &mut self.scans))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bench_core::engine::{Durability, Engine as _, Role, Session as _, Store as _};
+    use bench_core::settings::{Memory, Settings};
+
+    use crate::Sqlite;
+
+    #[test]
+    fn the_keys_of_one_call_are_read_while_nobody_can_write() {
+        let Ok(engine) = Sqlite::load(None) else {
+            bench_core::skip::skip("SQLite's reads of several keys: install libsqlite3-0");
+            return;
+        };
+        let home = tempfile::tempdir().expect("a directory");
+        let settings = Settings::plain(Memory::split(4 << 20, false));
+        let store = (&engine).open(home.path(), &settings).expect("opens");
+        let role = Role {
+            durability: Durability::Os,
+            appending: false,
+        };
+        let mut session = store.session(role).expect("a session");
+        session.put(b"b", b"1").expect("put");
+        let mut answers = Vec::new();
+        // What is not there is told when its own lookup has ended.
+        let each = |_, value: Option<&[u8]>| {
+            answers.push((value.map(<[u8]>::to_vec), store.connection.is_free()));
+        };
+        session.multi_get(&[b"a", b"b"], each).expect("read");
+        assert_eq!(answers, [(None, false), (Some(b"1".to_vec()), false)]);
+        assert!(store.connection.is_free());
+        // A batch goes on after the reads in it, and has its own entries.
+        session.batch_put(b"c", b"2").expect("added");
+        let mut found = None;
+        let each = |_, value: Option<&[u8]>| found = value.map(<[u8]>::to_vec);
+        session.multi_get(&[b"c"], each).expect("read");
+        assert_eq!(found.as_deref(), Some(&b"2"[..]));
+        assert!(!store.connection.is_free());
+        session.batch_write().expect("written");
+        drop(session);
+        store.close().expect("closes");
     }
 }

@@ -133,7 +133,7 @@ impl<'s> TigerSession<'s> {
 
     /// Inserts the batch in a transaction; a result that is not 0 has undone it.
     fn commit(&self) -> c_int {
-        let begun = self.act(|session| session.begin_transaction);
+        let begun = self.act(|session| session.begin_transaction, c"");
         if begun != 0 {
             return begun;
         }
@@ -143,23 +143,24 @@ impl<'s> TigerSession<'s> {
             let inserted = step!(self.cursor, insert);
             if inserted != 0 {
                 // The first error is the one to tell.
-                let _ = self.act(|session| session.rollback_transaction);
+                let _ = self.act(|session| session.rollback_transaction, c"");
                 return inserted;
             }
         }
         // A commit that fails has rolled back.
-        self.act(|session| session.commit_transaction)
+        self.act(|session| session.commit_transaction, c"")
     }
 
-    /// Calls a function of the session that takes settings, with none.
+    /// Calls a function of the session that takes settings.
     fn act(
         &self,
         function: impl FnOnce(&Raw) -> unsafe extern "C" fn(*mut Raw, *const std::ffi::c_char) -> c_int,
+        settings: &CStr,
     ) -> c_int {
         // SAFETY: the session is live.
         let function = function(unsafe { &*self.session.0 });
         // SAFETY: as above.
-        unsafe { function(self.session.0, c"".as_ptr()) }
+        unsafe { function(self.session.0, settings.as_ptr()) }
     }
 }
 
@@ -233,6 +234,31 @@ impl Session for TigerSession<'_> {
         let reset = step!(cursor, reset);
         self.check(reset)?;
         Ok(Some(result))
+    }
+
+    /// All in one transaction, which reads as of its first get.
+    fn multi_get(
+        &mut self,
+        keys: &[&[u8]],
+        mut each: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Fault> {
+        self.any_use()?;
+        let begun = self.act(|session| session.begin_transaction, c"isolation=snapshot");
+        self.check(begun)?;
+        let mut keys = keys.iter().enumerate();
+        let result = keys.try_for_each(|(index, key)| {
+            let found = self.get(key, |value| each(index, Some(value)))?;
+            if found.is_none() {
+                each(index, None);
+            }
+            Ok(())
+        });
+        let ended = if result.is_ok() {
+            self.act(|session| session.commit_transaction, c"")
+        } else {
+            self.act(|session| session.rollback_transaction, c"")
+        };
+        result.and_then(|()| self.check(ended))
     }
 
     #[inline]
