@@ -16,8 +16,8 @@ pub enum Aggregate {
     /// The middle one, or the mean of the two in the middle.
     #[default]
     Median,
-    /// The last instance of a workload counts; the lowest and the highest round are left out and the
-    /// rest averaged.
+    /// The lowest and the highest round are left out and the rest averaged. Where the suite itself says so,
+    /// the last instance of a workload counts ([`Outline::last_instance_counts`]).
     Trimmed,
 }
 
@@ -76,6 +76,10 @@ pub struct Outline {
     pub rounds: u32,
     /// How they become one figure.
     pub aggregate: Aggregate,
+    /// Whether `--aggregate` chose that where the suite says another: it says how rounds become a figure, not
+    /// which rows count.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub aggregate_asked: bool,
     /// Engines in the order of asking, absent ones included.
     pub engines: Vec<String>,
     /// Directories of `--db`.
@@ -92,6 +96,11 @@ pub struct Outline {
 impl Outline {
     /// The word in `kind`.
     pub const KIND: &'static str = "suite";
+
+    /// Whether of a workload that a section runs several times the last instance alone counts.
+    pub fn last_instance_counts(&self) -> bool {
+        self.aggregate == Aggregate::Trimmed && !self.aggregate_asked
+    }
 }
 
 /// A section.

@@ -188,6 +188,9 @@ fn outline(config: &Config, name: &str, file: &File) -> Outline {
         num: config.num.unwrap_or(file.num),
         rounds: config.suite_rounds.unwrap_or(file.rounds),
         aggregate: config.aggregate.unwrap_or(file.aggregate),
+        aggregate_asked: config
+            .aggregate
+            .is_some_and(|asked| asked != file.aggregate),
         engines: config.engines.clone(),
         directories: config
             .bases

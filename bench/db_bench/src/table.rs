@@ -101,7 +101,7 @@ pub(crate) fn render(
     let sections: Vec<(&Section, Vec<&Row>)> = outline
         .sections
         .iter()
-        .map(|section| (section, rows.shown(&section.name, outline.aggregate)))
+        .map(|section| (section, rows.shown(&section.name, outline)))
         .filter(|(_, shown)| !shown.is_empty())
         .collect();
     let shown = sections.iter().flat_map(|(_, shown)| shown);

@@ -94,12 +94,12 @@ impl Run {
     }
 }
 
-/// Whether a table takes part: where the suite trims its rounds, as the page against WiredTiger did, the
+/// Whether a table takes part: where the suite itself trims its rounds, as the page against WiredTiger did, the
 /// last instance of each workload in a section alone.
 fn is_counted(source: &Source, tables: &[Table], table: &Table) -> bool {
     let key = &table.key;
     let outline = source.outline(key.suite.as_deref());
-    if outline.is_none_or(|outline| outline.aggregate == Aggregate::Median) {
+    if !outline.is_some_and(Outline::last_instance_counts) {
         return true;
     }
     let later = |other: &Table| {

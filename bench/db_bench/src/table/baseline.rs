@@ -26,7 +26,7 @@ pub(super) fn line(
     row: &Row,
 ) -> Option<(String, Vec<String>)> {
     let name = section.baseline.as_deref()?;
-    let shown = rows.shown(name, outline.aggregate);
+    let shown = rows.shown(name, outline);
     let base = shown.into_iter().find(|base| base.is_like(row))?;
     let cell = |engine: &String| {
         let rate = |row: &Row| Some(row.rates(engine, outline.aggregate)?.middle);

@@ -62,7 +62,7 @@ pub(super) fn write(text: &mut String, outline: &Outline, rows: &Rows, columns: 
     let sections = outline.sections.iter();
     let settled: Vec<(&Section, Vec<&Row>)> = sections
         .map(|section| {
-            let mut shown = rows.shown(&section.name, outline.aggregate);
+            let mut shown = rows.shown(&section.name, outline);
             shown.retain(|row| row.records.iter().any(|record| record.settle_ns.is_some()));
             (section, shown)
         })

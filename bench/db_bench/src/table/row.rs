@@ -3,7 +3,7 @@
 use bench_core::catalog;
 use bench_core::definition::Workload;
 use bench_core::line::median;
-use bench_core::outline::Aggregate;
+use bench_core::outline::{Aggregate, Outline};
 use bench_core::record::{Record, Status};
 use bench_core::settings::Variant;
 use bench_core::spread::Spread;
@@ -79,9 +79,9 @@ impl Rows {
         })
     }
 
-    /// The rows of a section that are shown: all, or where rounds are trimmed the last instance of
-    /// each workload.
-    pub(super) fn shown(&self, section: &str, aggregate: Aggregate) -> Vec<&Row> {
+    /// The rows of a section that are shown: all, or where the suite says that it counts the last
+    /// instance of each workload.
+    pub(super) fn shown(&self, section: &str, outline: &Outline) -> Vec<&Row> {
         let here: Vec<&Row> = self
             .list
             .iter()
@@ -93,9 +93,10 @@ impl Rows {
                 .filter(|other| other.workload == row.workload && other.setting() == row.setting());
             same.map(|other| other.instance).max() == Some(row.instance)
         };
-        match aggregate {
-            Aggregate::Median => here,
-            Aggregate::Trimmed => here.iter().copied().filter(|row| last(row)).collect(),
+        if outline.last_instance_counts() {
+            here.iter().copied().filter(|row| last(row)).collect()
+        } else {
+            here
         }
     }
 }

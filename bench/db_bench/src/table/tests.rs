@@ -418,3 +418,24 @@ fn columns_stay_below_their_heads_whatever_rows_are_called() {
         .into();
     assert_eq!(ends[0], ends[1], "{text}");
 }
+
+#[test]
+fn a_flag_that_trims_rounds_leaves_every_instance() {
+    let again = |rate| Record {
+        instance: 2,
+        ..record("cairndb", 1, 1_000, rate)
+    };
+    let records = || vec![record("cairndb", 1, 1_000, 1_000_000), again(500_000)];
+    let rows = |outline: &Outline| {
+        let text = table(outline, records());
+        text.lines()
+            .filter(|line| line.starts_with("  fillseq"))
+            .count()
+    };
+    let of_suite = outline(&["cairndb"], Aggregate::Trimmed);
+    let of_flag = Outline {
+        aggregate_asked: true,
+        ..of_suite.clone()
+    };
+    assert_eq!((rows(&of_suite), rows(&of_flag)), (1, 2));
+}

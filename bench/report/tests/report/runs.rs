@@ -256,6 +256,10 @@ fn of_a_suite_that_trims_its_rounds_the_last_instance_counts() {
     let csv = whole.csv();
     assert_eq!(csv.matches(",true,false,\r\n").count(), 2, "{csv}");
     assert_eq!(csv.matches(",false,false,\r\n").count(), 4, "{csv}");
+    // A flag says how rounds become a figure, and hides nothing.
+    lines[0]["aggregate_asked"] = true.into();
+    let html = report(&lines).html();
+    assert!(html.contains("CairnDB is ahead in 1 of 3") && html.contains("900,000"));
     // Without a word of the suite's every instance is a table of its own.
     let html = report(&lines[1..]).html();
     assert!(html.contains("CairnDB is ahead in 1 of 3"));
