@@ -60,7 +60,7 @@ impl Memory {
     }
 
     /// Anonymous memory that a store may have beside the harness's own before it counts as one that
-    /// ignores its setting: twice the total and 32 MiB.
+    /// ignores its setting: twice the total and 48 MiB.
     ///
     /// Every store has overheads: a full write buffer waits while the next one fills, tables have
     /// indexes, allocators keep pages. LevelDB and RocksDB take two write buffers and the cache.
