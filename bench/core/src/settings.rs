@@ -139,6 +139,21 @@ impl Settings {
             value_bytes: 100,
         }
     }
+
+    /// What was asked for of a block's size, a file's size and open files, as an engine tells it that has no
+    /// such settings.
+    pub fn unused(&self) -> Vec<(String, String)> {
+        let asked = [
+            ("block_size", self.block_bytes),
+            ("max_file_size", self.file_bytes),
+            ("open_files", self.open_files.map(u64::from)),
+        ];
+        let told = asked
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        told.map(|(name, value)| (name.to_owned(), format!("not used ({value} was asked for)")))
+            .collect()
+    }
 }
 
 #[cfg(test)]

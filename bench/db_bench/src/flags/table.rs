@@ -346,7 +346,7 @@ pub(crate) static FLAGS: &[Flag] = &[
             "block_size",
             Kind::Number(256, 1 << 30),
             "",
-            "uncompressed bytes of a block or page",
+            "uncompressed bytes of a block or page; CairnDB and LMDB have no such setting",
         )
     },
     Flag {
@@ -356,7 +356,7 @@ pub(crate) static FLAGS: &[Flag] = &[
             "max_file_size",
             Kind::Number(1 << 16, BYTES_MAX),
             "",
-            "bytes of a table file",
+            "bytes of a table file; LevelDB and RocksDB alone",
         )
     },
     flag(
@@ -364,7 +364,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "open_files",
         Kind::Number(-1, 1_000_000),
         "0",
-        "most files held open; 0 or negative: the engine's default",
+        "most files held open; 0 or negative: the engine's default; LevelDB and RocksDB alone",
     ),
     flag(
         STORE,

@@ -127,7 +127,8 @@ impl Store for CairnStore {
         let budget = self.number("cairndb.memory", "budget");
         let budget = budget.map(|bytes| ("memory_budget", bytes.to_string()));
         let all = budget.into_iter().chain(told);
-        all.map(|(name, value)| (name.to_owned(), value)).collect()
+        let all = all.map(|(name, value)| (name.to_owned(), value));
+        all.chain(self.asked.unused()).collect()
     }
 
     fn close(self) -> Result<(), Fault> {
@@ -228,6 +229,20 @@ mod tests {
         assert_eq!(told("compression"), Some("fast"));
         assert_eq!(told("filter_bits"), Some("10"));
         assert!(told("mapped").is_some() && told("verify_always").is_some());
+        assert!(told("block_size").is_none());
+        store.close().expect("closes");
+    }
+
+    #[test]
+    fn settings_that_the_store_has_not_are_told() {
+        let home = tempfile::tempdir().expect("a directory");
+        let asked = Settings {
+            block_bytes: Some(8192),
+            ..settings()
+        };
+        let store = Cairn.open(&home.path().join("db"), &asked).expect("opens");
+        let told = ("block_size".into(), "not used (8192 was asked for)".into());
+        assert!(store.options().contains(&told));
         store.close().expect("closes");
     }
 

@@ -43,6 +43,8 @@ pub struct LmdbStore<'e> {
     flags: c_uint,
     env: *mut c_void,
     dbi: c_uint,
+    /// What was asked for and is not there to be set.
+    unused: Vec<(String, String)>,
 }
 
 // SAFETY: an environment may be used by any thread; transactions belong to sessions.
@@ -75,6 +77,7 @@ impl<'e> LmdbStore<'e> {
             flags,
             env: null_mut(),
             dbi: 0,
+            unused: settings.unused(),
         };
         store.open_env()?;
         Ok(store)
@@ -229,6 +232,7 @@ impl Store for LmdbStore<'_> {
             options.push(("writemap".into(), on(WRITEMAP)));
         }
         options.push(("compression".into(), "none".into()));
+        options.extend(self.unused.iter().cloned());
         options
     }
 

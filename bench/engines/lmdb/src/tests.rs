@@ -138,3 +138,19 @@ fn every_thread_a_row_may_have_gets_its_session() {
         });
     });
 }
+
+#[test]
+fn settings_that_the_store_has_not_are_told() {
+    let Ok(engine) = Lmdb::load(None) else {
+        bench_core::skip::skip("LMDB's settings: install liblmdb0");
+        return;
+    };
+    let dir = tempfile::tempdir().expect("a directory");
+    let asked = Settings {
+        open_files: Some(77),
+        ..Settings::plain(Memory::split(4 << 20, false))
+    };
+    let store = (&engine).open(dir.path(), &asked).expect("open");
+    let told = ("open_files".into(), "not used (77 was asked for)".into());
+    assert!(store.options().contains(&told));
+}
