@@ -4,6 +4,7 @@ use crate::document::{Block, Strip};
 use crate::number;
 use crate::outline;
 use crate::run::Run;
+use crate::standing;
 use crate::table::{Row, Table};
 
 /// Shorter rows say nothing second by second.
@@ -28,6 +29,7 @@ pub(crate) fn timeline(run: &Run) -> Vec<Block> {
              {SECONDS_MIN} seconds have no strip."
         )),
     ];
+    blocks.extend(too_quick(run).map(Block::text));
     let mut shown = false;
     for table in &run.tables {
         let strips: Vec<Strip> = table
@@ -49,6 +51,25 @@ pub(crate) fn timeline(run: &Run) -> Vec<Block> {
         blocks.push(Block::text("No row of this run took that long."));
     }
     blocks
+}
+
+/// In how many of the tables below ours was over too soon to show anything, which is no proof of evenness.
+fn too_quick(run: &Run) -> Option<String> {
+    let has_strip = |table: &Table, row: &Row| strip(table, row).is_some();
+    let tables = run.tables.iter();
+    let shown = tables.filter(|table| table.engines().any(|row| has_strip(table, row)));
+    let ours = shown.filter_map(|table| Some((table, standing::ours(table)?.0)));
+    let (all, without) = ours.fold((0, 0), |(all, without), (table, row)| {
+        (all + 1, without + u32::from(!has_strip(table, row)))
+    });
+    (without > 0).then(|| {
+        let plural = if all == 1 { "" } else { "s" };
+        format!(
+            "In {without} of the {all} row{plural} below with a figure of CairnDB it was over too soon for a strip, so that \
+             nothing here shows whether it worked evenly: its longest times under Latency do, where that pass was run, and \
+             longer rows would."
+        )
+    })
 }
 
 fn strip(table: &Table, row: &Row) -> Option<Strip> {

@@ -212,6 +212,21 @@ fn stalls_show_second_by_second() {
 }
 
 #[test]
+fn rows_of_ours_that_are_too_quick_for_a_strip_are_counted() {
+    let seconds = |engine: &str, count: usize| {
+        let row = row(engine, "1D", "fillrandom", 1, 700.0);
+        with(row, "intervals", vec![1000; count])
+    };
+    let told = "In 1 of the 1 row below with a figure of CairnDB it was over too soon";
+    let page = |ours| report(&[seconds("lmdb", 6), seconds("cairndb", ours)]).html();
+    assert!(page(2).contains(told));
+    assert!(!page(5).contains("too soon for a strip"));
+    // Where nobody has a strip the chapter says that.
+    let html = report(&[seconds("lmdb", 2), seconds("cairndb", 2)]).html();
+    assert!(html.contains("No row of this run took that long.") && !html.contains("too soon"));
+}
+
+#[test]
 fn the_harness_is_told_apart() {
     let mut lines = rounds("cairndb", "1C", "fillseq", 5e6);
     lines.extend(rounds("null", "1C", "fillseq", 2e7));
