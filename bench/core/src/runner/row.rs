@@ -50,8 +50,7 @@ impl<E: Engine> Runner<'_, E> {
         }
         for _ in 0..step.warmups {
             // A fault of a warm-up shows again in the run that counts.
-            let _ = self.measure(workload);
-            self.threads_so_far += Task::threads(self.plan, workload);
+            let _ = self.run_once(workload);
         }
         if step.repeats > 1 {
             self.tell(Event::Text(format!(
@@ -220,11 +219,7 @@ impl<E: Engine> Runner<'_, E> {
         let mut record = self.blank(workload, instance);
         let since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
         record.started_at = since.map(|since| since.as_secs());
-        let measured = self.measure(workload);
-        self.threads_so_far += Task::threads(self.plan, workload);
-        if workload.changes() {
-            self.empty = false;
-        }
+        let measured = self.run_once(workload);
         let judged = measured.and_then(|mut totals| {
             // The cost ends where judging begins, which reads everything.
             self.settle(workload, &mut record, &totals.before)?;
@@ -249,6 +244,17 @@ impl<E: Engine> Runner<'_, E> {
                 None
             }
         }
+    }
+
+    /// Runs it, and notes what that means for the next run, of a warm-up too: behind one that writes
+    /// nothing is appended to an empty store any more.
+    fn run_once(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
+        let measured = self.measure(workload);
+        self.threads_so_far += Task::threads(self.plan, workload);
+        if workload.changes() {
+            self.empty = false;
+        }
+        measured
     }
 
     pub(super) fn before(&self) -> Before {

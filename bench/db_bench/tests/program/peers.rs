@@ -135,6 +135,31 @@ fn cairndb_merges_rightly_over_several_runs() {
     assert!(output.status.success(), "{}", stdout(&output));
 }
 
+/// A run behind a warm-up appended keys that were there, which LMDB and a bulk cursor refuse.
+#[test]
+fn a_fill_behind_its_warm_up_is_none_of_an_empty_store() {
+    for (engine, package, variant) in [
+        ("lmdb", "liblmdb0", "fair"),
+        ("wiredtiger_btree", "libwiredtiger0", "seed"),
+        ("wiredtiger_lsm", "libwiredtiger0", "seed"),
+    ] {
+        with_library(engine, package, || {
+            let words = [
+                &format!("--engine={engine}"),
+                &format!("--variant={variant}"),
+                "--benchmarks=fillseq[X2-W1],readseq",
+                "--num=2000",
+            ];
+            let output = run(&words);
+            let text = stdout(&output);
+            assert!(output.status.success(), "{engine}: {text}");
+            assert!(!text.contains(" : failed ("), "{engine}: {text}");
+            let rows = text.matches("\nfillseq      : ").count();
+            assert_eq!(rows, 2, "{engine}: {text}");
+        });
+    }
+}
+
 #[test]
 fn the_libraries_tell_their_versions() {
     with_library("leveldb", "libleveldb1d", || {
