@@ -126,7 +126,7 @@ impl Run<'_> {
                 self.good = false;
             }
         }
-        Ok(())
+        self.output.settle()
     }
 
     /// Shows what a child said.

@@ -1,7 +1,8 @@
 //! Where results go: the files of `--json` and `--csv`, stdout, stderr.
 
+use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use bench_core::library::Library;
@@ -10,12 +11,17 @@ use serde::Serialize;
 
 use crate::builds::Builds;
 
-/// A file that is flushed after each line.
+/// A file that is flushed after each line. A line that the system refuses, for want of room mostly, is
+/// kept and written when there is some again: a database that fills its disk is removed in the end.
 #[derive(Debug)]
 struct Lines {
     path: PathBuf,
     file: File,
-    /// Whether a write has failed: half a line may be there, and nothing may follow it.
+    /// Bytes of the whole lines in it.
+    bytes: u64,
+    /// Lines that were refused, and those behind them.
+    kept: VecDeque<String>,
+    /// Whether half a line may be there that could not be cut off: nothing may follow it.
     torn: bool,
 }
 
@@ -31,24 +37,55 @@ impl Lines {
     }
 
     fn with(path: &Path, file: io::Result<File>) -> Result<Self, String> {
-        let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
+        let sized = file.and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (bytes, file) = sized.map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(Self {
             path: path.to_owned(),
             file,
+            bytes,
+            kept: VecDeque::new(),
             torn: false,
         })
     }
 
+    /// Adds a line, or keeps it for later; an error where there is no later.
     fn line(&mut self, text: &str) -> Result<(), String> {
+        let waits = !self.kept.is_empty();
+        self.kept.push_back(format!("{text}\n"));
+        match self.settle() {
+            Err(trouble) if self.torn => Err(trouble),
+            Err(trouble) if !waits => {
+                tell(&format!("{trouble}; kept and tried again\n"));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes what was kept.
+    fn settle(&mut self) -> Result<(), String> {
         let shown = self.path.display();
         if self.torn {
             return Err(format!("writing {shown}: its last line is not whole"));
         }
-        // One write, so that a line is there or is not when the program is killed between two.
-        let written = self.file.write_all(format!("{text}\n").as_bytes());
-        let written = written.and_then(|()| self.file.flush());
-        self.torn = written.is_err();
-        written.map_err(|error| format!("writing {shown}: {error}"))
+        while let Some(line) = self.kept.front() {
+            // One write, so that a line is there or is not when the program is killed between two.
+            let written = self.file.write_all(line.as_bytes());
+            if let Err(error) = written.and_then(|()| self.file.flush()) {
+                self.torn = self.cut().is_err();
+                return Err(format!("writing {}: {error}", self.path.display()));
+            }
+            self.bytes += line.len() as u64;
+            self.kept.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Cuts off what is there of a line. A pipe has nothing that could be cut.
+    fn cut(&mut self) -> io::Result<()> {
+        self.file.set_len(self.bytes)?;
+        self.file.seek(SeekFrom::Start(self.bytes))?;
+        Ok(())
     }
 }
 
@@ -80,6 +117,7 @@ impl Output {
         for record in kept {
             output.csv_row(record)?;
         }
+        output.settle()?;
         Ok(output)
     }
 
@@ -90,7 +128,14 @@ impl Output {
             csv: csv.map(started).transpose()?,
             builds: Builds::default(),
         };
-        kept.iter().try_for_each(|record| output.csv_row(record))
+        kept.iter().try_for_each(|record| output.csv_row(record))?;
+        output.settle()
+    }
+
+    /// Writes what the system had refused; an error where it still does.
+    pub(crate) fn settle(&mut self) -> Result<(), String> {
+        let mut files = self.json.iter_mut().chain(&mut self.csv);
+        files.try_for_each(Lines::settle)
     }
 
     /// Adds a result.
@@ -131,6 +176,7 @@ impl Output {
 fn started(path: &Path) -> Result<Lines, String> {
     let mut lines = Lines::create(path)?;
     lines.line(&Record::FIELDS.join(","))?;
+    lines.settle()?;
     Ok(lines)
 }
 

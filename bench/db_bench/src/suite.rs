@@ -6,6 +6,7 @@ mod job;
 mod journal;
 mod lock;
 mod plan;
+mod progress;
 mod results;
 mod run;
 mod turn;
@@ -82,6 +83,7 @@ fn measure(
     for text in &plan.left_out {
         run.note(text.clone(), None)?;
     }
+    run.settle()?;
     for line in machine.summary(&config.bases[0]) {
         print(&format!("{line}\n"));
     }

@@ -13,6 +13,7 @@ use bench_core::runner::Event;
 use super::file::File;
 use super::job::Job;
 use super::journal::{Journal, Key};
+use super::progress::progress;
 use super::results::Results;
 use super::turn::Turn;
 use crate::config::Config;
@@ -20,7 +21,6 @@ use crate::machine::{self, Machine};
 use crate::order;
 use crate::output::{Output, tell};
 use crate::supervise::{self, Ending, Position, Start};
-use crate::table;
 
 /// Everything about one run of a suite that outlives a child.
 pub(super) struct Run<'c> {
@@ -56,7 +56,8 @@ impl<'c> Run<'c> {
         self.output = output;
         self.output.object(machine)?;
         if !self.journal.is_begun() {
-            return self.output.object(self.outline);
+            self.output.object(self.outline)?;
+            return self.output.settle();
         }
         let kept = self.journal.records.len();
         self.note(
@@ -77,6 +78,11 @@ impl<'c> Run<'c> {
         self.output.object(&note)?;
         self.results.notes.push(note.text);
         Ok(())
+    }
+
+    /// Writes what files of results had no room for; an error where they still have none.
+    pub(super) fn settle(&mut self) -> Result<(), String> {
+        self.output.settle()
     }
 
     pub(super) fn finish(self) -> Results {
@@ -266,13 +272,11 @@ impl<'c> Run<'c> {
             }
             _ => {}
         });
-        if let Some(trouble) = trouble {
-            return Err(trouble);
-        }
-        self.end(turn, ending)?;
+        let told = trouble.map_or_else(|| self.end(turn, ending), Err);
         // What cannot be removed is in nobody's way: the next run asks again.
         let _ = place::remove(&parts[0].db);
-        Ok(())
+        // Results may lie on the disk that the database had filled.
+        told.and_then(|()| self.output.settle())
     }
 
     /// Tells what a turn could not reach.
@@ -475,24 +479,4 @@ impl<'c> Run<'c> {
         }
         Ok(())
     }
-}
-
-/// One line of progress.
-fn progress(record: &Record) -> String {
-    let what = match (record.status, record.rate()) {
-        (Status::Ok, Some(rate)) => table::amount(&record.workload, rate),
-        (Status::Ok, None) => "timed".to_owned(),
-        _ => record.reason.clone().unwrap_or_default(),
-    };
-    let section = record.section.as_deref().unwrap_or_default();
-    let pass = if record.rate().is_none() && record.status == Status::Ok {
-        "timing ".to_owned()
-    } else {
-        format!("round {}", record.round)
-    };
-    format!(
-        "{pass} {section:<9} {:<16} {:<28} {what}\n",
-        record.engine,
-        table::label(record)
-    )
 }

@@ -20,6 +20,9 @@ const NUM: &str = "--num=60000";
 const MOUNT: &str = "mount -t tmpfs -o size=2m tmpfs \"$1\" && shift && exec \"$@\"";
 /// Limits files to 2048 blocks of 512 bytes, as an error and not as a signal, and runs all but `$1`.
 const LIMIT: &str = "trap '' XFSZ; ulimit -f 2048; shift; exec \"$@\"";
+/// Runs the rest and copies what it leaves in `$1`, which nobody sees from elsewhere, to `$2`.
+const COPY: &str =
+    "from=$1; to=$2; shift 2; \"$@\"; status=$?; cp \"$from\"/own.* \"$to\"; exit $status";
 const NAME_SPACE: [&str; 3] = ["--user", "--map-root-user", "--mount"];
 
 static MAY_MOUNT: LazyLock<bool> = LazyLock::new(|| {
@@ -137,7 +140,12 @@ fn a_process_that_the_full_disk_kills_is_told_with_its_signal() {
     });
 }
 
-const SUITE: &str = r#"
+/// With `reads` rows behind the one that fills the disk.
+fn own(home: &Path, reads: usize) -> PathBuf {
+    let file = home.join("own.toml");
+    let reads = vec!["\"readseq\""; reads].join(", ");
+    let text = format!(
+        r#"
 num = 60_000
 rounds = 1
 latency = false
@@ -147,7 +155,7 @@ times = 0.01
 workloads = ["fillseq", "readseq"]
 [[section]]
 name = "large"
-workloads = ["fillrandom", "readseq"]
+workloads = ["fillrandom", {reads}]
 [[section]]
 name = "over large"
 over = "large"
@@ -157,26 +165,15 @@ workloads = ["readrandom"]
 name = "small again"
 times = 0.01
 workloads = ["fillrandom", "compact", "readreverse"]
-"#;
-
-fn own(home: &Path) -> PathBuf {
-    let file = home.join("own.toml");
-    std::fs::write(&file, SUITE).expect("written");
+"#
+    );
+    std::fs::write(&file, text).expect("written");
     file
 }
 
-#[test]
-fn a_suite_goes_on_behind_a_full_disk() {
-    let home = tempfile::tempdir().expect("a directory");
-    let json = home.path().join("own.json");
-    let words = [
-        &format!("--suite={}", own(home.path()).display()),
-        &format!("--json={}", json.display()),
-        "--engine=cairndb,null",
-    ];
-    let output = cramped(home.path(), &words);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let rows = results(&json);
+/// What becomes of each row of the suite, of an engine that fills its disk and says so, and of one that does
+/// not.
+fn check(rows: &[Value], engine: &str, reads: usize, said: &str) {
     let of = |engine: &str| -> Vec<[String; 3]> {
         let same = rows.iter().filter(|row| row["engine"] == engine);
         let word = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
@@ -184,27 +181,86 @@ fn a_suite_goes_on_behind_a_full_disk() {
             .collect()
     };
     let wanted = |failed: &str, skipped: &str| {
-        [
+        let mut rows = vec![
             ["small", "fillseq", "ok"],
             ["small", "readseq", "ok"],
             ["large", "fillrandom", failed],
-            ["large", "readseq", skipped],
+        ];
+        rows.extend(vec![["large", "readseq", skipped]; reads]);
+        rows.extend([
             ["over large", "readrandom", skipped],
             ["small again", "fillrandom", "ok"],
             ["small again", "compact", "ok"],
             ["small again", "readreverse", "ok"],
-        ]
-        .map(|row| row.map(str::to_owned))
+        ]);
+        let rows = rows.into_iter();
+        rows.map(|row| row.map(str::to_owned)).collect::<Vec<_>>()
     };
-    assert_eq!(of("cairndb"), wanted("failed", "skipped"));
+    assert_eq!(of(engine), wanted("failed", "skipped"));
     assert_eq!(of("null"), wanted("ok", "ok"));
     for row in rows.iter().filter(|row| row["status"] != "ok") {
         let reason = row["reason"].as_str().unwrap_or_default();
         let about = if row["status"] == "failed" {
-            refusal()
+            said
         } else {
             "the database it needs is not there: fillrandom before it failed"
         };
         assert!(reason.contains(about), "{row}");
     }
+}
+
+#[test]
+fn a_suite_goes_on_behind_a_full_disk() {
+    let home = tempfile::tempdir().expect("a directory");
+    let json = home.path().join("own.json");
+    let words = [
+        &format!("--suite={}", own(home.path(), 1).display()),
+        &format!("--json={}", json.display()),
+        "--engine=cairndb,null",
+    ];
+    let output = cramped(home.path(), &words);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    check(&results(&json), "cairndb", 1, refusal());
+}
+
+/// The first line that found no room ended the whole suite. SQLite fills the last page and, behind the error, leaves what it has.
+#[test]
+fn results_on_the_disk_that_is_full_are_written_behind_the_turn() {
+    with_library("sqlite3", "libsqlite3-0", || {
+        if *MAY_MOUNT {
+            results_are_kept();
+        } else {
+            skip("db_bench's results on a full disk: no file system can be mounted here");
+        }
+    });
+}
+
+fn results_are_kept() {
+    // So many that their lines are more than the page that was begun has room for.
+    const READS: usize = 40;
+    let home = tempfile::tempdir().expect("a directory");
+    let (room, copy) = (home.path().join("room"), home.path().join("copy"));
+    std::fs::create_dir(&room).expect("created");
+    std::fs::create_dir(&copy).expect("created");
+    let mut command = Command::new("unshare");
+    command.args(NAME_SPACE).args(["sh", "-c", MOUNT, "sh"]);
+    command.arg(&room).args(["sh", "-c", COPY, "sh"]);
+    command.arg(&room).arg(&copy);
+    command.arg(env!("CARGO_BIN_EXE_db_bench"));
+    command.args([
+        format!("--suite={}", own(home.path(), READS).display()),
+        format!("--db={}", room.join("db").display()),
+        format!("--json={}", room.join("own.json").display()),
+        format!("--csv={}", room.join("own.csv").display()),
+        "--engine=sqlite3,null".to_owned(),
+    ]);
+    let output = command.output().expect("it starts");
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    let refused = "own.json: No space left on device (os error 28); kept and tried again\n";
+    assert_eq!(told.matches(refused).count(), 1, "{told}");
+    let rows = results(&copy.join("own.json"));
+    check(&rows, "sqlite3", READS, "database or disk is full");
+    let csv = std::fs::read_to_string(copy.join("own.csv")).expect("written");
+    assert_eq!(csv.lines().count(), 1 + rows.len(), "{csv}");
 }
