@@ -76,6 +76,10 @@ fn the_tree_of_wiredtiger_is_picked_by_a_flag_that_goes_with_it() {
 fn another_library_is_refused_by_the_symbol_it_lacks() {
     for (words, symbol) in [
         (
+            ["--engine=leveldb", "--leveldb_lib=libc.so.6"],
+            "lacks the symbol leveldb_open",
+        ),
+        (
             ["--engine=kyoto_treedb", "--kyotocabinet_lib=libc.so.6"],
             "the Kyoto Cabinet library lacks the symbol kcfree",
         ),
@@ -113,18 +117,22 @@ fn somebodys_files_are_left_alone() {
 
 #[test]
 fn a_missing_database_is_not_made_up() {
-    let output = run(&[
-        "--engine=leveldb",
-        "--benchmarks=readseq",
-        "--use_existing_db",
-        "--leveldb_lib=libc.so.6",
-    ]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(
-        stderr(&output).contains("lacks the symbol leveldb_open"),
-        "{}",
-        stderr(&output)
-    );
+    let home = tempfile::tempdir().expect("a directory");
+    let empty = home.path().join("empty");
+    std::fs::create_dir(&empty).expect("created");
+    for db in [home.path().join("missing"), empty] {
+        let words = ["--benchmarks=readseq", "--use_existing_db", "--num=10"];
+        let output = command(&db, &words).output().expect("runs");
+        assert_eq!(output.status.code(), Some(1));
+        let told = format!(
+            "open error: --use_existing_db: there is no database in {}\n",
+            db.display()
+        );
+        assert!(stderr(&output).ends_with(&told), "{}", stderr(&output));
+        assert!(!stdout(&output).contains("readseq"), "{}", stdout(&output));
+        let made = std::fs::read_dir(&db).map_or(0, Iterator::count);
+        assert_eq!(made, 0, "{}", db.display());
+    }
 }
 
 #[test]
