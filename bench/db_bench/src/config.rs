@@ -53,6 +53,8 @@ pub(crate) struct Config {
     pub(crate) resume: bool,
     /// The suite to run instead of the list.
     pub(crate) suite: Option<String>,
+    /// How long ago the suite was asked for: its limits of time count from there.
+    pub(crate) spent: Duration,
     /// The directories of `--db`, or the usual one.
     pub(crate) bases: Vec<PathBuf>,
     /// Whether `--db` was given: it is then a single engine's own directory.
@@ -114,6 +116,7 @@ impl Config {
             intervals: intervals(given),
             resume: given.is_on("resume"),
             suite,
+            spent: spent(given)?,
             bases,
             own_directory: given.given("db").is_some(),
             chosen_seed,
@@ -151,6 +154,20 @@ impl Config {
     pub(crate) fn libraries(&self) -> &[(&'static str, PathBuf)] {
         &self.libraries
     }
+}
+
+/// The age of `--started=FILE`, the sign of a command that built and installed first.
+fn spent(given: &Given) -> Result<Duration, String> {
+    let Some(file) = given.given("started") else {
+        return Ok(Duration::ZERO);
+    };
+    if given.given("suite").is_none() {
+        return Err("--started: only a suite has limits of time: give --suite".into());
+    }
+    let written = std::fs::metadata(file).and_then(|metadata| metadata.modified());
+    let written = written.map_err(|error| format!("--started={file}: {error}"))?;
+    // One of the future, by a clock that was set, is as good as one of now.
+    Ok(written.elapsed().unwrap_or_default())
 }
 
 /// The directories of `--db`. Several are for suites, which compare them.

@@ -165,6 +165,13 @@ pub(crate) static FLAGS: &[Flag] = &[
     ),
     flag(
         WHAT,
+        "started",
+        Kind::Text,
+        "",
+        "a suite's limits of time count from when this file was written, which may be before a build",
+    ),
+    flag(
+        WHAT,
         "allocator",
         Kind::Text,
         "",

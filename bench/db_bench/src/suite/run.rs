@@ -138,7 +138,7 @@ impl<'c> Run<'c> {
         let rounds = self.last_round();
         let mut longest = Duration::ZERO;
         for round in 1..=rounds {
-            let began = self.started.elapsed();
+            let began = self.elapsed();
             if round > 1 && self.is_late(began, longest) {
                 let which = if round == rounds {
                     format!("round {round} was")
@@ -158,9 +158,9 @@ impl<'c> Run<'c> {
                 }
             }
             self.results.rounds = round;
-            longest = longest.max(self.started.elapsed().saturating_sub(began));
+            longest = longest.max(self.elapsed().saturating_sub(began));
         }
-        let began = self.started.elapsed();
+        let began = self.elapsed();
         if !self.is_timed() || !jobs.iter().any(|job| job.latency) {
             return Ok(());
         }
@@ -177,6 +177,11 @@ impl<'c> Run<'c> {
             self.job(at, job, 1, true)?;
         }
         Ok(())
+    }
+
+    /// How long ago the run was asked for.
+    fn elapsed(&self) -> Duration {
+        self.config.spent + self.started.elapsed()
     }
 
     /// Whether a round that begins now would be one too many.

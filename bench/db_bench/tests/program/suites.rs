@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{command, run, stderr, stdout};
+use crate::common::{command, run, skip, stderr, stdout};
 
 /// The objects of a file of JSON lines that are results.
 pub(crate) fn results(path: &Path) -> Vec<Value> {
@@ -62,6 +62,57 @@ fn quick_prints_every_row_and_removes_its_databases() {
     }
     let left: Vec<_> = std::fs::read_dir(&db).expect("there").flatten().collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// The ten minutes of `make bench` began behind the build.
+#[test]
+fn limits_of_time_count_from_when_the_suite_was_asked_for() {
+    let home = tempfile::tempdir().expect("a directory");
+    let sign = home.path().join("sign");
+    let written = std::time::SystemTime::now() - std::time::Duration::from_secs(500);
+    let file = std::fs::File::create(&sign).expect("created");
+    file.set_modified(written).expect("set");
+    let started = format!("--started={}", sign.display());
+    let text = "num = 100\nrounds = 3\nrounds_begin_within = 480\n\
+        [[section]]\nname = \"a\"\nworkloads = [\"fillseq\"]\n";
+    let output = own(home.path(), text, &["--engine=null", &started]);
+    let told = stderr(&output);
+    assert!(output.status.success(), "{told}");
+    assert!(
+        told.contains("rounds 2 to 3 were left out after 5"),
+        "{told}"
+    );
+    assert!(
+        told.contains("the pass that times each operation was left out after 5"),
+        "{told}"
+    );
+    let output = own(home.path(), text, &["--engine=null"]);
+    assert!(!stderr(&output).contains("left out"), "{}", stderr(&output));
+    let output = own(home.path(), text, &["--started=no/such/file"]);
+    let refused = "--started=no/such/file: No such file or directory";
+    assert!(stderr(&output).starts_with(refused), "{}", stderr(&output));
+    let output = run(&[&started, "--engine=null"]);
+    assert!(stderr(&output).starts_with("--started: only a suite"));
+}
+
+#[test]
+fn the_sign_of_make_bench_is_older_than_its_build() {
+    let make = std::process::Command::new("make")
+        .args(["--dry-run", "bench"])
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .env_remove("MAKEFLAGS")
+        .output();
+    let Ok(output) = make else {
+        return skip("the clock of make bench: install make");
+    };
+    let told = stdout(&output);
+    let at = |what: &str| {
+        told.find(what)
+            .unwrap_or_else(|| panic!("{what} in {told}"))
+    };
+    assert!(at("touch report/.begun") < at("xtask/toolchain.sh"));
+    assert!(at("xtask/toolchain.sh") < at("cargo build"));
+    assert!(at("cargo build") < at("--suite=quick --started=report/.begun"));
 }
 
 /// A suite of one's own, in a file beside the database.
