@@ -6,7 +6,7 @@ mod table;
 
 use std::fmt::Write as _;
 
-use bench_core::flags::{self, Family, Given};
+use bench_core::flags::{self, Family, Given, Kind};
 
 use table::{FLAGS, TOPICS};
 
@@ -29,6 +29,16 @@ pub(crate) fn parse(words: &[String]) -> Result<Given, String> {
         ));
     }
     Ok(given)
+}
+
+/// The least and the most that a whole number may be, as the table says it for the flag of this name.
+pub(crate) fn bounds(name: &str) -> (u64, u64) {
+    let flag = FLAGS.iter().find(|flag| flag.name == name);
+    let at_least_0 = |number| u64::try_from(number).unwrap_or(0);
+    match flag.map(|flag| flag.kind) {
+        Some(Kind::Number(least, most)) => (at_least_0(least), at_least_0(most)),
+        _ => (0, u64::MAX),
+    }
 }
 
 /// `; did you mean X?` for the nearest of some names, nothing when none is near.

@@ -18,6 +18,7 @@ use bench_core::outline::{self, Outline};
 use bench_core::plan::Data;
 
 use crate::config::Config;
+use crate::flags::bounds;
 use crate::machine::Machine;
 use crate::output::{Output, print, tell};
 use crate::report;
@@ -117,6 +118,7 @@ fn plan(config: &Config, name: &str) -> Result<Plan, String> {
     };
     let (jobs, apart) = job::jobs(&file, asked);
     left_out.extend(apart);
+    refuse_more_than_are_drawn(config, &jobs)?;
     refuse_more_than_a_file_has(config, &jobs)?;
     let decided = Some(decided::of(config, &file, &jobs));
     let outline = Outline {
@@ -150,16 +152,33 @@ fn refuse_shuffle(config: &Config, file: &File) -> Result<(), String> {
     Ok(())
 }
 
+/// The section and the entries of the first part that has more than so many.
+fn larger(jobs: &[Job], most: u64) -> Option<(&str, u64)> {
+    let mut parts = jobs.iter().flat_map(|job| {
+        let parts = job.parts.iter();
+        parts.map(move |part| (job.section.as_str(), part.settings.num))
+    });
+    parts.find(|(_, num)| *num > most)
+}
+
+/// Refuses `--num` where a section takes a multiple of it that no flag would allow.
+fn refuse_more_than_are_drawn(config: &Config, jobs: &[Job]) -> Result<(), String> {
+    let (_, most) = bounds("num");
+    match larger(jobs, most) {
+        None => Ok(()),
+        Some((section, entries)) => Err(format!(
+            "--num={}: section {section} has {entries} entries then, and at most {most} are allowed",
+            config.num.unwrap_or_default()
+        )),
+    }
+}
+
 /// Refuses a section with more entries than a file of records is asked for.
 fn refuse_more_than_a_file_has(config: &Config, jobs: &[Job]) -> Result<(), String> {
     let Data::File { path, .. } = &config.plan.data else {
         return Ok(());
     };
-    let mut parts = jobs.iter().flat_map(|job| {
-        let parts = job.parts.iter();
-        parts.map(move |part| (&job.section, part.settings.num))
-    });
-    match parts.find(|(_, num)| *num > config.plan.num) {
+    match larger(jobs, config.plan.num) {
         None => Ok(()),
         Some((section, num)) => Err(format!(
             "--data={}: section {section} wants {num} entries and there are {}",

@@ -1,6 +1,8 @@
 //! A suite as it is written: TOML, every key checked, every name looked up, every refusal with file
 //! and line.
 
+mod bounds;
+
 use std::path::Path;
 
 use bench_core::catalog;
@@ -283,11 +285,7 @@ impl Source<'_> {
         if file.section.is_empty() {
             return Err(self.refuse(0, "a suite needs a [[section]]"));
         }
-        for (what, number) in [("num", file.num), ("rounds", u64::from(file.rounds))] {
-            if number == 0 {
-                return Err(self.refuse(0, &format!("{what} = 0: at least 1 is allowed")));
-            }
-        }
+        self.numbers(file)?;
         for data in &file.data {
             self.data_set(data)?;
         }
@@ -295,6 +293,7 @@ impl Source<'_> {
             for engine in &variant.engines {
                 self.among("engine", engine, engines::names())?;
             }
+            self.numbers_of_variant(variant)?;
         }
         for (at, section) in file.section.iter().enumerate() {
             let name = section.name.get_ref();
@@ -343,21 +342,11 @@ impl Source<'_> {
         if let Some(over) = &section.over {
             self.among("section above this one", over, sections.take(at))?;
         }
-        let start = section.name.span().start;
-        let refuse = |what: &str| Err(self.refuse(start, what));
-        if section
-            .times
-            .is_some_and(|times| !(times > 0.0 && times <= 1e6))
-        {
-            return refuse("times: a number above 0 is allowed");
-        }
-        if section.memory_mb == Some(0) || section.threads == Some(0) {
-            return refuse("memory_mb and threads: at least 1 is allowed");
-        }
         if section.kill && section.workloads.len() != 1 {
-            return refuse("a section with kill = true has one workload");
+            let what = "a section with kill = true has one workload";
+            return Err(self.refuse(section.name.span().start, what));
         }
-        Ok(())
+        self.numbers_of_section(file, section)
     }
 
     /// A data set.

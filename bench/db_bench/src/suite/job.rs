@@ -318,7 +318,7 @@ fn names(list: &[toml::Spanned<String>]) -> Vec<String> {
     clippy::cast_sign_loss,
     reason = "a count of entries times a small positive number"
 )]
-fn scaled(num: u64, times: Option<f64>) -> u64 {
+pub(super) fn scaled(num: u64, times: Option<f64>) -> u64 {
     times.map_or(num, |times| ((num as f64 * times) as u64).max(1))
 }
 

@@ -220,3 +220,12 @@ fn command_lines_of_the_pages_work_as_they_stand() {
         assert!(fourth.contains(&format!("\n{name:<12} : ")), "{fourth}");
     }
 }
+
+#[test]
+fn a_count_of_which_a_section_takes_too_many_times_is_refused() {
+    let output = run(&["--suite=scale", "--num=2000000000", "--engine=null"]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = stderr(&output);
+    assert!(told.starts_with("--num=2000000000: section "), "{told}");
+    assert!(told.contains(" and at most 2147483646 are"), "{told}");
+}

@@ -76,13 +76,16 @@ fn unknown_words_are_refused_with_line_and_suggestion() {
         ),
         (
             format!("{GOOD}threads = 0\n"),
-            "own.toml:2: memory_mb and threads",
+            "own.toml:2: threads = 0: a whole number from 1 to 1024 is allowed",
         ),
         (
             format!("{GOOD}threads = \"two\"\n"),
             "own.toml:4: invalid type",
         ),
-        (format!("rounds = 0\n{GOOD}"), "rounds = 0: at least 1"),
+        (
+            format!("rounds = 0\n{GOOD}"),
+            "own.toml:1: rounds = 0: a whole number from 1",
+        ),
         (
             format!("{GOOD}distribution = \"zipfan\"\n"),
             "own.toml:4: distribution \"zipfan\" is unknown; did you mean zipfian?",
@@ -97,6 +100,63 @@ fn unknown_words_are_refused_with_line_and_suggestion() {
         let refused = refusal(&text);
         assert!(refused.contains(said), "{refused} should contain {said}");
     }
+}
+
+/// One that no flag allows reached an assertion of the child that drew its values.
+#[test]
+fn numbers_have_the_bounds_of_flags() {
+    let most = u64::from(u32::MAX);
+    for (text, said) in [
+        (
+            format!("{GOOD}value_size = 2_000_000\n"),
+            "2: value_size = 2000000: a whole number from 0 to 1048575",
+        ),
+        (format!("{GOOD}threads = 2000\n"), "2: threads = 2000: "),
+        (
+            format!("{GOOD}memory_mb = 0\n"),
+            "2: memory_mb = 0: a whole number from 1 to ",
+        ),
+        (
+            format!("{GOOD}memory_mb = 18_000_000_000_000\n"),
+            "2: memory_mb = 18000000000000: ",
+        ),
+        (format!("{GOOD}rounds = 0\n"), "2: rounds = 0: "),
+        (format!("{GOOD}times = 0\n"), "2: times = 0: "),
+        (format!("{GOOD}times = nan\n"), "2: times = NaN: "),
+        (
+            format!("{GOOD}times = 3000\n"),
+            "2: times = 3000: a number above 0 is allowed, and with num = 1000000 not more than 2147483646 entries",
+        ),
+        (format!("num = 0\n{GOOD}"), "1: num = 0: "),
+        (
+            format!("num = {most}\n{GOOD}"),
+            "1: num = 4294967295: a whole number from 1 to 2147483646 is",
+        ),
+        (
+            format!("row_timeout = 18_000_000_000\n{GOOD}"),
+            "1: row_timeout = ",
+        ),
+        (
+            format!("{GOOD}[[variant]]\nname = \"b\"\nengines = [\"leveldb\"]\nbloom_bits = 101\n"),
+            "5: bloom_bits = 101: a whole number from 0 to 100 is allowed",
+        ),
+        (
+            format!("{GOOD}[[variant]]\nname = \"b\"\nengines = [\"leveldb\"]\nwrite_mb = 0\n"),
+            "5: write_mb = 0: a whole number from 1",
+        ),
+    ] {
+        let refused = refusal(&text);
+        let said = format!("own.toml:{said}");
+        assert!(
+            refused.starts_with(&said),
+            "{refused} should begin with {said}"
+        );
+    }
+    parse(
+        "own.toml",
+        &format!("{GOOD}value_size = 1_048_575\nthreads = 1024\n"),
+    )
+    .expect("allowed");
 }
 
 #[test]

@@ -1,0 +1,84 @@
+//! Numbers of a suite: what the flag of the same meaning refuses is refused here too, with its line. What
+//! runs has no other guard.
+
+use super::{File, Section, Source, Variant};
+use crate::flags;
+use crate::suite::job::scaled;
+
+/// A number of a file: its key, what it says, the flag that has the bounds, and how many of the flag's
+/// units one is.
+type Number = (&'static str, Option<u64>, &'static str, u64);
+
+const MIB: u64 = 1 << 20;
+
+impl Source<'_> {
+    /// Those of the whole file.
+    pub(super) fn numbers(&self, file: &File) -> Result<(), String> {
+        self.bounded(
+            0,
+            &[
+                ("num", Some(file.num), "num", 1),
+                ("rounds", Some(file.rounds.into()), "rounds", 1),
+                ("row_timeout", Some(file.row_timeout), "row_timeout", 1),
+            ],
+        )
+    }
+
+    pub(super) fn numbers_of_variant(&self, variant: &Variant) -> Result<(), String> {
+        let at = variant.name.span().start;
+        self.bounded(
+            at,
+            &[
+                ("write_mb", variant.write_mb, "write_buffer_size", MIB),
+                ("cache_mb", variant.cache_mb, "cache_size", MIB),
+                (
+                    "bloom_bits",
+                    variant.bloom_bits.map(u64::from),
+                    "bloom_bits",
+                    1,
+                ),
+            ],
+        )
+    }
+
+    pub(super) fn numbers_of_section(&self, file: &File, section: &Section) -> Result<(), String> {
+        let at = section.name.span().start;
+        let value_size = section.value_size.map(|size| size as u64);
+        self.bounded(
+            at,
+            &[
+                ("memory_mb", section.memory_mb, "memory", MIB),
+                ("value_size", value_size, "value_size", 1),
+                ("threads", section.threads.map(u64::from), "threads", 1),
+                ("rounds", section.rounds.map(u64::from), "rounds", 1),
+            ],
+        )?;
+        let Some(times) = section.times else {
+            return Ok(());
+        };
+        let (_, most) = flags::bounds("num");
+        let entries = scaled(file.num, Some(times));
+        if times > 0.0 && entries <= most {
+            return Ok(());
+        }
+        let what = format!(
+            "times = {times}: a number above 0 is allowed, and with num = {} not more than {most} entries",
+            file.num
+        );
+        Err(self.refuse(at, &what))
+    }
+
+    /// Refuses what is out of bounds.
+    fn bounded(&self, at: usize, numbers: &[Number]) -> Result<(), String> {
+        for &(key, number, flag, unit) in numbers {
+            let (least, most) = flags::bounds(flag);
+            let (least, most) = (least.div_ceil(unit), most / unit);
+            if let Some(number) = number.filter(|number| !(least..=most).contains(number)) {
+                let what =
+                    format!("{key} = {number}: a whole number from {least} to {most} is allowed");
+                return Err(self.refuse(at, &what));
+            }
+        }
+        Ok(())
+    }
+}
