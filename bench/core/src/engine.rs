@@ -35,6 +35,8 @@ pub struct Capabilities {
     pub seek: bool,
     /// A manual compaction of everything.
     pub compact: bool,
+    /// A call that moves what is in memory into its resting place.
+    pub flush: bool,
     /// A write that survives loss of power.
     pub sync: bool,
     /// Keeps what it is given. Only the null engine does not; its answers are not judged.
@@ -126,12 +128,12 @@ pub trait Store: Sync + Sized {
     /// Whatever the engine says.
     fn compact(&mut self) -> Result<(), Fault>;
 
-    /// Moves what is in memory into its resting place, where the engine has such a call.
+    /// Moves what is in memory into its resting place. Only called where [`Capabilities::flush`] holds.
     ///
     /// # Errors
     /// Whatever the engine says.
     fn flush(&mut self) -> Result<(), Fault> {
-        Ok(())
+        Err(Fault::new("there is no call to flush it"))
     }
 
     /// Waits for background work, or says that it cannot.

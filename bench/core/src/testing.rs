@@ -64,6 +64,7 @@ impl Liar {
             reverse: true,
             seek: true,
             compact: true,
+            flush: false,
             sync: true,
             stores: true,
         };

@@ -49,6 +49,11 @@ impl Store for LiarStore {
         self.inner.compact()
     }
 
+    fn flush(&mut self) -> Result<(), Fault> {
+        self.catch_up()?;
+        self.inner.flush()
+    }
+
     fn quiesce(&self) -> Result<Quiet, Fault> {
         self.catch_up()?;
         self.inner.quiesce()

@@ -158,6 +158,7 @@ impl<E: Engine> Runner<'_, E> {
             Action::Scan { backward: true } => able.reverse,
             Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => able.seek,
             Action::Compact => able.compact,
+            Action::Flush => able.flush,
             Action::Ycsb(mix) if mix.scan > 0 => able.seek,
             _ => true,
         };

@@ -41,6 +41,7 @@ impl Engine for Cairn {
             reverse: true,
             seek: true,
             compact: true,
+            flush: true,
             sync: true,
             stores: true,
         }

@@ -68,6 +68,7 @@ impl<'e> Engine for &'e TreeDb {
             reverse: true,
             seek: true,
             compact: false,
+            flush: true,
             sync: true,
             stores: true,
         }

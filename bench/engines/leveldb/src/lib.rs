@@ -65,6 +65,7 @@ impl<'e> Engine for &'e LevelDb {
             reverse: true,
             seek: true,
             compact: true,
+            flush: false,
             sync: true,
             stores: true,
         }

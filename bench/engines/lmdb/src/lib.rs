@@ -66,6 +66,7 @@ impl<'e> Engine for &'e Lmdb {
             reverse: true,
             seek: true,
             compact: true,
+            flush: true,
             sync: true,
             stores: true,
         }

@@ -190,6 +190,14 @@ impl Store for LmdbStore<'_> {
         self.open_env()
     }
 
+    /// Writes the pages of the map that have changed, which `Os` rows leave to the system.
+    fn flush(&mut self) -> Result<(), Fault> {
+        const ALWAYS: c_int = 1;
+        // SAFETY: the environment is open.
+        self.api
+            .check(unsafe { (self.api.env_sync)(self.env, ALWAYS) })
+    }
+
     /// A write is finished when it returns: there is no background work.
     fn quiesce(&self) -> Result<Quiet, Fault> {
         Ok(Quiet::Known)

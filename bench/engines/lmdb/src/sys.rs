@@ -110,6 +110,7 @@ functions! {
     env_set_mapsize: fn(*mut c_void, usize) -> c_int;
     env_set_maxreaders: fn(*mut c_void, c_uint) -> c_int;
     env_copyfd2: fn(*mut c_void, c_int, c_uint) -> c_int;
+    env_sync: fn(*mut c_void, c_int) -> c_int;
     env_stat: fn(*mut c_void, *mut Stat) -> c_int;
     env_info: fn(*mut c_void, *mut Info) -> c_int;
     env_get_flags: fn(*mut c_void, *mut c_uint) -> c_int;

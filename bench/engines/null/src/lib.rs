@@ -37,6 +37,7 @@ impl Engine for Null {
             reverse: true,
             seek: true,
             compact: true,
+            flush: true,
             sync: true,
             stores: false,
         }
@@ -67,6 +68,10 @@ impl Store for NullStore {
     }
 
     fn compact(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Fault> {
         Ok(())
     }
 

@@ -81,6 +81,7 @@ impl<'e> Engine for &'e RocksDb {
             reverse: true,
             seek: true,
             compact: true,
+            flush: true,
             sync: true,
             stores: true,
         }

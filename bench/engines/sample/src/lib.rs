@@ -48,6 +48,7 @@ impl Engine for Sample {
             reverse: true,
             seek: true,
             compact: false,
+            flush: false,
             sync: true,
             stores: true,
         }

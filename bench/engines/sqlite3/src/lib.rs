@@ -82,6 +82,7 @@ impl<'e> Engine for &'e Sqlite {
             reverse: true,
             seek: true,
             compact: true,
+            flush: true,
             sync: true,
             stores: true,
         }

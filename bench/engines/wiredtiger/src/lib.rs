@@ -90,6 +90,7 @@ impl<'e> Engine for &'e WiredTiger {
             reverse: true,
             seek: true,
             compact: true,
+            flush: true,
             sync: true,
             stores: true,
         }
