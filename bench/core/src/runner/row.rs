@@ -414,23 +414,29 @@ impl<E: Engine> Runner<'_, E> {
             };
             return Some(format!("{} wrong {answers}; first: {first}", totals.wrong));
         }
-        let able = self.engine.capabilities();
+        self.unflushed(workload, totals, record)
+            .or_else(|| self.excess(workload, record))
+    }
+
+    /// That fewer flushes reached the device than synchronous writes were acknowledged. Threads may share
+    /// a flush, but not the calls of one thread: each begins when the one before has returned.
+    /// Deletes are not asked: of a key that is not there they have nothing to write.
+    fn unflushed(&self, workload: &Workload, totals: &Totals, record: &Record) -> Option<String> {
         let synced = record.durability.as_deref() == Some(Survival::Sync.word())
-            && able.stores
-            && self.plan.verify;
-        if synced && self.plan.threads == 1 && Task::batch(self.plan, workload) == 1 {
-            let writes = if matches!(workload.action, Action::Fill(_) | Action::Delete(_)) {
-                totals.outcome.ops
-            } else {
-                0
-            };
-            if let Some(flushes) = record.fsyncs.filter(|&flushes| flushes < writes) {
-                return Some(format!(
-                    "acknowledged {writes} synchronous writes while {flushes} flushes reached the device"
-                ));
-            }
-        }
-        self.excess(workload, record)
+            && self.engine.capabilities().stores
+            && self.plan.verify
+            && matches!(workload.action, Action::Fill(_));
+        let (batch, threads) = (
+            Task::batch(self.plan, workload).max(1),
+            Task::threads(self.plan, workload).max(1),
+        );
+        let calls = (totals.outcome.ops.div_ceil(batch)).div_ceil(threads.into());
+        let flushes = record.fsyncs.filter(|&flushes| synced && flushes < calls)?;
+        let what = if batch == 1 { "writes" } else { "batches" };
+        let whose = if threads == 1 { "" } else { " of one thread" };
+        Some(format!(
+            "acknowledged {calls} synchronous {what}{whose} while {flushes} flushes reached the device"
+        ))
     }
 }
 
