@@ -182,6 +182,8 @@ impl Core {
             let version = std::sync::Arc::clone(&state.version);
             (version, pending, state.sealed.len(), state.damaged.len())
         };
+        let values = version.values.values();
+        let dead = values.map(|file| file.dead.load(Ordering::Relaxed)).sum();
         let numbers = [
             ("log_bytes", log),
             ("log_retained_bytes", self.segments.retained_bytes()),
@@ -205,21 +207,14 @@ impl Core {
             ("held_table_bytes", self.reaper.held_bytes()),
             (
                 "entries",
-                version.tables().map(|table| table.record.entries).sum(),
+                version.tables().map(|it| it.record.entries).sum(),
             ),
             (
                 "deletes",
-                version.tables().map(|table| table.record.deletes).sum(),
+                version.tables().map(|it| it.record.deletes).sum(),
             ),
             ("value_files", version.values.len() as u64),
-            (
-                "value_dead_bytes",
-                version
-                    .values
-                    .values()
-                    .map(|file| file.dead.load(Ordering::Relaxed))
-                    .sum(),
-            ),
+            ("value_dead_bytes", dead),
             ("sealed_parts", sealed as u64),
             ("damaged_tables", damaged as u64),
             ("pending_versions", pending),
