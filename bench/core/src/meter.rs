@@ -4,7 +4,7 @@
 //! progress line, the clock of a histogram, the end of a duration, the operations of each second)
 //! hides behind one threshold.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::civil::Civil;
@@ -30,6 +30,8 @@ pub struct Meter {
     histogram: Option<Histogram>,
     intervals: Intervals,
     progress: bool,
+    /// Stderr is a terminal, where a bar says more than a number.
+    bar: bool,
     every: Option<Every>,
     thread: u32,
     /// When the last line in RocksDB's form was told, and how many operations were done then.
@@ -84,6 +86,7 @@ impl Meter {
             histogram: mode.histogram.then(Histogram::new),
             intervals: Intervals::default(),
             progress: mode.progress,
+            bar: mode.progress && mode.every.is_none() && std::io::stderr().is_terminal(),
             every: mode.every,
             thread: mode.thread,
             told: (now, 0),
@@ -118,6 +121,9 @@ impl Meter {
     pub fn stop(&mut self) {
         self.finished = Instant::now();
         self.intervals.look(self.done, self.finished - self.started);
+        if self.bar {
+            tell(format_args!("{BAR_ERASED}"));
+        }
     }
 
     /// Whether more operations are to be done.
@@ -216,7 +222,13 @@ impl Meter {
     /// Tells how far it is, in LevelDB's form or in RocksDB's.
     fn report(&mut self) {
         let Some(every) = self.every else {
-            if self.progress {
+            if self.bar {
+                let elapsed = self.started.elapsed();
+                tell(format_args!(
+                    "{}\r",
+                    bar(self.share(elapsed), self.done, elapsed)
+                ));
+            } else if self.progress {
                 tell(format_args!("... finished {} ops{:30}\r", self.done, ""));
             }
             self.next_report += report_step(self.next_report);
@@ -234,6 +246,16 @@ impl Meter {
         }
     }
 
+    /// The part of the row that is done, by operations or by time.
+    #[expect(clippy::cast_precision_loss, reason = "a share for the eye")]
+    fn share(&self, elapsed: Duration) -> f64 {
+        if self.duration.is_zero() {
+            self.done as f64 / self.limit.max(1) as f64
+        } else {
+            elapsed.as_secs_f64() / self.duration.as_secs_f64()
+        }
+    }
+
     /// Sets the next operation count at which something other than counting is due.
     fn plan_wake(&mut self) {
         let rare = self.next_report.min(self.intervals.next_look());
@@ -245,6 +267,26 @@ impl Meter {
             rare.min(self.next_check)
         };
     }
+}
+
+/// Cells of a bar of progress.
+const BAR_CELLS: usize = 30;
+/// Clears the line that a bar stands in, from where `\r` has left the cursor.
+const BAR_ERASED: &str = "\x1b[K";
+
+/// A bar of progress: the share done, and operations a second so far.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "cells and rates for the eye"
+)]
+fn bar(share: f64, done: u64, elapsed: Duration) -> String {
+    let share = share.clamp(0.0, 1.0);
+    let full = "=".repeat((share * BAR_CELLS as f64) as usize);
+    let rate = done as f64 / elapsed.as_secs_f64().max(1e-9);
+    let percent = share * 100.0;
+    format!("[{full:<BAR_CELLS$}] {percent:3.0} %  {rate:.0} ops/s{BAR_ERASED}")
 }
 
 /// LevelDB's steps between progress lines.
@@ -369,6 +411,25 @@ mod tests {
             meter.op();
         }
         assert_eq!(meter.done(), DURATION_CHECK_OPS);
+    }
+
+    #[test]
+    fn a_bar_is_as_full_as_the_row_is_done() {
+        let second = Duration::from_secs(1);
+        assert_eq!(
+            bar(0.0, 0, second),
+            format!("[{:30}]   0 %  0 ops/s{BAR_ERASED}", "")
+        );
+        let half = format!("[{:<30}]  50 %  1500 ops/s{BAR_ERASED}", "=".repeat(15));
+        assert_eq!(bar(0.5, 3000, 2 * second), half);
+        let whole = format!("[{}] 100 %  7 ops/s{BAR_ERASED}", "=".repeat(30));
+        assert_eq!(bar(1.5, 7, second), whole);
+        let mut meter = Meter::new(mode(400));
+        meter.start();
+        (0..100).for_each(|_| meter.op());
+        assert!((meter.share(second) - 0.25).abs() < 1e-9);
+        meter.duration = 4 * second;
+        assert!((meter.share(second) - 0.25).abs() < 1e-9);
     }
 
     #[test]

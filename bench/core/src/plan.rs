@@ -182,7 +182,7 @@ pub struct Plan {
     pub statistics: bool,
     /// `--verify`.
     pub verify: bool,
-    /// Whether `... finished N ops` goes to stderr.
+    /// Whether progress goes to stderr: a bar on a terminal, `... finished N ops` elsewhere.
     pub progress: bool,
     /// When a line of it is due, in RocksDB's form; `None` for LevelDB's.
     pub every: Option<Every>,
