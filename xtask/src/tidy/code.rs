@@ -3,7 +3,7 @@
 
 use crate::finding::Finding;
 use crate::house::House;
-use crate::rust::lexer::{Code, lex};
+use crate::rust::lexer::{Code, Token, lex};
 use crate::rust::outline::{Outline, outline};
 use crate::settings::{self, Exception};
 
@@ -11,7 +11,7 @@ use crate::settings::{self, Exception};
 const ENVIRONMENT: &str = "cairndb-env";
 
 /// Paths that reach past the environment, and what to use instead.
-const WORLD: [(&[&str], &str); 11] = [
+const WORLD: [(&[&str], &str); 14] = [
     (
         &["std", "fs"],
         "files are reached through the `Dir` of the environment",
@@ -28,6 +28,10 @@ const WORLD: [(&[&str], &str); 11] = [
     ),
     (&["thread", "sleep"], "nothing sleeps; wait on a condition"),
     (
+        &["parking_lot", "Condvar"],
+        "locks come from `cairndb_env::sync`",
+    ),
+    (
         &["parking_lot", "Mutex"],
         "locks come from `cairndb_env::sync`",
     ),
@@ -36,7 +40,15 @@ const WORLD: [(&[&str], &str); 11] = [
         "locks come from `cairndb_env::sync`",
     ),
     (
+        &["std", "sync", "Condvar"],
+        "locks come from `cairndb_env::sync`",
+    ),
+    (
         &["std", "sync", "Mutex"],
+        "locks come from `cairndb_env::sync`",
+    ),
+    (
+        &["std", "sync", "RwLock"],
         "locks come from `cairndb_env::sync`",
     ),
     (&["Instant", "now"], "clocks come from `Env::now_ns`"),
@@ -94,19 +106,41 @@ fn world(code: &Code<'_>, outline: &Outline) -> Vec<(usize, &'static str)> {
             continue;
         }
         for (path, advice) in WORLD {
-            let [first, second] = path else {
-                continue;
-            };
-            let rest = &code.tokens[at + 1..];
-            let matches = token.is(first)
-                && rest.first().is_some_and(|mark| mark.is("::"))
-                && rest.get(1).is_some_and(|word| word.is(second));
-            if matches {
+            if names(&code.tokens[at..], path) {
                 found.push((token.line, advice));
             }
         }
     }
     found
+}
+
+/// Whether the tokens begin with this path, its last word alone or in a group: `a::b` and `a::{c, b}`.
+fn names(tokens: &[Token<'_>], path: &[&str]) -> bool {
+    let is = |at: usize, text: &str| tokens.get(at).is_some_and(|token| token.is(text));
+    let Some((last, before)) = path.split_last() else {
+        return false;
+    };
+    let leads = before
+        .iter()
+        .enumerate()
+        .all(|(index, word)| is(2 * index, word) && is(2 * index + 1, "::"));
+    let at = 2 * before.len();
+    leads && (is(at, last) || is(at, "{") && in_group(&tokens[at..], last))
+}
+
+/// Whether a word begins an entry of the group that the tokens begin with.
+fn in_group(tokens: &[Token<'_>], word: &str) -> bool {
+    let mut depth = 0;
+    for pair in tokens.windows(2) {
+        depth += i32::from(pair[0].is("{")) - i32::from(pair[0].is("}"));
+        if depth == 0 {
+            return false;
+        }
+        if depth == 1 && (pair[0].is("{") || pair[0].is(",")) && pair[1].is(word) {
+            return true;
+        }
+    }
+    false
 }
 
 fn listed(seen: &[(&str, usize)], exceptions: &[Exception], findings: &mut Vec<Finding>) {
@@ -179,7 +213,8 @@ mod tests {
 
     #[test]
     fn library_code_reaches_the_world_through_the_environment() {
-        let source = "//! S.\nuse std::fs;\nfn f() { let t = Instant::now(); }\n\
+        let source = "//! S.\nuse std::fs;\nfn f() { let t = Instant::now(); }\nuse std::sync::{Arc, Mutex};\n\
+                      use a::sync::{b::{RwLock}, Mutex};\nuse parking_lot::RwLock;\n\
                       #[cfg(test)]\nmod tests { fn g() { std::thread::sleep(d) } }";
         let files: &[(&str, &str)] = &[
             (
@@ -200,6 +235,8 @@ mod tests {
             [
                 "base/src/lib.rs:2: seam: files are reached through the `Dir` of the environment",
                 "base/src/lib.rs:3: seam: clocks come from `Env::now_ns`",
+                "base/src/lib.rs:4: seam: locks come from `cairndb_env::sync`",
+                "base/src/lib.rs:6: seam: locks come from `cairndb_env::sync`",
             ]
         );
     }
