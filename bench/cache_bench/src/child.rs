@@ -1,12 +1,13 @@
 //! Processes that measure: one for each cache and round, so that no run inherits memory from another
 //! and a crash costs one row.
 
-use std::env;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
+
+use bench_core::own;
 
 use crate::outcome::{Outcome, Status};
 use crate::plan::Plan;
@@ -48,7 +49,7 @@ pub(crate) fn measure(plan: &Plan, timeout: Duration) -> Outcome {
         Ok(input) => input,
         Err(error) => return failed(error.to_string()),
     };
-    let command = env::current_exe().map(|program| {
+    let command = own::program().map(|program| {
         let mut command = Command::new(program);
         command.arg(WORD);
         command

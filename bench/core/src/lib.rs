@@ -25,6 +25,7 @@ pub mod meter;
 pub mod model;
 pub mod outline;
 pub mod output;
+pub mod own;
 pub mod pace;
 pub mod place;
 pub mod plan;

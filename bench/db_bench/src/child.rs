@@ -9,6 +9,7 @@ use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
 use bench_core::library::Library;
+use bench_core::own;
 use bench_core::plan::Plan;
 use bench_core::runner::Event;
 use bench_core::unpacked;
@@ -52,7 +53,7 @@ pub(crate) fn set_allocator(path: &Path) -> Result<(), String> {
 /// A child with these words. Unpacked libraries are found through the loader's own path, so that
 /// what they depend on is found as well; installed ones come first.
 pub(crate) fn command(words: &[&str]) -> io::Result<Command> {
-    let mut command = Command::new(env::current_exe()?);
+    let mut command = Command::new(own::program()?);
     command.arg(WORD).args(words);
     if let Some(path) = ALLOCATOR.get() {
         command.env("LD_PRELOAD", path);
