@@ -9,7 +9,8 @@ if [ ! -s "$list" ]; then
 fi
 echo "Skipped for want of something on this machine:"
 sort -u "$list" | sed 's/^/  /'
-if [ "${CI:-false}" = true ]; then
+# Lines that begin with "machine:" tell of its kind, which no package changes.
+if [ "${CI:-false}" = true ] && grep -qv '^machine:' "$list"; then
     echo "CI=true: a skip is a failure" >&2
     exit 1
 fi

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::common::{skip, stderr, stdout};
+use crate::common::{stderr, stdout, unable};
 use crate::peers::with_library;
 use crate::suites::results;
 
@@ -104,7 +104,7 @@ fn a_full_disk_costs_the_row_that_filled_it() {
             the_row_alone_is_lost("sqlite3", &["database or disk is full"]);
         } else {
             // Under a limit of its files it has no room for a hundredth either.
-            skip("db_bench over sqlite3 on a full disk: no file system can be mounted here");
+            unable("db_bench over sqlite3 on a full disk: no file system can be mounted here");
         }
     });
 }
@@ -230,7 +230,7 @@ fn results_on_the_disk_that_is_full_are_written_behind_the_turn() {
         if *MAY_MOUNT {
             results_are_kept();
         } else {
-            skip("db_bench's results on a full disk: no file system can be mounted here");
+            unable("db_bench's results on a full disk: no file system can be mounted here");
         }
     });
 }

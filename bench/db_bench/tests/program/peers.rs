@@ -31,18 +31,20 @@ fn list_over(engine: &str, words: &[&str], skips: &[&str]) {
     let words = [&[name.as_str(), "--benchmarks", LIST], words].concat();
     let output = run(&words);
     let text = stdout(&output);
-    assert!(output.status.success(), "{words:?}\n{text}");
+    // What ends the program itself is told there.
+    let told = format!("{text}\n{}", stderr(&output));
+    assert!(output.status.success(), "{words:?}\n{told}");
     let lines: Vec<&str> = text
         .lines()
         .filter(|line| line.contains(" : skipped (") || line.contains(" : failed ("))
         .collect();
-    assert_eq!(lines, skips, "{words:?}\n{text}");
+    assert_eq!(lines, skips, "{words:?}\n{told}");
     let rows = text
         .lines()
         .filter(|line| line.contains(" micros/op;"))
         .count();
     let expected = LIST.split(',').count() - skips.len();
-    assert_eq!(rows, expected, "{words:?}\n{text}");
+    assert_eq!(rows, expected, "{words:?}\n{told}");
 }
 
 /// Runs `test` when the library of `engine` can be loaded.
