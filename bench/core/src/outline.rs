@@ -76,8 +76,8 @@ pub struct Outline {
     pub rounds: u32,
     /// How they become one figure.
     pub aggregate: Aggregate,
-    /// Whether `--aggregate` chose that where the suite says another: it says how rounds become a figure, not
-    /// which rows count.
+    /// Whether `--aggregate` chose between trimming and not where the suite says the other: it says how rounds
+    /// become a figure, not which rows count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub aggregate_asked: bool,
     /// Engines in the order of asking, absent ones included.
@@ -99,7 +99,7 @@ impl Outline {
 
     /// Whether of a workload that a section runs several times the last instance alone counts.
     pub fn last_instance_counts(&self) -> bool {
-        self.aggregate == Aggregate::Trimmed && !self.aggregate_asked
+        (self.aggregate == Aggregate::Trimmed) != self.aggregate_asked
     }
 }
 

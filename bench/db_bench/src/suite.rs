@@ -14,7 +14,7 @@ mod turn;
 use std::path::Path;
 use std::time::Instant;
 
-use bench_core::outline::{self, Outline};
+use bench_core::outline::{self, Aggregate, Outline};
 use bench_core::plan::Data;
 
 use crate::config::Config;
@@ -197,6 +197,7 @@ fn outline(config: &Config, name: &str, file: &File) -> Outline {
         about: section.about.clone(),
         baseline: section.baseline.as_ref().map(|name| name.get_ref().clone()),
     };
+    let trims = |aggregate| aggregate == Aggregate::Trimmed;
     let variant = |variant: &file::Variant| outline::Named {
         name: variant.name.get_ref().clone(),
         about: variant.about.clone(),
@@ -211,7 +212,7 @@ fn outline(config: &Config, name: &str, file: &File) -> Outline {
         aggregate: config.aggregate.unwrap_or(file.aggregate),
         aggregate_asked: config
             .aggregate
-            .is_some_and(|asked| asked != file.aggregate),
+            .is_some_and(|asked| trims(asked) != trims(file.aggregate)),
         engines: config.engines.clone(),
         directories: config
             .bases

@@ -138,16 +138,15 @@ fn is_killed(source: &Source, key: &Key) -> bool {
     let Some(decided) = decided else {
         return section == KILL;
     };
-    let is_true = |settings: &Settings| settings.get(KILL) == Some(&Value::Bool(true));
-    let mut jobs = decided.jobs.iter();
-    section == KILL
-        || is_true(&decided.everywhere)
-        || jobs.any(|(name, parts)| {
-            let rest = name.strip_prefix("section ");
-            let rest = rest.and_then(|name| name.strip_prefix(section));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
-                && parts.iter().any(is_true)
-        })
+    // A job is all that goes on from one database: other sections' rows are in it, too.
+    let row = format!("{section}: ");
+    let ends = |part: &Settings| {
+        let workloads = part.get("workloads").and_then(Value::as_array);
+        let mut shown = workloads.into_iter().flatten().filter_map(Value::as_str);
+        let kills = part.get(KILL).or_else(|| decided.everywhere.get(KILL));
+        kills == Some(&Value::Bool(true)) && shown.any(|entry| entry.starts_with(&row))
+    };
+    decided.jobs.values().flatten().any(ends)
 }
 
 /// How rounds become one figure: as was chosen, else as the suite says.

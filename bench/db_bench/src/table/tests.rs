@@ -438,4 +438,9 @@ fn a_flag_that_trims_rounds_leaves_every_instance() {
         ..of_suite.clone()
     };
     assert_eq!((rows(&of_suite), rows(&of_flag)), (1, 2));
+    let untrimmed_by_flag = Outline {
+        aggregate: Aggregate::Median,
+        ..of_flag
+    };
+    assert_eq!(rows(&untrimmed_by_flag), 1);
 }

@@ -156,13 +156,17 @@ fn rows_with_filters_for_everybody_are_named_where_there_are_any() {
     assert!(!html.contains("No row of this run"));
 }
 
-/// A suite with a section that kills its process under another name.
+/// A suite with a section that kills its process under another name, over the database of one that does not.
 fn suite_that_kills() -> Value {
+    let part = |kill: bool, row: &str| serde_json::json!({"kill": kill, "workloads": [row]});
     serde_json::json!({
         "type": "suite", "name": "leveldb-2011", "sections": [{"name": "crash"}],
         "decided": {"everywhere": {}, "jobs": {
-            "section crash, json": [{"kill": true}, {"kill": false}],
-            "section crash two": [{"kill": false}],
+            "section 1C, json": [
+                part(false, "1C: fillseq"), part(true, "crash: fillrandom"), part(false, "verify"),
+            ],
+            "section crash two": [part(false, "crash two: fillrandom")],
+            "section kill": [part(true, "kill: fillrandom")],
         }},
     })
 }
