@@ -219,6 +219,18 @@ pub trait Session {
     fn multi_get(
         &mut self,
         keys: &[&[u8]],
+        each: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Fault> {
+        self.get_each(keys, each)
+    }
+
+    /// One get after the other: what [`Session::multi_get`] is without an own call or moment.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn get_each(
+        &mut self,
+        keys: &[&[u8]],
         mut each: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<(), Fault> {
         for (index, key) in keys.iter().enumerate() {

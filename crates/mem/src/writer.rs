@@ -108,8 +108,8 @@ impl MemWriter {
     /// cannot hash. Sequence numbers need not ascend, but no (key, sequence number) may come twice.
     ///
     /// Always succeeds: beyond the capacity, or for an entry larger than it, the memtable exceeds
-    /// its capacity by what the entry takes, and for those behind it by chunks of up to 256 KiB. A key that follows the last inserted one in order,
-    /// with nothing between them, links without a search.
+    /// its capacity by what the entry takes, and for those behind it by chunks of up to 256 KiB. A key
+    /// that follows the last inserted one in order, with nothing between them, links without a search.
     ///
     /// # Panics
     /// When key, value or sequence number exceed the limits of `cairndb_base`.

@@ -135,20 +135,13 @@ impl<'s> Session for SqliteSession<'s> {
     fn multi_get(
         &mut self,
         keys: &[&[u8]],
-        mut each: impl FnMut(usize, Option<&[u8]>),
+        each: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<(), Fault> {
         let own = !self.access.is_running();
         if own {
             self.access.begin(self.statements.begin_read)?;
         }
-        let mut keys = keys.iter().enumerate();
-        let result = keys.try_for_each(|(index, key)| {
-            let found = self.get(key, |value| each(index, Some(value)))?;
-            if found.is_none() {
-                each(index, None);
-            }
-            Ok(())
-        });
+        let result = self.get_each(keys, each);
         if own {
             let ended = self.access.commit(self.statements.commit);
             result.and(ended)

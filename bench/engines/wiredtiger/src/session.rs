@@ -240,19 +240,12 @@ impl Session for TigerSession<'_> {
     fn multi_get(
         &mut self,
         keys: &[&[u8]],
-        mut each: impl FnMut(usize, Option<&[u8]>),
+        each: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<(), Fault> {
         self.any_use()?;
         let begun = self.act(|session| session.begin_transaction, c"isolation=snapshot");
         self.check(begun)?;
-        let mut keys = keys.iter().enumerate();
-        let result = keys.try_for_each(|(index, key)| {
-            let found = self.get(key, |value| each(index, Some(value)))?;
-            if found.is_none() {
-                each(index, None);
-            }
-            Ok(())
-        });
+        let result = self.get_each(keys, each);
         let ended = if result.is_ok() {
             self.act(|session| session.commit_transaction, c"")
         } else {
