@@ -157,6 +157,14 @@ impl MemCursor {
         self.node().head()
     }
 
+    /// The head of the entry behind this one, any number where there is none: it differs from
+    /// [`MemCursor::head`] only if the next entry, should there be one, has another key.
+    #[inline]
+    pub fn next_head(&self) -> u64 {
+        debug_assert!(self.valid());
+        self.node().next().head()
+    }
+
     #[inline]
     fn node(&self) -> NodeRef<'_> {
         // SAFETY: taken from a `NodeRef` of `table`'s list, which the reference beside it keeps.

@@ -4,4 +4,5 @@
 pub(crate) mod merge;
 pub(crate) mod output;
 pub(crate) mod picker;
+pub(crate) mod plain;
 pub(crate) mod rules;

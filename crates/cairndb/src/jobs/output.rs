@@ -53,6 +53,18 @@ struct Open {
     builder: TableBuilder,
     sync: Arc<dyn FileSync>,
     refs: BTreeMap<u64, u64>,
+    /// Pages written when it was last asked whether the table is full.
+    pages: u32,
+}
+
+impl Open {
+    /// Whether pages were written since this was asked last. A table may be full then; to look at each entry
+    /// whether it is took 60 instructions.
+    #[inline]
+    fn has_grown(&mut self) -> bool {
+        let before = std::mem::replace(&mut self.pages, self.builder.pages());
+        before != self.pages
+    }
 }
 
 /// Writes entries in order into as many tables as they need.
@@ -78,10 +90,9 @@ impl<'a> Output<'a> {
         value: &ValueIn<'_>,
     ) -> Result<()> {
         if new_key
-            && self
-                .open
-                .as_ref()
-                .is_some_and(|open| self.settings.is_full(&open.builder))
+            && let Some(open) = &mut self.open
+            && open.has_grown()
+            && self.settings.is_full(&open.builder)
         {
             self.finish_table()?;
         }
@@ -118,6 +129,7 @@ impl<'a> Output<'a> {
             builder,
             sync,
             refs,
+            pages: 0,
         });
         Ok(())
     }

@@ -53,6 +53,22 @@ pub(crate) struct Progress {
     pub(crate) entries_in: u64,
 }
 
+impl Progress {
+    /// Notes that what everybody sees of `key` was dealt with: its older versions are dropped.
+    pub(crate) fn settle(&mut self, key: &[u8]) {
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.has_key = true;
+        self.done = true;
+        self.kept = 1;
+    }
+
+    /// Notes that no entry to come has the last key.
+    pub(crate) fn forget(&mut self) {
+        self.has_key = false;
+    }
+}
+
 #[derive(Debug)]
 struct Version {
     /// Its key as it was written, where equal keys may differ.
@@ -80,12 +96,15 @@ impl Rules {
         entries_max: u64,
     ) -> Result<bool> {
         let oldest = self.snapshots.first().copied().unwrap_or(SeqNo::MAX);
-        let stop = progress.entries_in + entries_max;
+        let stop = progress.entries_in.saturating_add(entries_max);
         while merger.valid() && progress.entries_in < stop {
-            progress.entries_in += 1;
             let new_key = !progress.has_key
                 || merger.changed()
                 || self.order().compare(merger.key(), &progress.key).is_ne();
+            if new_key && self.copy_plain(merger, output, progress, stop)? {
+                continue;
+            }
+            progress.entries_in += 1;
             if new_key {
                 progress.key.clear();
                 progress.key.extend_from_slice(merger.key());

@@ -17,6 +17,7 @@ use std::cmp::Ordering;
 
 use cairndb_base::{HeadRule, Kind, Order, Result, SeqNo};
 use cairndb_format::table::{PageWindow, ValueIn};
+use cairndb_mem::MemCursor;
 
 use crate::read::source::Source;
 
@@ -177,6 +178,23 @@ impl Merger {
     #[inline]
     pub(crate) fn changed(&self) -> bool {
         self.changed
+    }
+
+    /// The memtable that all entries to come are of, where there is only one, read forward. Whoever has moved
+    /// it calls [`Merger::note_moved`].
+    pub(crate) fn lone_memtable(&mut self) -> Option<&mut MemCursor> {
+        let alone = self.heap.is_empty() && self.direction == Direction::Forward;
+        match &mut self.sources[self.current.filter(|_| alone)?] {
+            Source::Mem(cursor) => Some(cursor),
+            Source::Run(_) => None,
+        }
+    }
+
+    /// What there is to be known after [`Merger::lone_memtable`] was moved.
+    pub(crate) fn note_moved(&mut self) {
+        self.current = self.current.filter(|&index| self.sources[index].valid());
+        self.head = None;
+        self.changed = false;
     }
 
     /// Where a source is.

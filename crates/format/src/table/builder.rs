@@ -105,7 +105,15 @@ impl TableBuilder {
     /// `Corruption` for a pointer that is none; the errors of the file. After an error of the file the table must be thrown away.
     #[inline]
     pub fn add(&mut self, key: &[u8], seq: SeqNo, kind: Kind, value: ValueIn<'_>) -> Result<()> {
-        let same_key = self.check_order(key, seq)?;
+        // Entries that wait are not in the page.
+        let waiting = self.choice.is_some() || self.groups.is_some();
+        let head = if waiting || seq > SEQ_MAX {
+            None
+        } else {
+            self.page.head_behind(key)
+        };
+        // A head behind the last one says the same.
+        let same_key = head.is_none() && self.check_order(key, seq)?;
         if kind == Kind::Pointer {
             self.note_pointer(value.bytes())?;
         }
@@ -114,8 +122,10 @@ impl TableBuilder {
         }
         let raw_len = if self.choice.is_some() {
             self.hold(key, seq, kind, value)?
+        } else if self.groups.is_some() {
+            self.add_grouped(key, seq, kind, value)?
         } else {
-            self.add_chosen(key, seq, kind, value)?
+            self.add_alone(key, head, seq, kind, value)?
         };
         let summary = &mut self.summary;
         summary.entries += 1;
@@ -127,7 +137,6 @@ impl TableBuilder {
     }
 
     /// Stores an entry as has been chosen for the table; gives the length of the value.
-    #[inline]
     fn add_chosen(
         &mut self,
         key: &[u8],
@@ -138,15 +147,17 @@ impl TableBuilder {
         if self.groups.is_some() {
             self.add_grouped(key, seq, kind, value)
         } else {
-            self.add_alone(key, seq, kind, value)
+            self.add_alone(key, None, seq, kind, value)
         }
     }
 
-    /// Stores an entry with its value alone; gives the length of the value.
+    /// Stores an entry with its value alone, its key of a known `head` behind those of the page; gives the
+    /// length of the value.
     #[inline]
     fn add_alone(
         &mut self,
         key: &[u8],
+        head: Option<u64>,
         seq: SeqNo,
         kind: Kind,
         value: ValueIn<'_>,
@@ -155,6 +166,7 @@ impl TableBuilder {
         let raw_len = self.store_value(kind, value)?;
         let entry = NewEntry {
             key,
+            head,
             seq,
             kind,
             raw_len,
@@ -177,7 +189,7 @@ impl TableBuilder {
         if raw.len() > GROUPED_VALUE_BYTES_MAX {
             self.pack(true)?;
             self.end_page()?;
-            self.add_alone(key, seq, kind, ValueIn::Raw(raw))?;
+            self.add_alone(key, None, seq, kind, ValueIn::Raw(raw))?;
             self.end_page()?;
         } else if let Some(groups) = &mut self.groups
             && groups.add(key, seq, kind, raw)
@@ -213,7 +225,7 @@ impl TableBuilder {
         let mut outcome = Ok(());
         if let Some((key, seq, kind, raw)) = groups.first() {
             outcome = self
-                .add_alone(key, seq, kind, ValueIn::Raw(raw))
+                .add_alone(key, None, seq, kind, ValueIn::Raw(raw))
                 .and_then(|_| self.end_page());
             groups.drop_first();
         }
@@ -224,6 +236,12 @@ impl TableBuilder {
     /// Number of entries added.
     pub fn entries(&self) -> u64 {
         self.summary.entries
+    }
+
+    /// Pages written so far.
+    #[inline]
+    pub fn pages(&self) -> u32 {
+        self.output.pages
     }
 
     /// About how long the file would be if it were finished now.

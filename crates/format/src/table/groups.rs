@@ -121,6 +121,7 @@ impl GroupPacker {
         let waiting = &self.waiting[index];
         NewEntry {
             key: self.key(index),
+            head: None,
             seq: waiting.seq,
             kind: waiting.kind,
             raw_len: waiting.raw_end - start,

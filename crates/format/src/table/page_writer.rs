@@ -11,30 +11,41 @@ use cairndb_base::{Kind, SeqNo};
 
 use super::bits::{common_prefix, head_of, low8, low16, low32};
 use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
-use super::shape::Shape;
+use super::shape::{Shape, Step};
 
 /// One entry with its value as it will be stored.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewEntry<'a> {
     pub(super) key: &'a [u8],
+    /// What [`PageWriter::head_behind`] gave for the key, where it was asked.
+    pub(super) head: Option<u64>,
     pub(super) seq: SeqNo,
     pub(super) kind: Kind,
     pub(super) raw_len: usize,
     pub(super) stored_len: usize,
 }
 
+/// What is kept of an entry beside its key and its stored value. In one piece: a vector for each field is
+/// five checks for room an entry.
+#[derive(Clone, Copy, Debug)]
+struct Pushed {
+    seq: SeqNo,
+    key_end: u32,
+    raw_len: u32,
+    value_end: u32,
+    kind: u8,
+}
+
 /// The entries of the page under construction.
 #[derive(Debug, Default)]
 pub(super) struct PageWriter {
     keys: Vec<u8>,
-    key_ends: Vec<u32>,
-    seqs: Vec<SeqNo>,
-    kinds: Vec<u8>,
-    raw_lens: Vec<u32>,
-    value_ends: Vec<u32>,
+    pushed: Vec<Pushed>,
     /// Stored values one behind the other; the value of an entry not yet pushed may follow them.
     pub(super) values: Vec<u8>,
     pub(super) shape: Shape,
+    /// What an entry like the others adds to `shape`.
+    step: Step,
     /// Whether keys may be cut into prefix and heads.
     bytewise: bool,
     /// Whether values may have been encoded against the table's dictionary.
@@ -55,25 +66,21 @@ impl PageWriter {
 
     /// Heap bytes held.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.keys.capacity()
-            + self.values.capacity()
-            + self.seqs.capacity() * 8
-            + self.kinds.capacity()
-            + 4 * (self.key_ends.capacity() + self.raw_lens.capacity() + self.value_ends.capacity())
+        self.keys.capacity() + self.values.capacity() + self.pushed.capacity() * size_of::<Pushed>()
     }
 
     pub(super) fn key(&self, index: usize) -> &[u8] {
         let start = match index {
             0 => 0,
-            _ => self.key_ends[index - 1] as usize,
+            _ => self.pushed[index - 1].key_end as usize,
         };
-        &self.keys[start..self.key_ends[index] as usize]
+        &self.keys[start..self.pushed[index].key_end as usize]
     }
 
     /// The last entry's key and sequence number.
     #[inline]
     pub(super) fn last(&self) -> Option<(&[u8], SeqNo)> {
-        let seq = *self.seqs.last()?;
+        let seq = self.pushed.last()?.seq;
         Some((self.key(self.shape.count - 1), seq))
     }
 
@@ -155,53 +162,56 @@ impl PageWriter {
         } else {
             let mut start = 0;
             let mut tails = key.len().saturating_sub(cut);
-            for end in &self.key_ends {
-                tails += ((*end - start) as usize).saturating_sub(cut);
-                start = *end;
+            for Pushed { key_end, .. } in &self.pushed {
+                tails += ((*key_end - start) as usize).saturating_sub(cut);
+                start = *key_end;
             }
             tails
         };
     }
 
-    /// Takes an entry that changes nothing about the page but counts and the last head: its key has the length
-    /// of the others, their prefix and a greater head, and the rest is alike or already differs. `false`, and
-    /// nothing changes, for any other, and for one that does not fit. What most entries are; to make a new shape
+    /// The head of a key of the others' length and prefix that sorts behind all of them by its head alone.
+    #[inline]
+    pub(super) fn head_behind(&self, key: &[u8]) -> Option<u64> {
+        let shape = &self.shape;
+        let alike = self.bytewise
+            && shape.count > 0
+            && key.len() == shape.key_len_min
+            && key.len() == shape.key_len_max;
+        if !alike || behind_prefix(key, &self.keys[..shape.prefix]).is_none() {
+            return None;
+        }
+        let head = head_of(key, shape.prefix, shape.head_bytes);
+        (head > shape.last_head).then_some(head)
+    }
+
+    /// Takes an entry that changes nothing about the page but counts and the last head: its key is one with a
+    /// head of [`PageWriter::head_behind`], and the rest is alike or already differs. `false`, and nothing
+    /// changes, for any other, and for one that does not fit. What most entries are; to make a new shape
     /// for each and to look at all of it took 100 instructions more.
     #[inline]
     pub(super) fn push_alike(&mut self, entry: &NewEntry<'_>) -> bool {
-        let shape = &self.shape;
-        let len = entry.key.len();
-        let alike = self.bytewise
-            && shape.count > 0
-            && len == shape.key_len_min
-            && len == shape.key_len_max
-            && entry.kind as u8 == shape.kind
+        let (shape, step) = (&mut self.shape, &mut self.step);
+        let Some(head) = entry.head else {
+            return false;
+        };
+        let used = step.used + step.entry + entry.stored_len;
+        let alike = entry.kind as u8 == shape.kind
             && (shape.seq_min..=shape.seq_max).contains(&entry.seq)
             && (entry.raw_len == shape.raw_len || shape.raws_differ)
             && (entry.stored_len == shape.stored_len || shape.stored_differ)
             && (entry.stored_len == entry.raw_len || shape.encoded);
-        if !alike || behind_prefix(entry.key, &self.keys[..shape.prefix]).is_none() {
+        if !alike || head - shape.first_head > step.head_range || used > PAGE_BYTES {
             return false;
         }
-        let head = head_of(entry.key, shape.prefix, shape.head_bytes);
-        if head <= shape.last_head {
-            return false;
-        }
-        let tail = len - shape.prefix - shape.head_bytes;
-        let shape = &mut self.shape;
+        debug_assert!(entry.key.len() == shape.key_len_min && head > shape.last_head);
         shape.count += 1;
-        shape.key_bytes += len;
-        shape.tails += tail;
+        shape.key_bytes += entry.key.len();
+        shape.tails += step.tail;
         shape.values += entry.stored_len;
-        let last_head = std::mem::replace(&mut shape.last_head, head);
-        if shape.bytes() > PAGE_BYTES {
-            shape.count -= 1;
-            shape.key_bytes -= len;
-            shape.tails -= tail;
-            shape.values -= entry.stored_len;
-            shape.last_head = last_head;
-            return false;
-        }
+        shape.last_head = head;
+        step.used = used;
+        debug_assert_eq!(used, shape.bytes());
         self.push_columns(entry);
         true
     }
@@ -210,17 +220,20 @@ impl PageWriter {
     #[inline]
     pub(super) fn push(&mut self, entry: &NewEntry<'_>, shape: Shape) {
         self.shape = shape;
+        self.step = shape.step();
         self.push_columns(entry);
     }
 
     #[inline]
     fn push_columns(&mut self, entry: &NewEntry<'_>) {
         self.keys.extend_from_slice(entry.key);
-        self.key_ends.push(low32(self.keys.len()));
-        self.seqs.push(entry.seq);
-        self.kinds.push(entry.kind as u8);
-        self.raw_lens.push(low32(entry.raw_len));
-        self.value_ends.push(low32(self.shape.values));
+        self.pushed.push(Pushed {
+            seq: entry.seq,
+            key_end: low32(self.keys.len()),
+            raw_len: low32(entry.raw_len),
+            value_end: low32(self.shape.values),
+            kind: entry.kind as u8,
+        });
         debug_assert_eq!(self.values.len(), self.shape.values);
     }
 
@@ -229,27 +242,21 @@ impl PageWriter {
         let count = shape.count;
         let keys = match count {
             0 => 0,
-            _ => self.key_ends[count - 1] as usize,
+            _ => self.pushed[count - 1].key_end as usize,
         };
         self.shape = shape;
+        self.step = shape.step();
         self.keys.truncate(keys);
-        self.key_ends.truncate(count);
-        self.seqs.truncate(count);
-        self.kinds.truncate(count);
-        self.raw_lens.truncate(count);
-        self.value_ends.truncate(count);
+        self.pushed.truncate(count);
     }
 
     /// Forgets the entries pushed, but keeps a value that stands behind theirs.
     pub(super) fn restart(&mut self) {
         self.values.drain(..self.shape.values);
         self.keys.clear();
-        self.key_ends.clear();
-        self.seqs.clear();
-        self.kinds.clear();
-        self.raw_lens.clear();
-        self.value_ends.clear();
+        self.pushed.clear();
         self.shape = Shape::default();
+        self.step = Step::default();
         if self.values.capacity() > VALUES_BYTES_KEPT {
             self.values.shrink_to(VALUES_BYTES_KEPT);
         }
@@ -309,12 +316,11 @@ impl PageWriter {
             self.write_tail_ends(out);
         }
         if shape.kinds_differ {
-            out.extend_from_slice(&self.kinds);
+            out.extend(self.pushed.iter().map(|pushed| pushed.kind));
         }
         if raws {
-            for len in &self.raw_lens {
-                out.extend_from_slice(&low16(*len as usize).to_le_bytes());
-            }
+            let lens = self.pushed.iter().map(|pushed| u64::from(pushed.raw_len));
+            write_column(out, 2, shape.count, lens);
         }
         self.write_seqs(out);
         for (entry_end, end) in groups {
@@ -322,9 +328,8 @@ impl PageWriter {
             out.extend_from_slice(&end.to_le_bytes());
         }
         if ends {
-            for end in &self.value_ends {
-                out.extend_from_slice(&low16(*end as usize).to_le_bytes());
-            }
+            let ends = self.pushed.iter().map(|pushed| u64::from(pushed.value_end));
+            write_column(out, 2, shape.count, ends);
         }
         if shape.tails > 0 {
             let cut = shape.prefix + shape.head_bytes;
@@ -392,9 +397,10 @@ impl PageWriter {
 
     fn keys(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
-        self.key_ends.iter().map(move |end| {
-            let key = &self.keys[start..*end as usize];
-            start = *end as usize;
+        self.pushed.iter().map(move |pushed| {
+            let end = pushed.key_end as usize;
+            let key = &self.keys[start..end];
+            start = end;
             key
         })
     }
@@ -409,7 +415,7 @@ impl PageWriter {
 
     fn write_seqs(&self, out: &mut Vec<u8>) {
         let base = self.shape.seq_min;
-        let deltas = self.seqs.iter().map(|seq| seq - base);
+        let deltas = self.pushed.iter().map(|pushed| pushed.seq - base);
         write_column(out, self.shape.seq_width(), self.shape.count, deltas);
     }
 

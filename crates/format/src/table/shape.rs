@@ -64,4 +64,42 @@ impl Shape {
     pub(super) fn bytes(&self) -> usize {
         self.bytes_before_values(ValueMode::Each) + self.values
     }
+
+    /// What another entry like these would add. The key of such a one is as long as all others.
+    pub(super) fn step(&self) -> Step {
+        let width = self.head_width();
+        let tail = self
+            .key_len_min
+            .saturating_sub(self.prefix + self.head_bytes);
+        let used = self.bytes();
+        let more = Shape {
+            count: self.count + 1,
+            tails: self.tails + tail,
+            ..*self
+        };
+        Step {
+            used,
+            entry: more.bytes() - used,
+            tail,
+            head_range: match width {
+                0 => 0,
+                8.. => u64::MAX,
+                _ => (1 << (8 * width)) - 1,
+            },
+        }
+    }
+}
+
+/// What a page takes, and what one more entry adds that is like the others but for its head and the length
+/// of its stored value: kept so that it need not be made out of the whole shape for each.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Step {
+    /// Bytes of the page.
+    pub(super) used: usize,
+    /// Bytes that the entry adds beside its stored value.
+    pub(super) entry: usize,
+    /// Bytes of them behind the head of its key.
+    pub(super) tail: usize,
+    /// The farthest from the first head that its own may be in the same width.
+    pub(super) head_range: u64,
 }

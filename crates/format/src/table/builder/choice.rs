@@ -30,7 +30,7 @@ impl TableBuilder {
         };
         if raw_len.max(value.bytes().len()) > GROUPED_VALUE_BYTES_MAX {
             self.release_and_go_on()?;
-            return self.add_alone(key, seq, kind, value);
+            return self.add_alone(key, None, seq, kind, value);
         }
         let mut decoded = Vec::new();
         let raw = raw_of(value, &mut decoded)?;
