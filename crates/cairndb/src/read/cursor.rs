@@ -11,17 +11,19 @@
 //! first asks for its very key as a get does. What is found that way is where the cursor would come to
 //! rest: filters spare most of the sources, and they are placed when the cursor is moved on. A seek to a
 //! key that exists then costs what a get does; one to a key that does not costs the filters more, and so
-//! does a scan.
+//! does a scan. Where there is one run only, such a seek takes the entry that it leads to out of its page,
+//! and no cursor is made over the run before it is moved on.
 //!
 //! A cursor pins its view: tables, and memtable parts even after their flush.
 
 mod backward;
+mod sought;
 
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_format::table::PageWindow;
 
 use crate::read::fold::{Fold, read_pointer, resolve};
-use crate::read::get::{Newest, newest, sources};
+use crate::read::get::sources;
 use crate::read::held::HeldView;
 use crate::read::merger::Merger;
 
@@ -178,6 +180,9 @@ impl ViewCursor {
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.end_seek();
         self.sought = true;
+        if self.found_in_run(key)? {
+            return Ok(());
+        }
         let sources = 1 + self.view.sealed.len() + self.view.version.runs.len();
         let asked = sources >= SOURCES_ASKED
             || sources >= SOURCES_ASKED_ALONE && self.view.readers.seeks.alone();
@@ -205,30 +210,6 @@ impl ViewCursor {
     /// The last entry whose key is not behind `key`.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.placed(|merger, _| merger.seek_for_prev(key, 0), Heading::Backward)
-    }
-
-    /// Shows the entry of the very `key`, if that has a plain value.
-    fn found(&mut self, key: &[u8]) -> Result<bool> {
-        self.end_window();
-        if self.shown == Shown::Apart {
-            self.view.count();
-        }
-        self.shown = Shown::Nothing;
-        self.value.clear();
-        let newest = newest(
-            &self.view,
-            self.view.context(),
-            key,
-            self.seq,
-            &mut self.value,
-        )?;
-        if !matches!(newest, Newest::Is(Kind::Put)) {
-            return Ok(false);
-        }
-        self.key.clear();
-        self.key.extend_from_slice(key);
-        self.shown = Shown::Apart;
-        Ok(true)
     }
 
     /// Gives the merger its sources; called before it is placed.

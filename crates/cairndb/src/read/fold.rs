@@ -29,34 +29,48 @@ pub(crate) fn read_pointer(
     )
 }
 
+/// A buffer of operands above this size is given back after its key.
+const OPERAND_BYTES_KEPT: usize = 64 << 10;
+
 /// The operands of one key and the value below them, gathered in either direction.
 #[derive(Debug, Default)]
 pub(crate) struct Fold {
     base: Option<Vec<u8>>,
-    /// Newest first when gathered forward, oldest first when gathered backward.
-    operands: Vec<Vec<u8>>,
+    /// Operands one behind the other: newest first when gathered forward, oldest first when gathered
+    /// backward.
+    operands: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
+    /// The last was gathered first.
+    reversed: bool,
 }
 
 impl Fold {
     pub(crate) fn clear(&mut self) {
         self.base = None;
         self.operands.clear();
-    }
-
-    pub(crate) fn push_operand(&mut self, operand: &[u8]) {
-        self.operands.push(operand.to_vec());
+        self.operands.shrink_to(OPERAND_BYTES_KEPT);
+        self.ends.clear();
+        self.reversed = false;
     }
 
     pub(crate) fn has_operands(&self) -> bool {
-        !self.operands.is_empty()
+        !self.ends.is_empty()
+    }
+
+    pub(crate) fn push_operand(&mut self, operand: &[u8]) {
+        debug_assert!(!self.reversed, "gathered in one direction");
+        self.operands.extend_from_slice(operand);
+        self.ends.push(self.operands.len());
     }
 
     pub(crate) fn set_base(&mut self, base: Option<Vec<u8>>) {
         self.base = base;
     }
 
+    /// Says that the operands were gathered newest first.
     pub(crate) fn reverse(&mut self) {
-        self.operands.reverse();
+        self.reversed = !self.reversed;
     }
 
     /// The folded value; operands must stand oldest first.
@@ -66,7 +80,16 @@ impl Fold {
                 "the database holds merge operands; open it with its merge operator",
             ));
         };
-        let operands: Vec<&[u8]> = self.operands.iter().map(Vec::as_slice).collect();
+        let mut start = 0;
+        let slices = self.ends.iter().map(|end| {
+            let operand = &self.operands[start..*end];
+            start = *end;
+            operand
+        });
+        let mut operands: Vec<&[u8]> = slices.collect();
+        if self.reversed {
+            operands.reverse();
+        }
         operator.merge(key, self.base.as_deref(), &operands)
     }
 }

@@ -1,15 +1,16 @@
 //! Point reads: mutable part, sealed parts, then run by run, the first visible version wins.
 //!
 //! No lock and no allocation: the value is decoded into the caller's buffer. A key with merge
-//! operands on top takes the slow path, which gathers them with a cursor over each source that has it.
+//! operands on top goes on from the first, asking each source for the next older version; one of which
+//! a source has many is gathered with a cursor.
 
-use cairndb_base::{Error, FileNumber, Kind, Result, SeqNo};
-use cairndb_format::name;
-use cairndb_format::table::{Found, FoundValue, GetHints};
+use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_format::table::{FoundValue, GetHints};
 use cairndb_format::value_file::Pointer;
 
-use crate::read::fold::{Fold, read_pointer, resolve};
+use crate::read::fold::read_pointer;
 use crate::read::source::{RunCursor, Source};
+use crate::read::versions::Versions;
 use crate::state::context::ReadContext;
 use crate::state::view::View;
 
@@ -18,9 +19,31 @@ use crate::state::view::View;
 const RUNS_ASKED: usize = 8;
 
 /// What the newest visible version of a key says.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Newest {
     Missing,
+    /// Of any kind but an operand.
     Is(Kind),
+    /// An operand.
+    Operand(Operand),
+}
+
+/// Where the newest visible version of a key is that is an operand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operand {
+    /// The mutable part, the sealed ones, the runs, counted through.
+    pub(crate) source: usize,
+    pub(crate) seq: SeqNo,
+}
+
+impl Newest {
+    #[inline]
+    fn of(kind: Kind, source: usize, seq: SeqNo) -> Newest {
+        match kind {
+            Kind::Merge => Newest::Operand(Operand { source, seq }),
+            kind => Newest::Is(kind),
+        }
+    }
 }
 
 /// Appends nothing and returns `false` when `key` has no value at `seq`; else replaces `out` with
@@ -34,7 +57,7 @@ pub(crate) fn get(
 ) -> Result<bool> {
     out.clear();
     match newest(view, context, key, seq, out)? {
-        Newest::Missing | Newest::Is(Kind::Delete) => {
+        Newest::Missing | Newest::Is(Kind::Delete | Kind::Merge) => {
             out.clear();
             Ok(false)
         }
@@ -45,7 +68,7 @@ pub(crate) fn get(
             read_pointer(&context.order, &view.version.values, key, &pointer, out)?;
             Ok(true)
         }
-        Newest::Is(Kind::Merge) => get_merged(view, context, key, seq, out),
+        Newest::Operand(first) => Versions { view, context, key }.folded(seq, first, out),
     }
 }
 
@@ -60,8 +83,8 @@ pub(crate) fn contains(
 ) -> Result<bool> {
     scratch.clear();
     Ok(match newest(view, context, key, seq, scratch)? {
-        Newest::Missing | Newest::Is(Kind::Delete) => false,
-        Newest::Is(Kind::Put | Kind::Pointer | Kind::Merge) => true,
+        Newest::Missing | Newest::Is(Kind::Delete | Kind::Merge) => false,
+        Newest::Is(Kind::Put | Kind::Pointer) | Newest::Operand(_) => true,
     })
 }
 
@@ -76,13 +99,14 @@ pub(crate) fn newest(
 ) -> Result<Newest> {
     view.note_read();
     let hash = context.order.hash(key);
-    for part in std::iter::once(&view.mutable).chain(&view.sealed) {
+    let parts = std::iter::once(&view.mutable).chain(&view.sealed);
+    for (source, part) in parts.enumerate() {
         if let Some(entry) = part.get(key, hash, seq)? {
             out.extend_from_slice(entry.value);
-            return Ok(Newest::Is(entry.kind));
+            return Ok(Newest::of(entry.kind, source, entry.seq));
         }
     }
-    for runs in view.version.runs.chunks(RUNS_ASKED) {
+    for (chunk, runs) in view.version.runs.chunks(RUNS_ASKED).enumerate() {
         let mut tables = [None; RUNS_ASKED];
         for (table, run) in tables.iter_mut().zip(runs) {
             *table = run.tables().get(run.find(&context.order, key));
@@ -90,25 +114,15 @@ pub(crate) fn newest(
                 table.request_filter(hash);
             }
         }
-        for table in tables.iter().flatten() {
-            match table
-                .table()?
-                .get(key, hash, seq, GetHints::default(), out)?
-            {
-                None => {}
-                Some(Found {
-                    kind,
-                    value: FoundValue::InScratch,
-                    ..
-                }) => return Ok(Newest::Is(kind)),
-                Some(Found {
-                    kind,
-                    value: FoundValue::Mapped(bytes),
-                    ..
-                }) => {
+        for (at, table) in tables.iter().enumerate() {
+            let Some(table) = table else { continue };
+            let table = table.table()?;
+            if let Some(found) = table.get(key, hash, seq, GetHints::default(), out)? {
+                if let FoundValue::Mapped(bytes) = found.value {
                     out.extend_from_slice(bytes);
-                    return Ok(Newest::Is(kind));
                 }
+                let source = view.parts() + chunk * RUNS_ASKED + at;
+                return Ok(Newest::of(found.kind, source, found.seq));
             }
         }
     }
@@ -130,93 +144,4 @@ pub(crate) fn sources(view: &View, context: &ReadContext) -> Vec<Source> {
         ))));
     }
     sources
-}
-
-/// The newest version was found as an operand and not met again: some table is not what a writer
-/// makes, whatever its checksums say.
-#[cold]
-fn contradiction(view: &View, context: &ReadContext, key: &[u8]) -> Error {
-    let error = Error::corruption("a look-up and a scan of the tables disagree; run verify");
-    let mut tables = view.version.runs.iter().filter_map(|run| {
-        let index = run.find(&context.order, key);
-        run.tables().get(index)
-    });
-    match tables.next() {
-        Some(table) => error.file(name::table(FileNumber(table.record.file))),
-        None => error,
-    }
-}
-
-/// Folds what `key` has, source by source. Only those whose filter passes the key are looked into: a
-/// merge of cursors over everything would look into all of them, for entries of other keys.
-fn get_merged(
-    view: &View,
-    context: &ReadContext,
-    key: &[u8],
-    seq: SeqNo,
-    out: &mut Vec<u8>,
-) -> Result<bool> {
-    let mut fold = Fold::default();
-    let hash = context.order.hash(key);
-    let mut ended = false;
-    for part in std::iter::once(&view.mutable).chain(&view.sealed) {
-        if !ended && part.get(key, hash, seq)?.is_some() {
-            ended = gather(
-                Source::Mem(part.cursor()),
-                view,
-                context,
-                key,
-                seq,
-                &mut fold,
-            )?;
-        }
-    }
-    for run in &view.version.runs {
-        if ended {
-            break;
-        }
-        let Some(table) = run.tables().get(run.find(&context.order, key)) else {
-            continue;
-        };
-        if table.table()?.may_hold(hash)? {
-            let cursor = RunCursor::new(run.clone(), context.order.clone());
-            let source = Source::Run(Box::new(cursor));
-            ended = gather(source, view, context, key, seq, &mut fold)?;
-        }
-    }
-    if !fold.has_operands() {
-        return Err(contradiction(view, context, key));
-    }
-    fold.reverse();
-    *out = fold.finish(context, key)?;
-    Ok(true)
-}
-
-/// Adds the versions of `key` that `source` has to `fold`, down to one that is no operand; whether
-/// there was one.
-fn gather(
-    mut source: Source,
-    view: &View,
-    context: &ReadContext,
-    key: &[u8],
-    seq: SeqNo,
-    fold: &mut Fold,
-) -> Result<bool> {
-    source.seek(key, seq)?;
-    while source.valid() && context.order.compare(source.key(), key).is_eq() {
-        source.load_value()?;
-        match source.kind() {
-            Kind::Merge => fold.push_operand(source.value()),
-            Kind::Delete => return Ok(true),
-            kind @ (Kind::Put | Kind::Pointer) => {
-                let mut base = Vec::new();
-                let (order, values) = (&context.order, &view.version.values);
-                resolve(order, values, key, kind, source.value(), &mut base)?;
-                fold.set_base(Some(base));
-                return Ok(true);
-            }
-        }
-        source.next()?;
-    }
-    Ok(false)
 }

@@ -6,3 +6,4 @@ pub(crate) mod get;
 pub(crate) mod held;
 pub(crate) mod merger;
 pub(crate) mod source;
+pub(crate) mod versions;

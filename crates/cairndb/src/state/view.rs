@@ -81,6 +81,20 @@ impl View {
         &self.readers.context
     }
 
+    /// Memtable parts, the mutable one included.
+    #[inline]
+    pub(crate) fn parts(&self) -> usize {
+        1 + self.sealed.len()
+    }
+
+    /// One of them, counted from the newest.
+    pub(crate) fn part(&self, index: usize) -> &Arc<Memtable> {
+        let sealed = index
+            .checked_sub(1)
+            .and_then(|index| self.sealed.get(index));
+        sealed.unwrap_or(&self.mutable)
+    }
+
     /// Called by every read. A view lives until the next part is full or the next job is done, so
     /// what it says is of now, and a load without readers is not held up for them.
     #[inline]

@@ -131,6 +131,59 @@ fn an_operand_has_a_durability_of_its_own() {
     assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"12"[..]));
 }
 
+/// A get asks each source for a few versions one by one, and then for the rest.
+#[test]
+fn operands_are_folded_wherever_they_lie_and_however_many() {
+    let counts = [0, 1, 3, 4, 5, 9];
+    for (turn, oldest) in counts.into_iter().enumerate() {
+        for newer in counts {
+            for newest in counts {
+                let options = stepped().merge_operator(Arc::new(Append));
+                let db = options.open("/db").unwrap();
+                let mut value = Vec::new();
+                if turn % 3 > 0 {
+                    db.put(b"k", b"base ").unwrap();
+                    value.extend_from_slice(b"base ");
+                }
+                db.put(b"j", &[1; 50]).unwrap();
+                db.flush().unwrap();
+                if turn % 3 == 2 {
+                    db.delete(b"k").unwrap();
+                    value.clear();
+                }
+                let mut number = 0u8;
+                let mut merge = |times: usize, value: &mut Vec<u8>| {
+                    for _ in 0..times {
+                        number += 1;
+                        db.merge(b"k", &[number]).unwrap();
+                        value.push(number);
+                    }
+                };
+                merge(oldest, &mut value);
+                db.flush().unwrap();
+                merge(newer, &mut value);
+                let (snapshot, then) = (db.snapshot(), value.clone());
+                merge(newest / 2, &mut value);
+                if newest % 2 == 1 {
+                    db.flush().unwrap();
+                }
+                merge(newest - newest / 2, &mut value);
+                let what = format!("{turn}: {oldest}, {newer}, {newest}");
+                for (found, expected) in [
+                    (db.get(b"k").unwrap(), &value),
+                    (snapshot.get(b"k").unwrap(), &then),
+                ] {
+                    // Deleted, or never written, and no operand since.
+                    let is_there = !expected.is_empty();
+                    let expected = is_there.then_some(expected.as_slice());
+                    assert_eq!(found.as_deref(), expected, "{what}");
+                }
+                assert_eq!(db.contains(b"k").unwrap(), !value.is_empty(), "{what}");
+            }
+        }
+    }
+}
+
 /// Writes to the database, and reads if it should, from within a merge: everything written here comes while
 /// that is under way.
 #[derive(Debug, Default)]

@@ -1,6 +1,8 @@
 //! Reads: cursors both ways, ranges, prefixes, snapshots, several keys at once.
 
-use cairndb::{Db, ErrorKind, Job, Options};
+use std::sync::Arc;
+
+use cairndb::{Append, Db, ErrorKind, Job, Options};
 
 use crate::{all, all_backward, mem_db, real_dir, reverse, stepped};
 
@@ -81,6 +83,44 @@ fn seeks_that_were_alone_lead_to_the_same_entries() {
                 let before = (at < expected.len()).then(|| at.checked_sub(1)).flatten();
                 assert_eq!(shown(cursor), before.map(|at| expected[at].clone()));
             }
+        }
+    }
+}
+
+/// One run with what a snapshot keeps in it: older versions, tombstones, operands.
+#[test]
+fn seeks_alone_in_a_run_see_what_their_number_sees() {
+    let options = stepped().merge_operator(Arc::new(Append));
+    let db = options.open("/db").unwrap();
+    let key = |n: u8| format!("{n:02}").into_bytes();
+    for n in 0..100 {
+        db.put(&key(n), &[n; 20]).unwrap();
+    }
+    let before = db.snapshot();
+    for n in 0..100u8 {
+        match n % 4 {
+            0 => db.delete(&key(n)).unwrap(),
+            1 => db.put(&key(n), &[n; 30]).unwrap(),
+            2 => db.merge(&key(n), &[n; 5]).unwrap(),
+            _ => {}
+        }
+    }
+    db.compact_range(..).unwrap();
+    let expected = all(&db);
+    assert_eq!(expected.len(), 75);
+    let expected_before: Vec<_> = (0..100).map(|n| (key(n), vec![n; 20])).collect();
+    for turn in 0..300 {
+        let sought = format!("{:02}{}", turn * 37 % 103, ["", "x"][turn / 5 % 2]);
+        for (mut cursor, expected) in [
+            (db.cursor(), &expected),
+            (before.cursor(), &expected_before),
+        ] {
+            cursor.seek(sought.as_bytes()).unwrap();
+            let at = expected.partition_point(|(key, _)| key.as_slice() < sought.as_bytes());
+            let shown = cursor
+                .valid()
+                .then(|| (cursor.key().to_vec(), cursor.value().to_vec()));
+            assert_eq!(shown, expected.get(at).cloned(), "{sought}");
         }
     }
 }

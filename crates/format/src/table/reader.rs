@@ -3,6 +3,7 @@
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Result, SeqNo};
 
+use super::EntryMark;
 use super::lookup::Lookup;
 use super::open::{Found, GetHints, Table};
 
@@ -72,5 +73,31 @@ impl Table {
             return Ok(None);
         }
         lookup.get(key, snapshot, scratch)
+    }
+
+    /// The first entry not before (`key`, `snapshot`), versions of a key standing newest first; `None` behind
+    /// the last. Its key and its value replace what `found` and `value` hold.
+    ///
+    /// Costs what [`Table::get`] does; a cursor, which keeps the page, twice that.
+    ///
+    /// # Errors
+    /// As [`Table::get`].
+    pub fn seek(
+        &self,
+        key: &[u8],
+        snapshot: SeqNo,
+        found: &mut Vec<u8>,
+        value: &mut Vec<u8>,
+    ) -> Result<Option<EntryMark>> {
+        let Some(place) = Lookup::new(self).find(key, snapshot)? else {
+            return Ok(None);
+        };
+        let page = place.unit.view();
+        found.clear();
+        page.key_into(place.index, found);
+        value.clear();
+        page.value_into(place.index, &self.meta.dictionary, value)
+            .map_err(|flaw| self.pages.flaw(place.unit.page, flaw))?;
+        Ok(Some(page.mark(place.index)))
     }
 }

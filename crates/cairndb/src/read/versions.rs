@@ -1,0 +1,144 @@
+//! The versions of one key from an operand down to what it is merged with.
+//!
+//! They are asked for source by source, from the one that has the newest, and in each one by one: a source
+//! rarely has more than one or two. A cursor is placed only in one that has many. Cursors over all sources
+//! that have the key lost: reads beside a writer of operands took 1909 ns instead of 1602.
+
+use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_format::table::{FoundValue, GetHints};
+
+use crate::read::fold::{Fold, resolve};
+use crate::read::get::Operand;
+use crate::read::source::{RunCursor, Source};
+use crate::state::context::ReadContext;
+use crate::state::view::View;
+
+/// Versions that a source is asked for one by one: each costs a search, a cursor's first one three to eight,
+/// its others next to nothing.
+const VERSIONS_ASKED: usize = 4;
+
+/// A key to be folded, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Versions<'a> {
+    pub(crate) view: &'a View,
+    pub(crate) context: &'a ReadContext,
+    pub(crate) key: &'a [u8],
+}
+
+impl Versions<'_> {
+    /// Replaces `out`, the operand that is `first`, by what the key's versions up to `seq` are folded to.
+    pub(crate) fn folded(self, seq: SeqNo, first: Operand, out: &mut Vec<u8>) -> Result<bool> {
+        let mut fold = Fold::default();
+        fold.push_operand(out);
+        let mut older = first.seq.checked_sub(1);
+        for source in first.source..self.view.parts() + self.view.version.runs.len() {
+            if self.gather(source, older, &mut fold, out)? {
+                break;
+            }
+            older = Some(seq);
+        }
+        fold.reverse();
+        *out = fold.finish(self.context, self.key)?;
+        Ok(true)
+    }
+
+    /// Adds the versions up to `seq` that a source has to `fold`, down to one that is no operand; whether
+    /// there was one.
+    fn gather(
+        self,
+        source: usize,
+        mut seq: Option<SeqNo>,
+        fold: &mut Fold,
+        scratch: &mut Vec<u8>,
+    ) -> Result<bool> {
+        for _ in 0..VERSIONS_ASKED {
+            let Some(limit) = seq else {
+                return Ok(false);
+            };
+            let Some((kind, found)) = self.version(source, limit, scratch)? else {
+                return Ok(false);
+            };
+            if self.add(kind, scratch, fold)? {
+                return Ok(true);
+            }
+            seq = found.checked_sub(1);
+        }
+        match seq {
+            Some(limit) => self.gather_rest(self.cursor(source), limit, fold),
+            None => Ok(false),
+        }
+    }
+
+    /// As `gather`, by a cursor.
+    fn gather_rest(self, mut source: Source, seq: SeqNo, fold: &mut Fold) -> Result<bool> {
+        source.seek(self.key, seq)?;
+        let order = &self.context.order;
+        while source.valid() && order.compare(source.key(), self.key).is_eq() {
+            source.load_value()?;
+            if self.add(source.kind(), source.value(), fold)? {
+                return Ok(true);
+            }
+            source.next()?;
+        }
+        Ok(false)
+    }
+
+    /// The newest version up to `seq` in one source, its stored value in `out`.
+    fn version(
+        self,
+        source: usize,
+        seq: SeqNo,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<(Kind, SeqNo)>> {
+        out.clear();
+        let (order, key) = (&self.context.order, self.key);
+        let hash = order.hash(key);
+        let Some(run) = source.checked_sub(self.view.parts()) else {
+            let entry = self.view.part(source).get(key, hash, seq)?;
+            return Ok(entry.map(|entry| {
+                out.extend_from_slice(entry.value);
+                (entry.kind, entry.seq)
+            }));
+        };
+        let run = &self.view.version.runs[run];
+        let Some(table) = run.tables().get(run.find(order, key)) else {
+            return Ok(None);
+        };
+        let hints = GetHints::default();
+        let found = table.table()?.get(key, hash, seq, hints, out)?;
+        Ok(found.map(|found| {
+            if let FoundValue::Mapped(bytes) = found.value {
+                out.extend_from_slice(bytes);
+            }
+            (found.kind, found.seq)
+        }))
+    }
+
+    /// A cursor over one source, not yet placed.
+    fn cursor(self, source: usize) -> Source {
+        if let Some(run) = source.checked_sub(self.view.parts()) {
+            let run = self.view.version.runs[run].clone();
+            let cursor = RunCursor::new(run, self.context.order.clone());
+            return Source::Run(Box::new(cursor));
+        }
+        Source::Mem(self.view.part(source).cursor())
+    }
+
+    /// Adds a version to `fold`; whether it is no operand, so that no older one counts.
+    fn add(self, kind: Kind, stored: &[u8], fold: &mut Fold) -> Result<bool> {
+        match kind {
+            Kind::Merge => {
+                fold.push_operand(stored);
+                return Ok(false);
+            }
+            Kind::Delete => {}
+            Kind::Put | Kind::Pointer => {
+                let mut base = Vec::new();
+                let (order, values) = (&self.context.order, &self.view.version.values);
+                resolve(order, values, self.key, kind, stored, &mut base)?;
+                fold.set_base(Some(base));
+            }
+        }
+        Ok(true)
+    }
+}
