@@ -25,7 +25,7 @@ use cairndb_mem::{ChunkPool, Memtable};
 
 use crate::jobs::merge::Outcome;
 use crate::jobs::output::OutputSettings;
-use crate::state::budget::{Budget, FLUSH_LOGGED_BYTES};
+use crate::state::budget::Budget;
 use crate::state::context::ReadContext;
 use crate::state::health::Health;
 use crate::state::options::Durability;
@@ -198,7 +198,7 @@ impl State {
         let waiting = || self.sealed.iter().filter(|part| part.flush.is_none());
         let bytes: usize = waiting().map(|part| part.mem.allocated_bytes()).sum();
         let logged: u64 = waiting().map(|part| part.logged).sum();
-        self.can_flush() && (bytes >= budget.flush || logged >= FLUSH_LOGGED_BYTES)
+        self.can_flush() && (bytes >= budget.flush || logged >= budget.flush_logged)
     }
 
     /// Whether some thread is flushing.

@@ -19,7 +19,6 @@ use crate::jobs::merge::{Job, Outcome};
 use crate::jobs::rules::Rules;
 use crate::read::merger::Merger;
 use crate::read::source::Source;
-use crate::state::budget::FLUSH_LOGGED_BYTES;
 use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
@@ -164,7 +163,7 @@ impl Core {
         for part in state.sealed.iter_mut().skip(first) {
             bytes += part.mem.allocated_bytes();
             logged += part.logged;
-            let enough = bytes > bytes_max || logged > FLUSH_LOGGED_BYTES;
+            let enough = bytes > bytes_max || logged > self.settings.budget.flush_logged;
             if part.flush.is_some() || enough && !parts.is_empty() {
                 break;
             }

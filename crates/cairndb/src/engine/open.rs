@@ -314,7 +314,7 @@ fn assemble(
         published: AtomicU64::new(recovered.last_seq),
         commit: Mutex::new(commit),
         committed: Condvar::new(),
-        segments: Segments::new(recovered.next_segment),
+        segments: Segments::new(recovered.next_segment, budget.retained_log),
         manifest: Manifest::default(),
         values: ValueLog::default(),
         names_dirty: AtomicBool::new(false),

@@ -16,7 +16,6 @@ use cairndb_mem::Memtable;
 use crate::engine::background::UNSYNCED_TABLES_MAX;
 use crate::engine::core::{Core, Part};
 use crate::state::batch::WriteBatch;
-use crate::state::budget::{RETAINED_LOG_BYTES_MAX, SEALED_LOGGED_BYTES_MAX};
 use crate::state::options::Durability;
 use crate::state::stats::{StallReason, Stats};
 use crate::write::commit::{Commit, Payload};
@@ -141,7 +140,7 @@ impl Core {
             }
             if logged && !commit.segment_has_room(payload.record_bytes()) {
                 if self.segments.retained_bytes() + self.settings.budget.segment
-                    > RETAINED_LOG_BYTES_MAX
+                    > self.settings.budget.retained_log
                     && self.segments.live().len() > 1
                     && self.log_can_shrink(&commit)
                 {
@@ -363,7 +362,7 @@ impl Core {
         // the oldest parts is less to wait for than making room in the log.
         if waiting > 0
             && (waiting + commit.mutable.allocated_bytes() > budget.sealed_max()
-                || state.sealed_logged() > SEALED_LOGGED_BYTES_MAX)
+                || state.sealed_logged() > budget.sealed_logged_max)
         {
             return Some(StallReason::Memtable);
         }

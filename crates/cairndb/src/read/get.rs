@@ -10,7 +10,7 @@ use cairndb_format::value_file::Pointer;
 
 use crate::read::fold::read_pointer;
 use crate::read::source::{RunCursor, Source};
-use crate::read::versions::Versions;
+use crate::read::versions::{Operand, Versions};
 use crate::state::context::ReadContext;
 use crate::state::view::View;
 
@@ -26,14 +26,6 @@ pub(crate) enum Newest {
     Is(Kind),
     /// An operand.
     Operand(Operand),
-}
-
-/// Where the newest visible version of a key is that is an operand.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Operand {
-    /// The mutable part, the sealed ones, the runs, counted through.
-    pub(crate) source: usize,
-    pub(crate) seq: SeqNo,
 }
 
 impl Newest {

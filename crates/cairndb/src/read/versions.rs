@@ -8,7 +8,6 @@ use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_format::table::{FoundValue, GetHints};
 
 use crate::read::fold::{Fold, resolve};
-use crate::read::get::Operand;
 use crate::read::source::{RunCursor, Source};
 use crate::state::context::ReadContext;
 use crate::state::view::View;
@@ -16,6 +15,14 @@ use crate::state::view::View;
 /// Versions that a source is asked for one by one: each costs a search, a cursor's first one three to eight,
 /// its others next to nothing.
 const VERSIONS_ASKED: usize = 4;
+
+/// Where the newest visible version of a key is that is an operand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operand {
+    /// The mutable part, the sealed ones, the runs, counted through.
+    pub(crate) source: usize,
+    pub(crate) seq: SeqNo,
+}
 
 /// A key to be folded, and where.
 #[derive(Clone, Copy, Debug)]

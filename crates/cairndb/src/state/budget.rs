@@ -24,6 +24,13 @@ pub(crate) struct Budget {
     pub(crate) cache: usize,
     /// Length of one log segment.
     pub(crate) segment: u64,
+    /// Bytes of live segments at which a writer waits until some can be retired; with spares about as many.
+    pub(crate) retained_log: u64,
+    /// Log that waiting parts leave values in at which a flush begins, whatever memory they take, and most of
+    /// what one flush writes: the tables of three are durable before the log is at its limit.
+    pub(crate) flush_logged: u64,
+    /// Log of all sealed parts above which a writer flushes some itself.
+    pub(crate) sealed_logged_max: u64,
     /// Bytes of live segments at which installed tables are made durable.
     pub(crate) persist: u64,
     /// Table files are cut at this size.
@@ -41,12 +48,13 @@ const PART_LOGGED_SHARE: u64 = 4;
 /// A flush larger than this gains nothing: its run is already a full tier.
 const FLUSH_BYTES_MAX: usize = 16 << 20;
 /// Logs are kept until what they hold is durable in tables; replaying 64 MiB takes about 150 ms.
-pub(crate) const RETAINED_LOG_BYTES_MAX: u64 = 64 << 20;
-/// Log that waiting parts leave values in at which a flush begins, whatever memory they take, and most of
-/// what one flush writes: the tables of three are durable before the log is at its limit.
-pub(crate) const FLUSH_LOGGED_BYTES: u64 = RETAINED_LOG_BYTES_MAX / 16 * 3;
-/// Log of all sealed parts above which a writer flushes some itself.
-pub(crate) const SEALED_LOGGED_BYTES_MAX: u64 = 2 * FLUSH_LOGGED_BYTES;
+const RETAINED_LOG_BYTES_MIN: u64 = 64 << 20;
+/// However much memory there is: 64 segments, each a descriptor and a mapping.
+const RETAINED_LOG_BYTES_MAX: u64 = 256 << 20;
+/// Of values that are left in the log 64 MiB are soon full. A writer with twice the memory then waited for the
+/// disk: under 128 MiB a million random values of 1000 bytes took 1500 to 2300 ns each, the longest 113 to
+/// 237 ms, with four times the log 527 to 568, the longest 30, and a third less was written.
+const RETAINED_LOG_SHARE: u64 = 2;
 
 impl Budget {
     pub(crate) fn new(total: usize) -> Budget {
@@ -55,6 +63,8 @@ impl Budget {
         let segment = (total as u64 / 4)
             .clamp(64 << 10, 4 << 20)
             .next_power_of_two();
+        let retained_log = (RETAINED_LOG_SHARE * total as u64)
+            .clamp(RETAINED_LOG_BYTES_MIN, RETAINED_LOG_BYTES_MAX);
         let budget = Budget {
             total,
             part,
@@ -65,7 +75,10 @@ impl Budget {
             cache: total / 4,
             segment,
             // With large segments eight would be no more than what one flush waits for.
-            persist: (8 * segment).clamp(RETAINED_LOG_BYTES_MAX / 8, RETAINED_LOG_BYTES_MAX / 4),
+            persist: (8 * segment).clamp(retained_log / 8, retained_log / 4),
+            retained_log,
+            flush_logged: retained_log / 16 * 3,
+            sealed_logged_max: retained_log / 8 * 3,
             // A builder keeps four bytes of filter hash an entry until its table is finished.
             table: (total as u64 / 2).clamp(64 << 10, 16 << 20),
             // Far below what a frame can say (2 GiB), and encoded in memory.
@@ -91,15 +104,24 @@ mod tests {
             let budget = Budget::new(total);
             assert!(budget.part <= total / 4, "{budget:?}");
             assert!(budget.write_share + budget.cache <= total, "{budget:?}");
-            assert!(budget.segment <= RETAINED_LOG_BYTES_MAX / 8, "{budget:?}");
+            assert!(budget.segment <= budget.retained_log / 8, "{budget:?}");
+            assert!(
+                budget.retained_log <= 64 * budget.segment.max(1 << 20),
+                "{budget:?}"
+            );
             assert!(budget.segment.is_power_of_two());
             let part = budget.part_logged;
-            assert!(FLUSH_LOGGED_BYTES + part <= RETAINED_LOG_BYTES_MAX / 4);
+            assert!(budget.flush_logged + part <= budget.retained_log / 4);
             assert!(budget.persist >= 4 * budget.segment, "{budget:?}");
-            assert!(SEALED_LOGGED_BYTES_MAX + part <= RETAINED_LOG_BYTES_MAX / 2);
+            assert!(budget.sealed_logged_max + part <= budget.retained_log / 2);
         }
         let persist = |total| Budget::new(total).persist;
         assert_eq!(Budget::new(4 << 20).segment, 1 << 20);
-        assert_eq!((persist(4 << 20), persist(64 << 20)), (8 << 20, 16 << 20));
+        assert_eq!((persist(4 << 20), persist(64 << 20)), (8 << 20, 32 << 20));
+        let retained = |total| Budget::new(total).retained_log;
+        assert_eq!(
+            (retained(4 << 20), retained(1 << 34)),
+            (64 << 20, 256 << 20)
+        );
     }
 }

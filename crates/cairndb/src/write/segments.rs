@@ -19,9 +19,6 @@ use cairndb_format::manifest::SegmentRecord;
 
 /// Spare files kept when the database is quiet.
 pub(crate) const QUIET_SPARES_MAX: usize = 2;
-/// Bytes of spare files kept while it is busy: as many as a burst of writes retires at a time, so
-/// that recycling, not zero-filling, feeds the log.
-const BUSY_SPARE_BYTES_MAX: u64 = 32 << 20;
 
 /// Records up to this size are put together before they are copied into the log.
 const ONE_PIECE_BYTES_MAX: usize = 4096;
@@ -124,6 +121,10 @@ struct Sets {
 #[derive(Debug, Default)]
 pub(crate) struct Segments {
     sets: Mutex<Sets>,
+    /// Bytes of live segments and spares together, beyond which none is kept for recycling: as many as there
+    /// may be live ones, so that recycling, not zero-filling, feeds the log behind a sync pass that retires
+    /// most of them at a time.
+    bytes_max: u64,
 }
 
 /// What a sync pass has to do, in this order.
@@ -137,8 +138,10 @@ pub(crate) struct SyncPlan {
 }
 
 impl Segments {
-    pub(crate) fn new(next_number: u64) -> Segments {
+    /// `bytes_max` bounds the files of a busy log.
+    pub(crate) fn new(next_number: u64, bytes_max: u64) -> Segments {
         Segments {
+            bytes_max,
             sets: Mutex::new(Sets {
                 next_number,
                 ..Sets::default()
@@ -162,13 +165,10 @@ impl Segments {
         let mut sets = self.sets.lock();
         // Those that a cursor keeps cannot be used, and may be many.
         let ready = |(_, spare): &&(u64, Arc<dyn LogRegion>)| Arc::strong_count(spare) == 1;
-        let bytes: u64 = sets
-            .spares
-            .iter()
-            .filter(ready)
-            .map(|(_, spare)| spare.size())
-            .sum();
-        if bytes + region.size() > BUSY_SPARE_BYTES_MAX {
+        let spares = sets.spares.iter().filter(ready).map(|(_, spare)| spare);
+        let live = sets.live.iter().map(|segment| &segment.region);
+        let bytes: u64 = spares.chain(live).map(|region| region.size()).sum();
+        if bytes + region.size() > self.bytes_max {
             return Some(file);
         }
         sets.spares.push((file, region));
