@@ -374,12 +374,14 @@ impl Core {
 
     /// Keeps one segment ready, so that a commit that needs one does not wait for zeros.
     fn prepare_spare(&self) {
-        if self.segments.has_spare() || self.health.check_write().is_err() {
+        let bytes = self.settings.budget.segment;
+        // With a log at its limit it would not be kept.
+        let full = self.segments.retained_bytes() + bytes > self.settings.budget.retained_log;
+        if full || self.segments.has_spare() || self.health.check_write().is_err() {
             return;
         }
         let file = self.new_file();
         let name = cairndb_format::name::log(cairndb_base::FileNumber(file));
-        let bytes = self.settings.budget.segment;
         let Ok(region) = self.dir.create_log(&name, bytes) else {
             return;
         };

@@ -19,6 +19,9 @@ use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::write::commit::Commit;
 
+/// Segments that are warmed when a pass retires them: about as many as a writer takes until the next.
+const SPARES_WARMED: usize = 8;
+
 /// Everything one pass makes durable.
 struct Batch<'a> {
     /// Held to the end where an edit would be too long and a whole manifest is written: neither segments nor
@@ -256,14 +259,20 @@ impl Core {
                 table.doom();
             }
         }
-        for segment in self.segments.retire_before(batch.floor) {
+        for file in self.segments.shed_spares() {
+            self.reaper.add(name::log(FileNumber(file)));
+        }
+        let retired = self.segments.retire_before(batch.floor);
+        // The next are taken from the end; to warm a whole log holds up those who wait for this pass.
+        let cold = retired.len().saturating_sub(SPARES_WARMED);
+        for (index, segment) in retired.into_iter().enumerate() {
             let spare = segment.region.size() == self.settings.budget.segment;
             let region = Arc::clone(&segment.region);
             if !spare {
                 self.reaper.add(name::log(FileNumber(segment.file)));
             } else if let Some(file) = self.segments.add_spare(segment.file, region) {
                 self.reaper.add(name::log(FileNumber(file)));
-            } else {
+            } else if index >= cold {
                 segment.region.warm();
             }
         }

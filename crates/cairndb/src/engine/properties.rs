@@ -151,7 +151,7 @@ impl Core {
         } else {
             0
         };
-        let log = self.segments.retained_bytes();
+        let log = self.segments.retained_bytes() + self.segments.spare_bytes();
         let _ = write!(
             out,
             ",\"total\":{total},\"mapped_index\":{mapped},\"mapped_log\":{log}}}"

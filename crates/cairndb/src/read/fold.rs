@@ -51,6 +51,7 @@ impl Fold {
         self.operands.clear();
         self.operands.shrink_to(OPERAND_BYTES_KEPT);
         self.ends.clear();
+        self.ends.shrink_to(OPERAND_BYTES_KEPT / size_of::<usize>());
         self.reversed = false;
     }
 

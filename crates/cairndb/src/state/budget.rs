@@ -47,13 +47,13 @@ const PART_BYTES_MIN: usize = 32 << 10;
 const PART_LOGGED_SHARE: u64 = 4;
 /// A flush larger than this gains nothing: its run is already a full tier.
 const FLUSH_BYTES_MAX: usize = 16 << 20;
+const SEGMENT_BYTES_MAX: u64 = 4 << 20;
 /// Logs are kept until what they hold is durable in tables; replaying 64 MiB takes about 150 ms.
 const RETAINED_LOG_BYTES_MIN: u64 = 64 << 20;
 /// However much memory there is: 64 segments, each a descriptor and a mapping.
 const RETAINED_LOG_BYTES_MAX: u64 = 256 << 20;
 /// Of values that are left in the log 64 MiB are soon full. A writer with twice the memory then waited for the
-/// disk: under 128 MiB a million random values of 1000 bytes took 1500 to 2300 ns each, the longest 113 to
-/// 237 ms, with four times the log 527 to 568, the longest 30, and a third less was written.
+/// disk: `docs/design/0009-values-stay-in-the-log.md` has the figures.
 const RETAINED_LOG_SHARE: u64 = 2;
 
 impl Budget {
@@ -61,9 +61,10 @@ impl Budget {
         let part = (total / 16).clamp(PART_BYTES_MIN, PART_BYTES_MAX);
         let write_share = total / 16 * 7;
         let segment = (total as u64 / 4)
-            .clamp(64 << 10, 4 << 20)
+            .clamp(64 << 10, SEGMENT_BYTES_MAX)
             .next_power_of_two();
-        let retained_log = (RETAINED_LOG_SHARE * total as u64)
+        let retained_log = RETAINED_LOG_SHARE
+            .saturating_mul(total as u64)
             .clamp(RETAINED_LOG_BYTES_MIN, RETAINED_LOG_BYTES_MAX);
         let budget = Budget {
             total,
@@ -74,8 +75,11 @@ impl Budget {
             help: (write_share / 3).clamp(part, FLUSH_BYTES_MAX / 4),
             cache: total / 4,
             segment,
-            // With large segments eight would be no more than what one flush waits for.
-            persist: (8 * segment).clamp(retained_log / 8, retained_log / 4),
+            // With the largest segments eight would be no more than what one flush waits for.
+            persist: match segment {
+                SEGMENT_BYTES_MAX => retained_log / 4,
+                _ => (8 * segment).clamp(retained_log / 8, retained_log / 4),
+            },
             retained_log,
             flush_logged: retained_log / 16 * 3,
             sealed_logged_max: retained_log / 8 * 3,
@@ -100,7 +104,9 @@ mod tests {
 
     #[test]
     fn budgets_keep_their_proportions() {
-        for total in [256 << 10, 1 << 20, 4 << 20, 64 << 20, 128 << 20, 1 << 34] {
+        let odd = [(2 << 20) + 1, 33 << 20, 48 << 20, 96 << 20, 100 << 20];
+        let even = [256 << 10, 1 << 20, 4 << 20, 64 << 20, 128 << 20, 1 << 34];
+        for total in even.into_iter().chain(odd).chain([usize::MAX / 16]) {
             let budget = Budget::new(total);
             assert!(budget.part <= total / 4, "{budget:?}");
             assert!(budget.write_share + budget.cache <= total, "{budget:?}");

@@ -133,7 +133,11 @@ impl Options {
     /// Bytes of anonymous memory for memtables, page cache, flushes and merges. At least 256 KiB.
     /// LevelDB users: write buffer and cache together. Not bounded by it: memtable parts that open
     /// cursors and iterators still show (`pinned` in the property `cairndb.memory`), values and
-    /// batches on their way, all operands of one key, and the log that an opening after a crash reads.
+    /// batches on their way, all operands of one key, and the log that a read-only opening after a crash
+    /// reads.
+    ///
+    /// It decides how much room the log takes on disk before what it holds is durable in tables, and how
+    /// much an opening after a crash has to replay: twice the budget, at least 64 MiB and at most 256.
     #[must_use]
     pub fn memory_budget(mut self, bytes: usize) -> Options {
         self.memory_budget = bytes;

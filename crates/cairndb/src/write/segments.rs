@@ -114,6 +114,8 @@ impl Segment {
 struct Sets {
     live: VecDeque<Arc<Segment>>,
     spares: Vec<(u64, Arc<dyn LogRegion>)>,
+    /// The fewest spares there were since the last time that some were retired.
+    spares_unused: usize,
     next_number: u64,
 }
 
@@ -157,17 +159,43 @@ impl Segments {
             let alone = Arc::get_mut(region).filter(|region| region.size() == bytes);
             alone.map(LogRegion::reuse).is_some()
         })?;
-        Some(sets.spares.remove(found))
+        let spare = sets.spares.remove(found);
+        sets.spares_unused = sets.spares_unused.min(sets.spares.len());
+        Some(spare)
     }
 
-    /// Keeps a file for recycling; returns its number back when there are enough.
+    /// Takes out half of the spares that nobody needed since this was last asked, the coldest first: one burst
+    /// must not keep its log's worth of files for a database that is written to slowly, and never rests.
+    pub(crate) fn shed_spares(&self) -> Vec<u64> {
+        let mut sets = self.sets.lock();
+        // Others may have been trimmed meanwhile.
+        let unused = sets.spares_unused.min(sets.spares.len());
+        let surplus = unused.saturating_sub(QUIET_SPARES_MAX) / 2;
+        let shed: Vec<u64> = sets.spares.drain(..surplus).map(|(file, _)| file).collect();
+        sets.spares_unused = sets.spares.len();
+        shed
+    }
+
+    /// Bytes of all spares' files.
+    pub(crate) fn spare_bytes(&self) -> u64 {
+        let sets = self.sets.lock();
+        sets.spares.iter().map(|(_, region)| region.size()).sum()
+    }
+
+    /// Keeps a file for recycling; returns its number back when there are enough. Live segments that were made
+    /// for one long record, and are not recycled, take nobody's place.
     pub(crate) fn add_spare(&self, file: u64, region: Arc<dyn LogRegion>) -> Option<u64> {
         let mut sets = self.sets.lock();
         // Those that a cursor keeps cannot be used, and may be many.
         let ready = |(_, spare): &&(u64, Arc<dyn LogRegion>)| Arc::strong_count(spare) == 1;
         let spares = sets.spares.iter().filter(ready).map(|(_, spare)| spare);
         let live = sets.live.iter().map(|segment| &segment.region);
-        let bytes: u64 = spares.chain(live).map(|region| region.size()).sum();
+        let alike = |other: &&Arc<dyn LogRegion>| other.size() == region.size();
+        let bytes: u64 = spares
+            .chain(live)
+            .filter(alike)
+            .map(|region| region.size())
+            .sum();
         if bytes + region.size() > self.bytes_max {
             return Some(file);
         }
@@ -327,5 +355,69 @@ impl SyncPlan {
             segment.synced.fetch_max(*end, Ordering::AcqRel);
         }
         Ok(self.segments.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cairndb_base::FileNumber;
+    use cairndb_env::{Background, Dir, Env, MemEnv};
+    use cairndb_format::name;
+
+    use super::*;
+
+    const BYTES: u64 = 64 << 10;
+
+    fn region(dir: &dyn Dir, file: u64, bytes: u64) -> Arc<dyn LogRegion> {
+        dir.create_log(&name::log(FileNumber(file)), bytes).unwrap()
+    }
+
+    #[test]
+    fn spares_and_live_segments_share_one_limit() {
+        let env = MemEnv::new(Background::Stepped);
+        let dir = env.open_dir("/log".as_ref(), true).unwrap();
+        let segments = Segments::new(1, 4 * BYTES);
+        for file in 0..2 {
+            let live = region(&*dir, file, BYTES);
+            segments.begin(file, live, 7, 1).unwrap();
+        }
+        // One that was made for a long record takes nobody's place.
+        let long = region(&*dir, 2, 100 * BYTES);
+        segments.begin(2, long, 7, 1).unwrap();
+        let kept = region(&*dir, 3, BYTES);
+        assert_eq!(segments.add_spare(3, Arc::clone(&kept)), None);
+        // Who reads the first still keeps it from being used, and from being counted.
+        assert!(!segments.has_spare() && segments.take_spare(BYTES).is_none());
+        assert_eq!(segments.add_spare(4, region(&*dir, 4, BYTES)), None);
+        assert_eq!(segments.add_spare(5, region(&*dir, 5, BYTES)), None);
+        assert_eq!(segments.add_spare(6, region(&*dir, 6, BYTES)), Some(6));
+        drop(kept);
+        assert_eq!(segments.spare_bytes(), 3 * BYTES);
+        // Warmest first, and of the wanted length only.
+        assert!(segments.take_spare(2 * BYTES).is_none());
+        let taken: Vec<u64> = (0..3)
+            .map(|_| segments.take_spare(BYTES).unwrap().0)
+            .collect();
+        assert_eq!(taken, [5, 4, 3]);
+    }
+
+    #[test]
+    fn spares_that_nobody_needs_go_by_halves() {
+        let env = MemEnv::new(Background::Stepped);
+        let dir = env.open_dir("/log".as_ref(), true).unwrap();
+        let segments = Segments::new(1, 100 * BYTES);
+        for file in 0..18 {
+            assert_eq!(segments.add_spare(file, region(&*dir, file, BYTES)), None);
+        }
+        // All came since.
+        assert!(segments.shed_spares().is_empty());
+        let (file, taken) = segments.take_spare(BYTES).unwrap();
+        assert_eq!(file, 17);
+        assert_eq!(segments.add_spare(file, taken), None);
+        assert_eq!(segments.shed_spares(), (0..7).collect::<Vec<_>>());
+        assert_eq!(segments.shed_spares(), (7..11).collect::<Vec<_>>());
+        segments.trim_spares();
+        assert_eq!(segments.shed_spares(), []);
+        assert_eq!(segments.spare_bytes(), 2 * BYTES);
     }
 }

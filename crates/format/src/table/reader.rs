@@ -44,15 +44,6 @@ impl Table {
         Ok(())
     }
 
-    /// Whether the filter lets a key of this hash pass; always, where there is no filter.
-    ///
-    /// # Errors
-    /// `Corruption` when the filter page is damaged; the errors of the file.
-    #[inline]
-    pub fn may_hold(&self, hash: u64) -> Result<bool> {
-        Lookup::new(self).may_hold(hash)
-    }
-
     /// The newest version of `key` that `snapshot` sees. `hash` is `hash64(key)`.
     ///
     /// `scratch` is cleared and receives a value that is not stored raw in the mapping.

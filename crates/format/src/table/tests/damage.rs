@@ -219,6 +219,8 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) {
         let _ = table.get(&entry.key, hash, SEQ_MAX, hints, &mut scratch);
         let _ = cursor.seek(&entry.key, entry.seq);
         let _ = cursor.seek_for_prev(&entry.key, 0);
+        let mut key = Vec::new();
+        let _ = table.seek(&entry.key, entry.seq, &mut key, &mut scratch);
     }
     let _ = table.verify();
 }

@@ -54,6 +54,22 @@ pub(super) fn check_scans(table: &Arc<Table>, entries: &[Entry], context: &str) 
     check_at(&mut cursor, None, context);
 }
 
+/// What a seek without a cursor gives.
+fn check_seek(table: &Table, entry: Option<&Entry>, key: &[u8], seq: u64, context: &str) {
+    let (mut found, mut value) = (b"rubbish".to_vec(), b"more of it".to_vec());
+    let mark = table.seek(key, seq, &mut found, &mut value).unwrap();
+    let marked = mark.map(|mark| (mark.seq, mark.kind));
+    assert_eq!(
+        marked,
+        entry.map(|entry| (entry.seq, entry.kind)),
+        "{context}"
+    );
+    if let Some(entry) = entry {
+        assert_eq!(found, entry.key, "{context}");
+        assert!(value == entry.value, "{context}: wrong value");
+    }
+}
+
 pub(super) fn check_probe(
     table: &Arc<Table>,
     entries: &[Entry],
@@ -66,6 +82,7 @@ pub(super) fn check_probe(
     let mut cursor = table.cursor();
     cursor.seek(key, seq).unwrap();
     check_at(&mut cursor, entries.get(from), context);
+    check_seek(table, entries.get(from), key, seq, context);
     if cursor.valid() {
         cursor.prev().unwrap();
         check_at(
