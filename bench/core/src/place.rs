@@ -81,6 +81,11 @@ fn staging(db: &Path) -> PathBuf {
 /// # Errors
 /// When it holds files that this program did not make, or the system refuses.
 pub fn make_fresh(db: &Path) -> Result<(), Fault> {
+    make_fresh_then(db, apart::settle)
+}
+
+/// Makes the directory, tells it in the note, and lets the file system settle.
+fn make_fresh_then(db: &Path, settle: impl FnOnce(&Path)) -> Result<(), Fault> {
     let shown = db.display();
     check_notes(db)?;
     let mut created = made(db).is_some_and(|directory| directory.created);
@@ -105,7 +110,6 @@ pub fn make_fresh(db: &Path) -> Result<(), Fault> {
         Err(error) => return Err(Fault::io(format!("reading {shown}"), &error)),
     }
     fs::create_dir_all(db).map_err(|error| Fault::io(format!("creating {shown}"), &error))?;
-    apart::settle(db);
     let taken = Directory::of(db).and_then(|directory| {
         let directory = Directory {
             created,
@@ -115,6 +119,8 @@ pub fn make_fresh(db: &Path) -> Result<(), Fault> {
     });
     taken.map_err(|error| Fault::io(format!("writing a note beside {shown}"), &error))?;
     worker::begin(&note(db));
+    // Last: on a slow disk it takes seconds, and a process that is ended meanwhile has told its directory.
+    settle(db);
     Ok(())
 }
 

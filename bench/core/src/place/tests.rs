@@ -23,6 +23,19 @@ fn somebodys_files_are_never_removed() {
     );
 }
 
+/// A run that was killed while a slow disk was waited for left a directory that nobody was told to have made.
+#[test]
+fn a_directory_is_told_before_the_disk_is_waited_for() {
+    let home = tempfile::tempdir().expect("a directory");
+    let db = home.path().join("db");
+    for _ in 0..2 {
+        let mut told = None;
+        make_fresh_then(&db, |db| told = made(db)).expect("ours");
+        assert!(told.is_some_and(|told| told.worker == Some(worker::Worker::here())));
+        fs::write(db.join("000001.log"), "x").expect("written");
+    }
+}
+
 #[test]
 fn a_directory_is_made_apart_and_nothing_else_is_left() {
     let home = tempfile::tempdir().expect("a directory");

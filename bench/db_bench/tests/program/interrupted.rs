@@ -14,14 +14,16 @@ const SHORT: &[&str] = &["--benchmarks=fillseq", "--num=100"];
 /// A run that works in `db` and would take long.
 fn at_work(db: &Path) -> Child {
     let words = ["--benchmarks=fillrandom", "--num=100000000"];
+    let told = db.with_extension("told");
     let program = command(db, &words)
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(std::fs::File::create(&told).expect("created"))
         .spawn()
         .expect("starts");
     let begun = Instant::now();
-    while !std::fs::read_dir(db).is_ok_and(|mut held| held.next().is_some()) {
-        assert!(begun.elapsed() < Duration::from_mins(1), "nothing is made");
+    // The directory is made twice, for the run and for its row, and a slow disk is waited for behind both.
+    while !std::fs::read_to_string(&told).is_ok_and(|told| told.contains("finished")) {
+        assert!(begun.elapsed() < Duration::from_mins(2), "no row is begun");
         rest(Duration::from_millis(5));
     }
     // Past the first signs of life, with files made behind them.
