@@ -21,10 +21,13 @@ const RUNS_ASKED: usize = 8;
 /// What the newest visible version of a key says.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Newest {
+    /// There is none, or it deletes the key.
     Missing,
-    /// Of any kind but an operand.
-    Is(Kind),
-    /// An operand.
+    /// The value.
+    Value,
+    /// The place of the value in a value file.
+    Pointer,
+    /// An operand, which older versions have to be asked about.
     Operand(Operand),
 }
 
@@ -32,8 +35,10 @@ impl Newest {
     #[inline]
     fn of(kind: Kind, source: usize, seq: SeqNo) -> Newest {
         match kind {
+            Kind::Delete => Newest::Missing,
+            Kind::Put => Newest::Value,
+            Kind::Pointer => Newest::Pointer,
             Kind::Merge => Newest::Operand(Operand { source, seq }),
-            kind => Newest::Is(kind),
         }
     }
 }
@@ -49,18 +54,18 @@ pub(crate) fn get(
 ) -> Result<bool> {
     out.clear();
     match newest(view, context, key, seq, out)? {
-        Newest::Missing | Newest::Is(Kind::Delete | Kind::Merge) => {
+        Newest::Missing => {
             out.clear();
             Ok(false)
         }
-        Newest::Is(Kind::Put) => Ok(true),
-        Newest::Is(Kind::Pointer) => {
+        Newest::Value => Ok(true),
+        Newest::Pointer => {
             // Not taken out of `out`: the caller's buffer is the value's.
             let pointer = Pointer::decode(out)?.encode();
             read_pointer(&context.order, &view.version.values, key, &pointer, out)?;
             Ok(true)
         }
-        Newest::Operand(first) => Versions { view, context, key }.folded(seq, first, out),
+        Newest::Operand(first) => Versions::new(view, context, key).folded(seq, first, out),
     }
 }
 
@@ -75,8 +80,8 @@ pub(crate) fn contains(
 ) -> Result<bool> {
     scratch.clear();
     Ok(match newest(view, context, key, seq, scratch)? {
-        Newest::Missing | Newest::Is(Kind::Delete | Kind::Merge) => false,
-        Newest::Is(Kind::Put | Kind::Pointer) | Newest::Operand(_) => true,
+        Newest::Missing => false,
+        Newest::Value | Newest::Pointer | Newest::Operand(_) => true,
     })
 }
 

@@ -27,12 +27,22 @@ pub(crate) struct Operand {
 /// A key to be folded, and where.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Versions<'a> {
-    pub(crate) view: &'a View,
-    pub(crate) context: &'a ReadContext,
-    pub(crate) key: &'a [u8],
+    view: &'a View,
+    context: &'a ReadContext,
+    key: &'a [u8],
+    hash: u64,
 }
 
-impl Versions<'_> {
+impl<'a> Versions<'a> {
+    pub(crate) fn new(view: &'a View, context: &'a ReadContext, key: &'a [u8]) -> Versions<'a> {
+        Versions {
+            view,
+            context,
+            key,
+            hash: context.order.hash(key),
+        }
+    }
+
     /// Replaces `out`, the operand that is `first`, by what the key's versions up to `seq` are folded to.
     pub(crate) fn folded(self, seq: SeqNo, first: Operand, out: &mut Vec<u8>) -> Result<bool> {
         let mut fold = Fold::default();
@@ -98,8 +108,7 @@ impl Versions<'_> {
         out: &mut Vec<u8>,
     ) -> Result<Option<(Kind, SeqNo)>> {
         out.clear();
-        let (order, key) = (&self.context.order, self.key);
-        let hash = order.hash(key);
+        let (key, hash) = (self.key, self.hash);
         let Some(run) = source.checked_sub(self.view.parts()) else {
             let entry = self.view.part(source).get(key, hash, seq)?;
             return Ok(entry.map(|entry| {
@@ -108,7 +117,7 @@ impl Versions<'_> {
             }));
         };
         let run = &self.view.version.runs[run];
-        let Some(table) = run.tables().get(run.find(order, key)) else {
+        let Some(table) = run.tables().get(run.find(&self.context.order, key)) else {
             return Ok(None);
         };
         let hints = GetHints::default();

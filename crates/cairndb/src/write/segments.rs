@@ -372,10 +372,14 @@ mod tests {
         dir.create_log(&name::log(FileNumber(file)), bytes).unwrap()
     }
 
+    fn directory() -> Arc<dyn Dir> {
+        let env = MemEnv::new(Background::Stepped);
+        env.open_dir("/log".as_ref(), true).unwrap()
+    }
+
     #[test]
     fn spares_and_live_segments_share_one_limit() {
-        let env = MemEnv::new(Background::Stepped);
-        let dir = env.open_dir("/log".as_ref(), true).unwrap();
+        let dir = directory();
         let segments = Segments::new(1, 4 * BYTES);
         for file in 0..2 {
             let live = region(&*dir, file, BYTES);
@@ -403,8 +407,7 @@ mod tests {
 
     #[test]
     fn spares_that_nobody_needs_go_by_halves() {
-        let env = MemEnv::new(Background::Stepped);
-        let dir = env.open_dir("/log".as_ref(), true).unwrap();
+        let dir = directory();
         let segments = Segments::new(1, 100 * BYTES);
         for file in 0..18 {
             assert_eq!(segments.add_spare(file, region(&*dir, file, BYTES)), None);

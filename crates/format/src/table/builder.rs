@@ -122,10 +122,8 @@ impl TableBuilder {
         }
         let raw_len = if self.choice.is_some() {
             self.hold(key, seq, kind, value)?
-        } else if self.groups.is_some() {
-            self.add_grouped(key, seq, kind, value)?
         } else {
-            self.add_alone(key, head, seq, kind, value)?
+            self.add_chosen(key, head, seq, kind, value)?
         };
         let summary = &mut self.summary;
         summary.entries += 1;
@@ -136,10 +134,13 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// Stores an entry as has been chosen for the table; gives the length of the value.
+    /// Stores an entry as has been chosen for the table, its key of a `head` behind the page's where that is
+    /// known; gives the length of the value.
+    #[inline]
     fn add_chosen(
         &mut self,
         key: &[u8],
+        head: Option<u64>,
         seq: SeqNo,
         kind: Kind,
         value: ValueIn<'_>,
@@ -147,12 +148,11 @@ impl TableBuilder {
         if self.groups.is_some() {
             self.add_grouped(key, seq, kind, value)
         } else {
-            self.add_alone(key, None, seq, kind, value)
+            self.add_alone(key, head, seq, kind, value)
         }
     }
 
-    /// Stores an entry with its value alone, its key of a known `head` behind those of the page; gives the
-    /// length of the value.
+    /// As `add_chosen`, with its value alone.
     #[inline]
     fn add_alone(
         &mut self,

@@ -43,7 +43,7 @@ impl ViewCursor {
             self.seq,
             &mut self.value,
         )?;
-        if !matches!(newest, Newest::Is(Kind::Put)) {
+        if !matches!(newest, Newest::Value) {
             return Ok(false);
         }
         self.key.clear();

@@ -35,7 +35,7 @@ impl TableBuilder {
         let mut decoded = Vec::new();
         let raw = raw_of(value, &mut decoded)?;
         let Some(choice) = &mut self.choice else {
-            return self.add_chosen(key, seq, kind, value);
+            return self.add_chosen(key, None, seq, kind, value);
         };
         let before = choice.stored.len();
         let came = match value {
@@ -125,7 +125,8 @@ impl TableBuilder {
             } else {
                 ValueIn::Raw(value)
             };
-            self.add_chosen(&choice.keys[key..held.key_end], held.seq, held.kind, value)?;
+            let its_key = &choice.keys[key..held.key_end];
+            self.add_chosen(its_key, None, held.seq, held.kind, value)?;
             (key, raw, stored) = (held.key_end, held.raw_end, held.stored_end);
         }
         Ok(())
