@@ -49,6 +49,61 @@ impl Random {
     }
 }
 
+/// Records that share their field names and some words, and repeat nothing within themselves.
+fn json(random: &mut Random) -> Vec<u8> {
+    const CITIES: [&str; 4] = ["Bergen", "Cusco", "Izmir", "Kyoto"];
+    let city = CITIES[usize::from(random.byte_below(4))];
+    let user: String = (0..8)
+        .map(|_| char::from(b'a' + random.byte_below(26)))
+        .collect();
+    let id = 1_000_000 + random.next() % 9_000_000;
+    let made = 1_000_000_000 + random.next() % 9_000_000_000;
+    let record = format!(
+        "{{\"id\":{id},\"user\":\"{user}\",\"city\":\"{city}\",\"state\":\"paid\",\"created\":{made},\"amount\":{}}}",
+        10_000 + random.next() % 90_000
+    );
+    record.into_bytes()
+}
+
+fn dictionaries(criterion: &mut Criterion) {
+    let mut random = Random(7);
+    let values: Vec<Vec<u8>> = (0..VARIANTS).map(|_| json(&mut random)).collect();
+    let words = values[..16].concat();
+    let (matcher, dictionary) = (codec::Matcher::new(&words), codec::Dictionary::new(&words));
+    let mut encoder = codec::Encoder::new();
+    let mut out = Vec::with_capacity(1 << 16);
+    let mut group = criterion.benchmark_group("dictionary");
+    group.bench_function("encode_with", |bencher| {
+        cycle(bencher, |turn| {
+            out.clear();
+            encoder.encode_with(&matcher, black_box(&values[turn]), &mut out)
+        });
+    });
+    let stored = values.iter().map(|value| {
+        let mut out = Vec::new();
+        assert!(
+            encoder.encode_with(&matcher, value, &mut out),
+            "they share most"
+        );
+        out
+    });
+    let stored: Vec<Vec<u8>> = stored.collect();
+    group.bench_function("decode_with", |bencher| {
+        cycle(bencher, |turn| {
+            out.clear();
+            let stored = black_box(&stored[turn]);
+            codec::decode_with(
+                &dictionary,
+                stored,
+                0..stored.len(),
+                values[turn].len(),
+                &mut out,
+            )
+        });
+    });
+    group.finish();
+}
+
 /// Calls `run` with 0, 1, 2 ... below `VARIANTS`, over and over.
 fn cycle<T>(bencher: &mut criterion::Bencher<'_>, mut run: impl FnMut(usize) -> T) {
     let mut turn = 0;
@@ -186,5 +241,5 @@ fn checksums(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(kernels, codecs, searches, checksums);
+criterion_group!(kernels, codecs, dictionaries, searches, checksums);
 criterion_main!(kernels);

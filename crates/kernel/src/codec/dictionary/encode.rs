@@ -18,8 +18,7 @@ impl Encoder {
         }
         let before = out.len();
         let shorter = matcher.bytes().len() <= DICTIONARY_BYTES_MAX
-            && self.sequences.collect(matcher, src)
-            && self.sequences.write(src, out);
+            && self.sequences.encode(matcher, src, out);
         if shorter && src.len() <= ONCE_BYTES_MAX {
             return true;
         }

@@ -4,6 +4,10 @@
     unsafe_code,
     reason = "loads whose bounds hold for the whole search loop"
 )]
+#![expect(
+    clippy::inline_always,
+    reason = "parts of one loop: as functions of their own they take half as many instructions again"
+)]
 
 use super::{MATCH_BYTES_MAX, RUN_BYTES, head_len};
 use crate::codec::copy;
@@ -13,6 +17,10 @@ use crate::codec::token::{MATCH_BYTES_MIN, RAW_BYTES_MAX, SKIP_SHIFT, hash};
 pub(super) const HASH_BITS: u32 = 11;
 /// Positions kept of each hash, the last ones.
 pub(super) const WAYS: usize = 2;
+
+/// Bytes behind a dictionary and behind a value, so that a match is compared at its longest wherever it begins.
+const PADDING: usize = MATCH_BYTES_MAX;
+
 /// What an encoder needs of a dictionary: its bytes, and where each four of them stand.
 ///
 /// ```
@@ -27,7 +35,7 @@ pub(super) const WAYS: usize = 2;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Matcher {
-    /// The bytes, and four more.
+    /// The bytes, and [`PADDING`] more.
     padded: Box<[u8]>,
     len: usize,
     /// Positions of each hash, none above `len`, which stands for none.
@@ -55,7 +63,7 @@ impl Matcher {
             *ways = [at, ways[0]];
         }
         Matcher {
-            padded: [bytes, &[0; MATCH_BYTES_MIN]].concat().into(),
+            padded: [bytes, &[0; PADDING]].concat().into(),
             len: none.into(),
             table,
         }
@@ -74,8 +82,10 @@ impl Matcher {
     /// Calls `part` for each part of `src` that is copied from the dictionary, in order: with its start, where
     /// it stands in the dictionary, and its length. Gives the bytes that `src` takes encoded so.
     pub fn parts(&self, src: &[u8], mut part: impl FnMut(usize, usize, usize)) -> usize {
+        let mut padded = Padded::default();
+        padded.set(src);
         let (mut anchor, mut count, mut literals) = (0, 0, 0);
-        while let Some(found) = self.find(src, anchor) {
+        while let Some(found) = self.find(&padded, anchor) {
             part(found.at, found.from, found.len);
             count += 1 + usize::from(found.at - anchor >= RUN_BYTES);
             literals += found.at - anchor;
@@ -86,17 +96,14 @@ impl Matcher {
 
     /// Finds the first match at or behind `anchor`, the longest of its position, widened back but not
     /// beyond `anchor`.
-    #[inline]
-    pub(super) fn find(&self, src: &[u8], anchor: usize) -> Option<Found> {
+    #[inline(always)]
+    pub(super) fn find(&self, src: &Padded, anchor: usize) -> Option<Found> {
         let mut at = anchor;
         let mut tries = 1usize << SKIP_SHIFT;
-        while at + MATCH_BYTES_MIN <= src.len() {
-            // SAFETY: `at + 4 <= src.len()` is the loop's condition.
-            let four = unsafe { copy::load_u32(src, at) };
-            let [last, before] = self.table[hash::<HASH_BITS>(four)];
-            if (self.four_at(last) == four || self.four_at(before) == four)
-                && let Some(found) = self.longest(src, at, [last, before], anchor)
-            {
+        while at + MATCH_BYTES_MIN <= src.len {
+            // SAFETY: `at + 4 <= src.len` is the loop's condition, and `bytes` is longer.
+            let four = unsafe { copy::load_u32(&src.bytes, at) };
+            if let Some(found) = self.find_at(src, at, four, anchor) {
                 return Some(found);
             }
             at += tries >> SKIP_SHIFT;
@@ -105,71 +112,123 @@ impl Matcher {
         None
     }
 
-    /// The four bytes at a position of the table.
-    #[inline]
-    fn four_at(&self, place: u16) -> u32 {
-        // SAFETY: no position in the table is above `len`, and `padded` has four bytes more.
-        unsafe { copy::load_u32(&self.padded, place.into()) }
-    }
-
-    /// The longest of the matches of `src[at..]` at these positions, widened both ways.
-    #[inline]
-    fn longest(&self, src: &[u8], at: usize, places: [u16; WAYS], anchor: usize) -> Option<Found> {
-        let bytes = self.bytes();
-        let mut longest = Found {
+    /// The longest match of what begins with the `four` bytes at `at`, widened back but not beyond `anchor`.
+    #[inline(always)]
+    fn find_at(&self, src: &Padded, at: usize, four: u32, anchor: usize) -> Option<Found> {
+        let [last, before] = self.table[hash::<HASH_BITS>(four)];
+        let (last_is, before_is) = (self.four_at(last) == four, self.four_at(before) == four);
+        if !last_is && !before_is {
+            return None;
+        }
+        let none = Found {
             at,
             from: 0,
             len: 0,
         };
-        for place in places {
-            let from = usize::from(place);
-            let ahead = common_start(&bytes[from..], &src[at..]);
-            if ahead < MATCH_BYTES_MIN {
-                continue;
-            }
-            let ahead = ahead.min(MATCH_BYTES_MAX);
-            let back = common_end(&bytes[..from], &src[anchor..at], MATCH_BYTES_MAX - ahead);
-            if back + ahead > longest.len {
-                longest = Found {
-                    at: at - back,
-                    from: from - back,
-                    len: back + ahead,
-                };
-            }
-        }
+        let longest = if last_is {
+            self.widened(src, at, last, anchor)
+        } else {
+            none
+        };
+        let other = if before_is {
+            self.widened(src, at, before, anchor)
+        } else {
+            none
+        };
+        let longest = if other.len > longest.len {
+            other
+        } else {
+            longest
+        };
         (longest.len > 0).then_some(longest)
     }
-}
 
-/// Bytes that both begin with.
-#[inline]
-fn common_start(a: &[u8], b: &[u8]) -> usize {
-    let most = a.len().min(b.len());
-    let mut len = 0;
-    while len + 8 <= most {
-        // SAFETY: `len + 8 <= a.len()`.
-        let here = unsafe { copy::load_u64(a, len) };
-        // SAFETY: `len + 8 <= b.len()`.
-        let there = unsafe { copy::load_u64(b, len) };
-        let differing = here ^ there;
-        if differing != 0 {
-            return len + differing.trailing_zeros() as usize / 8;
+    /// The four bytes at a position of the table.
+    #[inline(always)]
+    fn four_at(&self, place: u16) -> u32 {
+        // SAFETY: no position in the table is above `len`, and `padded` has more than four bytes more.
+        unsafe { copy::load_u32(&self.padded, place.into()) }
+    }
+
+    /// A match of four bytes widened both ways; one of no length where the place stands for none, and what
+    /// is behind the dictionary was equal.
+    #[inline(always)]
+    fn widened(&self, src: &Padded, at: usize, place: u16, anchor: usize) -> Found {
+        let from = usize::from(place);
+        if from == self.len {
+            return Found { at, from, len: 0 };
         }
-        len += 8;
+        let ahead = self.ahead(src, at, from);
+        let back = self.back(src, at, from, (at - anchor).min(MATCH_BYTES_MAX - ahead));
+        Found {
+            at: at - back,
+            from: from - back,
+            len: back + ahead,
+        }
     }
-    while len < most && a[len] == b[len] {
-        len += 1;
+
+    /// How long a match is that begins at `at`, and at `from` in the dictionary, with four bytes that have
+    /// been compared: words, not bytes, up to the longest that there can be, and what lies behind either end
+    /// is taken off at last. Comparing byte by byte towards an end took twice as long.
+    #[inline(always)]
+    fn ahead(&self, src: &Padded, at: usize, from: usize) -> usize {
+        debug_assert!(at + MATCH_BYTES_MIN <= src.len && from + MATCH_BYTES_MIN <= self.len);
+        let most = MATCH_BYTES_MAX.min(src.len - at).min(self.len - from);
+        let mut len = MATCH_BYTES_MIN;
+        while len < most {
+            // SAFETY: `len < 32` and `len` is four more than a multiple of eight, so `len + 8 <= 36`; `at` lies
+            // four bytes or more before the end of the value, behind which are 32.
+            let here = unsafe { copy::load_u64(&src.bytes, at + len) };
+            // SAFETY: `from` lies four bytes or more before the end of the dictionary, behind which are 32.
+            let there = unsafe { copy::load_u64(&self.padded, from + len) };
+            let differing = here ^ there;
+            if differing != 0 {
+                len += differing.trailing_zeros() as usize / 8;
+                break;
+            }
+            len += 8;
+        }
+        len.min(most)
     }
-    len
+
+    /// How many bytes before both are equal, at most so many. Seldom any: what lies before a match was tried.
+    #[inline(always)]
+    fn back(&self, src: &Padded, at: usize, from: usize, most: usize) -> usize {
+        let most = most.min(from);
+        let mut back = 0;
+        while back < most && src.bytes[at - 1 - back] == self.padded[from - 1 - back] {
+            back += 1;
+        }
+        back
+    }
 }
 
-/// Bytes that both end with, at most so many.
-#[inline]
-fn common_end(a: &[u8], b: &[u8], most: usize) -> usize {
-    let most = a.len().min(b.len()).min(most);
-    let mut len = 0;
-    while len < most && a[a.len() - 1 - len] == b[b.len() - 1 - len] {
-        len += 1;
+/// A value that is being encoded, with room behind it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Padded {
+    /// The value, and [`PADDING`] bytes or more that stood there before.
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl Padded {
+    #[inline]
+    pub(super) fn set(&mut self, value: &[u8]) {
+        let wanted = value.len() + PADDING;
+        if self.bytes.len() < wanted {
+            self.bytes.resize(wanted, 0);
+        }
+        self.bytes[..value.len()].copy_from_slice(value);
+        self.len = value.len();
     }
-    len
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The value from `at` on, and what stands behind it.
+    #[inline]
+    pub(super) fn from(&self, at: usize) -> &[u8] {
+        &self.bytes[at..]
+    }
 }

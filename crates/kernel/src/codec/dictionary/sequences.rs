@@ -1,125 +1,130 @@
 //! The sequences of a value: collected first, as all that copies stands before all literals.
 
-#![allow(
-    unsafe_code,
-    reason = "copies few literals at once, into room that it has checked"
-)]
-
-use super::matcher::Matcher;
+use super::matcher::{Matcher, Padded};
 use super::{LENGTH_BITS, MATCH_BYTES_MAX, RUN, RUN_BYTES, SEQUENCES_MAX, head_len};
-use crate::codec::copy;
 
 /// Bytes that are copied at once, whatever part of them is wanted.
 const COPY_BYTES: usize = 16;
 /// Sequences that one match may need, if the runs before it do: one for literals, one for itself.
 pub(super) const SEQUENCES_LEFT: usize = 2;
 
-/// The sequences of the value being encoded: a count of literals, from where, and what follows them.
-#[derive(Clone, Debug, Default)]
+/// The sequences of the value being encoded, each part where the stored form has it.
+#[derive(Clone, Debug)]
 pub(in crate::codec) struct Sequences {
-    list: Vec<Sequence>,
-    literals: usize,
+    src: Padded,
+    count: usize,
+    matches: Box<[[u8; 2]; SEQUENCES_MAX]>,
+    /// Numbers of literals, at most 15.
+    lengths: Box<[u8; SEQUENCES_MAX + 1]>,
+    /// All literals, with room for a copy behind them.
+    literals: Vec<u8>,
+    literals_len: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Sequence {
-    /// Where its literals begin, those of a run among them.
-    at: u32,
-    /// At most 15.
-    literals: u8,
-    matched: u16,
+impl Default for Sequences {
+    fn default() -> Self {
+        Sequences {
+            src: Padded::default(),
+            count: 0,
+            matches: Box::new([[0; 2]; SEQUENCES_MAX]),
+            lengths: Box::new([0; SEQUENCES_MAX + 1]),
+            literals: Vec::new(),
+            literals_len: 0,
+        }
+    }
 }
 
 impl Sequences {
-    /// Finds the sequences of a value; says whether they are shorter than it.
+    /// Appends a value as sequences, unless they are not shorter; says whether they are.
     #[inline]
-    pub(super) fn collect(&mut self, matcher: &Matcher, src: &[u8]) -> bool {
-        self.list.clear();
-        self.literals = 0;
+    pub(super) fn encode(&mut self, matcher: &Matcher, value: &[u8], out: &mut Vec<u8>) -> bool {
+        self.src.set(value);
+        self.collect(matcher);
+        let shorter = head_len(self.count) + self.literals_len < value.len();
+        if shorter {
+            self.write(out);
+        }
+        shorter
+    }
+
+    /// Finds the sequences of the value.
+    #[inline]
+    fn collect(&mut self, matcher: &Matcher) {
+        let wanted = self.src.len() + COPY_BYTES;
+        if self.literals.len() < wanted {
+            self.literals.resize(wanted, 0);
+        }
+        (self.count, self.literals_len) = (0, 0);
+        // What the runs before one match may need.
+        let left = SEQUENCES_LEFT + self.src.len() / (RUN_BYTES * (MATCH_BYTES_MAX - 1));
         let mut anchor = 0;
-        while let Some(found) = matcher.find(src, anchor) {
-            let mut literals = found.at - anchor;
-            self.literals += literals;
-            while literals > 15 {
-                let few = literals % RUN_BYTES;
-                let runs = (literals / RUN_BYTES).min(MATCH_BYTES_MAX - 1);
-                self.push(anchor, few, RUN, runs);
-                anchor += few + RUN_BYTES * runs;
-                literals -= few + RUN_BYTES * runs;
-            }
-            self.push(anchor, literals, found.from, found.len - 1);
+        while let Some(found) = matcher.find(&self.src, anchor) {
+            let literals = found.at - anchor;
+            self.take(anchor, literals);
+            let few = if literals < RUN_BYTES {
+                literals
+            } else {
+                self.push_runs(literals)
+            };
+            self.push(few, found.from, found.len - 1);
             anchor = found.at + found.len;
-            // The next match may need runs of literals before it.
-            let runs = src.len() / (RUN_BYTES * (MATCH_BYTES_MAX - 1));
-            if self.list.len() + SEQUENCES_LEFT + runs > SEQUENCES_MAX {
+            if self.count + left > SEQUENCES_MAX {
                 break;
             }
         }
-        self.literals += src.len() - anchor;
-        head_len(self.list.len()) + self.literals < src.len()
+        self.take(anchor, self.src.len() - anchor);
+    }
+
+    /// Takes so many literals from there.
+    #[inline]
+    fn take(&mut self, at: usize, len: usize) {
+        let from = self.src.from(at);
+        let to = &mut self.literals[self.literals_len..];
+        match (from.first_chunk(), to.first_chunk_mut()) {
+            (Some(from), Some(to)) if len <= COPY_BYTES => {
+                let (from, to): (&[u8; COPY_BYTES], &mut [u8; COPY_BYTES]) = (from, to);
+                *to = *from;
+            }
+            _ => to[..len].copy_from_slice(&from[..len]),
+        }
+        self.literals_len += len;
+    }
+
+    /// Announces literals in runs, with what does not fill one first; gives how many are left to be announced.
+    #[cold]
+    fn push_runs(&mut self, mut literals: usize) -> usize {
+        while literals >= RUN_BYTES {
+            let few = literals % RUN_BYTES;
+            let runs = (literals / RUN_BYTES).min(MATCH_BYTES_MAX - 1);
+            self.push(few, RUN, runs);
+            literals -= few + RUN_BYTES * runs;
+        }
+        literals
     }
 
     #[inline]
-    fn push(&mut self, at: usize, literals: usize, place: usize, low: usize) {
+    fn push(&mut self, literals: usize, place: usize, low: usize) {
+        debug_assert!(literals < RUN_BYTES && place <= RUN && low < MATCH_BYTES_MAX);
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "a value has 64 Ki bytes, a dictionary 2047"
+            reason = "11 and 5 bits, and a number below 16"
         )]
-        self.list.push(Sequence {
-            at: at as u32,
-            literals: literals as u8,
-            matched: (place << LENGTH_BITS | low) as u16,
-        });
+        let (matched, literals) = ((place << LENGTH_BITS | low) as u16, literals as u8);
+        self.matches[self.count] = matched.to_le_bytes();
+        self.lengths[self.count] = literals;
+        self.count += 1;
     }
 
     /// Appends the encoded value.
     #[inline]
-    pub(super) fn write(&self, src: &[u8], out: &mut Vec<u8>) -> bool {
-        let Ok(count) = u8::try_from(self.list.len()) else {
-            return false;
-        };
-        let start = out.len();
-        let head = head_len(count.into());
-        out.resize(start + head, 0);
-        out[start] = count;
-        let (matches, lengths) = out[start + 1..].split_at_mut(2 * self.list.len());
-        let (pairs, _) = matches.as_chunks_mut();
-        for (slot, sequence) in pairs.iter_mut().zip(&self.list) {
-            *slot = sequence.matched.to_le_bytes();
-        }
-        for (slot, pair) in lengths.iter_mut().zip(self.list.chunks(2)) {
-            let second = pair.get(1).map_or(0, |sequence| sequence.literals);
-            *slot = pair[0].literals | second << 4;
-        }
-        out.reserve(self.literals + COPY_BYTES);
-        let mut at = 0;
-        for sequence in &self.list {
-            let start = sequence.at as usize;
-            let place = usize::from(sequence.matched >> LENGTH_BITS);
-            let low = usize::from(sequence.matched) % MATCH_BYTES_MAX;
-            let literals = usize::from(sequence.literals);
-            if place == RUN {
-                at = start + literals + RUN_BYTES * low;
-                out.extend_from_slice(&src[start..at]);
-            } else {
-                append_few(&src[start..], literals, out);
-                at = start + literals + low + 1;
-            }
-        }
-        out.extend_from_slice(&src[at..]);
-        true
+    fn write(&mut self, out: &mut Vec<u8>) {
+        out.reserve(head_len(self.count) + self.literals_len);
+        out.push(u8::try_from(self.count).expect("at most 254"));
+        out.extend_from_slice(self.matches[..self.count].as_flattened());
+        // An odd one is paired with nothing.
+        self.lengths[self.count] = 0;
+        let (pairs, _) = self.lengths[..self.count.next_multiple_of(2)].as_chunks();
+        out.extend(pairs.iter().map(|[first, second]| first | second << 4));
+        out.extend_from_slice(&self.literals[..self.literals_len]);
     }
-}
-
-/// Appends the first `len` bytes, mostly few.
-#[inline]
-fn append_few(from: &[u8], len: usize, out: &mut Vec<u8>) {
-    let spare = out.spare_capacity_mut();
-    if from.len() < COPY_BYTES || len > COPY_BYTES || spare.len() < COPY_BYTES {
-        return out.extend_from_slice(&from[..len]);
-    }
-    // SAFETY: both sides have 16 bytes, checked just above.
-    unsafe { copy::copy_16(from.as_ptr(), spare.as_mut_ptr().cast()) };
-    // SAFETY: `len <= 16` bytes of the spare capacity have been written.
-    unsafe { out.set_len(out.len() + len) };
 }
