@@ -9,10 +9,10 @@
 
 mod ahead;
 mod bulk;
+mod decoding;
 mod held;
 mod window;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use cairndb_base::{Kind, Result, SeqNo};
@@ -22,17 +22,31 @@ use self::held::{Entered, Held};
 pub use self::window::PageWindow;
 use super::EntryMark;
 use super::bits::head_bytes;
-use super::layout::{Layout, ValueMode, flag};
+use super::layout::{Layout, flag};
 use super::lookup::{LINES_AHEAD, Lookup, Place};
 use super::open::Table;
 use super::page::{Page, SPELLED_KEY_BYTES_MAX};
 use super::values::{Stored, value_at};
 
-/// Pages with more raw value bytes than this are decoded value by value.
-const DECODE_ALL_BYTES_MAX: usize = 32 << 10;
+/// Most bytes of a page's keys that are spelled at once: those of two thousand keys of 16 bytes.
+const SPELLED_BYTES_MAX: usize = 32 << 10;
+
+/// The same of a merge, so that one of many runs takes little for them: those of 150 keys.
+const MERGE_SPELLED_BYTES_MAX: usize = 5000;
 
 /// Bytes a key's buffer begins with.
 const KEY_BYTES_EXPECTED: usize = 32;
+
+/// How the page was entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// By a seek.
+    Apart,
+    /// From its neighbour.
+    Streaming,
+    /// From its neighbour, and the first value asked for has all of the page's decoded.
+    Whole,
+}
 
 /// What the value buffer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +85,7 @@ pub struct TableCursor {
     /// Where each value of the page begins in `values`, and where the last ends.
     ends: Vec<u32>,
     decoded: Decoded,
-    /// The page was entered from its neighbour.
-    streaming: bool,
+    entered: Way,
     /// From the one behind it.
     backward: bool,
     /// Every page is checked when it is entered.
@@ -98,7 +111,7 @@ impl TableCursor {
             values: Vec::new(),
             ends: Vec::new(),
             decoded: Decoded::Nothing,
-            streaming: false,
+            entered: Way::Apart,
             backward: false,
             rechecking: false,
             ahead: Ahead::default(),
@@ -236,7 +249,7 @@ impl TableCursor {
             1
         };
         let next = self.page + pages;
-        if self.streaming {
+        if self.entered != Way::Apart {
             self.ahead.enter(&self.table.pages, next, false);
         }
         let lookup = self.lookup();
@@ -252,7 +265,7 @@ impl TableCursor {
         if !self.leave() || self.number == 0 {
             return Ok(());
         }
-        if let (true, Some(before)) = (self.streaming, self.page.checked_sub(1)) {
+        if let (true, Some(before)) = (self.entered != Way::Apart, self.page.checked_sub(1)) {
             self.ahead.enter(&self.table.pages, before, true);
         }
         let lookup = self.lookup();
@@ -292,7 +305,12 @@ impl TableCursor {
         self.prefix_len = prefix.len();
         self.key_len = prefix.len() + usize::from(self.layout.head_bytes);
         let spells = streaming && page.fixed_keys() && self.key_len <= SPELLED_KEY_BYTES_MAX;
-        self.stride = if spells && page.spell_keys(&mut self.spelled) {
+        let most = if self.rechecking {
+            MERGE_SPELLED_BYTES_MAX
+        } else {
+            SPELLED_BYTES_MAX
+        };
+        self.stride = if spells && page.spell_keys(most, &mut self.spelled) {
             self.key_len
         } else {
             0
@@ -302,7 +320,11 @@ impl TableCursor {
         self.page = unit.page;
         self.index = index;
         self.decoded = Decoded::Nothing;
-        self.streaming = streaming;
+        self.entered = match streaming {
+            true if self.decodes_whole() => Way::Whole,
+            true => Way::Streaming,
+            false => Way::Apart,
+        };
         self.respell_key();
     }
 
@@ -418,67 +440,6 @@ impl TableCursor {
     #[inline]
     pub fn loaded(&self) -> &[u8] {
         self.decoded_value()
-    }
-
-    /// Whether the values of a page are decoded with the first: a scan will ask for all of them. A merge
-    /// will, too, but has a cursor for each run, and a page of values for each would be a tenth of the
-    /// least budget; only groups have to be decoded whole.
-    fn decodes_all(&self) -> bool {
-        let merges_alone = self.rechecking && self.layout.mode != ValueMode::Groups;
-        self.streaming && !merges_alone && self.view().raw_total() <= DECODE_ALL_BYTES_MAX
-    }
-
-    /// Requests lines of the page that a scan enters when it leaves this one.
-    #[inline]
-    fn request_next(&self, lines: &Range<usize>) {
-        let next = if self.backward {
-            self.page.checked_sub(1)
-        } else {
-            self.page.checked_add(1)
-        };
-        if let Some(next) = next {
-            self.lookup().request_lines(next, lines);
-        }
-    }
-
-    /// Decodes what `value` will give, unless it can be given in place.
-    #[inline(never)]
-    fn decode(&mut self) -> Result<()> {
-        if self.count == 0 || self.decoded == Decoded::One(self.index) {
-            return Ok(());
-        }
-        let (mut values, mut ends) = (
-            std::mem::take(&mut self.values),
-            std::mem::take(&mut self.ends),
-        );
-        let page = self.view();
-        let mut decoded = Decoded::Nothing;
-        let mut outcome = Ok(());
-        if !matches!(page.stored(self.index), Stored::Raw(_)) {
-            let dictionary = &self.table.meta.dictionary;
-            values.clear();
-            if self.decodes_all() {
-                ends.clear();
-                decoded = Decoded::Page;
-                self.request_next(&LINES_AHEAD[1]);
-                outcome = page.all_into(dictionary, &mut values, &mut ends);
-                self.request_next(&LINES_AHEAD[2]);
-            } else {
-                decoded = Decoded::One(self.index);
-                outcome = page.value_into(self.index, dictionary, &mut values);
-            }
-        }
-        (self.values, self.ends) = (values, ends);
-        match outcome {
-            Ok(()) => {
-                self.decoded = decoded;
-                Ok(())
-            }
-            Err(flaw) => {
-                self.decoded = Decoded::Nothing;
-                Err(self.table.pages.flaw(self.page, flaw))
-            }
-        }
     }
 }
 

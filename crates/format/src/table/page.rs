@@ -23,10 +23,6 @@ pub(super) struct Page<'a, 'l> {
 
 /// Longest keys that a page spells for a scan.
 pub(super) const SPELLED_KEY_BYTES_MAX: usize = 32;
-/// Most bytes of a page's keys that are spelled at once: those of 150 keys, so that a merge of many runs
-/// takes little for them.
-const SPELLED_BYTES_MAX: usize = 5000;
-
 /// What the keys of a page are spelled from.
 struct Spelled<'p> {
     prefix: &'p [u8],
@@ -125,16 +121,16 @@ impl<'a> Page<'a, '_> {
         self.bytes.get(at + start..at + end).unwrap_or_default()
     }
 
-    /// Replaces `out` by the keys of all entries one behind the other and room behind them; `false`, when they
-    /// are too many bytes to be kept. For pages with [`Page::fixed_keys`] of at most
+    /// Replaces `out` by the keys of all entries one behind the other and room behind them; `false`, when that
+    /// is more than `most` bytes. For pages with [`Page::fixed_keys`] of at most
     /// [`SPELLED_KEY_BYTES_MAX`].
-    pub(super) fn spell_keys(&self, out: &mut Vec<u8>) -> bool {
+    pub(super) fn spell_keys(&self, most: usize, out: &mut Vec<u8>) -> bool {
         let layout = self.layout;
         let bytes = usize::from(layout.head_bytes);
         let key_len = layout.prefix_len as usize + bytes;
         debug_assert!(key_len <= SPELLED_KEY_BYTES_MAX);
         let room = self.count() * key_len + SPELLED_KEY_BYTES_MAX + 8;
-        if room > SPELLED_BYTES_MAX {
+        if room > most {
             return false;
         }
         if out.len() < room {

@@ -12,5 +12,6 @@ mod golden;
 mod limits;
 mod merged;
 mod model;
+mod scan;
 mod shared;
 mod support;

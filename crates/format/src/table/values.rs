@@ -149,6 +149,9 @@ impl<'a> Page<'a, '_> {
             }
             return Ok(());
         }
+        if self.layout.mode == ValueMode::Raw && !self.layout.has(flag::ENDS) {
+            return self.all_raw_into(out, ends);
+        }
         for index in 0..self.count() {
             match self.stored(index) {
                 Stored::Encoded { bytes, raw_len } => {
@@ -165,6 +168,16 @@ impl<'a> Page<'a, '_> {
             }
             ends.push(low32(out.len()));
         }
+        Ok(())
+    }
+
+    /// As [`Page::all_into`], of values of one length that are stored raw, one behind the other.
+    fn all_raw_into(&self, out: &mut Vec<u8>, ends: &mut Vec<u32>) -> Result<(), Flaw> {
+        let (begin, len) = (out.len(), self.layout.stored_len as usize);
+        let start = self.layout.values_at as usize;
+        let values = self.bytes.get(start..start + len * self.count());
+        out.extend_from_slice(values.ok_or(BAD_VALUE)?);
+        ends.extend((1..=self.count()).map(|index| low32(begin + index * len)));
         Ok(())
     }
 

@@ -1,0 +1,117 @@
+//! Scans whose pages are lent: of values stored in every way, forwards and backwards.
+
+use std::sync::Arc;
+
+use cairndb_base::Kind;
+
+use super::support::{Entry, FILE, Reach, Rng, build, classic_value, open_with, row_value};
+use crate::table::{Compression, PageWindow, Table, TableOptions};
+
+const ENTRIES: usize = 2000;
+
+fn entries(mut value: impl FnMut(usize) -> Vec<u8>) -> Vec<Entry> {
+    let entry = |number: usize| Entry {
+        key: format!("{number:08}").into_bytes(),
+        seq: 0,
+        kind: Kind::Put,
+        value: value(number),
+    };
+    (0..ENTRIES).map(entry).collect()
+}
+
+/// Goes through the table as a user's cursor does, with the window where there is one; gives the entries and how
+/// many of them came out of a window.
+fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
+    let mut cursor = table.cursor();
+    if forward {
+        cursor.first().unwrap();
+    } else {
+        cursor.last().unwrap();
+    }
+    let mut window = PageWindow::default();
+    let (mut found, mut lent) = (Vec::new(), 0);
+    let mut show = |key: &[u8], value: &[u8]| {
+        found.push(Entry {
+            key: key.to_vec(),
+            seq: 0,
+            kind: Kind::Put,
+            value: value.to_vec(),
+        });
+    };
+    while cursor.valid() {
+        cursor.load_value().unwrap();
+        if cursor.lend(&mut window, usize::MAX, forward) {
+            loop {
+                show(window.key(), window.value());
+                lent += 1;
+                let goes = if forward {
+                    window.step_forward()
+                } else {
+                    window.step_backward()
+                };
+                if !goes {
+                    break;
+                }
+            }
+            cursor.take_back(&mut window);
+        } else {
+            show(cursor.key(), cursor.loaded());
+        }
+        if forward {
+            cursor.next().unwrap();
+        } else {
+            cursor.prev().unwrap();
+        }
+    }
+    (found, lent)
+}
+
+/// Scans a table of these values both ways, reached in every way.
+fn check(what: &str, compression: Compression, lends: bool, value: impl FnMut(usize) -> Vec<u8>) {
+    let mut model = entries(value);
+    let options = TableOptions {
+        compression,
+        ..TableOptions::new(FILE)
+    };
+    let (bytes, summary) = build(&model, options.clone());
+    for reach in [Reach::Mapped, Reach::Cached, Reach::Unmapped] {
+        let table = open_with(bytes.clone(), &options.order, summary.checksum, reach).unwrap();
+        for forward in [true, false] {
+            let (found, lent) = scan(&table, forward);
+            assert!(found == model, "{what}, {reach:?}, forward {forward}");
+            assert_eq!(lent == ENTRIES, lends, "{what}: {lent} lent");
+            model.reverse();
+        }
+    }
+}
+
+#[test]
+fn pages_are_lent_however_their_values_are_stored() {
+    let mut rng = Rng(1);
+    check("raw, of one length", Compression::None, true, |_| {
+        rng.bytes(40)
+    });
+    check("raw, of several lengths", Compression::None, true, |n| {
+        rng.bytes(n % 90)
+    });
+    check("raw and long", Compression::None, true, |_| rng.bytes(1900));
+    check("empty", Compression::default(), true, |_| Vec::new());
+    check("encoded alone", Compression::default(), true, |_| {
+        classic_value(&mut rng)
+    });
+    check(
+        "encoded and not",
+        Compression::default(),
+        true,
+        |n| match n % 3 {
+            0 => classic_value(&mut rng),
+            _ => rng.bytes(100),
+        },
+    );
+    check("sharing structure", Compression::default(), true, |n| {
+        row_value(n, &mut rng)
+    });
+    check("one to a page", Compression::None, false, |_| {
+        rng.bytes(5000)
+    });
+}
