@@ -35,6 +35,7 @@ mod reader;
 mod sample;
 mod shape;
 mod source;
+mod spelled;
 #[cfg(test)]
 mod tests;
 mod values;

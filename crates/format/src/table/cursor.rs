@@ -25,7 +25,8 @@ use super::bits::head_bytes;
 use super::layout::{Layout, flag};
 use super::lookup::{LINES_AHEAD, Lookup, Place};
 use super::open::Table;
-use super::page::{Page, SPELLED_KEY_BYTES_MAX};
+use super::page::Page;
+use super::spelled::Spelled;
 use super::values::{Stored, value_at};
 
 /// Most bytes of a page's keys that are spelled at once: those of two thousand keys of 16 bytes.
@@ -76,11 +77,8 @@ pub struct TableCursor {
     key: Vec<u8>,
     key_len: usize,
     prefix_len: usize,
-    /// The keys of the page one behind the other, where prefix and head are all of each, and the page is
-    /// streamed; and room behind them.
-    spelled: Vec<u8>,
-    /// Bytes from one key in `spelled` to the next; 0 where the page's keys are not there.
-    stride: usize,
+    /// The keys of the page, where it is streamed.
+    spelled: Spelled,
     values: Vec<u8>,
     /// Where each value of the page begins in `values`, and where the last ends.
     ends: Vec<u32>,
@@ -106,8 +104,7 @@ impl TableCursor {
             key: Vec::new(),
             key_len: 0,
             prefix_len: 0,
-            spelled: Vec::new(),
-            stride: 0,
+            spelled: Spelled::default(),
             values: Vec::new(),
             ends: Vec::new(),
             decoded: Decoded::Nothing,
@@ -139,7 +136,7 @@ impl TableCursor {
         };
         page + self.key.capacity()
             + self.values.capacity()
-            + self.spelled.capacity()
+            + self.spelled.memory_bytes()
             + self.ends.capacity() * 4
     }
 
@@ -304,17 +301,16 @@ impl TableCursor {
         self.key.extend_from_slice(&[0; 8]);
         self.prefix_len = prefix.len();
         self.key_len = prefix.len() + usize::from(self.layout.head_bytes);
-        let spells = streaming && page.fixed_keys() && self.key_len <= SPELLED_KEY_BYTES_MAX;
         let most = if self.rechecking {
             MERGE_SPELLED_BYTES_MAX
         } else {
             SPELLED_BYTES_MAX
         };
-        self.stride = if spells && page.spell_keys(most, &mut self.spelled) {
-            self.key_len
+        if streaming {
+            self.spelled.spell(&page, most);
         } else {
-            0
-        };
+            self.spelled.forget();
+        }
         self.count = self.layout.count();
         self.number = unit.number;
         self.page = unit.page;
@@ -340,7 +336,7 @@ impl TableCursor {
     /// Spells the key, unless that was done for the page.
     #[inline]
     fn respell_key(&mut self) {
-        if self.stride == 0 {
+        if !self.spelled.is_there() {
             self.spell_key();
         }
     }
@@ -368,9 +364,8 @@ impl TableCursor {
         if self.count == 0 {
             return &[];
         }
-        if self.stride > 0 {
-            let at = self.index * self.stride;
-            return self.spelled.get(at..at + self.stride).unwrap_or_default();
+        if self.spelled.is_there() {
+            return self.spelled.key(self.index);
         }
         self.key.get(..self.key_len).unwrap_or_default()
     }

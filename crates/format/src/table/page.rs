@@ -21,42 +21,6 @@ pub(super) struct Page<'a, 'l> {
     pub(super) layout: &'l Layout,
 }
 
-/// Longest keys that a page spells for a scan.
-pub(super) const SPELLED_KEY_BYTES_MAX: usize = 32;
-/// What the keys of a page are spelled from.
-struct Spelled<'p> {
-    prefix: &'p [u8],
-    key_len: usize,
-    base: u64,
-    /// Bits above the head's.
-    shift: usize,
-}
-
-impl Spelled<'_> {
-    /// Writes the keys of entries whose heads are `deltas` above the base. Ascending, in words: what one
-    /// writes beyond its end the next overwrites.
-    #[inline]
-    fn write(&self, out: &mut [u8], deltas: impl Iterator<Item = u64>) {
-        let mut prefix = [0; SPELLED_KEY_BYTES_MAX];
-        for (slot, byte) in prefix.iter_mut().zip(self.prefix) {
-            *slot = *byte;
-        }
-        let prefix_len = self.prefix.len();
-        let mut at = 0;
-        for delta in deltas {
-            let head = self.base.wrapping_add(delta) << self.shift;
-            let Some(rest) = out.get_mut(at..at + SPELLED_KEY_BYTES_MAX + 8) else {
-                break;
-            };
-            rest[..SPELLED_KEY_BYTES_MAX].copy_from_slice(&prefix);
-            if let Some(slot) = rest.get_mut(prefix_len..prefix_len + 8) {
-                slot.copy_from_slice(&head.swap_bytes().to_le_bytes());
-            }
-            at += self.key_len;
-        }
-    }
-}
-
 /// Where a search ended: the first entry not before the sought one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
@@ -121,52 +85,20 @@ impl<'a> Page<'a, '_> {
         self.bytes.get(at + start..at + end).unwrap_or_default()
     }
 
-    /// Replaces `out` by the keys of all entries one behind the other and room behind them; `false`, when that
-    /// is more than `most` bytes. For pages with [`Page::fixed_keys`] of at most
-    /// [`SPELLED_KEY_BYTES_MAX`].
-    pub(super) fn spell_keys(&self, most: usize, out: &mut Vec<u8>) -> bool {
-        let layout = self.layout;
-        let bytes = usize::from(layout.head_bytes);
-        let key_len = layout.prefix_len as usize + bytes;
-        debug_assert!(key_len <= SPELLED_KEY_BYTES_MAX);
-        let room = self.count() * key_len + SPELLED_KEY_BYTES_MAX + 8;
-        if room > most {
-            return false;
-        }
-        if out.len() < room {
-            out.resize(room, 0);
-        }
-        let heads = self.slice(layout.heads_at, layout.head_lens_at);
-        let keys = Spelled {
-            prefix: self.prefix(),
-            key_len,
-            base: layout.base_head,
-            shift: if bytes == 0 { 0 } else { 64 - 8 * bytes },
-        };
-        let deltas: &[u8] = heads;
-        match layout.head_width {
-            0 => keys.write(out, std::iter::repeat_n(0, self.count())),
-            1 => keys.write(out, deltas.iter().map(|head| u64::from(*head))),
-            2 => {
-                let (heads, _) = deltas.as_chunks();
-                keys.write(
-                    out,
-                    heads.iter().map(|head| u16::from_le_bytes(*head).into()),
-                );
+    /// Bytes of what follows the heads of all entries.
+    pub(super) fn tail_bytes(&self) -> usize {
+        match self.count().checked_sub(1) {
+            Some(last) if self.layout.has(flag::TAILS) => {
+                load_span(self.bytes, self.layout.tail_ends_at, last).1
             }
-            4 => {
-                let (heads, _) = deltas.as_chunks();
-                keys.write(
-                    out,
-                    heads.iter().map(|head| u32::from_le_bytes(*head).into()),
-                );
-            }
-            _ => {
-                let (heads, _) = deltas.as_chunks();
-                keys.write(out, heads.iter().map(|head| u64::from_le_bytes(*head)));
-            }
+            _ => 0,
         }
-        true
+    }
+
+    /// The eight bytes that an entry's head begins.
+    #[inline]
+    pub(super) fn head_word(&self, index: usize) -> [u8; 8] {
+        head_bytes(self.head(index), self.layout.head_bytes.into())
     }
 
     /// Whether a key is always prefix and whole head: no lengths, no tails.

@@ -13,13 +13,13 @@ use cairndb_base::Kind;
 
 use super::{Decoded, TableCursor};
 use crate::table::layout::flag;
+use crate::table::spelled::Spelled;
 use crate::table::values::value_at;
 
 /// Entries of a page, one after the other in one direction.
 #[derive(Debug, Default)]
 pub struct PageWindow {
-    keys: Vec<u8>,
-    stride: usize,
+    keys: Spelled,
     values: Vec<u8>,
     ends: Vec<u32>,
     index: usize,
@@ -33,8 +33,7 @@ impl PageWindow {
     /// The key it is at.
     #[inline]
     pub fn key(&self) -> &[u8] {
-        let at = self.index * self.stride;
-        self.keys.get(at..at + self.stride).unwrap_or_default()
+        self.keys.key(self.index)
     }
 
     /// The value it is at.
@@ -77,7 +76,7 @@ impl TableCursor {
             && layout.kind == Kind::Put
             && layout.seq_width == 0
             && layout.base_seq == 0;
-        if !plain || self.stride == 0 || self.decoded != Decoded::Page || self.count == 0 {
+        if !plain || !self.spelled.is_there() || self.decoded != Decoded::Page || self.count == 0 {
             return false;
         }
         let bound = if forward {
@@ -91,7 +90,7 @@ impl TableCursor {
             return false;
         }
         self.exchange(window);
-        window.stride = std::mem::take(&mut self.stride);
+        self.spelled.forget();
         (window.index, window.begun, window.bound) = (self.index, self.index, bound);
         self.decoded = Decoded::Nothing;
         true
@@ -100,7 +99,7 @@ impl TableCursor {
     /// Takes back what it lent, and goes to where that has come to.
     pub fn take_back(&mut self, window: &mut PageWindow) {
         self.exchange(window);
-        self.stride = std::mem::take(&mut window.stride);
+        window.keys.forget();
         self.index = window.index;
         self.decoded = Decoded::Page;
     }

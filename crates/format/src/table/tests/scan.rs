@@ -9,13 +9,19 @@ use crate::table::{Compression, PageWindow, Table, TableOptions};
 
 const ENTRIES: usize = 2000;
 
-fn entries(mut value: impl FnMut(usize) -> Vec<u8>) -> Vec<Entry> {
-    let entry = |number: usize| Entry {
-        key: format!("{number:08}").into_bytes(),
+type KeyOf = fn(usize) -> String;
+
+fn put(key: Vec<u8>, value: Vec<u8>) -> Entry {
+    Entry {
+        key,
         seq: 0,
         kind: Kind::Put,
-        value: value(number),
-    };
+        value,
+    }
+}
+
+fn entries(mut value: impl FnMut(usize) -> Vec<u8>) -> Vec<Entry> {
+    let entry = |number: usize| put(format!("{number:08}").into_bytes(), value(number));
     (0..ENTRIES).map(entry).collect()
 }
 
@@ -31,12 +37,7 @@ fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
     let mut window = PageWindow::default();
     let (mut found, mut lent) = (Vec::new(), 0);
     let mut show = |key: &[u8], value: &[u8]| {
-        found.push(Entry {
-            key: key.to_vec(),
-            seq: 0,
-            kind: Kind::Put,
-            value: value.to_vec(),
-        });
+        found.push(put(key.to_vec(), value.to_vec()));
     };
     while cursor.valid() {
         cursor.load_value().unwrap();
@@ -68,7 +69,10 @@ fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
 
 /// Scans a table of these values both ways, reached in every way.
 fn check(what: &str, compression: Compression, lends: bool, value: impl FnMut(usize) -> Vec<u8>) {
-    let mut model = entries(value);
+    check_model(what, compression, lends, entries(value));
+}
+
+fn check_model(what: &str, compression: Compression, lends: bool, mut model: Vec<Entry>) {
     let options = TableOptions {
         compression,
         ..TableOptions::new(FILE)
@@ -114,4 +118,35 @@ fn pages_are_lent_however_their_values_are_stored() {
     check("one to a page", Compression::None, false, |_| {
         rng.bytes(5000)
     });
+}
+
+#[test]
+fn pages_are_lent_whatever_their_keys_are() {
+    let shapes: &[(&str, KeyOf)] = &[
+        ("of 40 bytes", |n| format!("{n:040}")),
+        ("of 40 bytes, little in common", |n| {
+            format!("{n:08}{n:032}")
+        }),
+        ("of several lengths", |n| format!("user{}/{n}", n % 37)),
+        ("begun by others", |n| {
+            "k".repeat(n / 16) + &"l".repeat(n % 16)
+        }),
+        ("with a long prefix", |n| {
+            format!("{}{n:05}", "prefix/".repeat(8))
+        }),
+        ("with a long prefix, and tails", |n| {
+            format!("{}{n:05}{}", "prefix/".repeat(8), "tail".repeat(n % 5))
+        }),
+        ("longer than a page spells", |n| {
+            format!("{n:05}{}", "x".repeat(3000))
+        }),
+    ];
+    for &(what, key) in shapes {
+        let mut model: Vec<Entry> = (0..ENTRIES)
+            .map(|n| put(key(n).into_bytes(), n.to_string().repeat(5).into_bytes()))
+            .collect();
+        model.sort_by(|a, b| a.key.cmp(&b.key));
+        let lends = !what.starts_with("longer");
+        check_model(what, Compression::default(), lends, model);
+    }
 }

@@ -1,0 +1,199 @@
+//! The keys of a page, spelled one behind the other for whoever goes through all of them.
+//!
+//! A page keeps what its keys begin with once, the next bytes of each in a column of numbers, and the rest, if
+//! there is more, elsewhere. To put one together costs more than to step to it, most of all for the loads that
+//! wait for stores of another width; all of a page in one loop cost a third.
+//!
+//! Invariant: where keys are said to be there, they are those of the page last spelled, as many as it has entries.
+
+use super::bits::low32;
+use super::page::Page;
+use super::values::value_at;
+
+/// What the loop copies of a prefix, whatever part of it is wanted. Longer ones are copied apart.
+const PREFIX_BYTES: usize = 32;
+
+/// Where one key ends and the next begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Lengths {
+    /// No keys are there.
+    #[default]
+    Nothing,
+    /// All have this length.
+    Equal(usize),
+    /// The ends say it.
+    Ends,
+}
+
+/// Spelled keys, and the room for them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spelled {
+    /// The keys, and room behind them.
+    bytes: Vec<u8>,
+    lengths: Lengths,
+    /// Where the first begins, and where each ends, unless all have one length.
+    ends: Vec<u32>,
+}
+
+impl Spelled {
+    /// Whether the keys of a page are there.
+    #[inline]
+    pub(super) fn is_there(&self) -> bool {
+        self.lengths != Lengths::Nothing
+    }
+
+    /// No longer.
+    #[inline]
+    pub(super) fn forget(&mut self) {
+        self.lengths = Lengths::Nothing;
+    }
+
+    /// The key of an entry; empty where there is none.
+    #[inline]
+    pub(super) fn key(&self, index: usize) -> &[u8] {
+        match self.lengths {
+            Lengths::Equal(len) => {
+                let at = index * len;
+                self.bytes.get(at..at + len).unwrap_or_default()
+            }
+            Lengths::Ends => value_at(&self.bytes, &self.ends, index),
+            Lengths::Nothing => &[],
+        }
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.bytes.capacity() + self.ends.capacity() * size_of::<u32>()
+    }
+
+    /// Spells the keys of a page, unless they are more than `most` bytes.
+    pub(super) fn spell(&mut self, page: &Page<'_, '_>, most: usize) {
+        let layout = page.layout;
+        let key_len = layout.prefix_len as usize + usize::from(layout.head_bytes);
+        let equal = page.fixed_keys();
+        let tails = if equal { 0 } else { page.tail_bytes() };
+        // Each is written in words, which the next overwrites.
+        let room = page.count() * key_len + tails + PREFIX_BYTES + 8;
+        self.forget();
+        if room > most {
+            return;
+        }
+        if self.bytes.len() < room {
+            self.bytes.resize(room, 0);
+        }
+        if equal && layout.prefix_len as usize <= PREFIX_BYTES {
+            self.spell_equal(page, key_len);
+            self.lengths = Lengths::Equal(key_len);
+        } else {
+            self.spell_each(page);
+            self.lengths = Lengths::Ends;
+        }
+    }
+
+    /// Spells keys that are prefix and whole head.
+    fn spell_equal(&mut self, page: &Page<'_, '_>, key_len: usize) {
+        let layout = page.layout;
+        let bytes = usize::from(layout.head_bytes);
+        let loops = Heads {
+            prefix: page.prefix(),
+            key_len,
+            base: layout.base_head,
+            shift: if bytes == 0 { 0 } else { 64 - 8 * bytes },
+        };
+        let out = &mut self.bytes;
+        let deltas = page.slice(layout.heads_at, layout.head_lens_at);
+        match layout.head_width {
+            0 => loops.write(out, std::iter::repeat_n(0, page.count())),
+            1 => loops.write(out, deltas.iter().map(|head| u64::from(*head))),
+            2 => {
+                let (heads, _) = deltas.as_chunks();
+                let heads = heads.iter().map(|head| u16::from_le_bytes(*head).into());
+                loops.write(out, heads);
+            }
+            4 => {
+                let (heads, _) = deltas.as_chunks();
+                let heads = heads.iter().map(|head| u32::from_le_bytes(*head).into());
+                loops.write(out, heads);
+            }
+            _ => {
+                let (heads, _) = deltas.as_chunks();
+                let heads = heads.iter().map(|head| u64::from_le_bytes(*head));
+                loops.write(out, heads);
+            }
+        }
+    }
+
+    /// Spells keys of any kind.
+    fn spell_each(&mut self, page: &Page<'_, '_>) {
+        let prefix = page.prefix();
+        let padded = padded(prefix);
+        self.ends.clear();
+        self.ends.push(0);
+        let mut at = 0;
+        for index in 0..page.count() {
+            let (head_len, tail) = (page.head_len(index), page.tail(index));
+            let end = at + prefix.len() + head_len + tail.len();
+            // No more than there is room for, which damage alone could make too little.
+            let Some(rest) = self.bytes.get_mut(at..) else {
+                break;
+            };
+            if let Some(slot) = rest
+                .first_chunk_mut()
+                .filter(|_| prefix.len() <= PREFIX_BYTES)
+            {
+                *slot = padded;
+            } else if let Some(slot) = rest.get_mut(..prefix.len()) {
+                slot.copy_from_slice(prefix);
+            }
+            let rest = rest.get_mut(prefix.len()..).unwrap_or_default();
+            if let Some(slot) = rest.first_chunk_mut() {
+                *slot = page.head_word(index);
+            }
+            if let Some(slot) = rest.get_mut(head_len..head_len + tail.len()) {
+                slot.copy_from_slice(tail);
+            }
+            self.ends.push(low32(end));
+            at = end;
+        }
+    }
+}
+
+/// What keys are spelled from that are prefix and whole head.
+struct Heads<'p> {
+    prefix: &'p [u8],
+    key_len: usize,
+    base: u64,
+    /// Bits above the head's.
+    shift: usize,
+}
+
+impl Heads<'_> {
+    /// Writes the keys of entries whose heads are `deltas` above the base. Ascending, in words: what one
+    /// writes beyond its end the next overwrites.
+    #[inline]
+    fn write(&self, out: &mut [u8], deltas: impl Iterator<Item = u64>) {
+        let prefix = padded(self.prefix);
+        let prefix_len = self.prefix.len();
+        let mut at = 0;
+        for delta in deltas {
+            let head = self.base.wrapping_add(delta) << self.shift;
+            let Some(rest) = out.get_mut(at..at + PREFIX_BYTES + 8) else {
+                break;
+            };
+            rest[..PREFIX_BYTES].copy_from_slice(&prefix);
+            if let Some(slot) = rest.get_mut(prefix_len..prefix_len + 8) {
+                slot.copy_from_slice(&head.swap_bytes().to_le_bytes());
+            }
+            at += self.key_len;
+        }
+    }
+}
+
+/// The first bytes of a prefix, and zeros behind it.
+fn padded(prefix: &[u8]) -> [u8; PREFIX_BYTES] {
+    let mut padded = [0; PREFIX_BYTES];
+    for (slot, byte) in padded.iter_mut().zip(prefix) {
+        *slot = *byte;
+    }
+    padded
+}
