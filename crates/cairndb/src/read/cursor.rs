@@ -17,11 +17,15 @@
 //! A cursor pins its view: tables, and memtable parts even after their flush.
 
 mod backward;
+mod buffers;
 mod sought;
+
+use std::mem;
 
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_format::table::PageWindow;
 
+use self::buffers::Buffers;
 use crate::read::fold::{Fold, read_pointer, resolve};
 use crate::read::get::sources;
 use crate::read::held::HeldView;
@@ -94,12 +98,15 @@ pub(crate) struct ViewCursor {
 impl Drop for ViewCursor {
     fn drop(&mut self) {
         self.end_seek();
+        let (key, value) = (mem::take(&mut self.key), mem::take(&mut self.value));
+        Buffers { key, value }.keep();
     }
 }
 
 impl ViewCursor {
     pub(crate) fn new(view: HeldView, seq: SeqNo) -> ViewCursor {
         let merger = Merger::new(Vec::new(), view.readers.context.order.clone());
+        let Buffers { key, value } = Buffers::take();
         ViewCursor {
             view,
             seq,
@@ -110,8 +117,8 @@ impl ViewCursor {
             sought: false,
             moved: false,
             window: PageWindow::default(),
-            key: Vec::new(),
-            value: Vec::new(),
+            key,
+            value,
             fold: Fold::default(),
         }
     }
