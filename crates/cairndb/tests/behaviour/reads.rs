@@ -125,6 +125,41 @@ fn seeks_alone_in_a_run_see_what_their_number_sees() {
     }
 }
 
+/// One run of several tables, values in files of their own among them, in either order.
+#[test]
+fn seeks_alone_in_a_run_lead_to_values_wherever_they_lie() {
+    for backwards in [false, true] {
+        let mut options = stepped();
+        if backwards {
+            options = options.comparator(reverse());
+        }
+        let db = options.open("/db").unwrap();
+        let value = |n: usize| vec![b'v'; [0, 20, 3000, 90_000][n % 4]];
+        for n in 0..400 {
+            db.put(format!("{n:03}").as_bytes(), &value(n)).unwrap();
+        }
+        db.compact_range(..).unwrap();
+        let stats = db.property("cairndb.stats").unwrap();
+        assert!(!stats.contains("\"tables\":1,"), "several tables: {stats}");
+        let expected = all(&db);
+        assert_eq!(expected.len(), 400);
+        for turn in 0..1000 {
+            let sought = format!("{:03}{}", turn * 137 % 403, ["", "x"][turn / 7 % 2]);
+            let before = |key: &[u8]| (key < sought.as_bytes()) != backwards;
+            let at = expected.partition_point(|(key, _)| before(key) && key != sought.as_bytes());
+            let mut cursor = db.cursor();
+            cursor.seek(sought.as_bytes()).unwrap();
+            for step in 0..1 + usize::from(turn % 50 > 45) * 3 {
+                let shown = (cursor.valid()).then(|| (cursor.key(), cursor.value()));
+                let expected = expected.get(at + step);
+                let expected = expected.map(|(key, value)| (&key[..], &value[..]));
+                assert!(shown == expected, "{sought} and {step} on, {backwards}");
+                cursor.next().unwrap();
+            }
+        }
+    }
+}
+
 #[test]
 fn a_scan_sees_every_layer_once_and_no_tombstone() {
     let db = layered();
