@@ -38,7 +38,7 @@ mod token;
 mod tests;
 
 pub use decode::{decode, decode_into};
-pub use dictionary::{DICTIONARY_BYTES_MAX, Dictionary, Matcher, decode_with};
+pub use dictionary::{DICTIONARY_BYTES_MAX, Dictionary, Matcher, Padded, decode_with};
 pub use encode::Encoder;
 pub use token::RAW_BYTES_MAX;
 

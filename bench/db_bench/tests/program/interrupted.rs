@@ -15,7 +15,7 @@ const SHORT: &[&str] = &["--benchmarks=fillseq", "--num=100"];
 fn at_work(db: &Path) -> Child {
     let words = ["--benchmarks=fillrandom", "--num=100000000"];
     let told = db.with_extension("told");
-    let program = command(db, &words)
+    let mut program = command(db, &words)
         .stdout(Stdio::null())
         .stderr(std::fs::File::create(&told).expect("created"))
         .spawn()
@@ -23,7 +23,10 @@ fn at_work(db: &Path) -> Child {
     let begun = Instant::now();
     // The directory is made twice, for the run and for its row, and a slow disk is waited for behind both.
     while !std::fs::read_to_string(&told).is_ok_and(|told| told.contains("finished")) {
-        assert!(begun.elapsed() < Duration::from_mins(2), "no row is begun");
+        let ended = program.try_wait().expect("asked");
+        let late = begun.elapsed() > Duration::from_mins(2);
+        let so_far = || std::fs::read_to_string(&told).unwrap_or_default();
+        assert!(ended.is_none() && !late, "{ended:?}: {}", so_far());
         rest(Duration::from_millis(5));
     }
     // Past the first signs of life, with files made behind them.

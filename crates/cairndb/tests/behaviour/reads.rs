@@ -149,12 +149,16 @@ fn seeks_alone_in_a_run_lead_to_values_wherever_they_lie() {
             let at = expected.partition_point(|(key, _)| before(key) && key != sought.as_bytes());
             let mut cursor = db.cursor();
             cursor.seek(sought.as_bytes()).unwrap();
-            for step in 0..1 + usize::from(turn % 50 > 45) * 3 {
+            // Mostly alone: a move behind a seek has the next ones place a cursor again.
+            let steps = if turn % 50 > 45 { 4 } else { 1 };
+            for step in 0..steps {
+                if step > 0 {
+                    cursor.next().unwrap();
+                }
                 let shown = (cursor.valid()).then(|| (cursor.key(), cursor.value()));
                 let expected = expected.get(at + step);
                 let expected = expected.map(|(key, value)| (&key[..], &value[..]));
                 assert!(shown == expected, "{sought} and {step} on, {backwards}");
-                cursor.next().unwrap();
             }
         }
     }

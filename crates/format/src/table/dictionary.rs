@@ -3,7 +3,7 @@
 //! Most of a value is its own: only what values share is worth keeping. So each half of the sample
 //! is matched against the other, and the dictionary is what of either was copied most often.
 
-use cairndb_kernel::codec::{DICTIONARY_BYTES_MAX, Matcher};
+use cairndb_kernel::codec::{DICTIONARY_BYTES_MAX, Matcher, Padded};
 
 /// Bytes of a value's end in its column, which groups do not have.
 pub(super) const END_BYTES: usize = 2;
@@ -51,11 +51,12 @@ fn count_uses(
 ) -> usize {
     let matcher = Matcher::new(&raw[from..to]);
     let uses = &mut uses[from..to];
+    let mut padded = Padded::default();
     let mut stored = 0;
     for end in ends {
         let value = &raw[start..*end];
         start = *end;
-        let encoded = matcher.parts(value, |_, first, len| {
+        let encoded = matcher.parts(value, &mut padded, |_, first, len| {
             if len >= PART_BYTES_MIN {
                 for uses in &mut uses[first..first + len] {
                     *uses = uses.saturating_add(1);

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use cairndb_kernel::codec::{Dictionary, Encoder, Matcher};
+use cairndb_kernel::codec::{Dictionary, Encoder, Matcher, Padded};
 
 use super::dictionary::{self, END_BYTES};
 
@@ -156,11 +156,15 @@ impl Sample {
     /// What the sample takes against a dictionary.
     fn bytes_against(&self, dictionary: &Dictionary) -> usize {
         let matcher = Matcher::new(dictionary.bytes());
+        let mut padded = Padded::default();
         let mut start = 0;
         let taken = self.ends.iter().map(|end| {
             let value = &self.raw[start..*end];
             start = *end;
-            END_BYTES + matcher.parts(value, |_, _, _| ()).min(value.len())
+            END_BYTES
+                + matcher
+                    .parts(value, &mut padded, |_, _, _| ())
+                    .min(value.len())
         });
         taken.sum()
     }

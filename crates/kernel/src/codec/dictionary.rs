@@ -25,7 +25,7 @@ pub(super) mod sequences;
 mod tests;
 
 pub use decode::decode_with;
-pub use matcher::Matcher;
+pub use matcher::{Matcher, Padded};
 
 /// Longest dictionary, so that a match's position fits eleven bits, one of whose values means none.
 pub const DICTIONARY_BYTES_MAX: usize = (1 << 11) - 1;

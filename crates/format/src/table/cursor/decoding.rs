@@ -46,8 +46,8 @@ impl TableCursor {
         }
         let in_place = matches!(self.view().stored(self.index), Stored::Raw(_));
         let whole = self.entered == Way::Whole;
-        // Alone in its page it is not lent: nothing is gained by a copy.
-        if in_place && !(whole && self.count > 1) {
+        // Nothing is gained by a copy of what is not lent then.
+        if in_place && !(whole && self.count > 1 && self.has_plain_page()) {
             self.decoded = Decoded::Nothing;
             return Ok(());
         }

@@ -71,19 +71,15 @@ impl TableCursor {
     /// first of a page may have newer versions in the page before, and is lent forwards only.
     #[inline]
     pub fn lend(&mut self, window: &mut PageWindow, steps: usize, forward: bool) -> bool {
-        let layout = &self.layout;
-        let plain = layout.flags & flag::KINDS == 0
-            && layout.kind == Kind::Put
-            && layout.seq_width == 0
-            && layout.base_seq == 0;
-        if !plain || !self.spelled.is_there() || self.decoded != Decoded::Page || self.count == 0 {
+        let ready = self.spelled.is_there() && self.decoded == Decoded::Page;
+        if !ready || !self.has_plain_page() || self.count == 0 {
             return false;
         }
         let bound = if forward {
             self.index + steps.min(self.count - 1 - self.index)
         } else {
             // The first may be the oldest version of a key whose others end the page before.
-            let first = usize::from(layout.has(flag::CONTINUED));
+            let first = usize::from(self.layout.has(flag::CONTINUED));
             self.index - steps.min(self.index.saturating_sub(first))
         };
         if bound == self.index {
@@ -94,6 +90,17 @@ impl TableCursor {
         (window.index, window.begun, window.bound) = (self.index, self.index, bound);
         self.decoded = Decoded::Nothing;
         true
+    }
+
+    /// Whether the page has plain puts only, none of which says when it was written: the only versions of their
+    /// keys, but for the first.
+    #[inline]
+    pub(super) fn has_plain_page(&self) -> bool {
+        let layout = &self.layout;
+        layout.flags & flag::KINDS == 0
+            && layout.kind == Kind::Put
+            && layout.seq_width == 0
+            && layout.base_seq == 0
     }
 
     /// Takes back what it lent, and goes to where that has come to.

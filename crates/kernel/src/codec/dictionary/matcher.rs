@@ -38,7 +38,7 @@ pub struct Matcher {
     /// The bytes, and [`PADDING`] more.
     padded: Box<[u8]>,
     len: usize,
-    /// Positions of each hash, none above `len`, which stands for none.
+    /// Positions of each hash, each of four bytes or more before the end; or `len`, which stands for none.
     table: Box<[[u16; WAYS]; 1 << HASH_BITS]>,
 }
 
@@ -81,11 +81,17 @@ impl Matcher {
 
     /// Calls `part` for each part of `src` that is copied from the dictionary, in order: with its start, where
     /// it stands in the dictionary, and its length. Gives the bytes that `src` takes encoded so.
-    pub fn parts(&self, src: &[u8], mut part: impl FnMut(usize, usize, usize)) -> usize {
-        let mut padded = Padded::default();
+    ///
+    /// `padded` is the caller's, for one value after the other.
+    pub fn parts(
+        &self,
+        src: &[u8],
+        padded: &mut Padded,
+        mut part: impl FnMut(usize, usize, usize),
+    ) -> usize {
         padded.set(src);
         let (mut anchor, mut count, mut literals) = (0, 0, 0);
-        while let Some(found) = self.find(&padded, anchor) {
+        while let Some(found) = self.find(padded, anchor) {
             part(found.at, found.from, found.len);
             count += 1 + usize::from(found.at - anchor >= RUN_BYTES);
             literals += found.at - anchor;
@@ -146,7 +152,7 @@ impl Matcher {
     /// The four bytes at a position of the table.
     #[inline(always)]
     fn four_at(&self, place: u16) -> u32 {
-        // SAFETY: no position in the table is above `len`, and `padded` has more than four bytes more.
+        // SAFETY: no position in the table is above `len`, behind which `padded` has 32 bytes.
         unsafe { copy::load_u32(&self.padded, place.into()) }
     }
 
@@ -203,9 +209,9 @@ impl Matcher {
     }
 }
 
-/// A value that is being encoded, with room behind it.
+/// A value that is being encoded, with room behind it; see [`Matcher::parts`].
 #[derive(Clone, Debug, Default)]
-pub(super) struct Padded {
+pub struct Padded {
     /// The value, and [`PADDING`] bytes or more that stood there before.
     bytes: Vec<u8>,
     len: usize,

@@ -138,6 +138,26 @@ fn a_value_of_more_matches_than_are_counted_ends_in_literals() {
     }
 }
 
+/// As many sequences as there can be: dense matches first, then such as need a run of literals each.
+#[test]
+fn the_longest_value_has_room_for_all_its_sequences() {
+    let mut random = Random::new(8);
+    let matcher = Matcher::new(b"word");
+    for dense in [100, 119, 120, 121, 140, 253] {
+        let mut value = Vec::new();
+        for word in 0..2 * dense {
+            value.extend_from_slice(b"word");
+            let gap = if word < dense { 2 } else { 500 };
+            value.extend((0..gap).map(|_| random.byte() | 128));
+        }
+        value.truncate(RAW_BYTES_MAX);
+        // What does not shrink enough is stored in another way: the twin says which.
+        round_trip(&mut Encoder::new(), &matcher, &value);
+        let text = vec![b'w'; DICTIONARY_BYTES_MAX];
+        round_trip(&mut Encoder::new(), &Matcher::new(&text), &value);
+    }
+}
+
 #[test]
 fn malformed_values_one_by_one() {
     let dictionary = b"0123456789";
@@ -275,7 +295,7 @@ fn parts_are_what_is_copied() {
     let matcher = Matcher::new(b"____alpha____beta____gamma");
     let value = b"alpha1gamma2alpha3alphabeta";
     let mut parts = Vec::new();
-    let bytes = matcher.parts(value, |at, from, len| {
+    let bytes = matcher.parts(value, &mut Padded::default(), |at, from, len| {
         assert_eq!(value[at..at + len], matcher.bytes()[from..from + len]);
         parts.push(&value[at..at + len]);
     });
