@@ -47,8 +47,10 @@ fn main() -> ExitCode {
 
 /// The root of the workspace: the parent of this package.
 fn root() -> PathBuf {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    package.parent().unwrap_or(package).to_path_buf()
+    // As cargo says now: clones that share a target directory share the program that one of them built.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR");
+    let package = package.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    package.parent().unwrap_or(&package).to_path_buf()
 }
 
 fn run_tidy(root: &Path) -> ExitCode {
