@@ -175,18 +175,22 @@ fn bases(given: &Given, suite: bool) -> Result<Vec<PathBuf>, String> {
     let Some(text) = given.given("db") else {
         return Ok(vec![default_db(suite)]);
     };
-    if !suite {
-        return Ok(vec![PathBuf::from(text)]);
-    }
-    let list: Vec<PathBuf> = text
-        .split(',')
-        .filter(|part| !part.is_empty())
-        .map(PathBuf::from)
-        .collect();
+    let parts = text.split(',').filter(|part| !part.is_empty());
+    let list: Vec<PathBuf> = parts.map(PathBuf::from).collect();
     if list.is_empty() {
         return Err("--db=: name a directory".into());
     }
-    Ok(list)
+    if suite {
+        return Ok(list);
+    }
+    // A comma may be part of a name, most likely of one that is there.
+    let whole = PathBuf::from(text);
+    if list.len() > 1 && !whole.is_dir() {
+        return Err(format!(
+            "--db={text}: only a suite takes several directories: name one, or give --suite"
+        ));
+    }
+    Ok(vec![whole])
 }
 
 /// The library of `--allocator`, once a child has really loaded it.

@@ -94,6 +94,29 @@ fn another_library_is_refused_by_the_symbol_it_lacks() {
     }
 }
 
+/// It made a directory whose name ends with the comma, and others below it.
+#[test]
+fn several_directories_without_a_suite_are_refused() {
+    let home = tempfile::tempdir().expect("a directory");
+    let two = home.path().join("a,b");
+    let run = || command(&two, &["--engine=null", "--benchmarks=fillseq", "--num=10"]).output();
+    let refused = run().expect("runs");
+    assert_eq!(refused.status.code(), Some(1));
+    let told = "only a suite takes several directories";
+    assert!(stderr(&refused).contains(told), "{}", stderr(&refused));
+    assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 0);
+    std::fs::create_dir(&two).expect("created");
+    let named = run().expect("runs");
+    assert!(named.status.success(), "{}", stderr(&named));
+    let none = command(std::path::Path::new(""), &["--engine=null"]).output();
+    let none = none.expect("runs");
+    assert!(
+        stderr(&none).contains("--db=: name a directory"),
+        "{}",
+        stderr(&none)
+    );
+}
+
 #[test]
 fn somebodys_files_are_left_alone() {
     let home = tempfile::tempdir().expect("a directory");
