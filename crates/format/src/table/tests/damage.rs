@@ -8,7 +8,7 @@ use cairndb_env::{Env, RealEnv};
 
 use super::support::*;
 use crate::table::source::{file_seed, seal};
-use crate::table::{Compression, GetHints, PageAccess, Table, TableOptions};
+use crate::table::{Compression, GetHints, PageAccess, PageWindow, Table, TableOptions};
 
 /// Reads everything and gives what was read, or the error.
 fn read_all(table: &Arc<Table>, entries: &[Entry]) -> Result<(), Error> {
@@ -62,6 +62,23 @@ fn small_table(seed: u64, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32
         if entry.kind != Kind::Pointer {
             entry.value.truncate(600);
         }
+    }
+    sort(&mut entries, &Order::Bytewise);
+    let options = TableOptions {
+        compression,
+        ..TableOptions::new(FILE)
+    };
+    let (bytes, summary) = build(&entries, options);
+    (entries, bytes, summary.checksum)
+}
+
+/// As a compaction leaves them, keys written once each: a scan is lent their pages.
+fn settled_table(seed: u64, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32) {
+    let mut rng = Rng(seed);
+    let mut entries = entries_of_shape(seed as usize / 2 % KEY_SHAPES, 300, &mut rng);
+    for entry in &mut entries {
+        (entry.seq, entry.kind) = (0, Kind::Put);
+        entry.value.truncate(120);
     }
     sort(&mut entries, &Order::Bytewise);
     let options = TableOptions {
@@ -188,9 +205,10 @@ fn damage_after_the_first_touch_is_noticed_by_those_who_check_always() {
 
 /// Uses a table whose checksums are right but whose fields lie: any answer, but no panic and no
 /// endless loop.
-fn exercise(table: &Arc<Table>, entries: &[Entry]) {
+fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
     let steps = 20 * entries.len() + 10_000;
     let mut cursor = table.cursor();
+    let (mut window, mut lent) = (PageWindow::default(), 0);
     let mut scratch = Vec::new();
     for forward in [true, false] {
         let start = if forward {
@@ -205,6 +223,17 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) {
             let _ = cursor.value().map(<[u8]>::len);
             let _ = cursor.stored().is_ok();
             taken += 1;
+            if cursor.lend(&mut window, taken % 9, forward) {
+                while if forward {
+                    window.step_forward()
+                } else {
+                    window.step_backward()
+                } {
+                    let _ = (window.key().len(), window.value().len());
+                }
+                cursor.take_back(&mut window);
+                lent += 1;
+            }
             assert!(taken < steps * 100, "a forged table has no end");
             step = if forward {
                 cursor.next()
@@ -223,15 +252,19 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) {
         let _ = table.seek(&entry.key, entry.seq, &mut key, &mut scratch);
     }
     let _ = table.verify();
+    lent
 }
 
 #[test]
 fn forged_fields_never_panic_or_hang() {
-    for seed in 0..16u64 {
+    let mut lent = 0;
+    for seed in 0..20u64 {
         let mut rng = Rng(seed + 1000);
-        let (entries, bytes, checksum) = match seed % 4 {
+        let (entries, bytes, checksum) = match seed % 5 {
             0 => grouped_table(seed),
             1 => dictionary_table(seed),
+            2 => settled_table(seed, Compression::None),
+            3 => settled_table(seed, Compression::Short),
             _ => small_table(seed, Compression::Short),
         };
         let pages = bytes.len() / 4096;
@@ -259,8 +292,9 @@ fn forged_fields_never_panic_or_hang() {
             }
             let reach = [Reach::Mapped, Reach::Cached][round % 2];
             if let Ok(table) = open_with(forged, &Order::Bytewise, expected, reach) {
-                exercise(&table, &entries);
+                lent += exercise(&table, &entries);
             }
         }
     }
+    assert!(lent > 100_000, "{lent} windows");
 }
