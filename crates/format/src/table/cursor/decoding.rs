@@ -1,8 +1,9 @@
 //! The values of the page that a cursor is in: one decoded, or all at once.
 //!
-//! A scan will ask for all of them, and they are decoded in one loop with the first. Where they are stored raw they
-//! are copied in that loop: to be asked for each in its place cost a scan three times what a copy of 100 bytes
-//! does, and more than one of 2000. The processor reads ahead of a copy whichever way the scan goes.
+//! A scan will ask for all of them, and they are decoded in one loop with the first. Where they are stored
+//! raw, in a page that can be lent then, they are copied in that loop: to be asked for each in its place cost a
+//! scan three times what a copy of 100 bytes does, and more than one of 2000. The processor reads ahead of a
+//! copy whichever way the scan goes.
 
 use std::ops::Range;
 
@@ -17,9 +18,9 @@ use crate::table::values::Stored;
 const DECODE_ALL_BYTES_MAX: usize = 32 << 10;
 
 impl TableCursor {
-    /// Whether a scan has all of the page's values decoded with the first that is asked for. A merge goes through a page
-    /// too, but has a cursor for each run, and a page of values for each would be a tenth of the least budget;
-    /// only groups have to be decoded whole.
+    /// Whether a scan has all of the page's values decoded with the first that is asked for. A merge goes
+    /// through a page too, but has a cursor for each run, and a page of values for each would be a tenth of
+    /// the least budget; only groups have to be decoded whole.
     pub(super) fn decodes_whole(&self) -> bool {
         let merges_alone = self.rechecking && self.layout.mode != ValueMode::Groups;
         !merges_alone && self.view().raw_total() <= DECODE_ALL_BYTES_MAX

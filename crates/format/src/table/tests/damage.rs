@@ -55,6 +55,17 @@ fn dictionary_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
     (entries, bytes, summary.checksum)
 }
 
+/// The entries in their order, the table of them, and its checksum.
+fn in_table(mut entries: Vec<Entry>, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32) {
+    sort(&mut entries, &Order::Bytewise);
+    let options = TableOptions {
+        compression,
+        ..TableOptions::new(FILE)
+    };
+    let (bytes, summary) = build(&entries, options);
+    (entries, bytes, summary.checksum)
+}
+
 fn small_table(seed: u64, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32) {
     let mut rng = Rng(seed);
     let mut entries = entries_of_shape(seed as usize % KEY_SHAPES, 90, &mut rng);
@@ -63,13 +74,7 @@ fn small_table(seed: u64, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32
             entry.value.truncate(600);
         }
     }
-    sort(&mut entries, &Order::Bytewise);
-    let options = TableOptions {
-        compression,
-        ..TableOptions::new(FILE)
-    };
-    let (bytes, summary) = build(&entries, options);
-    (entries, bytes, summary.checksum)
+    in_table(entries, compression)
 }
 
 /// As a compaction leaves them, keys written once each: a scan is lent their pages.
@@ -80,13 +85,7 @@ fn settled_table(seed: u64, compression: Compression) -> (Vec<Entry>, Vec<u8>, u
         (entry.seq, entry.kind) = (0, Kind::Put);
         entry.value.truncate(120);
     }
-    sort(&mut entries, &Order::Bytewise);
-    let options = TableOptions {
-        compression,
-        ..TableOptions::new(FILE)
-    };
-    let (bytes, summary) = build(&entries, options);
-    (entries, bytes, summary.checksum)
+    in_table(entries, compression)
 }
 
 fn assert_names_the_place(error: &Error) {
