@@ -22,8 +22,8 @@ use std::ptr::NonNull;
 use std::slice;
 
 use cairndb_base::limits::{LONG_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
-use cairndb_base::{Kind, SeqNo, hash64};
-use cairndb_kernel::{crc32c, prefetch_span};
+use cairndb_base::{Kind, SeqNo};
+use cairndb_kernel::{check, prefetch_span};
 
 use crate::chunk::ALIGN;
 use crate::sync::{AtomicPtr, Ordering, Witness};
@@ -108,23 +108,12 @@ pub(crate) const fn stays_apart(len: usize) -> bool {
     len >= LONG_VALUE_BYTES_MIN
 }
 
-/// The check of a value that lies apart: what is read there later may not be what was written.
-///
-/// Of 100 bytes the hash takes 5.8 ns and the checksum 7.7, of 1000 bytes 31 and 18. Not inlined: an insert
-/// that is one body with it no longer is with the writing of its node.
+/// The check of a value that lies apart: what is read there later may not be what was written. Not inlined:
+/// an insert that is one body with it no longer is with the writing of its node.
 #[inline(never)]
 fn check_of(value: &[u8]) -> u32 {
-    if value.len() < CHECKSUM_BYTES_MIN {
-        // The low half of 64 well-mixed bits.
-        #[expect(clippy::cast_possible_truncation, reason = "the half that is wanted")]
-        let check = hash64(value) as u32;
-        return check;
-    }
-    crc32c(value)
+    check(value)
 }
-
-/// Where the checksum begins to be faster than the hash.
-const CHECKSUM_BYTES_MIN: usize = 128;
 
 /// Packs a sequence number and a kind so that newer entries have larger tags.
 #[inline]

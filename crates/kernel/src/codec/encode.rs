@@ -286,9 +286,12 @@ fn probe<const BITS: u32>(
 ) -> Option<usize> {
     let entry = &mut table[hash::<BITS>(bytes)];
     let earlier = std::mem::replace(entry, stored(base, at));
-    // Entries of this value are positions below `at`; those of earlier ones lie below the base, and less it
-    // wrap to above any position.
-    let candidate = earlier.wrapping_sub(base) as usize;
+    // Entries of earlier values lie below the base; this one comparison is all that most positions need.
+    if earlier < base {
+        return None;
+    }
+    // Positions are entered in ascending order, so that an entry of this value is one below `at`.
+    let candidate = (earlier - base) as usize;
     if candidate >= at {
         return None;
     }

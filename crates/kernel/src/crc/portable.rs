@@ -3,6 +3,7 @@
 //! Used where the processor has no CRC instruction, and under Miri.
 
 use super::polynomial::shift;
+use super::{joined, rounds_of};
 
 /// `TABLES[k][b]`: the register after byte `b` and `k` further zero bytes.
 static TABLES: [[u32; 256]; 8] = tables();
@@ -56,4 +57,16 @@ pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
         crc = (crc >> 8) ^ TABLES[0][usize::from(crc.to_le_bytes()[0] ^ byte)];
     }
     !crc
+}
+
+/// As [`crate::check`] of 32 to 511 bytes, with table lookups only.
+pub fn check(bytes: &[u8]) -> u32 {
+    // The chains themselves are not inverted, the checksum is before and behind.
+    let append = |chain: u32, word: [u8; 8]| !crc32c_append(!chain, &word);
+    let (rounds, last) = rounds_of(bytes);
+    let chains = rounds.iter().chain([last]).fold([0; 4], |chains, round| {
+        std::array::from_fn(|at| append(chains[at], round[at]))
+    });
+    let [first, second] = joined(chains).map(u64::to_le_bytes);
+    append(append(0, first), second)
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{crc32c, crc32c_append, portable};
+use super::{CHECK_BYTES, check, crc32c, crc32c_append, portable};
 
 /// RFC 3720, appendix B.4 (bytes as transmitted), and the usual check string.
 #[test]
@@ -52,6 +52,32 @@ fn one_flipped_bit_is_always_noticed() {
         page[bit / 8] ^= 1 << (bit % 8);
     }
     assert_eq!(crc32c(&page), clean);
+}
+
+/// A value in a page of memory that something else was read into.
+#[test]
+fn the_check_of_bytes_in_memory_notices_every_flipped_bit_and_equals_the_twin() {
+    for len in [0, 1, 9, 31, 32, 33, 40, 63, 64, 65, 100, 127, 511, 512, 600] {
+        if cfg!(miri) && len > 40 {
+            break;
+        }
+        let mut bytes: Vec<u8> = (0..=250).cycle().take(len).collect();
+        let clean = check(&bytes);
+        if CHECK_BYTES.contains(&len) {
+            assert_eq!(clean, portable::check(&bytes), "length {len}");
+        }
+        for bit in 0..len * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert_ne!(check(&bytes), clean, "length {len}, bit {bit}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        // From one chain to its neighbour.
+        for at in 0..len.saturating_sub(8) {
+            let mut swapped = bytes.clone();
+            swapped.swap(at, at + 8);
+            assert_ne!(check(&swapped), clean, "length {len}, at {at}");
+        }
+    }
 }
 
 proptest! {

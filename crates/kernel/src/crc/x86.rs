@@ -20,6 +20,7 @@ use std::arch::x86_64::{
 use super::fold;
 use super::polynomial::{power, shift};
 use super::portable;
+use super::{Round, joined, rounds_of};
 use crate::cpu::{Level, level};
 
 /// Longest stream in words: three of them cover a 4 KiB page but for two words.
@@ -111,6 +112,38 @@ fn append_three(state: u64, run: &[[u8; 8]], stream: usize) -> u64 {
     _mm_crc32_u64(0, _mm_cvtsi128_si64(joined).cast_unsigned()) ^ c
 }
 
+/// As [`crate::check`] of 32 to 511 bytes.
+#[inline]
+pub(super) fn check(bytes: &[u8]) -> u32 {
+    if level() >= Level::Sse42 {
+        // SAFETY: the level just read says that this processor has SSE4.2.
+        return unsafe { check_sse42(bytes) };
+    }
+    portable::check(bytes)
+}
+
+#[target_feature(enable = "sse4.2")]
+fn check_sse42(bytes: &[u8]) -> u32 {
+    let (rounds, last) = rounds_of(bytes);
+    let mut chains = [0; 4];
+    for round in rounds {
+        chains = take_round(chains, round);
+    }
+    let [first, second] = joined(take_round(chains, last).map(low_half));
+    low_half(_mm_crc32_u64(_mm_crc32_u64(0, first), second))
+}
+
+#[target_feature(enable = "sse4.2")]
+#[inline]
+fn take_round([a, b, c, d]: [u64; 4], [for_a, for_b, for_c, for_d]: &Round) -> [u64; 4] {
+    [
+        _mm_crc32_u64(a, u64::from_le_bytes(*for_a)),
+        _mm_crc32_u64(b, u64::from_le_bytes(*for_b)),
+        _mm_crc32_u64(c, u64::from_le_bytes(*for_c)),
+        _mm_crc32_u64(d, u64::from_le_bytes(*for_d)),
+    ]
+}
+
 /// The register proper: the instruction leaves the upper half of its 64-bit result zero.
 #[expect(
     clippy::cast_possible_truncation,
@@ -124,7 +157,8 @@ fn low_half(state: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Level, append_sse42, level, portable};
+    use super::super::CHECK_BYTES;
+    use super::{Level, append_sse42, check_sse42, level, portable};
 
     /// The dispatcher folds long runs where it can; this drives the three chains with them.
     #[test]
@@ -132,6 +166,11 @@ mod tests {
         let bytes: Vec<u8> = (0..=250).cycle().take(3 * 170 * 8 + 300).collect();
         for len in 0..bytes.len() {
             let part = &bytes[bytes.len() - len..];
+            if level() >= Level::Sse42 && CHECK_BYTES.contains(&len) {
+                // SAFETY: the level just read includes SSE4.2.
+                let found = unsafe { check_sse42(part) };
+                assert_eq!(found, portable::check(part), "length {len}");
+            }
             let expected = portable::crc32c_append(77, part);
             if level() >= Level::Sse42 {
                 // SAFETY: the level just read includes SSE4.2 and PCLMULQDQ.
