@@ -31,7 +31,9 @@ mod copy;
 mod decode;
 mod dictionary;
 mod encode;
+mod lanes;
 mod portable;
+mod sink;
 mod token;
 
 #[cfg(test)]

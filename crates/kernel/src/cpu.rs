@@ -19,7 +19,7 @@ mod x86 {
         Sse42 = 2,
         /// 32-byte integer vectors, and population count.
         Avx2 = 3,
-        /// 64-byte vectors with masks for every element width.
+        /// 64-byte vectors with masks for every element width, and shifts and masks by a register (BMI2).
         Avx512 = 4,
         /// Carry-less multiplication of 64-byte vectors.
         Avx512Clmul = 5,
@@ -53,7 +53,8 @@ mod x86 {
         let avx512 = avx2
             && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl");
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("bmi2");
         let avx512_clmul = avx512 && is_x86_feature_detected!("vpclmulqdq");
         let level = match (sse42, avx2, avx512, avx512_clmul) {
             (_, _, _, true) => Level::Avx512Clmul,

@@ -6,8 +6,7 @@
 //! other processors use the `crc32c` crate;
 //! [`portable`] is the table-driven twin that defines the answer and that Miri runs.
 
-use std::ops::Range;
-
+mod chains;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod fold;
 mod polynomial;
@@ -17,6 +16,8 @@ mod x86;
 
 #[cfg(test)]
 mod tests;
+
+use chains::CHECK_BYTES;
 
 /// CRC-32C of `bytes`.
 ///
@@ -42,12 +43,6 @@ pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
     return ::crc32c::crc32c_append(crc, bytes);
 }
 
-/// Lengths of which [`check`] takes chains: one round and more, and less than what folding is faster for.
-const CHECK_BYTES: Range<usize> = ROUND_BYTES..512;
-
-/// What the chains of [`check`] take at once.
-const ROUND_BYTES: usize = 32;
-
 /// A check of bytes that stay in memory, for those who read them later and cannot trust that they are what
 /// they were. Not for files: there the checksum is [`crc32c`].
 ///
@@ -71,29 +66,4 @@ pub fn check(bytes: &[u8]) -> u32 {
     return x86::check(bytes);
     #[cfg(any(not(target_arch = "x86_64"), miri))]
     return portable::check(bytes);
-}
-
-/// One word for each chain of [`check`].
-type Round = [[u8; 8]; 4];
-
-/// The rounds that the chains of [`check`] take, and the last one: it ends where the bytes do, so that some of
-/// them may be taken twice.
-#[inline]
-fn rounds_of(bytes: &[u8]) -> (&[Round], &Round) {
-    debug_assert!(CHECK_BYTES.contains(&bytes.len()));
-    let last: Option<&[u8; ROUND_BYTES]> = bytes.last_chunk();
-    let last = last.and_then(|last| last.as_chunks().0.first_chunk());
-    let full = (bytes.len() - 1) / ROUND_BYTES;
-    let rounds: &[Round] = bytes.as_chunks().0.as_chunks().0;
-    (&rounds[..full], last.expect("at least one round"))
-}
-
-/// Joins the chains of [`check`]: two numbers for one more chain to take. The factor, 2^64 / golden ratio,
-/// keeps what two chains saw of one change from cancelling.
-#[inline]
-fn joined([a, b, c, d]: [u32; 4]) -> [u64; 2] {
-    let pair = |low: u32, high: u32| {
-        (u64::from(low) | u64::from(high) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    };
-    [pair(a, b), pair(c, d)]
 }

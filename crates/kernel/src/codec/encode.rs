@@ -12,10 +12,16 @@
 
 use super::copy;
 use super::dictionary::sequences::Sequences;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::lanes::Wide;
+use super::lanes::{Lanes, SLACK_BYTES, Words};
+use super::sink::Sink;
 use super::token::{
-    COVER, COVER_MODULUS, HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX,
+    COVER, COVER_MODULUS, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX,
     RAW_BYTES_MIN, SHORT_BYTES_MAX, SKIP_SHIFT, hash,
 };
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use crate::cpu::{Level, level};
 
 /// Entries of the hash table.
 const TABLE_LEN: usize = 1 << HASH_BITS;
@@ -43,6 +49,9 @@ pub struct Encoder {
     /// What position 0 of the next value is stored as; at least 1, so that an entry never written
     /// lies below it.
     base: u32,
+    /// Whether this processor has the instructions of [`Wide`]; asked for once.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    wide: bool,
     /// Kept for values that are encoded against a dictionary.
     pub(super) sequences: Sequences,
 }
@@ -67,6 +76,8 @@ impl Encoder {
         Encoder {
             table: Box::new([0; TABLE_LEN]),
             base: 1,
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            wide: level() >= Level::Avx512,
             sequences: Sequences::default(),
         }
     }
@@ -80,28 +91,52 @@ impl Encoder {
         if !(RAW_BYTES_MIN..=RAW_BYTES_MAX).contains(&src.len()) {
             return false;
         }
-        out.reserve(src.len());
+        out.reserve(src.len() + SLACK_BYTES);
         let old_len = out.len();
         let spare = out.spare_capacity_mut();
-        debug_assert!(spare.len() >= src.len());
+        debug_assert!(spare.len() >= src.len() + SLACK_BYTES);
         // The encoded form must be shorter than the value: one byte less is all the room it has.
-        let mut sink = Sink {
-            to: spare.as_mut_ptr().cast(),
-            len: 0,
-            room: src.len() - 1,
-        };
+        // SAFETY: the spare capacity holds the value and the slack, and `out` is not touched before `set_len`.
+        let mut sink = unsafe { Sink::new(spare.as_mut_ptr().cast(), src.len() - 1) };
         let base = self.advance(src.len());
         let fits = if src.len() <= SHORT_BYTES_MAX {
-            search::<HASH_BITS_SHORT>(src, &mut self.table, base, &mut sink)
+            self.search_here::<HASH_BITS_SHORT>(src, base, &mut sink)
         } else {
-            search::<HASH_BITS>(src, &mut self.table, base, &mut sink)
+            self.search_here::<HASH_BITS>(src, base, &mut sink)
         };
         if fits.is_none() {
             return false;
         }
-        // SAFETY: the sink initialised its `len <= room` bytes of the spare capacity.
-        unsafe { out.set_len(old_len + sink.len) };
+        // SAFETY: the sink initialised its `len() <= room` bytes of the spare capacity.
+        unsafe { out.set_len(old_len + sink.len()) };
         true
+    }
+
+    /// Encodes `src` into `sink` with what this processor has.
+    #[inline]
+    fn search_here<const BITS: u32>(
+        &mut self,
+        src: &[u8],
+        base: u32,
+        sink: &mut Sink,
+    ) -> Option<()> {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if self.wide {
+            // SAFETY: the processor was asked for these instructions when the encoder was made.
+            return unsafe { search_wide::<BITS>(src, &mut self.table, base, sink) };
+        }
+        // SAFETY: every processor has words.
+        unsafe { search::<BITS, Words>(src, &mut self.table, base, sink) }
+    }
+
+    /// The same encoder as a processor without [`Wide`]'s instructions has it.
+    #[cfg(test)]
+    pub(super) fn by_words(&self) -> Encoder {
+        Encoder {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            wide: false,
+            ..self.clone()
+        }
     }
 
     /// Reserves `len` table values and returns the first; clears the table when they run out.
@@ -137,9 +172,30 @@ struct Match {
     len: usize,
 }
 
+/// The whole search once more, with the instructions of [`Wide`].
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2")]
+fn search_wide<const BITS: u32>(
+    src: &[u8],
+    table: &mut [u32; TABLE_LEN],
+    base: u32,
+    sink: &mut Sink,
+) -> Option<()> {
+    // SAFETY: this function's caller has made sure of the instructions that `Wide` asks for.
+    unsafe { search::<BITS, Wide>(src, table, base, sink) }
+}
+
 /// Encodes `src` into `sink`; `None` when the encoded form does not fit.
-#[inline]
-fn search<const BITS: u32>(
+///
+/// # Safety
+///
+/// The processor has the instructions of the lanes.
+#[expect(
+    clippy::inline_always,
+    reason = "a part of functions that are compiled for different instructions"
+)]
+#[inline(always)]
+unsafe fn search<const BITS: u32, L: Lanes>(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
     base: u32,
@@ -151,19 +207,24 @@ fn search<const BITS: u32>(
             "short values are told by them"
         );
     };
-    let find = if BITS == HASH_BITS_SHORT {
-        find_covered::<BITS>
-    } else {
-        find_striding::<BITS>
-    };
     let mut anchor = 0;
     // A value that repeats to its end leaves nothing to be searched.
     while anchor + MATCH_BYTES_MIN <= src.len() {
-        let Some(found) = find(src, table, base, anchor) else {
+        let found = if BITS == HASH_BITS_SHORT {
+            find_covered::<BITS>(src, table, base, anchor)
+        } else {
+            find_striding::<BITS>(src, table, base, anchor)
+        };
+        let Some((at, candidate)) = found else {
             break;
         };
+        // SAFETY: the caller promises the instructions.
+        let found = unsafe { widen::<L>(src, at, candidate, anchor) };
         let offset = u16::try_from(found.offset).ok()?;
-        sink.sequence(&src[anchor..found.at], Some((offset, found.len)))?;
+        // SAFETY: as above.
+        unsafe {
+            sink.sequence::<BITS, L>(&src[anchor..found.at], Some((offset, found.len)))?;
+        }
         anchor = found.at + found.len;
         // The next match often begins just behind; let it find the end of this one.
         if anchor + 2 <= src.len() {
@@ -173,13 +234,14 @@ fn search<const BITS: u32>(
         }
     }
     if anchor < src.len() {
-        sink.sequence(&src[anchor..], None)?;
+        // SAFETY: as above.
+        unsafe { sink.sequence::<BITS, L>(&src[anchor..], None)? };
     }
     Some(())
 }
 
-/// Finds the first match at or behind `anchor` that the table knows, in a short value; widened both
-/// ways but not back beyond `anchor`.
+/// Finds the first match at or behind `anchor` that the table knows, in a short value: where four bytes
+/// stand, and where the same four stood earlier.
 ///
 /// Three positions of seven are entered and looked at. [`COVER`] is a difference cover: whatever the
 /// distance of two equal runs, among seven consecutive positions of the later one there is one that
@@ -189,13 +251,17 @@ fn search<const BITS: u32>(
 ///
 /// Looking at every other position finds matches of five bytes: text of 100 to 256 bytes is 1 to 5 %
 /// smaller then, and takes a third longer to encode.
-#[inline]
+#[expect(
+    clippy::inline_always,
+    reason = "compiled for the instructions of the one search it is a part of"
+)]
+#[inline(always)]
 fn find_covered<const BITS: u32>(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
     base: u32,
     anchor: usize,
-) -> Option<Match> {
+) -> Option<(usize, usize)> {
     // Blocks lie on the grid of the value, not of the anchor: the cover is one for the whole value.
     let mut block = anchor - anchor % COVER_MODULUS;
     if block < anchor {
@@ -210,7 +276,7 @@ fn find_covered<const BITS: u32>(
         for step in COVER {
             let (at, bytes) = (block + step, low_u32(word >> (8 * step)));
             if let Some(candidate) = probe::<BITS>(src, table, base, at, bytes) {
-                return Some(widen(src, at, candidate, anchor));
+                return Some((at, candidate));
             }
         }
         block += COVER_MODULUS;
@@ -225,7 +291,7 @@ fn find_at_edge<const BITS: u32>(
     base: u32,
     anchor: usize,
     block: usize,
-) -> Option<Match> {
+) -> Option<(usize, usize)> {
     for at in COVER.map(|step| block + step) {
         if at < anchor || at + MATCH_BYTES_MIN > src.len() {
             continue;
@@ -233,20 +299,24 @@ fn find_at_edge<const BITS: u32>(
         // SAFETY: `at + 4 <= src.len()` was checked.
         let bytes = unsafe { copy::load_u32(src, at) };
         if let Some(candidate) = probe::<BITS>(src, table, base, at, bytes) {
-            return Some(widen(src, at, candidate, anchor));
+            return Some((at, candidate));
         }
     }
     None
 }
 
 /// As [`find_covered`] for longer values: every position at first, then with growing strides.
-#[inline]
+#[expect(
+    clippy::inline_always,
+    reason = "compiled for the instructions of the one search it is a part of"
+)]
+#[inline(always)]
 fn find_striding<const BITS: u32>(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
     base: u32,
     anchor: usize,
-) -> Option<Match> {
+) -> Option<(usize, usize)> {
     let mut at = anchor;
     let mut tries = 1usize << SKIP_SHIFT;
     // The first tries take every position: four of them share one load and one bounds check.
@@ -256,7 +326,7 @@ fn find_striding<const BITS: u32>(
         for step in 0..4 {
             let bytes = low_u32(word >> (8 * step));
             if let Some(candidate) = probe::<BITS>(src, table, base, at + step, bytes) {
-                return Some(widen(src, at + step, candidate, anchor));
+                return Some((at + step, candidate));
             }
         }
         at += 4;
@@ -266,7 +336,7 @@ fn find_striding<const BITS: u32>(
         // SAFETY: `at + 4 <= src.len()` is the loop's condition.
         let bytes = unsafe { copy::load_u32(src, at) };
         if let Some(candidate) = probe::<BITS>(src, table, base, at, bytes) {
-            return Some(widen(src, at, candidate, anchor));
+            return Some((at, candidate));
         }
         at += tries >> SKIP_SHIFT;
         tries += 1;
@@ -316,68 +386,19 @@ fn stored(base: u32, at: usize) -> u32 {
 }
 
 /// Extends a match of four bytes as far as it goes, backwards not beyond `anchor`.
+///
+/// # Safety
+///
+/// The processor has the instructions of the lanes.
 #[inline]
-fn widen(src: &[u8], at: usize, candidate: usize, anchor: usize) -> Match {
+unsafe fn widen<L: Lanes>(src: &[u8], at: usize, candidate: usize, anchor: usize) -> Match {
     debug_assert!(candidate < at && at + MATCH_BYTES_MIN <= src.len());
     let offset = at - candidate;
-    let mut end = at + MATCH_BYTES_MIN;
-    while end + 8 <= src.len() {
-        // SAFETY: `end + 8 <= src.len()` is the loop's condition.
-        let here = unsafe { copy::load_u64(src, end) };
-        // SAFETY: `end - offset < end`.
-        let earlier = unsafe { copy::load_u64(src, end - offset) };
-        let differing = here ^ earlier;
-        if differing != 0 {
-            end += differing.trailing_zeros() as usize / 8;
-            return widen_back(
-                src,
-                Match {
-                    at,
-                    offset,
-                    len: end - at,
-                },
-                anchor,
-            );
-        }
-        end += 8;
-    }
-    if end < src.len() {
-        end = widen_tail(src, end, offset);
-    }
-    widen_back(
-        src,
-        Match {
-            at,
-            offset,
-            len: end - at,
-        },
-        anchor,
-    )
-}
-
-/// Extends a match that ends at `end`, fewer than eight bytes before the end of `src`. One load that
-/// reaches back behind `end`, where there is one: byte by byte, the processor mispredicts where it ends.
-#[inline]
-fn widen_tail(src: &[u8], mut end: usize, offset: usize) -> usize {
-    debug_assert!(end < src.len() && end + 8 > src.len());
-    if let Some(last) = src.len().checked_sub(8)
-        && last >= offset
-    {
-        // SAFETY: `last + 8 == src.len()`.
-        let here = unsafe { copy::load_u64(src, last) };
-        // SAFETY: `last >= offset` was checked, and `last - offset + 8 <= src.len()`.
-        let earlier = unsafe { copy::load_u64(src, last - offset) };
-        // Of the eight bytes those before `end` are shifted out; one to seven are left.
-        let differing = (here ^ earlier) >> (8 * (end - last));
-        return match differing {
-            0 => src.len(),
-            _ => end + differing.trailing_zeros() as usize / 8,
-        };
-    }
-    while end < src.len() && src[end] == src[end - offset] {
-        end += 1;
-    }
-    end
+    // SAFETY: the caller promises the instructions.
+    let end = unsafe { L::run_end(src, at + MATCH_BYTES_MIN, offset) };
+    debug_assert!(end <= src.len());
+    let len = end - at;
+    widen_back(src, Match { at, offset, len }, anchor)
 }
 
 #[inline]
@@ -390,91 +411,4 @@ fn widen_back(src: &[u8], mut found: Match, anchor: usize) -> Match {
         found.len += 1;
     }
     found
-}
-
-/// Where encoded bytes go: spare capacity with a fixed bound.
-struct Sink {
-    /// `room` writable bytes, of which the first `len` are initialised.
-    to: *mut u8,
-    len: usize,
-    room: usize,
-}
-
-impl Sink {
-    /// Writes one sequence; `None` when it does not fit, with nothing written.
-    #[inline]
-    fn sequence(&mut self, literals: &[u8], matched: Option<(u16, usize)>) -> Option<()> {
-        let more = matched.map_or(0, |(_, len)| len - MATCH_BYTES_MIN);
-        let tail = if matched.is_some() {
-            2 + extension_len(more)
-        } else {
-            0
-        };
-        let bytes = 1 + extension_len(literals.len()) + literals.len() + tail;
-        if bytes > self.room - self.len {
-            return None;
-        }
-        let end = self.len + bytes;
-        self.byte(half(literals.len()) << 4 | half(more));
-        self.extension(literals.len());
-        // SAFETY: `len < end <= room`, as the token and extension were counted in `bytes`.
-        let to = unsafe { self.to.add(self.len) };
-        // SAFETY: `bytes` counts the literals, and `room - len` covered `bytes`; the spare
-        // capacity of the output and the value are different allocations.
-        unsafe { copy::copy_exact(literals.as_ptr(), to, literals.len()) };
-        self.len += literals.len();
-        if let Some((offset, _)) = matched {
-            let [low, high] = offset.to_le_bytes();
-            self.byte(low);
-            self.byte(high);
-            self.extension(more);
-        }
-        debug_assert_eq!(self.len, end);
-        Some(())
-    }
-
-    /// Writes one byte of those that `sequence` has made sure of.
-    #[inline]
-    fn byte(&mut self, byte: u8) {
-        debug_assert!(self.len < self.room);
-        // SAFETY: `sequence` checked the room for all its bytes, of which this is one.
-        let to = unsafe { self.to.add(self.len) };
-        // SAFETY: as above: the address lies within the room.
-        unsafe { to.write(byte) };
-        self.len += 1;
-    }
-
-    /// Writes the extension bytes of a length, if it needs any.
-    #[inline]
-    fn extension(&mut self, len: usize) {
-        let Some(mut rest) = len.checked_sub(HALF_MAX) else {
-            return;
-        };
-        while let Some(less) = rest.checked_sub(255) {
-            self.byte(255);
-            rest = less;
-        }
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the loop left less than 255"
-        )]
-        self.byte(rest as u8);
-    }
-}
-
-/// Extension bytes that a length needs.
-#[inline]
-fn extension_len(len: usize) -> usize {
-    if len < HALF_MAX {
-        0
-    } else {
-        1 + (len - HALF_MAX) / 255
-    }
-}
-
-/// The token half of a length.
-#[expect(clippy::cast_possible_truncation, reason = "at most 15")]
-#[inline]
-fn half(len: usize) -> u8 {
-    len.min(HALF_MAX) as u8
 }

@@ -58,8 +58,10 @@ impl Random {
 
 /// Encodes with an encoder that has seen other values before.
 fn encode(encoder: &mut Encoder, value: &[u8]) -> Option<Vec<u8>> {
-    let mut out = b"kept".to_vec();
-    let shorter = encoder.encode(value, &mut out);
+    let (mut out, mut by_words) = (b"kept".to_vec(), b"kept".to_vec());
+    let shorter = encoder.by_words().encode(value, &mut by_words);
+    assert_eq!(encoder.encode(value, &mut out), shorter);
+    assert_eq!(out, by_words, "words differ");
     assert_eq!(&out[..4], b"kept");
     assert_eq!(shorter, out.len() > 4);
     let stored = out.split_off(4);

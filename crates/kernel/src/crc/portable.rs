@@ -2,8 +2,8 @@
 //!
 //! Used where the processor has no CRC instruction, and under Miri.
 
+use super::chains::{joined, rounds_of};
 use super::polynomial::shift;
-use super::{joined, rounds_of};
 
 /// `TABLES[k][b]`: the register after byte `b` and `k` further zero bytes.
 static TABLES: [[u32; 256]; 8] = tables();

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{CHECK_BYTES, check, crc32c, crc32c_append, portable};
+use super::chains::CHECK_BYTES;
+use super::{check, crc32c, crc32c_append, portable};
 
 /// RFC 3720, appendix B.4 (bytes as transmitted), and the usual check string.
 #[test]

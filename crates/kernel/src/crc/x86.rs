@@ -17,10 +17,10 @@ use std::arch::x86_64::{
     _mm_xor_si128,
 };
 
+use super::chains::{Round, joined, rounds_of};
 use super::fold;
 use super::polynomial::{power, shift};
 use super::portable;
-use super::{Round, joined, rounds_of};
 use crate::cpu::{Level, level};
 
 /// Longest stream in words: three of them cover a 4 KiB page but for two words.
@@ -157,7 +157,7 @@ fn low_half(state: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::CHECK_BYTES;
+    use super::super::chains::CHECK_BYTES;
     use super::{Level, append_sse42, check_sse42, level, portable};
 
     /// The dispatcher folds long runs where it can; this drives the three chains with them.

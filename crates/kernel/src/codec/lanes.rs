@@ -1,0 +1,182 @@
+//! The two steps of encoding that take many bytes at once: how far two runs are equal, and literals.
+//!
+//! By words everywhere; by 64 bytes where the processor has masks for them. Both give the same bytes.
+
+#![allow(
+    unsafe_code,
+    reason = "loads and copies under bounds that each function states"
+)]
+
+use super::copy;
+
+/// Bytes behind the room of a value's encoded form that copies may write.
+pub(super) const SLACK_BYTES: usize = 64;
+
+/// How bytes are compared and copied.
+pub(super) trait Lanes {
+    /// Where the run that begins at `end` stops being equal to the one `offset` before; at most the length of
+    /// `src`. `offset` is at least 1 and at most `end`, which is at most that length.
+    ///
+    /// # Safety
+    ///
+    /// The processor has the instructions of these lanes.
+    unsafe fn run_end(src: &[u8], end: usize, offset: usize) -> usize;
+
+    /// Copies `literals` to `to`.
+    ///
+    /// # Safety
+    ///
+    /// The processor has the instructions of these lanes. As many bytes and [`SLACK_BYTES`] more are writable
+    /// at `to`, and no part of `literals`.
+    unsafe fn copy(literals: &[u8], to: *mut u8);
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(super) use wide::Wide;
+
+/// Eight bytes at a time to compare, sixteen to copy.
+pub(super) struct Words;
+
+impl Lanes for Words {
+    #[inline]
+    unsafe fn run_end(src: &[u8], mut end: usize, offset: usize) -> usize {
+        debug_assert!((1..=end).contains(&offset) && end <= src.len());
+        while end + 8 <= src.len() {
+            // SAFETY: `end + 8 <= src.len()` is the loop's condition.
+            let here = unsafe { copy::load_u64(src, end) };
+            // SAFETY: `end - offset < end`.
+            let earlier = unsafe { copy::load_u64(src, end - offset) };
+            let differing = here ^ earlier;
+            if differing != 0 {
+                return end + differing.trailing_zeros() as usize / 8;
+            }
+            end += 8;
+        }
+        if end < src.len() {
+            return tail_end(src, end, offset);
+        }
+        end
+    }
+
+    #[inline]
+    unsafe fn copy(literals: &[u8], to: *mut u8) {
+        // SAFETY: the caller promises room for the literals, apart from them.
+        unsafe { copy::copy_exact(literals.as_ptr(), to, literals.len()) };
+    }
+}
+
+/// As [`Lanes::run_end`], fewer than eight bytes before the end of `src`. One load that reaches back behind
+/// `end`, where there is one: byte by byte, the processor mispredicts where it ends.
+#[inline]
+fn tail_end(src: &[u8], mut end: usize, offset: usize) -> usize {
+    debug_assert!(end < src.len() && end + 8 > src.len());
+    if let Some(last) = src.len().checked_sub(8)
+        && last >= offset
+    {
+        // SAFETY: `last + 8 == src.len()`.
+        let here = unsafe { copy::load_u64(src, last) };
+        // SAFETY: `last >= offset` was checked, and `last - offset + 8 <= src.len()`.
+        let earlier = unsafe { copy::load_u64(src, last - offset) };
+        // Of the eight bytes those before `end` are shifted out; one to seven are left.
+        let differing = (here ^ earlier) >> (8 * (end - last));
+        return match differing {
+            0 => src.len(),
+            _ => end + differing.trailing_zeros() as usize / 8,
+        };
+    }
+    while end < src.len() && src[end] == src[end - offset] {
+        end += 1;
+    }
+    end
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod wide {
+    use std::arch::x86_64::{
+        __m512i, _bzhi_u64, _mm512_cmpneq_epu8_mask, _mm512_maskz_loadu_epi8, _mm512_storeu_si512,
+    };
+
+    use super::{Lanes, SLACK_BYTES};
+
+    /// Bytes of a vector; a copy writes no more than that behind its end.
+    const LANES: usize = 64;
+    const _: () = assert!(LANES <= SLACK_BYTES);
+
+    /// 64 bytes at a time: AVX-512 F and BW, BMI1 and BMI2.
+    pub(in super::super) struct Wide;
+
+    impl Lanes for Wide {
+        #[inline]
+        unsafe fn run_end(src: &[u8], end: usize, offset: usize) -> usize {
+            // SAFETY: the caller promises the instructions.
+            unsafe { run_end(src, end, offset) }
+        }
+
+        #[inline]
+        unsafe fn copy(literals: &[u8], to: *mut u8) {
+            // SAFETY: the caller promises the instructions, and the room.
+            unsafe { copy(literals, to) }
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2")]
+    #[inline]
+    fn run_end(src: &[u8], mut end: usize, offset: usize) -> usize {
+        debug_assert!((1..=end).contains(&offset) && end <= src.len());
+        while end < src.len() {
+            let mask = first(src.len() - end);
+            // SAFETY: the mask has no bit at `src.len() - end` or behind.
+            let here = unsafe { load(mask, &src[end..]) };
+            // SAFETY: from `end - offset` on there are as many bytes and more.
+            let earlier = unsafe { load(mask, &src[end - offset..]) };
+            let differing = _mm512_cmpneq_epu8_mask(here, earlier);
+            if differing != 0 {
+                return end + differing.trailing_zeros() as usize;
+            }
+            end = (end + LANES).min(src.len());
+        }
+        end
+    }
+
+    /// The first `len` lanes, or all.
+    #[target_feature(enable = "bmi2")]
+    #[inline]
+    fn first(len: usize) -> u64 {
+        #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
+        let len = len.min(LANES) as u32;
+        _bzhi_u64(u64::MAX, len)
+    }
+
+    /// The bytes of a mask, and zeros.
+    ///
+    /// # Safety
+    ///
+    /// The mask has no bit at `bytes.len()` or behind: bytes without one are not touched.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    #[inline]
+    unsafe fn load(mask: u64, bytes: &[u8]) -> __m512i {
+        debug_assert!(LANES - mask.leading_zeros() as usize <= bytes.len());
+        // SAFETY: the caller promises that each bit stands for a byte of the slice.
+        unsafe { _mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast()) }
+    }
+
+    /// # Safety
+    ///
+    /// As [`Lanes::copy`]'s.
+    #[target_feature(enable = "avx512f,avx512bw,bmi2")]
+    #[inline]
+    unsafe fn copy(literals: &[u8], to: *mut u8) {
+        let mut at = 0;
+        while at < literals.len() {
+            let rest = &literals[at..];
+            let mask = first(rest.len());
+            // SAFETY: the mask has no bit at the rest's length or behind.
+            let lanes = unsafe { load(mask, rest) };
+            // SAFETY: `at` is below the length, so that this lies within what the caller lets us write.
+            let to = unsafe { to.add(at) };
+            // SAFETY: it ends less than `SLACK_BYTES` behind the literals' end, where the caller lets us write.
+            unsafe { _mm512_storeu_si512(to.cast(), lanes) };
+            at += LANES;
+        }
+    }
+}
