@@ -50,6 +50,14 @@ impl Spread {
         (self.rounds > 1 && self.middle > 0.0).then(|| far / self.middle)
     }
 
+    /// The width as text: `±3%`; from ten times the figure on `±12x`.
+    pub fn width_text(&self) -> Option<String> {
+        self.width().map(|width| match width {
+            ..10.0 => format!("\u{b1}{:.0}%", 100.0 * width),
+            _ => format!("\u{b1}{width:.0}x"),
+        })
+    }
+
     /// Whether a round lies more than a tenth from the middle: the row is short, or the machine was not quiet.
     pub fn is_wide(&self) -> bool {
         self.width().is_some_and(|width| width > 0.1)
@@ -99,6 +107,17 @@ mod tests {
         };
         assert!(wide(&[10.0, 10.0, 11.5]) && wide(&[8.0, 10.0, 10.0]));
         assert!(!wide(&[9.5, 10.0, 10.5]) && !wide(&[10.0]));
+    }
+
+    #[test]
+    fn a_width_beyond_ten_times_the_figure_is_told_in_times() {
+        let text = |values: &[f64]| {
+            Spread::of(values.iter().copied(), Aggregate::Median).and_then(|it| it.width_text())
+        };
+        assert_eq!(text(&[10.0, 10.0, 11.5]).as_deref(), Some("\u{b1}15%"));
+        assert_eq!(text(&[1.0, 1.0, 10.9]).as_deref(), Some("\u{b1}990%"));
+        assert_eq!(text(&[1.0, 1.0, 210.0]).as_deref(), Some("\u{b1}209x"));
+        assert_eq!(text(&[1.0]), None);
     }
 
     #[test]

@@ -67,8 +67,8 @@ fn cell(row: &Row, engine: &str, absent: bool, aggregate: Aggregate) -> String {
     } else {
         spread
     };
-    match shown.width() {
-        Some(width) => format!("{middle} \u{b1}{:.0}%{mark}", 100.0 * width),
+    match shown.width_text() {
+        Some(width) => format!("{middle} {width}{mark}"),
         None => format!("{middle}{mark}"),
     }
 }

@@ -40,7 +40,12 @@ impl Kind {
         match self {
             Self::Bool => "1, 0, true, false, yes or no".into(),
             Self::Text => "any text".into(),
-            Self::Number(low, i64::MAX) => format!("a whole number of at least {low}"),
+            Self::Number(low, i64::MAX) => {
+                format!("a whole number (or one with K, M or G) of at least {low}")
+            }
+            Self::Number(low, high) if high >= 1 << 20 => {
+                format!("a whole number (or one with K, M or G) from {low} to {high}")
+            }
             Self::Number(low, high) => format!("a whole number from {low} to {high}"),
             Self::Ratio(low, high) => format!("a number from {low} to {high}"),
             Self::Word(words) => format!("one of {}", words.join(", ")),

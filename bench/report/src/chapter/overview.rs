@@ -225,9 +225,7 @@ fn line(table: &Table, engines: &[String], compare: bool) -> Vec<Cell> {
         } else {
             *rate
         };
-        let spread = shown
-            .width()
-            .map(|width| format!("\u{b1}{:.0}%", 100.0 * width));
+        let spread = shown.width_text();
         cells.push(Cell { spread, ..cell });
     }
     if compare {
