@@ -152,6 +152,9 @@ impl<'a> Page<'a, '_> {
         if self.layout.mode == ValueMode::Raw && !self.layout.has(flag::ENDS) {
             return self.all_raw_into(out, ends);
         }
+        if self.is_encoded_alike() {
+            return self.all_encoded_into(out, ends);
+        }
         for index in 0..self.count() {
             match self.stored(index) {
                 Stored::Encoded { bytes, raw_len } => {
@@ -166,6 +169,32 @@ impl<'a> Page<'a, '_> {
                 Stored::Raw(bytes) => out.extend_from_slice(bytes),
                 Stored::Grouped => return Err(BAD_VALUE),
             }
+            ends.push(low32(out.len()));
+        }
+        Ok(())
+    }
+
+    /// Whether each value is encoded by itself, all of one length to one length.
+    fn is_encoded_alike(&self) -> bool {
+        let layout = self.layout;
+        layout.mode == ValueMode::Each
+            && !layout.has(flag::ENDS)
+            && !layout.has(flag::RAWS)
+            && layout.stored_len != layout.raw_len
+            && layout.stored_len > 0
+    }
+
+    /// As [`Page::all_into`], of values that [`Page::is_encoded_alike`] tells of: where each lies and what it is
+    /// need not be asked one by one.
+    fn all_encoded_into(&self, out: &mut Vec<u8>, ends: &mut Vec<u32>) -> Result<(), Flaw> {
+        let (len, raw_len) = (
+            self.layout.stored_len as usize,
+            self.layout.raw_len as usize,
+        );
+        let start = self.layout.values_at as usize;
+        let values = self.bytes.get(start..start + len * self.count());
+        for value in values.ok_or(BAD_VALUE)?.chunks_exact(len) {
+            codec::decode(value, raw_len, out).ok_or(BAD_VALUE)?;
             ends.push(low32(out.len()));
         }
         Ok(())

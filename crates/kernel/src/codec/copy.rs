@@ -97,7 +97,14 @@ pub(super) unsafe fn copy_32(from: *const u8, to: *mut u8) {
 /// no chunk reads a byte that a later chunk has still to write.
 #[inline(always)]
 pub(super) unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
-    if len >= 16 {
+    if (33..=64).contains(&len) {
+        // Halves of the classic value: without a loop half of its instructions.
+        for at in [0, 16, len - 32, len - 16] {
+            // SAFETY: `at + 16 <= len`, and chunks are apart as `from + 16 <= to`. Where the third begins, at
+            // 32 or before, the first two have written.
+            unsafe { copy_chunk_at::<16>(from, to, at) };
+        }
+    } else if len >= 16 {
         let mut at = 0;
         while at + 16 < len {
             // SAFETY: `at + 16 < len`, and chunks are apart as `from + 16 <= to`.
