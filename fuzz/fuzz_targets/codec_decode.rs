@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use cairndb_kernel::codec::{Dictionary, decode, decode_into, decode_with, twin};
+use cairndb_kernel::codec::{Dictionary, decode, decode_each, decode_into, decode_with, twin};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -23,6 +23,14 @@ fuzz_target!(|input: &[u8]| {
     let mut exact = vec![0; raw_len].into_boxed_slice();
     let verdict = decode_into(&encoded, &mut exact);
     assert_eq!(verdict.map(|()| &*exact), expected.as_deref());
+
+    // As the values of a page that are alike.
+    let twice = [&*encoded, &*encoded].concat().into_boxed_slice();
+    let mut appended = b"kept".to_vec();
+    let verdict = decode_each(&twice, encoded.len(), raw_len, &mut appended);
+    let both = expected.as_ref().filter(|_| !encoded.is_empty()).map(|raw| raw.repeat(2));
+    assert_eq!(verdict.map(|()| &appended[4..]), both.as_deref());
+    assert!(both.is_some() || appended.len() == 4);
 
     // Against the same bytes as the dictionary.
     let expected = twin::decode_with(&encoded, &encoded, raw_len);

@@ -116,6 +116,7 @@ mod tests {
         };
         assert_eq!(text(&[10.0, 10.0, 11.5]).as_deref(), Some("\u{b1}15%"));
         assert_eq!(text(&[1.0, 1.0, 10.9]).as_deref(), Some("\u{b1}990%"));
+        assert_eq!(text(&[1.0, 1.0, 11.0]).as_deref(), Some("\u{b1}10x"));
         assert_eq!(text(&[1.0, 1.0, 210.0]).as_deref(), Some("\u{b1}209x"));
         assert_eq!(text(&[1.0]), None);
     }

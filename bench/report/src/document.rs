@@ -260,7 +260,7 @@ pub(crate) struct Cell {
     pub(crate) bar: Option<f64>,
     /// A word about it: a variant.
     pub(crate) tag: Option<String>,
-    /// How far the rounds lie apart: `±3%`.
+    /// How far the rounds lie apart: `±3%`, or `±12x`.
     pub(crate) spread: Option<String>,
 }
 

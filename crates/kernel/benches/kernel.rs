@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 
-use cairndb_kernel::{codec, crc, crc32c, search};
+use cairndb_kernel::{codec, crc, crc32c, memory_check, search};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 const VARIANTS: usize = 4096;
@@ -230,6 +230,9 @@ fn checksums(criterion: &mut Criterion) {
         group.throughput(Throughput::Bytes(len as u64));
         group.bench_with_input(BenchmarkId::new("kernel", len), &bytes, |bencher, bytes| {
             bencher.iter(|| crc32c(black_box(bytes)));
+        });
+        group.bench_with_input(BenchmarkId::new("memory", len), &bytes, |bencher, bytes| {
+            bencher.iter(|| memory_check(black_box(bytes)));
         });
         group.bench_with_input(BenchmarkId::new("twin", len), &bytes, |bencher, bytes| {
             bencher.iter(|| crc::portable::crc32c_append(0, black_box(bytes)));

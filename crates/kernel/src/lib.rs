@@ -20,5 +20,5 @@ pub mod crc;
 mod prefetch;
 pub mod search;
 
-pub use crc::{check, crc32c, crc32c_append};
+pub use crc::{crc32c, crc32c_append, memory_check};
 pub use prefetch::{prefetch, prefetch_span};

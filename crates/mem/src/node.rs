@@ -23,7 +23,7 @@ use std::slice;
 
 use cairndb_base::limits::{LONG_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
 use cairndb_base::{Kind, SeqNo};
-use cairndb_kernel::{check, prefetch_span};
+use cairndb_kernel::{memory_check, prefetch_span};
 
 use crate::chunk::ALIGN;
 use crate::sync::{AtomicPtr, Ordering, Witness};
@@ -112,7 +112,7 @@ pub(crate) const fn stays_apart(len: usize) -> bool {
 /// an insert that is one body with it no longer is with the writing of its node.
 #[inline(never)]
 fn check_of(value: &[u8]) -> u32 {
-    check(value)
+    memory_check(value)
 }
 
 /// Packs a sequence number and a kind so that newer entries have larger tags.

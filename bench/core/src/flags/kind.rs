@@ -15,6 +15,10 @@ pub enum Kind {
     Word(&'static [&'static str]),
 }
 
+/// Numbers as high as this are counts and bytes, for which people write suffixes; lower ones are parts of a
+/// hundred and the like.
+const COUNTED_IN_THOUSANDS: i64 = (1 << 20) - 1;
+
 impl Kind {
     /// The value in its plain form, or `None` when it is not allowed.
     pub fn check(self, value: &str) -> Option<String> {
@@ -41,10 +45,10 @@ impl Kind {
             Self::Bool => "1, 0, true, false, yes or no".into(),
             Self::Text => "any text".into(),
             Self::Number(low, i64::MAX) => {
-                format!("a whole number (or one with K, M or G) of at least {low}")
+                format!("a whole number (or one with K, M or G, times 1024) of at least {low}")
             }
-            Self::Number(low, high) if high >= 1 << 20 => {
-                format!("a whole number (or one with K, M or G) from {low} to {high}")
+            Self::Number(low, high) if high >= COUNTED_IN_THOUSANDS => {
+                format!("a whole number (or one with K, M or G, times 1024) from {low} to {high}")
             }
             Self::Number(low, high) => format!("a whole number from {low} to {high}"),
             Self::Ratio(low, high) => format!("a number from {low} to {high}"),

@@ -94,7 +94,7 @@ fn bad_values_name_flag_value_and_what_is_allowed() {
     );
     assert_eq!(
         error("--buffer=-2"),
-        "--write_buffer_size=-2: a whole number (or one with K, M or G) of at least -1 is allowed"
+        "--write_buffer_size=-2: a whole number (or one with K, M or G, times 1024) of at least -1 is allowed"
     );
     assert_eq!(
         error("--ratio=NaN"),

@@ -74,7 +74,7 @@ fn bad_values_name_flag_value_and_what_is_allowed() {
     let error = |line| parse(line).expect_err("refused");
     assert_eq!(
         error("--num=ten"),
-        "--num=ten: a whole number (or one with K, M or G) from 1 to 2147483646 is allowed"
+        "--num=ten: a whole number (or one with K, M or G, times 1024) from 1 to 2147483646 is allowed"
     );
     assert_eq!(
         error("--compression_ratio=2"),

@@ -12,7 +12,7 @@ fn flags_and_engines_that_do_not_exist_end_the_program_with_a_hint() {
         (["--engine=leveldv"], "--engine=leveldv: cairndb, leveldb, "),
         (
             ["--num=0"],
-            "--num=0: a whole number (or one with K, M or G) from 1 to 2147483646 is allowed",
+            "--num=0: a whole number (or one with K, M or G, times 1024) from 1 to 2147483646 is allowed",
         ),
         (
             ["--data=no/such/file"],

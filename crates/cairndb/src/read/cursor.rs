@@ -157,6 +157,23 @@ impl ViewCursor {
 
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
+        if self.shown == Shown::Window {
+            return self.window.key();
+        }
+        self.key_elsewhere()
+    }
+
+    #[inline]
+    pub(crate) fn value(&self) -> &[u8] {
+        if self.shown == Shown::Window {
+            return self.window.value();
+        }
+        self.value_elsewhere()
+    }
+
+    /// As `key`, where no window is shown: apart, so that a scan has the window's few instructions in its loop.
+    #[inline(never)]
+    fn key_elsewhere(&self) -> &[u8] {
         match self.shown {
             Shown::Nothing | Shown::Failed => &[],
             Shown::Window => self.window.key(),
@@ -165,8 +182,9 @@ impl ViewCursor {
         }
     }
 
-    #[inline]
-    pub(crate) fn value(&self) -> &[u8] {
+    /// As `value`, likewise.
+    #[inline(never)]
+    fn value_elsewhere(&self) -> &[u8] {
         match self.shown {
             Shown::Nothing | Shown::Failed => &[],
             Shown::Window => self.window.value(),

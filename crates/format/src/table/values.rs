@@ -181,22 +181,17 @@ impl<'a> Page<'a, '_> {
             && !layout.has(flag::ENDS)
             && !layout.has(flag::RAWS)
             && layout.stored_len != layout.raw_len
-            && layout.stored_len > 0
     }
 
     /// As [`Page::all_into`], of values that [`Page::is_encoded_alike`] tells of: where each lies and what it is
     /// need not be asked one by one.
     fn all_encoded_into(&self, out: &mut Vec<u8>, ends: &mut Vec<u32>) -> Result<(), Flaw> {
-        let (len, raw_len) = (
-            self.layout.stored_len as usize,
-            self.layout.raw_len as usize,
-        );
+        let (begin, raw_len) = (out.len(), self.layout.raw_len as usize);
+        let len = self.layout.stored_len as usize;
         let start = self.layout.values_at as usize;
         let values = self.bytes.get(start..start + len * self.count());
-        for value in values.ok_or(BAD_VALUE)?.chunks_exact(len) {
-            codec::decode(value, raw_len, out).ok_or(BAD_VALUE)?;
-            ends.push(low32(out.len()));
-        }
+        codec::decode_each(values.ok_or(BAD_VALUE)?, len, raw_len, out).ok_or(BAD_VALUE)?;
+        ends.extend((1..=self.count()).map(|index| low32(begin + index * raw_len)));
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Raw loads, stores and copies of the codec; everything its unsafe code does to memory.
+//! Raw loads, stores and copies of the codec that every processor has; those of vectors are in `lanes.rs`.
 //!
 //! Each function states what it touches; callers prove that it lies within their slice or
 //! reserved room. All compile to the processor's plain unaligned moves.

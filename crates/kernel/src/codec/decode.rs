@@ -31,7 +31,6 @@ const SLACK: usize = 64;
 /// assert!(decode(&encoded, value.len(), &mut raw).is_some());
 /// assert_eq!(raw, value);
 /// ```
-#[inline]
 pub fn decode(src: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
     if raw_len > raw_len_max(src.len()) {
         return None;
@@ -50,11 +49,53 @@ pub fn decode(src: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
+/// Appends what the values of `stored_len` bytes stand for that `src` consists of, `raw_len` bytes each: as
+/// [`decode`] of one after the other, whose bounds are checked and whose room is made once.
+///
+/// `None` when one of them is malformed or stands for another length, or when a part of one is left behind the
+/// last; `out` then has its old length.
+///
+/// ```
+/// use cairndb_kernel::codec::{Encoder, decode_each};
+/// let mut encoded = Vec::new();
+/// for value in [&[1; 50], &[2; 50]] {
+///     assert!(Encoder::new().encode(value, &mut encoded));
+/// }
+/// let mut raw = Vec::new();
+/// assert!(decode_each(&encoded, encoded.len() / 2, 50, &mut raw).is_some());
+/// assert_eq!(raw, [[1; 50], [2; 50]].concat());
+/// ```
+pub fn decode_each(src: &[u8], stored_len: usize, raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
+    if stored_len == 0 || !src.len().is_multiple_of(stored_len) || raw_len > raw_len_max(stored_len)
+    {
+        return None;
+    }
+    let total = raw_len.checked_mul(src.len() / stored_len)?;
+    let room = total.checked_add(SLACK)?;
+    out.reserve(room);
+    let old_len = out.len();
+    let spare = out.spare_capacity_mut();
+    debug_assert!(spare.len() >= room);
+    let to = spare.as_mut_ptr().cast::<u8>();
+    let mut done = 0;
+    for value in src.chunks_exact(stored_len) {
+        // SAFETY: `done` is at most `total`, which lies within the spare capacity.
+        let to = unsafe { to.add(done) };
+        // SAFETY: of the room `done` bytes were taken by as many values as came before, so that `raw_len` and
+        // `SLACK` are left, apart from `src`.
+        unsafe { decode_raw(value, to, raw_len, room - done) }?;
+        done += raw_len;
+    }
+    debug_assert_eq!(done, total);
+    // SAFETY: `decode_raw` initialised `raw_len` bytes for each value, `total` together.
+    unsafe { out.set_len(old_len + total) };
+    Some(())
+}
+
 /// Decodes `src` into the whole of `out`.
 ///
 /// `None` when `src` is malformed or stands for another length than `out.len()`; `out` then holds
 /// arbitrary bytes.
-#[inline]
 pub fn decode_into(src: &[u8], out: &mut [u8]) -> Option<()> {
     let raw_len = out.len();
     // SAFETY: `out` is `raw_len` writable bytes, apart from `src` as it is borrowed exclusively.
@@ -66,6 +107,11 @@ pub fn decode_into(src: &[u8], out: &mut [u8]) -> Option<()> {
 /// # Safety
 ///
 /// `room` bytes are writable at `to`, `room >= raw_len`, and they do not overlap `src`.
+#[expect(
+    clippy::inline_always,
+    reason = "a page's values are decoded in one loop, in which a call is a tenth"
+)]
+#[inline(always)]
 unsafe fn decode_raw(src: &[u8], to: *mut u8, raw_len: usize, room: usize) -> Option<()> {
     debug_assert!(room >= raw_len);
     let mut read = 0;

@@ -1,13 +1,13 @@
 //! Greedy encoding with a hash table of positions that is never cleared.
 //!
 //! The table keeps `base + position` for the last position of each hash; `base` grows by the
-//! length of every value, so that entries of earlier values lie below it and are told from
-//! present ones by the same comparison that a candidate needs anyway. A candidate counts only
-//! after its four bytes were compared, so the table can mislead but never corrupt.
+//! length of every value, so that entries of earlier values lie below it: one comparison tells them
+//! from present ones. A candidate counts only after its place and its four bytes were compared, so the
+//! table can mislead but never corrupt.
 
 #![allow(
     unsafe_code,
-    reason = "loads and copies whose bounds hold for the whole search loop"
+    reason = "loads under bounds it has checked, and calls for instructions found at run time"
 )]
 
 use super::copy;
@@ -26,11 +26,10 @@ use crate::cpu::{Level, level};
 /// Entries of the hash table.
 const TABLE_LEN: usize = 1 << HASH_BITS;
 
-/// Highest base: a stale entry less the base wraps to above any position as long as base and one
-/// more value's positions stay below 2^32.
-const BASE_MAX: u32 = u32::MAX - (2 << 16);
+/// Highest base: base and the positions of one more value stay below 2^32.
+const BASE_MAX: u32 = u32::MAX - (1 << 16);
 
-const _: () = assert!((u32::MAX - BASE_MAX) as usize >= 2 * RAW_BYTES_MAX);
+const _: () = assert!((u32::MAX - BASE_MAX) as usize >= RAW_BYTES_MAX);
 
 /// Encodes values one by one, reusing its 16 KiB table. One encoder belongs to one thread.
 ///
@@ -100,9 +99,9 @@ impl Encoder {
         let mut sink = unsafe { Sink::new(spare.as_mut_ptr().cast(), src.len() - 1) };
         let base = self.advance(src.len());
         let fits = if src.len() <= SHORT_BYTES_MAX {
-            self.search_here::<HASH_BITS_SHORT>(src, base, &mut sink)
+            self.search_here::<true>(src, base, &mut sink)
         } else {
-            self.search_here::<HASH_BITS>(src, base, &mut sink)
+            self.search_here::<false>(src, base, &mut sink)
         };
         if fits.is_none() {
             return false;
@@ -114,7 +113,7 @@ impl Encoder {
 
     /// Encodes `src` into `sink` with what this processor has.
     #[inline]
-    fn search_here<const BITS: u32>(
+    fn search_here<const SHORT: bool>(
         &mut self,
         src: &[u8],
         base: u32,
@@ -123,13 +122,13 @@ impl Encoder {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.wide {
             // SAFETY: the processor was asked for these instructions when the encoder was made.
-            return unsafe { search_wide::<BITS>(src, &mut self.table, base, sink) };
+            return unsafe { search_wide::<SHORT>(src, &mut self.table, base, sink) };
         }
         // SAFETY: every processor has words.
-        unsafe { search::<BITS, Words>(src, &mut self.table, base, sink) }
+        unsafe { search::<SHORT, Words>(src, &mut self.table, base, sink) }
     }
 
-    /// The same encoder as a processor without [`Wide`]'s instructions has it.
+    /// The same encoder as a processor without [`Wide`]'s instructions has it: by words.
     #[cfg(test)]
     pub(super) fn by_words(&self) -> Encoder {
         Encoder {
@@ -174,15 +173,15 @@ struct Match {
 
 /// The whole search once more, with the instructions of [`Wide`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2")]
-fn search_wide<const BITS: u32>(
+#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2")]
+fn search_wide<const SHORT: bool>(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
     base: u32,
     sink: &mut Sink,
 ) -> Option<()> {
     // SAFETY: this function's caller has made sure of the instructions that `Wide` asks for.
-    unsafe { search::<BITS, Wide>(src, table, base, sink) }
+    unsafe { search::<SHORT, Wide>(src, table, base, sink) }
 }
 
 /// Encodes `src` into `sink`; `None` when the encoded form does not fit.
@@ -195,47 +194,47 @@ fn search_wide<const BITS: u32>(
     reason = "a part of functions that are compiled for different instructions"
 )]
 #[inline(always)]
-unsafe fn search<const BITS: u32, L: Lanes>(
+unsafe fn search<const SHORT: bool, L: Lanes>(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
     base: u32,
     sink: &mut Sink,
 ) -> Option<()> {
-    const {
-        assert!(
-            HASH_BITS != HASH_BITS_SHORT,
-            "short values are told by them"
-        );
-    };
     let mut anchor = 0;
     // A value that repeats to its end leaves nothing to be searched.
     while anchor + MATCH_BYTES_MIN <= src.len() {
-        let found = if BITS == HASH_BITS_SHORT {
-            find_covered::<BITS>(src, table, base, anchor)
+        let found = if SHORT {
+            find_covered::<HASH_BITS_SHORT>(src, table, base, anchor)
         } else {
-            find_striding::<BITS>(src, table, base, anchor)
+            find_striding::<HASH_BITS>(src, table, base, anchor)
         };
         let Some((at, candidate)) = found else {
             break;
         };
-        // SAFETY: the caller promises the instructions.
+        // SAFETY: the caller promises the instructions; `probe` gave `candidate < at`, and of both the four
+        // bytes were loaded.
         let found = unsafe { widen::<L>(src, at, candidate, anchor) };
         let offset = u16::try_from(found.offset).ok()?;
         // SAFETY: as above.
         unsafe {
-            sink.sequence::<BITS, L>(&src[anchor..found.at], Some((offset, found.len)))?;
+            sink.sequence::<SHORT, L>(&src[anchor..found.at], Some((offset, found.len)))?;
         }
         anchor = found.at + found.len;
         // The next match often begins just behind; let it find the end of this one.
         if anchor + 2 <= src.len() {
             // SAFETY: `anchor >= 4`, and `anchor - 2 + 4 <= src.len()` was checked.
             let bytes = unsafe { copy::load_u32(src, anchor - 2) };
-            table[hash::<BITS>(bytes)] = stored(base, anchor - 2);
+            let slot = if SHORT {
+                hash::<HASH_BITS_SHORT>(bytes)
+            } else {
+                hash::<HASH_BITS>(bytes)
+            };
+            table[slot] = stored(base, anchor - 2);
         }
     }
     if anchor < src.len() {
         // SAFETY: as above.
-        unsafe { sink.sequence::<BITS, L>(&src[anchor..], None)? };
+        unsafe { sink.sequence::<SHORT, L>(&src[anchor..], None)? };
     }
     Some(())
 }
@@ -360,8 +359,8 @@ fn probe<const BITS: u32>(
     if earlier < base {
         return None;
     }
-    // Positions are entered in ascending order, so that an entry of this value is one below `at`.
     let candidate = (earlier - base) as usize;
+    // Never, as positions are entered in ascending order; but the load below must not rest on that.
     if candidate >= at {
         return None;
     }
@@ -389,12 +388,13 @@ fn stored(base: u32, at: usize) -> u32 {
 ///
 /// # Safety
 ///
-/// The processor has the instructions of the lanes.
+/// The processor has the instructions of the lanes; `candidate < at`, and four bytes from `at` on lie within
+/// `src`.
 #[inline]
 unsafe fn widen<L: Lanes>(src: &[u8], at: usize, candidate: usize, anchor: usize) -> Match {
     debug_assert!(candidate < at && at + MATCH_BYTES_MIN <= src.len());
     let offset = at - candidate;
-    // SAFETY: the caller promises the instructions.
+    // SAFETY: the caller promises the instructions, and bounds by which `1 <= offset <= at < end <= src.len()`.
     let end = unsafe { L::run_end(src, at + MATCH_BYTES_MIN, offset) };
     debug_assert!(end <= src.len());
     let len = end - at;

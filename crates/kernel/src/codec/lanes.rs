@@ -15,11 +15,11 @@ pub(super) const SLACK_BYTES: usize = 64;
 /// How bytes are compared and copied.
 pub(super) trait Lanes {
     /// Where the run that begins at `end` stops being equal to the one `offset` before; at most the length of
-    /// `src`. `offset` is at least 1 and at most `end`, which is at most that length.
+    /// `src`.
     ///
     /// # Safety
     ///
-    /// The processor has the instructions of these lanes.
+    /// The processor has the instructions of these lanes, and `1 <= offset <= end <= src.len()`.
     unsafe fn run_end(src: &[u8], end: usize, offset: usize) -> usize;
 
     /// Copies `literals` to `to`.
@@ -44,7 +44,7 @@ impl Lanes for Words {
         while end + 8 <= src.len() {
             // SAFETY: `end + 8 <= src.len()` is the loop's condition.
             let here = unsafe { copy::load_u64(src, end) };
-            // SAFETY: `end - offset < end`.
+            // SAFETY: the caller promises `1 <= offset <= end`, so that these begin before those.
             let earlier = unsafe { copy::load_u64(src, end - offset) };
             let differing = here ^ earlier;
             if differing != 0 {
@@ -108,7 +108,7 @@ mod wide {
     impl Lanes for Wide {
         #[inline]
         unsafe fn run_end(src: &[u8], end: usize, offset: usize) -> usize {
-            // SAFETY: the caller promises the instructions.
+            // SAFETY: the caller promises the instructions; the bounds are checked there.
             unsafe { run_end(src, end, offset) }
         }
 
@@ -178,5 +178,64 @@ mod wide {
             unsafe { _mm512_storeu_si512(to.cast(), lanes) };
             at += LANES;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lanes, SLACK_BYTES, Words};
+
+    /// Every first difference of every length at every distance, or none.
+    fn runs_end_where_they_differ<L: Lanes>() {
+        let distances = if cfg!(miri) { 1..4 } else { 1..80 };
+        for offset in distances {
+            for run in 0..if cfg!(miri) { 20 } else { 140 } {
+                let mut src: Vec<u8> = (0..=250).cycle().take(offset).collect();
+                for at in 0..run {
+                    src.push(src[at]);
+                }
+                for differs in 0..run {
+                    src[offset + differs] ^= 0x80;
+                    // SAFETY: `offset` bytes and more; the caller has asked for the instructions.
+                    let end = unsafe { L::run_end(&src, offset, offset) };
+                    assert_eq!(end, offset + differs, "{offset} {run}");
+                    src[offset + differs] ^= 0x80;
+                }
+                // SAFETY: as above.
+                let end = unsafe { L::run_end(&src, offset, offset) };
+                assert_eq!(end, src.len(), "{offset} {run}");
+            }
+        }
+    }
+
+    /// What is copied is there, and nothing behind the slack is touched.
+    fn copies_end_within_the_slack<L: Lanes>() {
+        for len in 0..if cfg!(miri) { 40 } else { 300 } {
+            let literals: Vec<u8> = (1..=250).cycle().take(len).collect();
+            let mut to = vec![0; len + SLACK_BYTES + 64];
+            // SAFETY: there are as many bytes and the slack; the caller has asked for the instructions.
+            unsafe { L::copy(&literals, to.as_mut_ptr()) };
+            assert_eq!(to[..len], literals);
+            assert!(to[len + SLACK_BYTES..].iter().all(|&byte| byte == 0));
+        }
+    }
+
+    #[test]
+    fn words() {
+        runs_end_where_they_differ::<Words>();
+        copies_end_within_the_slack::<Words>();
+    }
+
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[test]
+    fn wide() {
+        use crate::cpu::{Level, level};
+        if level() < Level::Avx512 {
+            // The tests of other vectors tell the skip likewise.
+            println!("skipped: this processor has no AVX-512");
+            return;
+        }
+        runs_end_where_they_differ::<super::Wide>();
+        copies_end_within_the_slack::<super::Wide>();
     }
 }

@@ -6,7 +6,7 @@
 )]
 
 use super::lanes::Lanes;
-use super::token::{HALF_MAX, HASH_BITS_SHORT, MATCH_BYTES_MIN, SHORT_BYTES_MAX};
+use super::token::{HALF_MAX, MATCH_BYTES_MIN, SHORT_BYTES_MAX};
 
 /// Where encoded bytes go: spare capacity with a fixed bound.
 pub(super) struct Sink {
@@ -37,24 +37,24 @@ impl Sink {
     ///
     /// The processor has the instructions of the lanes.
     #[inline]
-    pub(super) unsafe fn sequence<const BITS: u32, L: Lanes>(
+    pub(super) unsafe fn sequence<const SHORT: bool, L: Lanes>(
         &mut self,
         literals: &[u8],
         matched: Option<(u16, usize)>,
     ) -> Option<()> {
         let more = matched.map_or(0, |(_, len)| len - MATCH_BYTES_MIN);
         let tail = if matched.is_some() {
-            2 + extension_len::<BITS>(more)
+            2 + extension_len::<SHORT>(more)
         } else {
             0
         };
-        let bytes = 1 + extension_len::<BITS>(literals.len()) + literals.len() + tail;
+        let bytes = 1 + extension_len::<SHORT>(literals.len()) + literals.len() + tail;
         if bytes > self.room - self.len {
             return None;
         }
         let end = self.len + bytes;
         self.byte(half(literals.len()) << 4 | half(more));
-        self.extension::<BITS>(literals.len());
+        self.extension::<SHORT>(literals.len());
         // SAFETY: `len < end <= room`, as the token and extension were counted in `bytes`.
         let to = unsafe { self.to.add(self.len) };
         // SAFETY: `bytes` counts the literals, and `room - len` covered `bytes`; behind the room there are
@@ -66,7 +66,7 @@ impl Sink {
             let [low, high] = offset.to_le_bytes();
             self.byte(low);
             self.byte(high);
-            self.extension::<BITS>(more);
+            self.extension::<SHORT>(more);
         }
         debug_assert_eq!(self.len, end);
         Some(())
@@ -85,13 +85,11 @@ impl Sink {
 
     /// Writes the extension bytes of a length, if it needs any.
     #[inline]
-    fn extension<const BITS: u32>(&mut self, len: usize) {
+    fn extension<const SHORT: bool>(&mut self, len: usize) {
         let Some(mut rest) = len.checked_sub(HALF_MAX) else {
             return;
         };
-        while BITS != HASH_BITS_SHORT
-            && let Some(less) = rest.checked_sub(255)
-        {
+        while !SHORT && let Some(less) = rest.checked_sub(255) {
             self.byte(255);
             rest = less;
         }
@@ -108,10 +106,10 @@ const _: () = assert!(SHORT_BYTES_MAX < HALF_MAX + 255, "one extension byte");
 
 /// Extension bytes that a length needs; of a short value's one at most.
 #[inline]
-fn extension_len<const BITS: u32>(len: usize) -> usize {
+fn extension_len<const SHORT: bool>(len: usize) -> usize {
     if len < HALF_MAX {
         0
-    } else if BITS == HASH_BITS_SHORT {
+    } else if SHORT {
         1
     } else {
         1 + (len - HALF_MAX) / 255

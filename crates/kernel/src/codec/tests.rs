@@ -8,7 +8,7 @@
 use proptest::prelude::*;
 
 use super::token::{COVERED_BYTES_MIN, RAW_BYTES_MAX, SHORT_BYTES_MAX};
-use super::{Encoder, decode, decode_into, twin};
+use super::{Encoder, decode, decode_each, decode_into, twin};
 
 /// A small generator (xorshift64*), so that a failing case is named by its seed alone.
 pub(super) struct Random(u64);
@@ -94,6 +94,19 @@ fn decode_all(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
         expected.as_deref(),
         "{src:?} {raw_len}"
     );
+    let twice = [src, src].concat().into_boxed_slice();
+    let mut appended = b"kept".to_vec();
+    let verdict = decode_each(&twice, src.len(), raw_len, &mut appended);
+    assert_eq!(&appended[..4], b"kept");
+    let both = expected.as_ref().map(|raw| raw.repeat(2));
+    // Of no bytes there are no two values.
+    let both = both.filter(|_| !src.is_empty());
+    assert_eq!(
+        verdict.map(|()| &appended[4..]),
+        both.as_deref(),
+        "{src:?} {raw_len} twice"
+    );
+    assert!(both.is_some() || appended.len() == 4);
     expected
 }
 
@@ -211,6 +224,46 @@ fn decoding_twice_appends() {
         decode(&stored, 100, &mut out).expect("just stored");
     }
     assert_eq!(out, value.repeat(100));
+}
+
+/// Literals and matches of every length: across one extension byte, whole vectors, short and longer values.
+#[test]
+fn a_repetition_behind_literals_of_every_length() {
+    let mut random = Random::new(11);
+    let mut encoder = Encoder::new();
+    for literals in 10..if cfg!(miri) { 30 } else { 300 } {
+        for repeated in [10, 19, 20, literals] {
+            let mut value: Vec<u8> = (0..literals).map(|_| random.byte()).collect();
+            value.extend_from_within(..repeated.min(literals));
+            round_trip(&mut encoder, &value);
+        }
+    }
+}
+
+/// One value that does not decode, or a part of one, and none is decoded.
+#[test]
+fn values_one_behind_the_other_decode_all_or_not_at_all() {
+    let mut encoder = Encoder::new();
+    let values: Vec<Vec<u8>> = (0..20).map(|seed| Random::new(seed).classic(100)).collect();
+    let stored = |value: &Vec<u8>| encode(&mut encoder, value).expect("shrinks");
+    let stored: Vec<u8> = values.iter().flat_map(stored).collect();
+    let mut out = b"kept".to_vec();
+    assert!(decode_each(&stored, 55, 100, &mut out).is_some());
+    assert_eq!(out, [b"kept".to_vec(), values.concat()].concat());
+    assert!(decode_each(&[], 55, 100, &mut out).is_some());
+    out.truncate(4);
+    for (stored, stored_len, raw_len) in [
+        (&stored[..], 0, 100),
+        (&stored, 54, 100),
+        (&stored, 55, 99),
+        (&stored, 55, 101),
+        (&stored, 55, usize::MAX),
+        (&stored[..stored.len() - 1], 55, 100),
+        (&[&stored[..], &[0xff; 55]].concat(), 55, 100),
+    ] {
+        assert!(decode_each(stored, stored_len, raw_len, &mut out).is_none());
+        assert_eq!(out, b"kept", "{stored_len} {raw_len}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Used where the processor has no CRC instruction, and under Miri.
 
-use super::chains::{joined, rounds_of};
+use super::chains::{CHECK_BYTES, check_by};
 use super::polynomial::shift;
 
 /// `TABLES[k][b]`: the register after byte `b` and `k` further zero bytes.
@@ -59,14 +59,10 @@ pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// As [`crate::check`] of 32 to 511 bytes, with table lookups only.
-pub fn check(bytes: &[u8]) -> u32 {
-    // The chains themselves are not inverted, the checksum is before and behind.
-    let append = |chain: u32, word: [u8; 8]| !crc32c_append(!chain, &word);
-    let (rounds, last) = rounds_of(bytes);
-    let chains = rounds.iter().chain([last]).fold([0; 4], |chains, round| {
-        std::array::from_fn(|at| append(chains[at], round[at]))
-    });
-    let [first, second] = joined(chains).map(u64::to_le_bytes);
-    append(append(0, first), second)
+/// As [`crate::memory_check`], with table lookups only.
+pub fn memory_check(bytes: &[u8]) -> u32 {
+    if !CHECK_BYTES.contains(&bytes.len()) {
+        return crc32c_append(0, bytes);
+    }
+    check_by(bytes, |chain, word| !crc32c_append(!chain, &word))
 }

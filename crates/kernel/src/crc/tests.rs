@@ -2,8 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::chains::CHECK_BYTES;
-use super::{check, crc32c, crc32c_append, portable};
+use super::{crc32c, crc32c_append, memory_check, portable};
 
 /// RFC 3720, appendix B.4 (bytes as transmitted), and the usual check string.
 #[test]
@@ -55,29 +54,60 @@ fn one_flipped_bit_is_always_noticed() {
     assert_eq!(crc32c(&page), clean);
 }
 
-/// A value in a page of memory that something else was read into.
+/// A value in a page of memory that something else was read into: a bit, bytes and words out of place, a part of
+/// it zeros, moved.
 #[test]
-fn the_check_of_bytes_in_memory_notices_every_flipped_bit_and_equals_the_twin() {
+fn the_check_of_bytes_in_memory_notices_every_change_and_equals_the_twin() {
     for len in [0, 1, 9, 31, 32, 33, 40, 63, 64, 65, 100, 127, 511, 512, 600] {
         if cfg!(miri) && len > 40 {
             break;
         }
         let mut bytes: Vec<u8> = (0..=250).cycle().take(len).collect();
-        let clean = check(&bytes);
-        if CHECK_BYTES.contains(&len) {
-            assert_eq!(clean, portable::check(&bytes), "length {len}");
-        }
+        let clean = memory_check(&bytes);
+        assert_eq!(clean, portable::memory_check(&bytes), "length {len}");
+        let differs = |changed: &[u8], what: &str| {
+            assert_ne!(memory_check(changed), clean, "length {len}: {what}");
+        };
         for bit in 0..len * 8 {
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert_ne!(check(&bytes), clean, "length {len}, bit {bit}");
+            differs(&bytes, &format!("bit {bit}"));
             bytes[bit / 8] ^= 1 << (bit % 8);
         }
-        // From one chain to its neighbour.
-        for at in 0..len.saturating_sub(8) {
-            let mut swapped = bytes.clone();
-            swapped.swap(at, at + 8);
-            assert_ne!(check(&swapped), clean, "length {len}, at {at}");
+        for at in 0..len {
+            for distance in [4, 8, 16, 32].into_iter().filter(|by| at + by < len) {
+                let mut changed = bytes.clone();
+                changed.swap(at, at + distance);
+                differs(&changed, &format!("{at} and {distance} behind"));
+            }
+            let mut changed = bytes.clone();
+            changed[at..].fill(0);
+            if changed != bytes {
+                differs(&changed, &format!("zeros from {at}"));
+            }
+            changed.copy_from_slice(&bytes);
+            changed.rotate_left(at);
+            if changed != bytes {
+                differs(&changed, &format!("moved by {at}"));
+            }
         }
+        for pair in bytes
+            .clone()
+            .chunks_exact(16)
+            .enumerate()
+            .map(|(at, _)| 16 * at)
+        {
+            let mut changed = bytes.clone();
+            changed[pair..pair + 16].rotate_left(8);
+            differs(&changed, &format!("words at {pair}"));
+        }
+    }
+}
+
+#[test]
+fn the_check_of_zeros_tells_how_many() {
+    let checks: Vec<u32> = (1..700).map(|len| memory_check(&vec![0; len])).collect();
+    for (len, check) in checks.iter().enumerate() {
+        assert!(!checks[..len].contains(check), "{len}");
     }
 }
 

@@ -17,7 +17,7 @@ use std::arch::x86_64::{
     _mm_xor_si128,
 };
 
-use super::chains::{Round, joined, rounds_of};
+use super::chains::{CHECK_BYTES, Round, begun, joined, rounds_of};
 use super::fold;
 use super::polynomial::{power, shift};
 use super::portable;
@@ -31,6 +31,7 @@ const STREAM_WORDS_MIN: usize = 4;
 
 /// Shortest run worth folding: below it three chains are as fast as the set-up and the reduction.
 const FOLD_BYTES_MIN: usize = 512;
+const _: () = assert!(CHECK_BYTES.end == FOLD_BYTES_MIN);
 
 /// `SHIFTS[w]` moves a register past `w` words: x^(64 w - 33) modulo the polynomial. The 33 makes
 /// up for the CRC instruction that reduces the product (x^32) and for the bit by which a product
@@ -112,20 +113,20 @@ fn append_three(state: u64, run: &[[u8; 8]], stream: usize) -> u64 {
     _mm_crc32_u64(0, _mm_cvtsi128_si64(joined).cast_unsigned()) ^ c
 }
 
-/// As [`crate::check`] of 32 to 511 bytes.
+/// As [`crate::memory_check`] of 32 to 511 bytes.
 #[inline]
 pub(super) fn check(bytes: &[u8]) -> u32 {
     if level() >= Level::Sse42 {
         // SAFETY: the level just read says that this processor has SSE4.2.
         return unsafe { check_sse42(bytes) };
     }
-    portable::check(bytes)
+    portable::memory_check(bytes)
 }
 
 #[target_feature(enable = "sse4.2")]
 fn check_sse42(bytes: &[u8]) -> u32 {
     let (rounds, last) = rounds_of(bytes);
-    let mut chains = [0; 4];
+    let mut chains = begun(bytes).map(u64::from);
     for round in rounds {
         chains = take_round(chains, round);
     }
@@ -157,8 +158,7 @@ fn low_half(state: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::chains::CHECK_BYTES;
-    use super::{Level, append_sse42, check_sse42, level, portable};
+    use super::{CHECK_BYTES, Level, append_sse42, check_sse42, level, portable};
 
     /// The dispatcher folds long runs where it can; this drives the three chains with them.
     #[test]
@@ -166,16 +166,23 @@ mod tests {
         let bytes: Vec<u8> = (0..=250).cycle().take(3 * 170 * 8 + 300).collect();
         for len in 0..bytes.len() {
             let part = &bytes[bytes.len() - len..];
-            if level() >= Level::Sse42 && CHECK_BYTES.contains(&len) {
-                // SAFETY: the level just read includes SSE4.2.
-                let found = unsafe { check_sse42(part) };
-                assert_eq!(found, portable::check(part), "length {len}");
-            }
             let expected = portable::crc32c_append(77, part);
             if level() >= Level::Sse42 {
                 // SAFETY: the level just read includes SSE4.2 and PCLMULQDQ.
                 let found = unsafe { append_sse42(77, part) };
                 assert_eq!(found, expected, "length {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn four_chains_of_every_length_equal_the_twin() {
+        let bytes: Vec<u8> = (0..=250).cycle().take(CHECK_BYTES.end).collect();
+        for len in CHECK_BYTES {
+            if level() >= Level::Sse42 {
+                // SAFETY: the level just read includes SSE4.2.
+                let found = unsafe { check_sse42(&bytes[..len]) };
+                assert_eq!(found, portable::memory_check(&bytes[..len]), "length {len}");
             }
         }
     }
