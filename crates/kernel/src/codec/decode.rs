@@ -35,18 +35,10 @@ pub fn decode(src: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
     if raw_len > raw_len_max(src.len()) {
         return None;
     }
-    // On 32 bits a source of 17 MB may stand for more than there are addresses.
-    let room = raw_len.checked_add(SLACK)?;
-    out.reserve(room);
-    let old_len = out.len();
-    let spare = out.spare_capacity_mut();
-    debug_assert!(spare.len() >= room);
-    let to = spare.as_mut_ptr().cast::<u8>();
-    // SAFETY: `reserve` made at least `raw_len + SLACK` bytes of spare capacity, apart from `src`.
-    unsafe { decode_raw(src, to, raw_len, room) }?;
-    // SAFETY: `decode_raw` initialised the `raw_len` bytes behind the old length.
-    unsafe { out.set_len(old_len + raw_len) };
-    Some(())
+    // SAFETY: `append` gives `raw_len` bytes and slack, apart from `src`.
+    let whole = |to: *mut u8, room: usize| unsafe { decode_raw(src, to, raw_len, room) };
+    // SAFETY: on `Some`, `decode_raw` has initialised `raw_len` bytes.
+    unsafe { append(out, raw_len, whole) }
 }
 
 /// Appends what the values of `stored_len` bytes stand for that `src` consists of, `raw_len` bytes each: as
@@ -71,24 +63,44 @@ pub fn decode_each(src: &[u8], stored_len: usize, raw_len: usize, out: &mut Vec<
         return None;
     }
     let total = raw_len.checked_mul(src.len() / stored_len)?;
-    let room = total.checked_add(SLACK)?;
+    let each = |to: *mut u8, room: usize| {
+        let mut done = 0;
+        for value in src.chunks_exact(stored_len) {
+            // SAFETY: `done` is at most `total`, which lies within the room.
+            let to = unsafe { to.add(done) };
+            // SAFETY: of the room `done` bytes were taken by as many values as came before, so that `raw_len`
+            // and `SLACK` are left, apart from `src`.
+            unsafe { decode_raw(value, to, raw_len, room - done) }?;
+            done += raw_len;
+        }
+        debug_assert_eq!(done, total);
+        Some(())
+    };
+    // SAFETY: on `Some`, `decode_raw` has initialised `raw_len` bytes for each value, `total` together.
+    unsafe { append(out, total, each) }
+}
+
+/// Appends the `len` bytes that `fill` writes at the address it is given, where `len` and [`SLACK`] are
+/// writable; nothing where it gives `None`.
+///
+/// # Safety
+///
+/// On `Some` it has initialised `len` bytes there.
+#[inline]
+unsafe fn append(
+    out: &mut Vec<u8>,
+    len: usize,
+    fill: impl FnOnce(*mut u8, usize) -> Option<()>,
+) -> Option<()> {
+    // On 32 bits a source of 17 MB may stand for more than there are addresses.
+    let room = len.checked_add(SLACK)?;
     out.reserve(room);
     let old_len = out.len();
     let spare = out.spare_capacity_mut();
     debug_assert!(spare.len() >= room);
-    let to = spare.as_mut_ptr().cast::<u8>();
-    let mut done = 0;
-    for value in src.chunks_exact(stored_len) {
-        // SAFETY: `done` is at most `total`, which lies within the spare capacity.
-        let to = unsafe { to.add(done) };
-        // SAFETY: of the room `done` bytes were taken by as many values as came before, so that `raw_len` and
-        // `SLACK` are left, apart from `src`.
-        unsafe { decode_raw(value, to, raw_len, room - done) }?;
-        done += raw_len;
-    }
-    debug_assert_eq!(done, total);
-    // SAFETY: `decode_raw` initialised `raw_len` bytes for each value, `total` together.
-    unsafe { out.set_len(old_len + total) };
+    fill(spare.as_mut_ptr().cast::<u8>(), room)?;
+    // SAFETY: the caller promises that the `len` bytes behind the old length are initialised.
+    unsafe { out.set_len(old_len + len) };
     Some(())
 }
 
