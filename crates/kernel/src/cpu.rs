@@ -4,7 +4,7 @@
 //! pointer, and they let the chosen kernel be inlined into nothing but its own dispatch.
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-pub(crate) use x86::{Level, level};
+pub(crate) use x86::{Level, is_known, level};
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod x86 {
@@ -41,6 +41,13 @@ mod x86 {
             1 => Level::Baseline,
             _ => detect(),
         }
+    }
+
+    /// Whether this processor is known to have `wanted`: not before [`level`] was asked once. For those who have
+    /// something else to take until then, and no registers to save for a call that is made once.
+    #[inline]
+    pub(crate) fn is_known(wanted: Level) -> bool {
+        LEVEL.load(Ordering::Relaxed) >= wanted as u8
     }
 
     #[cold]

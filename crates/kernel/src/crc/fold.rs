@@ -1,4 +1,5 @@
-//! CRC-32C of long runs by folding: 256 bytes a round with 64-byte carry-less multiplications.
+//! CRC-32C by folding, with 64-byte carry-less multiplications: 256 bytes a round of long runs, 64 at a time for
+//! [`crate::memory_check`].
 //!
 //! A lane of 16 bytes is a polynomial; moving it past D further bits means multiplying it by x^D,
 //! and as only the remainder modulo the CRC polynomial counts, each of its halves is multiplied
@@ -14,11 +15,13 @@
 
 use std::arch::x86_64::{
     __m512i, _mm_crc32_u64, _mm_cvtsi128_si64, _mm_extract_epi64, _mm_xor_si128,
-    _mm512_clmulepi64_epi128, _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_set_epi64,
-    _mm512_ternarylogic_epi64, _mm512_xor_si512,
+    _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_xor_si256, _mm512_castsi512_si256,
+    _mm512_clmulepi64_epi128, _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_set_epi64,
+    _mm512_setzero_si512, _mm512_ternarylogic_epi64, _mm512_xor_si512,
 };
 
-use super::polynomial::power;
+use super::pieces::VECTOR_BYTES;
+use super::polynomial::{low_half, power, unshift};
 
 /// Bytes that one round folds.
 pub(super) const ROUND_BYTES: usize = 256;
@@ -35,26 +38,24 @@ impl Shift {
     /// bit too low, hence the exponents less one; a remainder takes the upper half of its word.
     const fn past(bytes: usize) -> Shift {
         let first = (power(8 * bytes + 63) as u64) << 32;
-        let last = (power(8 * bytes - 1) as u64) << 32;
+        let last = (unshift(power(8 * bytes)) as u64) << 32;
         Shift {
             first: first.cast_signed(),
             last: last.cast_signed(),
         }
     }
-
-    const NONE: Shift = Shift { first: 0, last: 0 };
 }
 
 /// Moves all four lanes of a vector past the next 64 bytes, or past all four vectors.
 const PAST_VECTOR: [Shift; 4] = [Shift::past(64); 4];
 const PAST_ROUND: [Shift; 4] = [Shift::past(ROUND_BYTES); 4];
 
-/// Moves each lane of a vector to its end; the last one stands there.
+/// Moves each lane of a vector to its end.
 const TO_END: [Shift; 4] = [
     Shift::past(48),
     Shift::past(32),
     Shift::past(16),
-    Shift::NONE,
+    Shift::past(0),
 ];
 
 /// Takes `rounds` up into the CRC register `state`, whose upper half is zero.
@@ -64,8 +65,7 @@ pub(super) fn append_rounds(state: u64, rounds: &[[u8; ROUND_BYTES]]) -> u64 {
         return state;
     };
     let mut folded = load_round(first);
-    let state = _mm512_set_epi64(0, 0, 0, 0, 0, 0, 0, state.cast_signed());
-    folded[0] = _mm512_xor_si512(folded[0], state);
+    folded[0] = _mm512_xor_si512(folded[0], register(state));
     let shift = broadcast(PAST_ROUND);
     for round in rest {
         let next = load_round(round);
@@ -78,22 +78,41 @@ pub(super) fn append_rounds(state: u64, rounds: &[[u8; ROUND_BYTES]]) -> u64 {
     reduce(fold(fold(fold(a, shift, b), shift, c), shift, d))
 }
 
+/// As [`crate::memory_check`] of bytes that begin with `first`, are followed by `rest` and end with `last`.
+#[target_feature(enable = "avx512f,vpclmulqdq,sse4.2")]
+pub(super) fn check(
+    len: u32,
+    first: &[u8; VECTOR_BYTES],
+    mut rest: &[u8],
+    last: &[u8; VECTOR_BYTES],
+) -> u32 {
+    let shift = broadcast(PAST_VECTOR);
+    let mut lanes = _mm512_xor_si512(load(first), register(u64::from(!len)));
+    while let Some((next, behind)) = rest.split_first_chunk()
+        && !behind.is_empty()
+    {
+        lanes = fold(lanes, shift, load(next));
+        rest = behind;
+    }
+    !low_half(reduce(fold(lanes, shift, load(last))))
+}
+
+/// A register where it is taken up: at the first bytes of a vector.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn register(state: u64) -> __m512i {
+    _mm512_set_epi64(0, 0, 0, 0, 0, 0, 0, state.cast_signed())
+}
+
 /// The register after the 64 bytes that `lanes` stand for.
 #[target_feature(enable = "avx512f,vpclmulqdq,sse4.2")]
 #[inline]
 fn reduce(lanes: __m512i) -> u64 {
-    let last = _mm512_extracti32x4_epi32::<3>(lanes);
-    let moved = fold(
-        lanes,
-        broadcast(TO_END),
-        _mm512_set_epi64(0, 0, 0, 0, 0, 0, 0, 0),
-    );
-    let (a, b, c) = (
-        _mm512_extracti32x4_epi32::<0>(moved),
-        _mm512_extracti32x4_epi32::<1>(moved),
-        _mm512_extracti32x4_epi32::<2>(moved),
-    );
-    let lane = _mm_xor_si128(_mm_xor_si128(a, b), _mm_xor_si128(c, last));
+    let moved = fold(lanes, broadcast(TO_END), _mm512_setzero_si512());
+    let upper = _mm512_extracti64x4_epi64::<1>(moved);
+    let two = _mm256_xor_si256(_mm512_castsi512_si256(moved), upper);
+    let upper = _mm256_extracti128_si256::<1>(two);
+    let lane = _mm_xor_si128(_mm256_castsi256_si128(two), upper);
     let register = _mm_crc32_u64(0, _mm_cvtsi128_si64(lane).cast_unsigned());
     _mm_crc32_u64(register, _mm_extract_epi64::<1>(lane).cast_unsigned())
 }
@@ -120,10 +139,13 @@ fn broadcast([a, b, c, d]: [Shift; 4]) -> __m512i {
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn load_round(round: &[u8; ROUND_BYTES]) -> [__m512i; 4] {
-    let (vectors, _) = round.as_chunks::<64>();
-    [0, 1, 2, 3].map(|index| {
-        let vector: &[u8; 64] = &vectors[index];
-        // SAFETY: `vector` covers the 64 bytes that are read.
-        unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) }
-    })
+    let (vectors, _) = round.as_chunks();
+    [0, 1, 2, 3].map(|index| load(&vectors[index]))
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load(vector: &[u8; VECTOR_BYTES]) -> __m512i {
+    // SAFETY: `vector` covers the 64 bytes that are read.
+    unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) }
 }

@@ -16,6 +16,17 @@ pub(super) const fn shift(register: u32) -> u32 {
     }
 }
 
+/// Divides a register by x.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(super) const fn unshift(register: u32) -> u32 {
+    // The polynomial has this bit; a register shifted without it has not.
+    if register >> 31 == 1 {
+        (register ^ POLYNOMIAL) << 1 | 1
+    } else {
+        register << 1
+    }
+}
+
 /// The remainder of x^`exponent`.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(super) const fn power(exponent: usize) -> u32 {
@@ -26,4 +37,16 @@ pub(super) const fn power(exponent: usize) -> u32 {
         done += 1;
     }
     register
+}
+
+/// The register proper: the instruction leaves the upper half of its 64-bit result zero.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the upper half is always zero"
+)]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline]
+pub(super) fn low_half(state: u64) -> u32 {
+    debug_assert!(u32::try_from(state).is_ok());
+    state as u32
 }

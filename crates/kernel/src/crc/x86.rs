@@ -17,11 +17,11 @@ use std::arch::x86_64::{
     _mm_xor_si128,
 };
 
-use super::chains::{CHECK_BYTES, Round, begun, joined, rounds_of};
 use super::fold;
-use super::polynomial::{power, shift};
+use super::pieces::{CHECK_BYTES, pieces_of};
+use super::polynomial::{low_half, power, shift};
 use super::portable;
-use crate::cpu::{Level, level};
+use crate::cpu::{Level, is_known, level};
 
 /// Longest stream in words: three of them cover a 4 KiB page but for two words.
 const STREAM_WORDS_MAX: usize = 170;
@@ -73,6 +73,17 @@ pub(super) fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
     portable::crc32c_append(crc, bytes)
 }
 
+/// As [`crate::memory_check`], of bytes that are taken by vectors, where this processor is known to fold these.
+#[inline]
+pub(super) fn memory_check(bytes: &[u8]) -> Option<u32> {
+    if !is_known(Level::Avx512Clmul) {
+        return None;
+    }
+    let (len, first, rest, last) = pieces_of(bytes)?;
+    // SAFETY: the level is known to include AVX-512 F, VPCLMULQDQ and SSE4.2.
+    Some(unsafe { fold::check(len, first, rest, last) })
+}
+
 #[target_feature(enable = "sse4.2,pclmulqdq")]
 fn append_sse42(crc: u32, bytes: &[u8]) -> u32 {
     let (mut words, tail) = bytes.as_chunks::<8>();
@@ -113,52 +124,9 @@ fn append_three(state: u64, run: &[[u8; 8]], stream: usize) -> u64 {
     _mm_crc32_u64(0, _mm_cvtsi128_si64(joined).cast_unsigned()) ^ c
 }
 
-/// As [`crate::memory_check`] of 32 to 511 bytes.
-#[inline]
-pub(super) fn check(bytes: &[u8]) -> u32 {
-    if level() >= Level::Sse42 {
-        // SAFETY: the level just read says that this processor has SSE4.2.
-        return unsafe { check_sse42(bytes) };
-    }
-    portable::memory_check(bytes)
-}
-
-#[target_feature(enable = "sse4.2")]
-fn check_sse42(bytes: &[u8]) -> u32 {
-    let (rounds, last) = rounds_of(bytes);
-    let mut chains = begun(bytes).map(u64::from);
-    for round in rounds {
-        chains = take_round(chains, round);
-    }
-    let [first, second] = joined(take_round(chains, last).map(low_half));
-    low_half(_mm_crc32_u64(_mm_crc32_u64(0, first), second))
-}
-
-#[target_feature(enable = "sse4.2")]
-#[inline]
-fn take_round([a, b, c, d]: [u64; 4], [for_a, for_b, for_c, for_d]: &Round) -> [u64; 4] {
-    [
-        _mm_crc32_u64(a, u64::from_le_bytes(*for_a)),
-        _mm_crc32_u64(b, u64::from_le_bytes(*for_b)),
-        _mm_crc32_u64(c, u64::from_le_bytes(*for_c)),
-        _mm_crc32_u64(d, u64::from_le_bytes(*for_d)),
-    ]
-}
-
-/// The register proper: the instruction leaves the upper half of its 64-bit result zero.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the upper half is always zero"
-)]
-#[inline]
-fn low_half(state: u64) -> u32 {
-    debug_assert!(u32::try_from(state).is_ok());
-    state as u32
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{CHECK_BYTES, Level, append_sse42, check_sse42, level, portable};
+    use super::{Level, append_sse42, level, portable};
 
     /// The dispatcher folds long runs where it can; this drives the three chains with them.
     #[test]
@@ -171,18 +139,6 @@ mod tests {
                 // SAFETY: the level just read includes SSE4.2 and PCLMULQDQ.
                 let found = unsafe { append_sse42(77, part) };
                 assert_eq!(found, expected, "length {len}");
-            }
-        }
-    }
-
-    #[test]
-    fn four_chains_of_every_length_equal_the_twin() {
-        let bytes: Vec<u8> = (0..=250).cycle().take(CHECK_BYTES.end).collect();
-        for len in CHECK_BYTES {
-            if level() >= Level::Sse42 {
-                // SAFETY: the level just read includes SSE4.2.
-                let found = unsafe { check_sse42(&bytes[..len]) };
-                assert_eq!(found, portable::memory_check(&bytes[..len]), "length {len}");
             }
         }
     }
