@@ -262,23 +262,33 @@ fn find_covered<const BITS: u32>(
     anchor: usize,
 ) -> Option<(usize, usize)> {
     // Blocks lie on the grid of the value, not of the anchor: the cover is one for the whole value.
-    let mut block = anchor - anchor % COVER_MODULUS;
-    if block < anchor {
-        if let found @ Some(_) = find_at_edge::<BITS>(src, table, base, anchor, block) {
-            return found;
-        }
-        block += COVER_MODULUS;
-    }
-    while block + 8 <= src.len() {
-        // SAFETY: `block + 8 <= src.len()` is the loop's condition.
-        let word = unsafe { copy::load_u64(src, block) };
-        for step in COVER {
-            let (at, bytes) = (block + step, low_u32(word >> (8 * step)));
-            if let Some(candidate) = probe::<BITS>(src, table, base, at, bytes) {
-                return Some((at, candidate));
+    let mut block = 0;
+    if anchor > 0 {
+        block = anchor - anchor % COVER_MODULUS;
+        if block < anchor {
+            if let found @ Some(_) = find_at_edge::<BITS>(src, table, base, anchor, block) {
+                return found;
             }
+            block += COVER_MODULUS;
         }
-        block += COVER_MODULUS;
+    }
+    // Where the last block begins that one load has all of; without one there is nothing for the loop.
+    if let Some(last) = src.len().checked_sub(8) {
+        // Counted beside the block: to add them up at each position takes two instructions more.
+        let mut first = stored(base, block);
+        while block <= last {
+            // SAFETY: `block + 8 <= src.len()` by the loop's condition.
+            let word = unsafe { copy::load_u64(src, block) };
+            for step in COVER {
+                let (at, bytes) = (block + step, low_u32(word >> (8 * step)));
+                let entered = stored(first, step);
+                if let Some(candidate) = probe_as::<BITS>(src, table, base, at, entered, bytes) {
+                    return Some((at, candidate));
+                }
+            }
+            block += COVER_MODULUS;
+            first = stored(first, COVER_MODULUS);
+        }
     }
     find_at_edge::<BITS>(src, table, base, anchor, block)
 }
@@ -353,8 +363,22 @@ fn probe<const BITS: u32>(
     at: usize,
     bytes: u32,
 ) -> Option<usize> {
+    probe_as::<BITS>(src, table, base, at, stored(base, at), bytes)
+}
+
+/// As [`probe`], for those who know what the table is to hold for the position.
+#[inline]
+fn probe_as<const BITS: u32>(
+    src: &[u8],
+    table: &mut [u32; TABLE_LEN],
+    base: u32,
+    at: usize,
+    entered: u32,
+    bytes: u32,
+) -> Option<usize> {
+    debug_assert_eq!(entered, stored(base, at));
     let entry = &mut table[hash::<BITS>(bytes)];
-    let earlier = std::mem::replace(entry, stored(base, at));
+    let earlier = std::mem::replace(entry, entered);
     // Entries of earlier values lie below the base; this one comparison is all that most positions need.
     if earlier < base {
         return None;
