@@ -14,11 +14,13 @@
 //! Threads: everything here is a pure function or a value owned by one thread; the only shared
 //! state is the cached answer to "which instructions does this processor have".
 
+mod append;
 pub mod codec;
 mod cpu;
 pub mod crc;
 mod prefetch;
 pub mod search;
 
+pub use append::{append, write};
 pub use crc::{crc32c, crc32c_append, memory_check};
 pub use prefetch::{prefetch, prefetch_span};

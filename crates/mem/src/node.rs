@@ -202,8 +202,10 @@ impl<'a> NodeRef<'a> {
         }
         // SAFETY: the key's place begins right behind the fixed part.
         let key = unsafe { node.add(1) }.cast::<u8>();
-        // SAFETY: the caller's memory has room for the key, and is not the caller's key itself.
-        unsafe { key.copy_from_nonoverlapping(start_of(entry.key), entry.key.len()) };
+        let len = entry.key.len();
+        // SAFETY: the caller's memory has room for the key, belongs to it alone, and may be uninitialised.
+        let room = unsafe { slice::from_raw_parts_mut(key.cast().as_ptr(), len) };
+        cairndb_kernel::write(room, entry.key);
         // SAFETY: the value's place begins right behind the key.
         let value = unsafe { key.add(entry.key.len()) };
         if let Some(start) = entry.apart {

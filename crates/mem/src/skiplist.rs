@@ -311,7 +311,7 @@ impl SkipList {
         // SAFETY: every node has link 0.
         unsafe { node.set_next_at(0, next) };
         if height > 1 {
-            for (level, &before) in splice.before.iter().enumerate().take(height).skip(1) {
+            for (level, &before) in (1..).zip(&splice.before[1..height]) {
                 // SAFETY: the caller vouches that the node is this list's.
                 let before = unsafe { NodeRef::<'a>::from_ptr(before) };
                 // SAFETY: a splice's node at a level has a link there.
@@ -326,7 +326,7 @@ impl SkipList {
         next.set_prev(node);
         splice.before[0] = node.as_ptr();
         if height > 1 {
-            for (level, place) in splice.before.iter_mut().enumerate().take(height).skip(1) {
+            for (level, place) in (1..).zip(&mut splice.before[1..height]) {
                 // SAFETY: the caller vouches that the node is this list's.
                 let before = unsafe { NodeRef::<'a>::from_ptr(*place) };
                 // SAFETY: a splice's node at a level has a link there, and so has the new node.
@@ -345,12 +345,11 @@ impl SkipList {
 impl Splice {
     /// Draws the next node's height: one more level with chance 1/4 each.
     fn draw_height(&mut self) -> usize {
-        // xorshift64: no seed from outside, since keys cannot be chosen against a generator that
-        // advances with every insert whoever made it, and a replay gives the same list.
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        let levels = self.random.trailing_zeros() as usize / 2 + 1;
+        // A multiplicative generator, of which the upper bits are taken (Steele and Vigna, "Computationally easy,
+        // spectrally good multipliers", 2021): no seed from outside, since keys cannot be chosen against a
+        // generator that advances with every insert whoever made it, and a replay gives the same list.
+        self.random = self.random.wrapping_mul(0xf135_7aea_2e62_a9c5);
+        let levels = self.random.leading_zeros() as usize / 2 + 1;
         levels.min(HEIGHT_MAX)
     }
 }

@@ -3,6 +3,7 @@
 use cairndb_base::coding::{put_bytes, varint_len};
 use cairndb_base::limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, LONG_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
 use cairndb_base::{Error, Kind, Result};
+use cairndb_kernel::append;
 
 use crate::batch::frame::Short;
 use crate::batch::read::{BatchIter, OwnEntries};
@@ -79,19 +80,19 @@ impl BatchWriter {
             self.excess.get_or_insert(excess);
             return;
         }
-        self.entries
-            .reserve(key.len() + value.len() + LENGTHS_BYTES_MAX);
         if short {
-            // As below, without asking the vector for room byte by byte: 18 instructions an entry.
+            // As below, without asking the vector for room byte by byte: 30 instructions an entry.
             #[expect(clippy::cast_possible_truncation, reason = "below 128")]
             let [key_len, value_len] = [key.len(), value.len()].map(|len| len as u8);
-            self.entries.extend_from_slice(&[kind as u8, key_len]);
-            self.entries.extend_from_slice(key);
-            if kind != Kind::Delete {
-                self.entries.push(value_len);
-                self.entries.extend_from_slice(value);
+            if kind == Kind::Delete {
+                append(&mut self.entries, [&[kind as u8, key_len], key]);
+            } else {
+                let head = [kind as u8, key_len];
+                append(&mut self.entries, [&head, key, &[value_len], value]);
             }
         } else {
+            self.entries
+                .reserve(key.len() + value.len() + LENGTHS_BYTES_MAX);
             self.entries.push(kind as u8);
             put_bytes(&mut self.entries, key);
             if kind != Kind::Delete {

@@ -375,6 +375,11 @@ impl TableBuilder {
         Ok(())
     }
 
+    #[expect(
+        clippy::inline_always,
+        reason = "each entry's; as a call it saves all registers"
+    )]
+    #[inline(always)]
     fn note_key(&mut self, key: &[u8]) {
         if self.options.filter_bits_per_key > 0 && self.options.order.can_hash() {
             self.hashes.push(fold(hash64(key)));

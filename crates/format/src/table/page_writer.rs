@@ -8,6 +8,7 @@
 use cairndb_base::head::behind_prefix;
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Kind, SeqNo};
+use cairndb_kernel::append;
 
 use super::bits::{common_prefix, head_of, low8, low16, low32};
 use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
@@ -224,9 +225,13 @@ impl PageWriter {
         self.push_columns(entry);
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "each entry's; as a call it saves all registers"
+    )]
+    #[inline(always)]
     fn push_columns(&mut self, entry: &NewEntry<'_>) {
-        self.keys.extend_from_slice(entry.key);
+        append(&mut self.keys, [entry.key]);
         self.pushed.push(Pushed {
             seq: entry.seq,
             key_end: low32(self.keys.len()),

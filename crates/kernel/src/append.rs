@@ -1,0 +1,90 @@
+//! Copies of keys, without a call.
+//!
+//! A key has 8 to 32 bytes as a rule, of a number that the compiler does not know: to copy it is a call of the C
+//! library, which costs more than the copy. Here it is two moves, which may overlap. Other lengths are left to the
+//! library.
+
+#![allow(
+    unsafe_code,
+    reason = "a vector's new length, behind what has been written"
+)]
+
+use std::mem::MaybeUninit;
+
+/// Appends `parts` one behind the other, with room for all of them asked for once; for what is 8 to 32 bytes long
+/// as a rule, or of a length that the compiler knows.
+///
+/// ```
+/// let mut keys = b"key1".to_vec();
+/// cairndb_kernel::append(&mut keys, [b"another", b" key"]);
+/// assert_eq!(keys, b"key1another key");
+/// ```
+#[inline]
+pub fn append<const N: usize>(to: &mut Vec<u8>, parts: [&[u8]; N]) {
+    let bytes: usize = parts.iter().map(|part| part.len()).sum();
+    to.reserve(bytes);
+    let mut room = &mut to.spare_capacity_mut()[..bytes];
+    for part in parts {
+        let (front, behind) = room.split_at_mut(part.len());
+        write(front, part);
+        room = behind;
+    }
+    // SAFETY: there was room for as many bytes more, and all parts of it were initialised by `write`.
+    unsafe { to.set_len(to.len() + bytes) };
+}
+
+/// Copies `bytes` to `to`, all of which is initialised then; for what is 8 to 32 bytes long as a rule.
+///
+/// # Panics
+/// When the two differ in length.
+#[inline]
+pub fn write(to: &mut [MaybeUninit<u8>], bytes: &[u8]) {
+    assert_eq!(to.len(), bytes.len(), "room for as many bytes");
+    match bytes.len() {
+        8..16 => write_ends::<8>(to, bytes),
+        16..=32 => write_ends::<16>(to, bytes),
+        _ => {
+            to.write_copy_of_slice(bytes);
+        }
+    }
+}
+
+/// Copies the first and the last `N` bytes: all of them where there are `N` to `2 * N`.
+#[inline]
+fn write_ends<const N: usize>(to: &mut [MaybeUninit<u8>], bytes: &[u8]) {
+    debug_assert!((N..=2 * N).contains(&bytes.len()));
+    if let (Some(to), Some(first)) = (to.first_chunk_mut::<N>(), bytes.first_chunk::<N>()) {
+        to.write_copy_of_slice(first);
+    }
+    if let (Some(to), Some(last)) = (to.last_chunk_mut::<N>(), bytes.last_chunk::<N>()) {
+        to.write_copy_of_slice(last);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{append, write};
+    use std::mem::MaybeUninit;
+
+    #[test]
+    fn every_length_arrives_behind_what_is_there() {
+        let bytes: Vec<u8> = (1..=250).cycle().take(300).collect();
+        for len in 0..bytes.len() {
+            for before in [0, 1, 7, 40] {
+                let mut to = vec![0; before];
+                append(&mut to, [&bytes[..len]]);
+                assert_eq!(to[..before], vec![0; before]);
+                assert_eq!(to[before..], bytes[..len]);
+                let cut = len / 3;
+                append(&mut to, [&bytes[..cut], &[], &bytes[cut..len], &[7]]);
+                assert_eq!(to[before + len..], [&bytes[..len], &[7]].concat());
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "room for as many bytes")]
+    fn too_little_room_is_refused() {
+        write(&mut [MaybeUninit::uninit(); 9], &[0; 10]);
+    }
+}
