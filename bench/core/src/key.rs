@@ -159,7 +159,7 @@ impl KeyBuffer {
                 if let Some(tail) = self.bytes[*prefix..].first_chunk_mut::<DIGITS>() {
                     // Of ten keys in order nine differ from the one before in a digit.
                     match &mut tail[DIGITS - 1] {
-                        digit @ b'0'..b'9' if follows => *digit += 1,
+                        digit @ b'0'..=b'8' if follows => *digit += 1,
                         _ => *tail = digits(index),
                     }
                 }
