@@ -2,7 +2,10 @@
 //!
 //! A key has 8 to 32 bytes as a rule, of a number that the compiler does not know: to copy it is a call of the C
 //! library, which costs more than the copy. Here it is two moves, which may overlap. Other lengths are left to the
-//! library.
+//! library. What both functions write is what [`Vec::extend_from_slice`] would.
+//!
+//! Invariant: [`copy_into`] initialises all of its room or panics. The new length of a vector rests on it here, and the
+//! keys of a memtable's nodes elsewhere.
 
 #![allow(
     unsafe_code,
@@ -16,20 +19,21 @@ use std::mem::MaybeUninit;
 ///
 /// ```
 /// let mut keys = b"key1".to_vec();
-/// cairndb_kernel::append(&mut keys, [b"another", b" key"]);
+/// cairndb_kernel::append_parts(&mut keys, [b"another", b" key"]);
 /// assert_eq!(keys, b"key1another key");
 /// ```
 #[inline]
-pub fn append<const N: usize>(to: &mut Vec<u8>, parts: [&[u8]; N]) {
+pub fn append_parts<const N: usize>(to: &mut Vec<u8>, parts: [&[u8]; N]) {
     let bytes: usize = parts.iter().map(|part| part.len()).sum();
     to.reserve(bytes);
     let mut room = &mut to.spare_capacity_mut()[..bytes];
     for part in parts {
         let (front, behind) = room.split_at_mut(part.len());
-        write(front, part);
+        copy_into(front, part);
         room = behind;
     }
-    // SAFETY: there was room for as many bytes more, and all parts of it were initialised by `write`.
+    // SAFETY: `room` began as the first `bytes` of the spare capacity, and `copy_into` has initialised all that was
+    // split off: the parts, whose lengths add up to `bytes`.
     unsafe { to.set_len(to.len() + bytes) };
 }
 
@@ -38,7 +42,7 @@ pub fn append<const N: usize>(to: &mut Vec<u8>, parts: [&[u8]; N]) {
 /// # Panics
 /// When the two differ in length.
 #[inline]
-pub fn write(to: &mut [MaybeUninit<u8>], bytes: &[u8]) {
+pub fn copy_into(to: &mut [MaybeUninit<u8>], bytes: &[u8]) {
     assert_eq!(to.len(), bytes.len(), "room for as many bytes");
     match bytes.len() {
         8..16 => write_ends::<8>(to, bytes),
@@ -63,7 +67,7 @@ fn write_ends<const N: usize>(to: &mut [MaybeUninit<u8>], bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{append, write};
+    use super::{append_parts, copy_into};
     use std::mem::MaybeUninit;
 
     #[test]
@@ -72,11 +76,11 @@ mod tests {
         for len in 0..bytes.len() {
             for before in [0, 1, 7, 40] {
                 let mut to = vec![0; before];
-                append(&mut to, [&bytes[..len]]);
+                append_parts(&mut to, [&bytes[..len]]);
                 assert_eq!(to[..before], vec![0; before]);
                 assert_eq!(to[before..], bytes[..len]);
                 let cut = len / 3;
-                append(&mut to, [&bytes[..cut], &[], &bytes[cut..len], &[7]]);
+                append_parts(&mut to, [&bytes[..cut], &[], &bytes[cut..len], &[7]]);
                 assert_eq!(to[before + len..], [&bytes[..len], &[7]].concat());
             }
         }
@@ -85,6 +89,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "room for as many bytes")]
     fn too_little_room_is_refused() {
-        write(&mut [MaybeUninit::uninit(); 9], &[0; 10]);
+        copy_into(&mut [MaybeUninit::uninit(); 9], &[0; 10]);
     }
 }

@@ -205,7 +205,7 @@ impl<'a> NodeRef<'a> {
         let len = entry.key.len();
         // SAFETY: the caller's memory has room for the key, belongs to it alone, and may be uninitialised.
         let room = unsafe { slice::from_raw_parts_mut(key.cast().as_ptr(), len) };
-        cairndb_kernel::write(room, entry.key);
+        cairndb_kernel::copy_into(room, entry.key);
         // SAFETY: the value's place begins right behind the key.
         let value = unsafe { key.add(entry.key.len()) };
         if let Some(start) = entry.apart {
@@ -382,7 +382,7 @@ impl<'a> NodeRef<'a> {
         let base = self.node.cast::<Link>();
         // SAFETY: links lie below the node, link 0 nearest; the caller vouches for this one.
         let link = unsafe { base.sub(level + 1) };
-        // SAFETY: links are initialised by `write` before the node is published.
+        // SAFETY: links are initialised by `copy_into` before the node is published.
         unsafe { link.as_ref() }
     }
 

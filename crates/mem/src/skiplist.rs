@@ -69,6 +69,9 @@ unsafe impl Send for SkipList {}
 // SAFETY: shared access to nodes follows the publication rule in the module head.
 unsafe impl Sync for SkipList {}
 
+/// What heights are drawn from at first: any odd number.
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// The writer's side of a list: where it last inserted, and the memory it inserts into.
 ///
 /// `before[level]` is the last node at or before `last` that has a link at `level`, so an entry
@@ -123,7 +126,7 @@ impl SkipList {
             last_head: 0,
             next_head: u64::MAX,
             height: 1,
-            random: 0x9e37_79b9_7f4a_7c15,
+            random: SEED,
             bump,
         };
         (list, splice)
@@ -266,7 +269,7 @@ impl SkipList {
         // SAFETY: the splice's nodes are this list's and stand right before the entry's place.
         unsafe { self.link(splice, node) };
         splice.last_head = entry.head;
-        splice.height = splice.draw_height();
+        splice.height = draw_height(&mut splice.random);
         Arena::prefetch_next(&splice.bump);
         bytes
     }
@@ -342,14 +345,39 @@ impl SkipList {
     }
 }
 
-impl Splice {
-    /// Draws the next node's height: one more level with chance 1/4 each.
-    fn draw_height(&mut self) -> usize {
-        // A multiplicative generator, of which the upper bits are taken (Steele and Vigna, "Computationally easy,
-        // spectrally good multipliers", 2021): no seed from outside, since keys cannot be chosen against a
-        // generator that advances with every insert whoever made it, and a replay gives the same list.
-        self.random = self.random.wrapping_mul(0xf135_7aea_2e62_a9c5);
-        let levels = self.random.leading_zeros() as usize / 2 + 1;
-        levels.min(HEIGHT_MAX)
+/// Draws the next node's height: one more level with chance 1/4 each.
+///
+/// A multiplicative generator, of which the upper bits are taken (Steele and Vigna, "Computationally easy,
+/// spectrally good multipliers", 2021): no seed from outside, since keys cannot be chosen against a generator that
+/// advances with every insert whoever made it, and a replay gives the same list.
+#[inline]
+fn draw_height(random: &mut u64) -> usize {
+    *random = random.wrapping_mul(0xf135_7aea_2e62_a9c5);
+    let levels = random.leading_zeros() as usize / 2 + 1;
+    levels.min(HEIGHT_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_four_nodes_one_rises_a_level() {
+        let (mut random, mut nodes) = (SEED, [0_u32; HEIGHT_MAX + 1]);
+        for _ in 0..400_000 {
+            nodes[draw_height(&mut random)] += 1;
+        }
+        assert_eq!(nodes[0], 0);
+        for (level, expected) in [
+            (1, 300_000),
+            (2, 75_000),
+            (3, 18_750),
+            (4, 4_688),
+            (5, 1_172),
+        ] {
+            let within = expected * 9 / 10..expected * 11 / 10;
+            assert!(within.contains(&nodes[level]), "{level}: {}", nodes[level]);
+        }
+        assert!(nodes[8..].iter().any(|&nodes| nodes > 0));
     }
 }

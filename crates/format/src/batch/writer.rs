@@ -3,7 +3,7 @@
 use cairndb_base::coding::{put_bytes, varint_len};
 use cairndb_base::limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, LONG_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
 use cairndb_base::{Error, Kind, Result};
-use cairndb_kernel::append;
+use cairndb_kernel::append_parts;
 
 use crate::batch::frame::Short;
 use crate::batch::read::{BatchIter, OwnEntries};
@@ -85,10 +85,10 @@ impl BatchWriter {
             #[expect(clippy::cast_possible_truncation, reason = "below 128")]
             let [key_len, value_len] = [key.len(), value.len()].map(|len| len as u8);
             if kind == Kind::Delete {
-                append(&mut self.entries, [&[kind as u8, key_len], key]);
+                append_parts(&mut self.entries, [&[kind as u8, key_len], key]);
             } else {
                 let head = [kind as u8, key_len];
-                append(&mut self.entries, [&head, key, &[value_len], value]);
+                append_parts(&mut self.entries, [&head, key, &[value_len], value]);
             }
         } else {
             self.entries

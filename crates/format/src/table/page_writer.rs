@@ -8,7 +8,7 @@
 use cairndb_base::head::behind_prefix;
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Kind, SeqNo};
-use cairndb_kernel::append;
+use cairndb_kernel::append_parts;
 
 use super::bits::{common_prefix, head_of, low8, low16, low32};
 use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
@@ -231,7 +231,7 @@ impl PageWriter {
     )]
     #[inline(always)]
     fn push_columns(&mut self, entry: &NewEntry<'_>) {
-        append(&mut self.keys, [entry.key]);
+        append_parts(&mut self.keys, [entry.key]);
         self.pushed.push(Pushed {
             seq: entry.seq,
             key_end: low32(self.keys.len()),

@@ -263,6 +263,7 @@ fn find_covered<const BITS: u32>(
 ) -> Option<(usize, usize)> {
     // Blocks lie on the grid of the value, not of the anchor: the cover is one for the whole value.
     let mut block = 0;
+    // The first look needs no division.
     if anchor > 0 {
         block = anchor - anchor % COVER_MODULUS;
         if block < anchor {
@@ -400,12 +401,13 @@ fn low_u32(word: u64) -> u32 {
     word as u32
 }
 
-/// The table's form of a position.
+/// The table's form of the position `at` behind one whose form is `from`: position 0, whose form is the base, or
+/// another.
 #[expect(clippy::cast_possible_truncation, reason = "positions are below 64 Ki")]
 #[inline]
-fn stored(base: u32, at: usize) -> u32 {
+fn stored(from: u32, at: usize) -> u32 {
     debug_assert!(at < RAW_BYTES_MAX);
-    base + at as u32
+    from + at as u32
 }
 
 /// Extends a match of four bytes as far as it goes, backwards not beyond `anchor`.

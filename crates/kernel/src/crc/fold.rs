@@ -20,11 +20,16 @@ use std::arch::x86_64::{
     _mm512_setzero_si512, _mm512_ternarylogic_epi64, _mm512_xor_si512,
 };
 
-use super::pieces::VECTOR_BYTES;
-use super::polynomial::{low_half, power, unshift};
+use super::chains::CHECK_BYTES;
+use super::polynomial::{power, unshift};
 
 /// Bytes that one round folds.
 pub(super) const ROUND_BYTES: usize = 256;
+
+/// Bytes of a vector.
+const VECTOR_BYTES: usize = 64;
+
+type Vector = [u8; VECTOR_BYTES];
 
 /// What moves a lane past a number of bytes: multipliers of its first and last eight bytes.
 #[derive(Clone, Copy)]
@@ -78,23 +83,34 @@ pub(super) fn append_rounds(state: u64, rounds: &[[u8; ROUND_BYTES]]) -> u64 {
     reduce(fold(fold(fold(a, shift, b), shift, c), shift, d))
 }
 
-/// As [`crate::memory_check`] of bytes that begin with `first`, are followed by `rest` and end with `last`.
+/// The pieces in which [`check`] takes bytes: the first, all that follows it, and the last, which ends where the
+/// bytes do. `None` for lengths of which [`crate::memory_check`] takes something else.
+#[inline]
+pub(super) fn pieces_of(bytes: &[u8]) -> Option<(&Vector, &[u8], &Vector)> {
+    // Of one vector there is nothing behind the first.
+    if bytes.len() <= VECTOR_BYTES || bytes.len() >= CHECK_BYTES.end {
+        return None;
+    }
+    let (first, rest) = bytes.split_first_chunk()?;
+    Some((first, rest, bytes.last_chunk()?))
+}
+
+/// The check of [`crate::memory_check`]: the register of CRC-32C, begun with the length, behind the first piece, as
+/// many more as begin before the last one does, and the last. It is not inverted, neither before nor behind.
 #[target_feature(enable = "avx512f,vpclmulqdq,sse4.2")]
-pub(super) fn check(
-    len: u32,
-    first: &[u8; VECTOR_BYTES],
-    mut rest: &[u8],
-    last: &[u8; VECTOR_BYTES],
-) -> u32 {
+pub(super) fn check(first: &Vector, mut rest: &[u8], last: &Vector) -> u64 {
+    debug_assert!(!rest.is_empty());
     let shift = broadcast(PAST_VECTOR);
-    let mut lanes = _mm512_xor_si512(load(first), register(u64::from(!len)));
+    // With the length zeros in front are told from none.
+    let len = (VECTOR_BYTES + rest.len()) as u64;
+    let mut lanes = _mm512_xor_si512(load(first), register(len));
     while let Some((next, behind)) = rest.split_first_chunk()
         && !behind.is_empty()
     {
         lanes = fold(lanes, shift, load(next));
         rest = behind;
     }
-    !low_half(reduce(fold(lanes, shift, load(last))))
+    reduce(fold(lanes, shift, load(last)))
 }
 
 /// A register where it is taken up: at the first bytes of a vector.
@@ -145,7 +161,34 @@ fn load_round(round: &[u8; ROUND_BYTES]) -> [__m512i; 4] {
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn load(vector: &[u8; VECTOR_BYTES]) -> __m512i {
+fn load(vector: &Vector) -> __m512i {
     // SAFETY: `vector` covers the 64 bytes that are read.
     unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::portable;
+    use super::{check, pieces_of};
+    use crate::cpu::{Level, level};
+
+    #[test]
+    fn checks_of_every_length_equal_the_twin() {
+        let bytes: Vec<u8> = (0..=250).cycle().take(600).collect();
+        // Elsewhere nothing uses it, so that there is nothing to be tested.
+        if level() < Level::Avx512Clmul {
+            return;
+        }
+        for len in 65..512 {
+            let bytes = &bytes[len % 8..][..len];
+            let (first, rest, last) = pieces_of(bytes).expect("a length of these");
+            // SAFETY: the level just read includes the instructions.
+            let found = unsafe { check(first, rest, last) };
+            let taken = [&bytes[..(len - 1) / 64 * 64], last].concat();
+            let begun = !u32::try_from(len).expect("small");
+            let expected = !portable::crc32c_append(begun, &taken);
+            assert_eq!(found, u64::from(expected), "length {len}");
+        }
+        assert!(pieces_of(&bytes[..64]).is_none() && pieces_of(&bytes[..512]).is_none());
+    }
 }

@@ -38,15 +38,3 @@ pub(super) const fn power(exponent: usize) -> u32 {
     }
     register
 }
-
-/// The register proper: the instruction leaves the upper half of its 64-bit result zero.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the upper half is always zero"
-)]
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-#[inline]
-pub(super) fn low_half(state: u64) -> u32 {
-    debug_assert!(u32::try_from(state).is_ok());
-    state as u32
-}

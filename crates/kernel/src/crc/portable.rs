@@ -2,6 +2,7 @@
 //!
 //! Used where the processor has no CRC instruction, and under Miri.
 
+use super::chains::{CHECK_BYTES, check_by};
 use super::polynomial::shift;
 
 /// `TABLES[k][b]`: the register after byte `b` and `k` further zero bytes.
@@ -56,4 +57,12 @@ pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
         crc = (crc >> 8) ^ TABLES[0][usize::from(crc.to_le_bytes()[0] ^ byte)];
     }
     !crc
+}
+
+/// As the chains of [`crate::memory_check`], with table lookups only.
+pub fn memory_check(bytes: &[u8]) -> u32 {
+    if !CHECK_BYTES.contains(&bytes.len()) {
+        return crc32c_append(0, bytes);
+    }
+    check_by(bytes, |chain, word| !crc32c_append(!chain, &word))
 }

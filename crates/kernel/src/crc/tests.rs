@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{check_by_checksums, crc32c, crc32c_append, memory_check, portable};
+use super::{crc32c, crc32c_append, memory_check, portable};
 
 /// RFC 3720, appendix B.4 (bytes as transmitted), and the usual check string.
 #[test]
@@ -54,20 +54,10 @@ fn one_flipped_bit_is_always_noticed() {
     assert_eq!(crc32c(&page), clean);
 }
 
-/// [`memory_check`] by its definition.
-fn check_by_twin(bytes: &[u8]) -> u32 {
-    let len = bytes.len();
-    if !(65..512).contains(&len) {
-        return portable::crc32c_append(0, bytes);
-    }
-    let taken = [&bytes[..(len - 1) / 64 * 64], &bytes[len - 64..]].concat();
-    portable::crc32c_append(u32::try_from(len).unwrap(), &taken)
-}
-
 /// A value in a page of memory that something else was read into: a bit, bytes and words out of place, a part of
 /// it zeros, moved.
 #[test]
-fn the_check_of_bytes_in_memory_notices_every_change_and_equals_the_twin() {
+fn the_check_of_bytes_in_memory_notices_every_change() {
     for len in [
         0, 1, 9, 31, 32, 33, 40, 63, 64, 65, 100, 127, 129, 192, 193, 511, 512, 600,
     ] {
@@ -76,8 +66,6 @@ fn the_check_of_bytes_in_memory_notices_every_change_and_equals_the_twin() {
         }
         let mut bytes: Vec<u8> = (0..=250).cycle().take(len).collect();
         let clean = memory_check(&bytes);
-        assert_eq!(clean, check_by_twin(&bytes), "length {len}");
-        assert_eq!(clean, check_by_checksums(&bytes), "length {len}");
         let differs = |changed: &[u8], what: &str| {
             assert_ne!(memory_check(changed), clean, "length {len}: {what}");
         };
@@ -87,7 +75,10 @@ fn the_check_of_bytes_in_memory_notices_every_change_and_equals_the_twin() {
             bytes[bit / 8] ^= 1 << (bit % 8);
         }
         for at in 0..len {
-            for distance in [4, 8, 16, 32].into_iter().filter(|by| at + by < len) {
+            for distance in [4, 8, 16, 32, 64, 128]
+                .into_iter()
+                .filter(|by| at + by < len)
+            {
                 let mut changed = bytes.clone();
                 changed.swap(at, at + distance);
                 differs(&changed, &format!("{at} and {distance} behind"));

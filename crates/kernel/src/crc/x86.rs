@@ -17,9 +17,9 @@ use std::arch::x86_64::{
     _mm_xor_si128,
 };
 
-use super::fold;
-use super::pieces::{CHECK_BYTES, pieces_of};
-use super::polynomial::{low_half, power, shift};
+use super::chains::{CHECK_BYTES, Round, begun, joined, rounds_of};
+use super::fold::{self, pieces_of};
+use super::polynomial::{power, shift};
 use super::portable;
 use crate::cpu::{Level, is_known, level};
 
@@ -29,7 +29,8 @@ const STREAM_WORDS_MAX: usize = 170;
 /// Shortest stream worth joining: below it one chain is as fast as the two multiplications.
 const STREAM_WORDS_MIN: usize = 4;
 
-/// Shortest run worth folding: below it three chains are as fast as the set-up and the reduction.
+/// Shortest run worth folding: below it three chains are as fast as the set-up, the reduction and what is left over
+/// behind whole rounds.
 const FOLD_BYTES_MIN: usize = 512;
 const _: () = assert!(CHECK_BYTES.end == FOLD_BYTES_MIN);
 
@@ -73,15 +74,37 @@ pub(super) fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
     portable::crc32c_append(crc, bytes)
 }
 
-/// As [`crate::memory_check`], of bytes that are taken by vectors, where this processor is known to fold these.
+/// As [`crate::memory_check`].
 #[inline]
-pub(super) fn memory_check(bytes: &[u8]) -> Option<u32> {
-    if !is_known(Level::Avx512Clmul) {
-        return None;
+pub(super) fn memory_check(bytes: &[u8]) -> u32 {
+    if is_known(Level::Avx512Clmul)
+        && let Some((first, rest, last)) = pieces_of(bytes)
+    {
+        // SAFETY: the level is known to include AVX-512 F, VPCLMULQDQ and SSE4.2.
+        return low_half(unsafe { fold::check(first, rest, last) });
     }
-    let (len, first, rest, last) = pieces_of(bytes)?;
-    // SAFETY: the level is known to include AVX-512 F, VPCLMULQDQ and SSE4.2.
-    Some(unsafe { fold::check(len, first, rest, last) })
+    check_asking(bytes)
+}
+
+/// As [`memory_check`], of any bytes, and having asked for the level: what is checked first is checked as all that
+/// follows. Apart, for it has more registers to save than folding.
+#[inline(never)]
+fn check_asking(bytes: &[u8]) -> u32 {
+    if !CHECK_BYTES.contains(&bytes.len()) {
+        return crc32c_append(0, bytes);
+    }
+    let level = level();
+    if level >= Level::Avx512Clmul
+        && let Some((first, rest, last)) = pieces_of(bytes)
+    {
+        // SAFETY: the level just read includes AVX-512 F, VPCLMULQDQ and SSE4.2.
+        return low_half(unsafe { fold::check(first, rest, last) });
+    }
+    if level >= Level::Sse42 {
+        // SAFETY: the level just read says that this processor has SSE4.2.
+        return unsafe { check_sse42(bytes) };
+    }
+    portable::memory_check(bytes)
 }
 
 #[target_feature(enable = "sse4.2,pclmulqdq")]
@@ -124,9 +147,42 @@ fn append_three(state: u64, run: &[[u8; 8]], stream: usize) -> u64 {
     _mm_crc32_u64(0, _mm_cvtsi128_si64(joined).cast_unsigned()) ^ c
 }
 
+#[target_feature(enable = "sse4.2")]
+fn check_sse42(bytes: &[u8]) -> u32 {
+    let (rounds, last) = rounds_of(bytes);
+    let mut chains = begun(bytes).map(u64::from);
+    for round in rounds {
+        chains = take_round(chains, round);
+    }
+    let [first, second] = joined(take_round(chains, last).map(low_half));
+    low_half(_mm_crc32_u64(_mm_crc32_u64(0, first), second))
+}
+
+#[target_feature(enable = "sse4.2")]
+#[inline]
+fn take_round([a, b, c, d]: [u64; 4], [for_a, for_b, for_c, for_d]: &Round) -> [u64; 4] {
+    [
+        _mm_crc32_u64(a, u64::from_le_bytes(*for_a)),
+        _mm_crc32_u64(b, u64::from_le_bytes(*for_b)),
+        _mm_crc32_u64(c, u64::from_le_bytes(*for_c)),
+        _mm_crc32_u64(d, u64::from_le_bytes(*for_d)),
+    ]
+}
+
+/// The register proper: the instruction leaves the upper half of its 64-bit result zero.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the upper half is always zero"
+)]
+#[inline]
+fn low_half(state: u64) -> u32 {
+    debug_assert!(u32::try_from(state).is_ok());
+    state as u32
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Level, append_sse42, level, portable};
+    use super::{CHECK_BYTES, Level, append_sse42, check_sse42, level, portable};
 
     /// The dispatcher folds long runs where it can; this drives the three chains with them.
     #[test]
@@ -139,6 +195,18 @@ mod tests {
                 // SAFETY: the level just read includes SSE4.2 and PCLMULQDQ.
                 let found = unsafe { append_sse42(77, part) };
                 assert_eq!(found, expected, "length {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn four_chains_of_every_length_equal_the_twin() {
+        let bytes: Vec<u8> = (0..=250).cycle().take(CHECK_BYTES.end).collect();
+        for len in CHECK_BYTES {
+            if level() >= Level::Sse42 {
+                // SAFETY: the level just read includes SSE4.2.
+                let found = unsafe { check_sse42(&bytes[..len]) };
+                assert_eq!(found, portable::memory_check(&bytes[..len]), "length {len}");
             }
         }
     }

@@ -1,0 +1,55 @@
+//! The shape of [`crate::memory_check`]: which words its chains take, and how they are joined. The step of a chain
+//! is up to the processor.
+
+use std::ops::Range;
+
+/// Lengths of which [`crate::memory_check`] takes chains: one round and more, and less than what folding is
+/// faster for.
+pub(super) const CHECK_BYTES: Range<usize> = ROUND_BYTES..512;
+
+/// What the chains of [`crate::memory_check`] take at once.
+const ROUND_BYTES: usize = 32;
+
+/// One word for each chain of [`crate::memory_check`].
+pub(super) type Round = [[u8; 8]; 4];
+
+/// The rounds that the chains of [`crate::memory_check`] take, and the last one: it ends where the bytes do, so
+/// that some of them may be taken twice.
+#[inline]
+pub(super) fn rounds_of(bytes: &[u8]) -> (&[Round], &Round) {
+    debug_assert!(CHECK_BYTES.contains(&bytes.len()));
+    let last: Option<&[u8; ROUND_BYTES]> = bytes.last_chunk();
+    let last = last.and_then(|last| last.as_chunks().0.first_chunk());
+    let full = (bytes.len() - 1) / ROUND_BYTES;
+    let rounds: &[Round] = bytes.as_chunks().0.as_chunks().0;
+    (&rounds[..full], last.expect("at least one round"))
+}
+
+/// What the chains begin with: the length, so that zeros in front are told from none.
+#[expect(clippy::cast_possible_truncation, reason = "below 512")]
+#[inline]
+pub(super) fn begun(bytes: &[u8]) -> [u32; 4] {
+    debug_assert!(CHECK_BYTES.contains(&bytes.len()));
+    [bytes.len() as u32, 0, 0, 0]
+}
+
+/// The check by any step of a chain: the register of CRC-32C, neither inverted before nor behind, and a word.
+pub(super) fn check_by(bytes: &[u8], step: impl Fn(u32, [u8; 8]) -> u32) -> u32 {
+    let (rounds, last) = rounds_of(bytes);
+    let rounds = rounds.iter().chain([last]);
+    let chains = rounds.fold(begun(bytes), |chains, round| {
+        std::array::from_fn(|at| step(chains[at], round[at]))
+    });
+    let [first, second] = joined(chains).map(u64::to_le_bytes);
+    step(step(0, first), second)
+}
+
+/// Joins the chains of [`crate::memory_check`]: two numbers for one more chain to take. The factor, 2^64 / golden ratio,
+/// keeps what two chains saw of one change from cancelling.
+#[inline]
+pub(super) fn joined([a, b, c, d]: [u32; 4]) -> [u64; 2] {
+    let pair = |low: u32, high: u32| {
+        (u64::from(low) | u64::from(high) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    };
+    [pair(a, b), pair(c, d)]
+}
