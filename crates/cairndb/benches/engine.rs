@@ -95,11 +95,44 @@ fn puts(db: &Db, pool: &[u8], next: &mut u64, count: u64, random: bool) -> Durat
     begun.elapsed()
 }
 
+/// Puts of a burst: as many as a memtable takes before a flush is due.
+const BURST: u64 = 5_000;
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+/// Time of `count` bursts into memory and a log that are free: what a put takes by itself. Their keys are made
+/// before: sixteen divisions each take a quarter as long.
+fn bursts(db: &Db, pool: &[u8], next: &mut u64, count: u64, random: bool) -> Duration {
+    let mut spent = Duration::ZERO;
+    for _ in 0..count {
+        let numbers = *next..*next + BURST;
+        let number = |n| key(if random { scatter(n) } else { n });
+        let keys: Vec<[u8; 16]> = numbers.clone().map(number).collect();
+        db.flush().expect("the disk has room");
+        db.wait_idle().expect("the disk has room");
+        let begun = Instant::now();
+        for (key, n) in keys.iter().zip(numbers) {
+            db.put(key, value(pool, n)).expect("the disk has room");
+        }
+        spent += begun.elapsed();
+        *next += BURST;
+    }
+    spent
+}
+
 fn writes(c: &mut Criterion) {
     let mut bench = Bench::new();
     let pool = pool();
     let mut group = c.benchmark_group("write");
+    group.throughput(Throughput::Elements(BURST));
+    group.sample_size(10);
+    for (name, random) in [("burst sequential, Os", false), ("burst random, Os", true)] {
+        let (db, mut next) = (bench.fresh(), 0);
+        group.bench_function(name, |b| {
+            b.iter_custom(|count| bursts(&db, &pool, &mut next, count, random));
+        });
+    }
     group.throughput(Throughput::Elements(1));
+    group.sample_size(100);
     for (name, random) in [("put sequential, Os", false), ("put random, Os", true)] {
         let (db, mut next) = (bench.fresh(), 0);
         group.bench_function(name, |b| {
