@@ -43,8 +43,8 @@ mod x86 {
         }
     }
 
-    /// Whether this processor is known to have `wanted`: not before [`level`] was asked once. For those who have
-    /// something else to take until then, and no registers to save for a call that is made once.
+    /// Whether this processor is known to have `wanted`: not before [`level`] was asked once. For those who ask
+    /// that where it is not, and save no registers here for a call that is made once.
     #[inline]
     pub(crate) fn is_known(wanted: Level) -> bool {
         LEVEL.load(Ordering::Relaxed) >= wanted as u8

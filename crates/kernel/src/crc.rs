@@ -44,12 +44,13 @@ pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
 /// A check of bytes that stay in memory, for those who read them later and cannot trust that they are what
 /// they were. Not for files: there the checksum is [`crc32c`], and which number this is depends on the processor.
 ///
-/// Where vectors of 64 bytes can be folded, of 65 to 511 bytes it is the checksum of whole vectors, of which the
-/// last ends where the bytes do: it may begin within the one before, so that there is no rest to be taken by words. No
-/// change of a single bit is missed. Elsewhere four chains of CRC-32C take every fourth word of 32 to 511 bytes each, and
-/// are not joined to one checksum, only to one number. Of other lengths it is the checksum. Of 100 bytes the
-/// first takes 45 instructions, the second 70, a hash of 64 bits (XXH3) or the checksum 90 to 95. Whatever else
-/// changes is missed once in 2^31 times at most.
+/// Where vectors of 64 bytes can be folded, of 65 to 511 bytes it is a register of CRC-32C that is begun with the
+/// length, takes whole vectors and is not inverted. The last vector ends where the bytes do: it may begin within the
+/// one before, so that there is no rest to be taken by words. No change of a single bit is missed. Of 32 to 64
+/// bytes, and elsewhere of 32 to 511, four chains of CRC-32C take every fourth word each, and are not joined to one
+/// checksum, only to one number. Of other lengths it is the checksum. Of 100 bytes the first takes 45
+/// instructions, the second 70, a hash of 64 bits (XXH3) or the checksum 90 to 95. Whatever else changes is missed
+/// once in 2^31 times at most.
 ///
 /// ```
 /// use cairndb_kernel::memory_check;
@@ -65,8 +66,9 @@ pub fn memory_check(bytes: &[u8]) -> u32 {
     #[cfg(miri)]
     return portable::memory_check(bytes);
     #[cfg(all(not(target_arch = "x86_64"), not(miri)))]
-    return match chains::CHECK_BYTES.contains(&bytes.len()) {
-        true => chains::check_by(bytes, |chain, word| !::crc32c::crc32c_append(!chain, &word)),
-        false => crc32c(bytes),
+    return if chains::CHECK_BYTES.contains(&bytes.len()) {
+        chains::check_by(bytes, |chain, word| !::crc32c::crc32c_append(!chain, &word))
+    } else {
+        crc32c(bytes)
     };
 }

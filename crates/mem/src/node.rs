@@ -382,7 +382,7 @@ impl<'a> NodeRef<'a> {
         let base = self.node.cast::<Link>();
         // SAFETY: links lie below the node, link 0 nearest; the caller vouches for this one.
         let link = unsafe { base.sub(level + 1) };
-        // SAFETY: links are initialised by `copy_into` before the node is published.
+        // SAFETY: links are initialised by `write` before the node is published.
         unsafe { link.as_ref() }
     }
 

@@ -362,6 +362,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "counts only")]
     fn of_four_nodes_one_rises_a_level() {
         let (mut random, mut nodes) = (SEED, [0_u32; HEIGHT_MAX + 1]);
         for _ in 0..400_000 {
