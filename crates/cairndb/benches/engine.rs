@@ -100,7 +100,7 @@ const BURST: u64 = 3_000;
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 /// Time of `count` bursts into memory and a log that are free: what a put takes by itself. Their keys are made
-/// before: sixteen divisions each take a quarter as long.
+/// before the clock runs.
 fn bursts(db: &Db, pool: &[u8], next: &mut u64, count: u64, random: bool) -> Duration {
     let mut spent = Duration::ZERO;
     for _ in 0..count {
