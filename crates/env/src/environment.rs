@@ -20,6 +20,15 @@ pub enum Background {
     Stepped,
 }
 
+/// How urgent a background thread's work is beside the program's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// As the thread that starts it: it mostly waits, for the disk say, and others wait for it.
+    Normal,
+    /// `nice` +10 where possible: it computes for as long as there is work.
+    Low,
+}
+
 /// A join handle: blocks until the thread has ended. A panic of the thread is not passed on; its
 /// body has to catch and report its own.
 pub type Join = Box<dyn FnOnce() + Send>;
@@ -38,11 +47,12 @@ pub trait Env: Debug + Send + Sync {
     /// Whether jobs run on threads or are stepped.
     fn background(&self) -> Background;
 
-    /// Starts a low-priority (`nice` +10 where possible) thread with a small stack.
+    /// Starts a thread.
     ///
     /// # Errors
     /// `NotSupported` where [`Env::background`] is `Stepped`.
-    fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> Result<Join>;
+    fn spawn(&self, name: &str, priority: Priority, body: Box<dyn FnOnce() + Send>)
+    -> Result<Join>;
 
     /// Monotonic nanoseconds from an arbitrary start. For slow paths and samples only.
     fn now_ns(&self) -> u64;

@@ -29,7 +29,7 @@ mod system;
 mod worker;
 
 pub use dir::{Dir, DirLock};
-pub use environment::{Background, Env, Join};
+pub use environment::{Background, Env, Join, Priority};
 pub use file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
 pub use fork::{Origin, forked};
 pub use mem::MemEnv;

@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 use cairndb_base::{Error, ErrorKind, Result};
 
 use crate::dir::{Dir, DirLock, Holders};
-use crate::environment::{Background, Env, Join};
+use crate::environment::{Background, Env, Join, Priority};
 use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
 use crate::lending::OneRegion;
 use crate::mirror::Mirror;
@@ -80,9 +80,14 @@ impl Env for MemEnv {
         self.background
     }
 
-    fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> Result<Join> {
+    fn spawn(
+        &self,
+        name: &str,
+        priority: Priority,
+        body: Box<dyn FnOnce() + Send>,
+    ) -> Result<Join> {
         match self.background {
-            Background::Threads => worker::spawn(name, body),
+            Background::Threads => worker::spawn(name, priority, body),
             Background::Stepped => Err(Error::new(
                 ErrorKind::NotSupported,
                 "background work is stepped in this environment",

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use cairndb_base::Result;
 
 use crate::dir::Dir;
-use crate::environment::{Background, Env, Join};
+use crate::environment::{Background, Env, Join, Priority};
 use crate::{system, worker};
 
 pub use directory::Modes;
@@ -66,8 +66,13 @@ impl Env for RealEnv {
         Background::Threads
     }
 
-    fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> Result<Join> {
-        worker::spawn(name, body)
+    fn spawn(
+        &self,
+        name: &str,
+        priority: Priority,
+        body: Box<dyn FnOnce() + Send>,
+    ) -> Result<Join> {
+        worker::spawn(name, priority, body)
     }
 
     fn now_ns(&self) -> u64 {

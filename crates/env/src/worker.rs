@@ -4,7 +4,7 @@ use std::thread::Builder;
 
 use cairndb_base::{Error, Result};
 
-use crate::environment::Join;
+use crate::environment::{Join, Priority};
 
 /// Stack of a background thread, as Rust's own threads have it: comparators and merge operators run here too,
 /// and one of theirs may recurse. Address space only: what is never touched is never resident.
@@ -13,16 +13,22 @@ const STACK_BYTES: usize = 2 << 20;
 #[cfg(target_os = "linux")]
 const NICE_STEP: i32 = 10;
 
-/// Starts `body` on a low-priority thread.
+/// Starts `body` on a thread of its own.
 ///
 /// # Errors
 /// `Io` when the system has no thread to give.
-pub(crate) fn spawn(name: &str, body: Box<dyn FnOnce() + Send>) -> Result<Join> {
+pub(crate) fn spawn(
+    name: &str,
+    priority: Priority,
+    body: Box<dyn FnOnce() + Send>,
+) -> Result<Join> {
     let handle = Builder::new()
         .name(name.to_owned())
         .stack_size(STACK_BYTES)
         .spawn(move || {
-            lower_priority();
+            if priority == Priority::Low {
+                lower_priority();
+            }
             body();
         })
         .map_err(|cause| Error::io("start a background thread", cause))?;

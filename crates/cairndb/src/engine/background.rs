@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cairndb_base::{ErrorKind, Result};
+use cairndb_env::Priority;
 use cairndb_env::sync::MutexGuard;
 
 use crate::engine::core::{Core, State};
@@ -89,10 +90,18 @@ impl Core {
         // One that an earlier try has started runs on.
         if threads.is_empty() {
             let body = move || worker.run_guarded(Core::work_loop);
-            threads.push(self.env.spawn("cairndb-worker", Box::new(body))?);
+            let worker = self
+                .env
+                .spawn("cairndb-worker", Priority::Low, Box::new(body))?;
+            threads.push(worker);
         }
         let body = move || me.run_guarded(Core::sync_loop);
-        threads.push(self.env.spawn("cairndb-syncer", Box::new(body))?);
+        // It sleeps at every sync. Each time it had to wait for its turn behind worker and writer, where there is a
+        // processor for each of these, the log was eight times as long before any of it could be used again.
+        let syncer = self
+            .env
+            .spawn("cairndb-syncer", Priority::Normal, Box::new(body))?;
+        threads.push(syncer);
         Ok(())
     }
 
@@ -121,7 +130,7 @@ impl Core {
             }
             if state.flush_due(&self.settings.budget) {
                 drop(state);
-                let _ = self.flush_once();
+                let _ = self.flush_up_to(self.settings.budget.flush_max);
                 continue;
             }
             if self.merge_wanted(&state, false).is_some() {

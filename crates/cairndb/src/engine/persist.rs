@@ -259,7 +259,7 @@ impl Core {
                 table.doom();
             }
         }
-        for file in self.segments.shed_spares() {
+        for file in self.segments.shed_spares(self.env.now_ns()) {
             self.reaper.add(name::log(FileNumber(file)));
         }
         let retired = self.segments.retire_before(batch.floor);

@@ -18,6 +18,9 @@ pub(crate) struct Budget {
     pub(crate) write_share: usize,
     /// Sealed bytes at which a flush begins.
     pub(crate) flush: usize,
+    /// Most bytes that the worker flushes at a time while writers go on. With all that waited it had nothing left
+    /// when a writer without room helped, and slept for a third of a sequential load.
+    pub(crate) flush_max: usize,
     /// Most bytes that a writer without room flushes at a time.
     pub(crate) help: usize,
     /// Page cache capacity.
@@ -71,7 +74,8 @@ impl Budget {
             part,
             part_logged: PART_LOGGED_SHARE * part as u64,
             write_share,
-            flush: (write_share / 8 * 3).clamp(part, FLUSH_BYTES_MAX),
+            flush: (write_share / 7 * 2).clamp(part, FLUSH_BYTES_MAX),
+            flush_max: (write_share / 7 * 3).max(part),
             help: (write_share / 3).clamp(part, FLUSH_BYTES_MAX / 4),
             cache: total / 4,
             segment,

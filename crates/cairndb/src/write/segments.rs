@@ -19,6 +19,8 @@ use cairndb_format::manifest::SegmentRecord;
 
 /// Spare files kept when the database is quiet.
 pub(crate) const QUIET_SPARES_MAX: usize = 2;
+/// How long nobody may have needed a spare that is given up.
+const SHED_AFTER_NS: u64 = 1_000_000_000;
 
 /// Records up to this size are put together before they are copied into the log.
 const ONE_PIECE_BYTES_MAX: usize = 4096;
@@ -115,8 +117,10 @@ impl Segment {
 struct Sets {
     live: VecDeque<Arc<Segment>>,
     spares: Vec<(u64, Arc<dyn LogRegion>)>,
-    /// The fewest spares there were since the last time that some were retired.
+    /// The fewest spares there were since `shed_ns`.
     spares_unused: usize,
+    /// When surplus spares were last looked for.
+    shed_ns: u64,
     next_number: u64,
 }
 
@@ -165,10 +169,16 @@ impl Segments {
         Some(spare)
     }
 
-    /// Takes out half of the spares that nobody needed since this was last asked, the coldest first: one burst
-    /// must not keep its log's worth of files for a database that is written to slowly, and never rests.
-    pub(crate) fn shed_spares(&self) -> Vec<u64> {
+    /// Takes out half of the spares that nobody needed for a second, the coldest first: one burst must not keep its
+    /// log's worth of files for a database that is written to slowly, and never rests. Not at each pass: one pass of
+    /// a fast load takes three times as long as the next, and what a short one had given up was created again, filled
+    /// with zeros, at the next long one.
+    pub(crate) fn shed_spares(&self, now_ns: u64) -> Vec<u64> {
         let mut sets = self.sets.lock();
+        if now_ns.saturating_sub(sets.shed_ns) < SHED_AFTER_NS {
+            return Vec::new();
+        }
+        sets.shed_ns = now_ns;
         // Others may have been trimmed meanwhile.
         let unused = sets.spares_unused.min(sets.spares.len());
         let surplus = unused.saturating_sub(QUIET_SPARES_MAX) / 2;
@@ -414,14 +424,20 @@ mod tests {
             assert_eq!(segments.add_spare(file, region(&*dir, file, BYTES)), None);
         }
         // All came since.
-        assert!(segments.shed_spares().is_empty());
+        let mut now = SHED_AFTER_NS;
+        assert!(segments.shed_spares(now).is_empty());
         let (file, taken) = segments.take_spare(BYTES).unwrap();
         assert_eq!(file, 17);
         assert_eq!(segments.add_spare(file, taken), None);
-        assert_eq!(segments.shed_spares(), (0..7).collect::<Vec<_>>());
-        assert_eq!(segments.shed_spares(), (7..11).collect::<Vec<_>>());
+        assert_eq!(segments.shed_spares(now + SHED_AFTER_NS - 1), []);
+        let mut shed = || {
+            now += SHED_AFTER_NS;
+            segments.shed_spares(now)
+        };
+        assert_eq!(shed(), (0..7).collect::<Vec<_>>());
+        assert_eq!(shed(), (7..11).collect::<Vec<_>>());
         segments.trim_spares();
-        assert_eq!(segments.shed_spares(), []);
+        assert_eq!(shed(), []);
         assert_eq!(segments.spare_bytes(), 2 * BYTES);
     }
 }

@@ -22,7 +22,8 @@ fn stepped_runs_repeat_and_start_no_threads() {
         assert_eq!(a.random_u64(), b.random_u64());
         assert_eq!(a.now_ns(), b.now_ns());
     }
-    let refused = a.spawn("job", Box::new(|| {})).map(drop).unwrap_err();
+    let refused = a.spawn("job", Priority::Low, Box::new(|| {}));
+    let refused = refused.map(drop).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::NotSupported);
 }
 
@@ -31,9 +32,8 @@ fn threads_run_and_join() {
     let env = MemEnv::new(Background::Threads);
     let ran = Arc::new(AtomicBool::new(false));
     let flag = ran.clone();
-    let join = env
-        .spawn("job", Box::new(move || flag.store(true, Ordering::Release)))
-        .unwrap();
+    let body = Box::new(move || flag.store(true, Ordering::Release));
+    let join = env.spawn("job", Priority::Normal, body).unwrap();
     join();
     assert!(ran.load(Ordering::Acquire));
 }

@@ -225,12 +225,16 @@ fn a_full_disk_is_told_from_other_failures() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn background_threads_run_below_the_rest() {
-    let priority = || rustix::process::getpriority_process(Some(rustix::thread::gettid())).unwrap();
+fn only_threads_of_low_priority_run_below_the_rest() {
+    let nice = || rustix::process::getpriority_process(Some(rustix::thread::gettid())).unwrap();
     let (sender, receiver) = std::sync::mpsc::channel();
-    let body = Box::new(move || sender.send(priority()).unwrap());
-    let join = RealEnv::new().spawn("low", body).unwrap();
-    join();
-    let ours = priority();
+    for priority in [Priority::Low, Priority::Normal] {
+        let sender = sender.clone();
+        let body = Box::new(move || sender.send(nice()).unwrap());
+        let join = RealEnv::new().spawn("thread", priority, body).unwrap();
+        join();
+    }
+    let ours = nice();
     assert_eq!(receiver.recv().unwrap(), (ours + 10).min(19));
+    assert_eq!(receiver.recv().unwrap(), ours);
 }

@@ -13,7 +13,7 @@ use super::op::Op;
 use super::protocol::{ManifestFacts, ManifestReader, Violation};
 use super::state::State;
 use crate::dir::Dir;
-use crate::environment::{Background, Env, Join};
+use crate::environment::{Background, Env, Join, Priority};
 use crate::random::Random;
 use crate::sync::Mutex;
 use crate::worker;
@@ -242,9 +242,14 @@ impl Env for SimEnv {
         self.background
     }
 
-    fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> Result<Join> {
+    fn spawn(
+        &self,
+        name: &str,
+        priority: Priority,
+        body: Box<dyn FnOnce() + Send>,
+    ) -> Result<Join> {
         match self.background {
-            Background::Threads => worker::spawn(name, body),
+            Background::Threads => worker::spawn(name, priority, body),
             Background::Stepped => Err(Error::new(
                 ErrorKind::NotSupported,
                 "background work is stepped in this environment",
