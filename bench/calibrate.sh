@@ -163,12 +163,17 @@ table() {
                 middle = median(ours, rounds) / median(theirs, rounds)
                 apart = 100 * (middle > 1 ? middle - 1 : 1 / middle - 1)
                 good = apart <= limit
-                if (!good) bad = 1
+                if (!good) {
+                    bad = 1
+                    # Where rounds agree on neither side, a neighbour of this machine may have been loud.
+                    if (ratio[rounds] > ratio[1] * (1 + limit / 100)) loud = loud " " row
+                }
                 printf "%-12s %9.3f (%8.3f to %8.3f) %9.3f (%8.3f to %8.3f) %5.2f (%4.2f to %4.2f) %s\n", row,
                     median(theirs, rounds), theirs[1], theirs[rounds],
                     median(ours, rounds), ours[1], ours[rounds],
                     middle, ratio[1], ratio[rounds], good ? "" : sprintf("%.0f %% apart", apart)
             }
+            if (loud) printf "the rounds of%s do not agree either: run it again on a quieter machine\n", loud
             exit bad
         }' "$work/times"
 }

@@ -78,13 +78,17 @@ fn run(words: &[String]) -> Result<bool, String> {
     if let Some(seed) = config.chosen_seed {
         print(&format!("Set seed to {seed} because --seed was 0\n"));
     }
-    let good = match &config.suite {
-        Some(name) => suite::run(&config, name),
-        None => classic::run(&config),
-    }?;
-    if let Some(dir) = &config.report {
-        report::write(&config, dir)?;
-    }
+    let (good, table) = match &config.suite {
+        Some(name) => suite::run(&config, name)?,
+        None => (classic::run(&config)?, String::new()),
+    };
+    let written = match &config.report {
+        Some(dir) => report::write(&config, dir),
+        None => Ok(()),
+    };
+    // Last, also where no report could be written: the bars are hundreds of lines.
+    print(&table);
+    written?;
     Ok(good)
 }
 

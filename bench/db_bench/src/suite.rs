@@ -37,8 +37,8 @@ struct Plan {
     left_out: Vec<String>,
 }
 
-/// Runs the suite and prints its table; gives whether everything asked for was there and right.
-pub(crate) fn run(config: &Config, name: &str) -> Result<bool, String> {
+/// Runs the suite; gives whether everything asked for was there and right, and its table.
+pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String> {
     let plan = plan(config, name)?;
     let _results = config.json.as_deref().map(lock::results).transpose()?;
     let journal = journal(config, &plan.outline)?;
@@ -57,14 +57,10 @@ pub(crate) fn run(config: &Config, name: &str) -> Result<bool, String> {
         rounds: results.rounds,
         columns: report::terminal(),
     };
-    print(&table::render(
-        &shape,
-        &results.rows,
-        &results.absent,
-        &results.notes,
-    ));
+    let table = table::render(&shape, &results.rows, &results.absent, &results.notes);
     let good = !results.rows.any_failed() && !results.crashed;
-    Ok(good && (results.absent.is_empty() || !config.named))
+    let good = good && (results.absent.is_empty() || !config.named);
+    Ok((good, table))
 }
 
 /// Runs what is left to be run.
