@@ -23,7 +23,7 @@ pub enum Background {
 /// How urgent a background thread's work is beside the program's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// As the thread that starts it: it mostly waits, for the disk say, and others wait for it.
+    /// As the thread that starts it: it mostly waits for the disk, and what it does between is what others wait for.
     Normal,
     /// `nice` +10 where possible: it computes for as long as there is work.
     Low,

@@ -22,6 +22,11 @@ fn a_run_leaves_its_report_and_the_report_can_be_made_again() {
         text.contains("Shown are CairnDB, ") && text.contains("\nquick 1C fillseq\n  CairnDB "),
         "{text}"
     );
+    let place = |words: &str| text.find(words).expect(words);
+    assert!(
+        place("Shown are ") < place("\ndurability  every row"),
+        "{text}"
+    );
     let page = std::fs::read_to_string(first.join("index.html")).expect("written");
     assert!(page.contains("1. Baseline Performance"));
     assert!(page.contains("--suite=quick"), "the command line is told");

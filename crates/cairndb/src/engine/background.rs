@@ -96,8 +96,8 @@ impl Core {
             threads.push(worker);
         }
         let body = move || me.run_guarded(Core::sync_loop);
-        // It sleeps at every sync. Each time it had to wait for its turn behind worker and writer, where there is a
-        // processor for each of these, the log was eight times as long before any of it could be used again.
+        // It sleeps at every sync. Below the writer, and beside the worker, it waited for its turn each time on two
+        // processors, and the log was up to eight times as long before any of it could be used again.
         let syncer = self
             .env
             .spawn("cairndb-syncer", Priority::Normal, Box::new(body))?;

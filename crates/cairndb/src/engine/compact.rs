@@ -195,7 +195,7 @@ impl Core {
 
     /// The size of a run that one flush makes, about.
     fn flush_unit(&self) -> u64 {
-        self.settings.budget.flush as u64 / 2
+        self.settings.budget.run as u64 / 2
     }
 
     /// Whether merging a run with itself would drop its tombstones: not while a snapshot may still
@@ -316,7 +316,7 @@ impl Core {
             }
             if self.flush_due() {
                 // Its failure is noted and met by whoever needs the room.
-                let _ = self.flush_once();
+                let _ = self.flush_up_to(self.settings.budget.flush_max);
             }
         }
     }

@@ -99,8 +99,8 @@ impl Core {
         self.flush_up_to(usize::MAX)
     }
 
-    /// Flushes parts of about `bytes`, at least one. A writer that helps takes few: while it is at
-    /// it no new ones come, and the worker should not run out of them.
+    /// Flushes parts of about `bytes`, at least one. Neither the worker nor a writer that helps takes all: while
+    /// the writer is at it no new ones come, and the worker should not run out of them.
     pub(crate) fn flush_up_to(&self, bytes: usize) -> Result<bool> {
         let Some(mut taken) = self.take_parts(bytes) else {
             return Ok(false);

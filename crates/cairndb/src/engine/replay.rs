@@ -153,7 +153,7 @@ impl Replay<'_> {
             .iter()
             .map(|part| part.allocated_bytes())
             .sum();
-        if bytes >= self.settings.budget.flush && !self.settings.read_only {
+        if bytes >= self.settings.budget.run && !self.settings.read_only {
             self.write_out()?;
         }
         Ok(())

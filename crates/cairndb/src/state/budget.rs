@@ -16,11 +16,13 @@ pub(crate) struct Budget {
     pub(crate) part_logged: u64,
     /// Most bytes of sealed parts and the mutable one together.
     pub(crate) write_share: usize,
-    /// Sealed bytes at which a flush begins.
+    /// Sealed bytes at which a flush begins: two parts where the budget is small.
     pub(crate) flush: usize,
-    /// Most bytes that the worker flushes at a time while writers go on. With all that waited it had nothing left
-    /// when a writer without room helped, and slept for a third of a sequential load.
+    /// Most bytes that one flush takes while writers go on, three parts where the budget is small. With all that
+    /// waited the worker had nothing left when a writer without room helped, and slept for a third of a load.
     pub(crate) flush_max: usize,
+    /// About the run that a flush makes, for who merges runs, and what replay collects for one.
+    pub(crate) run: usize,
     /// Most bytes that a writer without room flushes at a time.
     pub(crate) help: usize,
     /// Page cache capacity.
@@ -74,8 +76,10 @@ impl Budget {
             part,
             part_logged: PART_LOGGED_SHARE * part as u64,
             write_share,
-            flush: (write_share / 7 * 2).clamp(part, FLUSH_BYTES_MAX),
-            flush_max: (write_share / 7 * 3).max(part),
+            // Less than two parts, which take a few bytes less than they may.
+            flush: (write_share / 4).clamp(part, FLUSH_BYTES_MAX),
+            flush_max: (write_share / 7 * 3).clamp(2 * part, FLUSH_BYTES_MAX),
+            run: (write_share / 8 * 3).clamp(part, FLUSH_BYTES_MAX),
             help: (write_share / 3).clamp(part, FLUSH_BYTES_MAX / 4),
             cache: total / 4,
             segment,
@@ -114,6 +118,14 @@ mod tests {
             let budget = Budget::new(total);
             assert!(budget.part <= total / 4, "{budget:?}");
             assert!(budget.write_share + budget.cache <= total, "{budget:?}");
+            assert!(budget.flush <= budget.flush_max, "{budget:?}");
+            // Of a part's memory a few bytes are left over.
+            assert!(
+                2 * (budget.part - 64) >= budget.flush
+                    || budget.flush == FLUSH_BYTES_MAX
+                    || total > 16 << 20,
+                "{budget:?}"
+            );
             assert!(budget.segment <= budget.retained_log / 8, "{budget:?}");
             assert!(
                 budget.retained_log <= 64 * budget.segment.max(1 << 20),
