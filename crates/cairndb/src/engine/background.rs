@@ -128,7 +128,7 @@ impl Core {
             if self.held_off(&mut state) {
                 continue;
             }
-            if state.flush_due(&self.settings.budget) {
+            if state.flush_due(self.settings.budget.flush, &self.settings.budget) {
                 drop(state);
                 let _ = self.flush_up_to(self.settings.budget.flush_max);
                 continue;

@@ -314,7 +314,7 @@ impl Core {
                 job.abandon(&*self.dir, &self.next_file);
                 return Err(stopped());
             }
-            if self.flush_due() {
+            if self.run_due() {
                 // Its failure is noted and met by whoever needs the room.
                 let _ = self.flush_up_to(self.settings.budget.flush_max);
             }
@@ -325,8 +325,11 @@ impl Core {
         self.state.lock().closing
     }
 
-    pub(crate) fn flush_due(&self) -> bool {
-        self.state.lock().flush_due(&self.settings.budget)
+    /// Whether a merge should be left for a flush: for a whole run, not as soon as the worker would begin one else.
+    /// With each smaller run there is more to merge, a quarter of a random deletion's time.
+    fn run_due(&self) -> bool {
+        let budget = &self.settings.budget;
+        self.state.lock().flush_due(budget.run, budget)
     }
 
     /// Merges everything that shares keys with `range` into the last run, and makes it durable.

@@ -193,12 +193,12 @@ impl State {
         self.sealed.iter().map(|part| part.logged).sum()
     }
 
-    /// Whether the sealed parts that no flush has taken are worth one.
-    pub(crate) fn flush_due(&self, budget: &Budget) -> bool {
+    /// Whether the sealed parts that no flush has taken are worth one: `due` bytes of memory, or too much log.
+    pub(crate) fn flush_due(&self, due: usize, budget: &Budget) -> bool {
         let waiting = || self.sealed.iter().filter(|part| part.flush.is_none());
         let bytes: usize = waiting().map(|part| part.mem.allocated_bytes()).sum();
         let logged: u64 = waiting().map(|part| part.logged).sum();
-        self.can_flush() && (bytes >= budget.flush || logged >= budget.flush_logged)
+        self.can_flush() && (bytes >= due || logged >= budget.flush_logged)
     }
 
     /// Whether some thread is flushing.

@@ -375,7 +375,7 @@ impl Core {
         // One that rests wakes for nothing else: few parts are flushed too, once no write comes.
         let rested = std::mem::replace(&mut state.quiet, false);
         self.publish_view(&state);
-        if rested || state.flush_due(budget) {
+        if rested || state.flush_due(budget.flush, budget) {
             self.work.notify_all();
         }
         None

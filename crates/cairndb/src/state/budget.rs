@@ -21,7 +21,8 @@ pub(crate) struct Budget {
     /// Most bytes that one flush takes while writers go on, three parts where the budget is small. With all that
     /// waited the worker had nothing left when a writer without room helped, and slept for a third of a load.
     pub(crate) flush_max: usize,
-    /// About the run that a flush makes, for who merges runs, and what replay collects for one.
+    /// About the run that a flush makes, for who merges runs: a merge is left for a flush of so much. What replay
+    /// collects for one.
     pub(crate) run: usize,
     /// Most bytes that a writer without room flushes at a time.
     pub(crate) help: usize,
