@@ -72,8 +72,8 @@ pub(crate) struct Merger {
     changed: bool,
     /// No other source stands on the current key.
     ahead: bool,
-    /// Steps that are sure to stay before every other source: the rest of a page that ends before
-    /// them.
+    /// Steps that are sure to stay before every other source: within a page, up to where the nearest of their
+    /// keys would stand.
     free: usize,
 }
 
@@ -274,10 +274,11 @@ impl Merger {
         for at in (0..self.heap.len() / 2).rev() {
             self.sift_down(at, self.heap[at]);
         }
-        self.pop_current();
+        self.pop_current(false);
     }
 
-    fn pop_current(&mut self) {
+    /// Makes the nearest of the other sources the current one, `reached` from one that has ended or by a seek.
+    fn pop_current(&mut self, reached: bool) {
         self.free = 0;
         if self.heap.is_empty() {
             self.current = None;
@@ -287,11 +288,12 @@ impl Merger {
         if let Some(&last) = self.heap.first() {
             self.sift_down(0, last);
         }
-        self.make_current(current);
+        self.make_current(current, reached);
     }
 
-    /// Makes the source at `place` the current one, and compares it with the next.
-    fn make_current(&mut self, place: Place) {
+    /// Makes the source at `place` the current one, and compares it with the next; within its page only where it
+    /// was `reached` from another one.
+    fn make_current(&mut self, place: Place, reached: bool) {
         self.current = Some(place.source);
         self.head = Some(place.head);
         self.free = 0;
@@ -302,8 +304,11 @@ impl Merger {
         self.ahead = place.head != top.head || self.compare_keys(place, top).is_ne();
         if self.ahead {
             let forward = self.direction == Direction::Forward;
-            let bound = self.sources[top.source].key();
-            self.free = self.sources[place.source].steps_before(bound, forward);
+            let source = &self.sources[place.source];
+            // Of the same page and bound the answer is known: no more, or a few. A seek may never be followed by a step.
+            if reached || source.begins_page(forward) {
+                self.free = source.steps_before(self.sources[top.source].key(), forward);
+            }
         }
     }
 
@@ -400,12 +405,12 @@ impl Merger {
             let top = self.heap[0];
             if self.before(top, place) {
                 self.sift_down(0, place);
-                self.make_current(top);
+                self.make_current(top, true);
             } else {
-                self.make_current(place);
+                self.make_current(place, false);
             }
         } else {
-            self.pop_current();
+            self.pop_current(true);
         }
     }
 }

@@ -240,21 +240,26 @@ impl Source {
         }
     }
 
-    /// How many steps are sure to stay before `bound`: those within a page that ends before it.
+    /// Whether a run of tables has just come to the page it is in.
+    #[inline]
+    pub(crate) fn begins_page(&self, forward: bool) -> bool {
+        match self {
+            Source::Mem(_) => false,
+            Source::Run(run) => {
+                let table = run.table.as_ref();
+                table.is_some_and(|table| table.begins_page(forward))
+            }
+        }
+    }
+
+    /// How many steps are sure to stay before `bound`: some of those within a page of a run.
     pub(crate) fn steps_before(&self, bound: &[u8], forward: bool) -> usize {
-        let Source::Run(run) = self else { return 0 };
-        let Some(table) = run.table.as_ref() else {
-            return 0;
-        };
-        match forward {
-            // Asked once a page: the answer for its first entry holds for all of them.
-            true if table.entries_before_in_page() == 0 && table.page_last_key_lt(bound) => {
-                table.entries_left_in_page().saturating_sub(1)
+        match self {
+            Source::Mem(_) => 0,
+            Source::Run(run) => {
+                let table = run.table.as_ref();
+                table.map_or(0, |table| table.steps_before(bound, forward))
             }
-            false if table.entries_left_in_page() == 1 && table.page_first_key_gt(bound) => {
-                table.entries_before_in_page()
-            }
-            _ => 0,
         }
     }
 

@@ -1,12 +1,15 @@
 //! What a merge asks of a cursor: entries as they are stored, and how far it may go unchecked.
 
-use cairndb_base::Result;
+use cairndb_base::{Result, SEQ_MAX};
 
 use super::TableCursor;
 use crate::table::bits::low32;
 use crate::table::layout::{ValueMode, flag};
 use crate::table::values::Stored;
 use crate::table::{EntryIn, ValueIn};
+
+/// Steps that are not worth a search.
+const FEW_STEPS: usize = 4;
 
 impl TableCursor {
     /// Whether the current entry is known to be the only version of its key in this table: all of
@@ -70,32 +73,54 @@ impl TableCursor {
         self.entry().map(|entry| entry.value)
     }
 
-    /// Entries of the page from the current one on, it included.
+    /// Whether it stands on the page's first entry, or backwards on its last.
     #[inline]
-    pub fn entries_left_in_page(&self) -> usize {
-        self.count - self.index
-    }
-
-    /// Entries of the page before the current one.
-    #[inline]
-    pub fn entries_before_in_page(&self) -> usize {
+    pub fn begins_page(&self, forward: bool) -> bool {
         self.index
+            == if forward {
+                0
+            } else {
+                self.count.saturating_sub(1)
+            }
     }
 
-    /// Whether every key of the page is less than `bound`, so that a merge can take the rest of it
-    /// without comparisons.
+    /// How many steps in one direction stay within the page.
     #[inline]
-    pub fn page_last_key_lt(&self, bound: &[u8]) -> bool {
-        self.count > 0
-            && self
-                .view()
-                .compare_key(self.count - 1, bound, &self.table.order)
-                .is_lt()
+    pub(in crate::table) fn steps_in_page(&self, forward: bool) -> usize {
+        if forward {
+            self.count.saturating_sub(self.index + 1)
+        } else {
+            self.index
+        }
     }
 
-    /// Whether every key of the page is greater than `bound`, for a merge from back to front.
-    #[inline]
-    pub fn page_first_key_gt(&self, bound: &[u8]) -> bool {
-        self.count > 0 && self.view().compare_key(0, bound, &self.table.order).is_gt()
+    /// How many steps in one direction stay within the page and before `bound`, another source's key. 0 may be told
+    /// for a few: sources that alternate are then asked for one comparison, no search.
+    pub fn steps_before(&self, bound: &[u8], forward: bool) -> usize {
+        let (page, order) = (self.view(), &self.table.order);
+        let before = |index| {
+            let key = page.compare_key(index, bound, order);
+            if forward { key.is_lt() } else { key.is_gt() }
+        };
+        let left = self.steps_in_page(forward);
+        let (last, near) = if forward {
+            (self.index + left, self.index + FEW_STEPS)
+        } else {
+            (0, self.index.saturating_sub(FEW_STEPS))
+        };
+        if left > 0 && self.begins_page(forward) && before(last) {
+            return left;
+        }
+        if left <= FEW_STEPS || !before(near) {
+            return 0;
+        }
+        if forward {
+            let behind = page.search(bound, SEQ_MAX, order).index;
+            return behind.saturating_sub(self.index + 1).min(left);
+        }
+        // The oldest version of a key has the number 0, or stands right before where that would.
+        let found = page.search(bound, 0, order);
+        self.index
+            .saturating_sub(found.index + usize::from(found.exact))
     }
 }

@@ -201,3 +201,72 @@ fn pages_are_lent_whatever_their_keys_are() {
         check_model(what, Compression::default(), lends, model);
     }
 }
+
+/// Of every entry, and of bounds on and between the keys, with several versions of some.
+#[test]
+fn steps_before_a_bound_stay_before_it_and_are_told_where_they_are_many() {
+    let key = |number: usize| format!("{number:06}").into_bytes();
+    let mut entries: Vec<Entry> = Vec::new();
+    for number in (0..400).map(|number| 2 * number) {
+        for seq in (0..=number as u64 % 7 / 5).rev() {
+            let value = format!("a value of {number}").into_bytes();
+            entries.push(Entry {
+                seq: 9 * seq,
+                ..put(key(number), value)
+            });
+        }
+    }
+    let options = TableOptions::new(FILE);
+    let (bytes, summary) = build(&entries, options.clone());
+    let table = open_with(bytes, &options.order, summary.checksum, Reach::Mapped).unwrap();
+    for forward in [true, false] {
+        let mut cursor = table.cursor();
+        if forward {
+            cursor.first().unwrap();
+        } else {
+            cursor.last().unwrap();
+        }
+        let mut told = 0;
+        while cursor.valid() {
+            let (at, within) = (cursor.key().to_vec(), cursor.steps_in_page(forward));
+            let number: usize = String::from_utf8(at.clone()).unwrap().parse().unwrap();
+            for away in [0, 1, 2, 7, 8, 9, 16, 17, 40, 90] {
+                let bound = if forward {
+                    number + away
+                } else {
+                    number.saturating_sub(away)
+                };
+                let bound = key(bound);
+                let steps = cursor.steps_before(&bound, forward);
+                let (mut other, mut exact) = (cursor.clone(), 0);
+                for _ in 0..within {
+                    if forward {
+                        other.next().unwrap();
+                    } else {
+                        other.prev().unwrap();
+                    }
+                    let before = if forward {
+                        other.key() < &bound[..]
+                    } else {
+                        other.key() > &bound[..]
+                    };
+                    if !before {
+                        break;
+                    }
+                    exact += 1;
+                }
+                assert!(
+                    steps == exact || steps == 0 && exact <= 4,
+                    "{at:?} {bound:?}: {steps}, {exact}"
+                );
+                told += usize::from(steps > 0);
+            }
+            if forward {
+                cursor.next().unwrap();
+            } else {
+                cursor.prev().unwrap();
+            }
+        }
+        assert!(told > 1000, "{told}");
+    }
+}
