@@ -1,9 +1,9 @@
 //! The user's cursor over a view: newest visible version of each key, tombstones hidden, pointers
 //! followed, operands folded; both directions at the same price.
 //!
-//! While one source owns the range and its page holds one version of each key (every page of a
-//! compacted database without open snapshots), a step moves that source and nothing else: no key is
-//! copied, nothing is compared; a scan is lent the rest of the page, and steps through it by itself.
+//! Up to where another source's next key would stand in a page that holds one version of each key (every page of a
+//! compacted database without open snapshots), a step moves one source and nothing else: no key is
+//! copied, nothing is compared; a scan is lent that piece of the page, and steps through it by itself.
 //! Otherwise the shown key is copied so that its older versions can be
 //! skipped. The value is decoded when the cursor arrives, so that `value` cannot fail.
 //!

@@ -2,7 +2,7 @@
 //!
 //! The source whose entry is current stands outside a small binary heap of the others, so a step
 //! within one source costs one comparison with the heap's top, and none when no other source is
-//! left. Equal keys come newest source first (last when going backward): sources are given newest
+//! left, or up to where in the page of a table the top's key would stand. Equal keys come newest source first (last when going backward): sources are given newest
 //! first, and over one key a newer source's entries are all newer, so sequence numbers need not be
 //! compared across sources - they may be elided in tables.
 //!
@@ -277,7 +277,7 @@ impl Merger {
         self.pop_current(false);
     }
 
-    /// Makes the nearest of the other sources the current one, `reached` from one that has ended or by a seek.
+    /// Makes the nearest of the other sources the current one: `reached` from one that has ended, or else by a seek.
     fn pop_current(&mut self, reached: bool) {
         self.free = 0;
         if self.heap.is_empty() {
@@ -305,7 +305,8 @@ impl Merger {
         if self.ahead {
             let forward = self.direction == Direction::Forward;
             let source = &self.sources[place.source];
-            // Of the same page and bound the answer is known: no more, or a few. A seek may never be followed by a step.
+            // A source that stays current was asked when it came to this page or was reached, or comes from a seek,
+            // which no step may follow.
             if reached || source.begins_page(forward) {
                 self.free = source.steps_before(self.sources[top.source].key(), forward);
             }

@@ -119,6 +119,7 @@ mod tests {
             let budget = Budget::new(total);
             assert!(budget.part <= total / 4, "{budget:?}");
             assert!(budget.write_share + budget.cache <= total, "{budget:?}");
+            assert!(budget.flush <= budget.run, "{budget:?}");
             assert!(budget.flush <= budget.flush_max, "{budget:?}");
             // Of a part's memory a few bytes are left over.
             assert!(

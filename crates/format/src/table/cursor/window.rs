@@ -2,7 +2,7 @@
 //!
 //! A scan over a page whose entries are all plain puts, each the only version of its key, has nothing to ask
 //! for an entry: keys and values are spelled and decoded already. The cursor gives its buffers away until the
-//! scan comes to the page's end, turns round or is moved elsewhere; a step is then an index and a comparison.
+//! scan comes to the end of what was lent, turns round or is moved elsewhere; a step is then an index and a comparison.
 //! Asking each layer between the user's cursor and this one what it knew for the whole page took half of a
 //! scan's instructions.
 //!

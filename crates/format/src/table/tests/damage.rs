@@ -221,6 +221,8 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
             let _ = (cursor.key().len(), cursor.mark());
             let _ = cursor.value().map(<[u8]>::len);
             let _ = cursor.stored().is_ok();
+            let bound = &entries[taken % entries.len()].key;
+            assert!(cursor.steps_before(bound, forward) <= cursor.steps_in_page(forward));
             taken += 1;
             if cursor.lend(&mut window, taken % 9, forward) {
                 while if forward {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cairndb_base::Kind;
 
 use super::support::{Entry, FILE, Reach, Rng, build, classic_value, open_with, row_value};
-use crate::table::{Compression, PageWindow, Table, TableOptions};
+use crate::table::{Compression, PageWindow, Table, TableCursor, TableOptions};
 
 const ENTRIES: usize = 2000;
 
@@ -202,64 +202,54 @@ fn pages_are_lent_whatever_their_keys_are() {
     }
 }
 
-/// Of every entry, and of bounds on and between the keys, with several versions of some.
-#[test]
-fn steps_before_a_bound_stay_before_it_and_are_told_where_they_are_many() {
-    let key = |number: usize| format!("{number:06}").into_bytes();
-    let mut entries: Vec<Entry> = Vec::new();
-    for number in (0..400).map(|number| 2 * number) {
-        for seq in (0..=number as u64 % 7 / 5).rev() {
-            let value = format!("a value of {number}").into_bytes();
-            entries.push(Entry {
-                seq: 9 * seq,
-                ..put(key(number), value)
-            });
+/// What a step in a direction leads to, as long as `before` holds and the page goes on, counted one by one.
+fn count_steps(cursor: &TableCursor, bound: &[u8], forward: bool) -> usize {
+    let mut other = cursor.clone();
+    let mut go = || {
+        if forward {
+            other.next().unwrap();
+            other.key() < bound
+        } else {
+            other.prev().unwrap();
+            other.key() > bound
         }
-    }
+    };
+    (0..cursor.steps_in_page(forward))
+        .take_while(|_| go())
+        .count()
+}
+
+/// For every entry, and bounds on and between the keys.
+fn check_steps(what: &str, entries: &[Entry]) {
     let options = TableOptions::new(FILE);
-    let (bytes, summary) = build(&entries, options.clone());
+    let (bytes, summary) = build(entries, options.clone());
     let table = open_with(bytes, &options.order, summary.checksum, Reach::Mapped).unwrap();
     for forward in [true, false] {
-        let mut cursor = table.cursor();
+        let (mut cursor, mut told) = (table.cursor(), 0);
         if forward {
             cursor.first().unwrap();
         } else {
             cursor.last().unwrap();
         }
-        let mut told = 0;
         while cursor.valid() {
-            let (at, within) = (cursor.key().to_vec(), cursor.steps_in_page(forward));
-            let number: usize = String::from_utf8(at.clone()).unwrap().parse().unwrap();
+            let at = String::from_utf8(cursor.key().to_vec()).unwrap();
+            let number: usize = at[..6].parse().unwrap();
             for away in [0, 1, 2, 7, 8, 9, 16, 17, 40, 90] {
                 let bound = if forward {
                     number + away
                 } else {
                     number.saturating_sub(away)
                 };
-                let bound = key(bound);
-                let steps = cursor.steps_before(&bound, forward);
-                let (mut other, mut exact) = (cursor.clone(), 0);
-                for _ in 0..within {
-                    if forward {
-                        other.next().unwrap();
-                    } else {
-                        other.prev().unwrap();
-                    }
-                    let before = if forward {
-                        other.key() < &bound[..]
-                    } else {
-                        other.key() > &bound[..]
-                    };
-                    if !before {
-                        break;
-                    }
-                    exact += 1;
+                for bound in [format!("{bound:06}"), format!("{bound:06}xxx")] {
+                    let steps = cursor.steps_before(bound.as_bytes(), forward);
+                    let exact = count_steps(&cursor, bound.as_bytes(), forward);
+                    let few = steps == 0 && exact <= 4;
+                    assert!(
+                        steps == exact || few,
+                        "{what}: {at} {bound}: {steps}, {exact}"
+                    );
+                    told += usize::from(steps > 0);
                 }
-                assert!(
-                    steps == exact || steps == 0 && exact <= 4,
-                    "{at:?} {bound:?}: {steps}, {exact}"
-                );
-                told += usize::from(steps > 0);
             }
             if forward {
                 cursor.next().unwrap();
@@ -267,6 +257,44 @@ fn steps_before_a_bound_stay_before_it_and_are_told_where_they_are_many() {
                 cursor.prev().unwrap();
             }
         }
-        assert!(told > 1000, "{told}");
+        assert!(told > 1000, "{what}: {told}");
+    }
+}
+
+#[test]
+fn steps_before_a_bound_stay_before_it_and_are_told_where_they_are_many() {
+    // Sequence numbers of the versions of a key, newest first.
+    type Versions = fn(usize) -> Vec<u64>;
+    let rows: [(&str, Versions, usize); 5] = [
+        ("one version, numbers elided", |_| vec![0], 0),
+        ("keys with tails", |_| vec![0], 12),
+        ("one version, all of one number", |_| vec![5], 0),
+        (
+            "two versions of some",
+            |n| [&[9, 4][..], &[7]][n % 3 % 2].to_vec(),
+            3,
+        ),
+        (
+            "a key over several pages",
+            |n| match n {
+                200 => (0..700).rev().collect(),
+                _ => [&[9, 0][..], &[0]][n % 5 % 2].to_vec(),
+            },
+            0,
+        ),
+    ];
+    for (what, versions, tail) in rows {
+        let mut entries = Vec::new();
+        for number in 0..400 {
+            let key = format!("{:06}{}", 2 * number, "x".repeat(number % (tail + 1)));
+            for seq in versions(number) {
+                let value = format!("a value of {number}").into_bytes();
+                entries.push(Entry {
+                    seq,
+                    ..put(key.clone().into_bytes(), value)
+                });
+            }
+        }
+        check_steps(what, &entries);
     }
 }
