@@ -2,9 +2,10 @@
 //!
 //! The source whose entry is current stands outside a small binary heap of the others, so a step
 //! within one source costs one comparison with the heap's top, and none when no other source is
-//! left, or up to where in the page of a table the top's key would stand. Equal keys come newest source first (last when going backward): sources are given newest
-//! first, and over one key a newer source's entries are all newer, so sequence numbers need not be
-//! compared across sources - they may be elided in tables.
+//! left, or up to where the top's key would stand in the page of a table. Equal keys come newest
+//! source first (last when going backward): sources are given newest first, and over one key a newer
+//! source's entries are all newer, so sequence numbers need not be compared across sources - they
+//! may be elided in tables.
 //!
 //! A comparison is one of two numbers: with each source stands the head of the key it is at, taken when it
 //! was moved. Whole keys are compared where heads are equal. Before, a random load spent a quarter of its
