@@ -7,6 +7,7 @@
 //! 1. A piece is handed out once, lies within one chunk, and is aligned to [`ALIGN`].
 //! 2. A chunk is freed, or given back to the pool, only by the drop of the arena.
 //! 3. `allocated` is the sum of the chunks' sizes, to the byte.
+//! 4. A place names one address of a regular chunk for as long as the arena lives.
 //!
 //! Threads: pieces are cut by one thread at a time (the `Bump` is `&mut`); sizes are read by any.
 #![expect(unsafe_code, reason = "raw memory is this file's subject")]
@@ -18,7 +19,8 @@ use cairndb_env::sync::Mutex;
 use cairndb_kernel::prefetch_span;
 
 use crate::chunk::{ALIGN, Chunk, ChunkPool};
-use crate::sync::{AtomicUsize, Ordering};
+use crate::directory::{PLACE_END, Place};
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
 
 /// The first chunk of an arena, so that a memtable of few entries costs little.
 const CHUNK_BYTES_MIN: usize = 64 << 10;
@@ -34,6 +36,12 @@ const OWN_CHUNK_SHARE: usize = 4;
 /// values in the log take 144.
 const AHEAD_BYTES: usize = 192;
 
+/// Regular chunks whose pieces have places: with those of 64 to 256 KiB they are 7 MiB, and a pool's is one.
+const CHUNKS_PLACED: usize = if cfg!(loom) { 2 } else { 32 };
+/// Bits of a place that count steps of [`ALIGN`] from the chunk's start, up to 4 MiB; those above are the chunk's number.
+const STEP_BITS: u32 = 19;
+const _: () = assert!(CHUNKS_PLACED << STEP_BITS <= PLACE_END as usize);
+
 /// The chunks of one memtable.
 #[derive(Debug)]
 pub(crate) struct Arena {
@@ -41,6 +49,8 @@ pub(crate) struct Arena {
     allocated: AtomicUsize,
     budget: usize,
     pool: Option<Arc<ChunkPool>>,
+    /// Where regular chunks start, by number.
+    starts: [AtomicPtr<u8>; CHUNKS_PLACED],
 }
 
 /// The writer's place in the current chunk.
@@ -48,6 +58,10 @@ pub(crate) struct Arena {
 pub(crate) struct Bump {
     at: NonNull<u8>,
     left: usize,
+    /// Of the current chunk.
+    start: NonNull<u8>,
+    /// Regular chunks so far.
+    chunks: usize,
 }
 
 // SAFETY: the memory behind `at` has no thread affinity and is owned by the arena.
@@ -59,6 +73,8 @@ impl Bump {
         Bump {
             at: NonNull::dangling(),
             left: 0,
+            start: NonNull::dangling(),
+            chunks: 0,
         }
     }
 }
@@ -73,7 +89,31 @@ impl Arena {
             // Chunks are multiples of it, and only one of exactly the budget goes back to the pool.
             budget: budget / ALIGN * ALIGN,
             pool,
+            starts: std::array::from_fn(|_| AtomicPtr::default()),
         }
+    }
+
+    /// The place of an address that is not the start of a chunk and lies in a piece of the current one; `None` elsewhere,
+    /// and in a chunk of too high a number.
+    #[inline]
+    pub(crate) fn place_of(bump: &Bump, address: NonNull<u8>) -> Option<Place> {
+        let steps = address.addr().get().wrapping_sub(bump.start.addr().get()) / ALIGN;
+        let cut = (bump.at.addr().get() - bump.start.addr().get()) / ALIGN;
+        if steps == 0 || steps >= cut.min(1 << STEP_BITS) || bump.chunks > CHUNKS_PLACED {
+            return None;
+        }
+        // One regular chunk at least has a start that pieces lie behind.
+        Place::try_from((bump.chunks - 1) << STEP_BITS | steps).ok()
+    }
+
+    /// The address of a place that [`Arena::place_of`] gave for a piece of this arena and that the caller came by through
+    /// an acquire load.
+    #[inline]
+    pub(crate) fn address_of(&self, place: Place) -> *mut u8 {
+        let (chunk, steps) = (place >> STEP_BITS, place & ((1 << STEP_BITS) - 1));
+        // Relaxed: stored before the place was, by the thread that stored that with release.
+        let start = self.starts[chunk as usize % CHUNKS_PLACED].load(Ordering::Relaxed);
+        start.wrapping_add(steps as usize * ALIGN)
     }
 
     /// Bytes of all chunks.
@@ -121,6 +161,11 @@ impl Arena {
         // SAFETY: the new chunk has `regular` bytes and `bytes` is at most a quarter of them.
         bump.at = unsafe { start.add(bytes) };
         bump.left = regular - bytes;
+        bump.start = start;
+        if let Some(slot) = self.starts.get(bump.chunks) {
+            slot.store(start.as_ptr(), Ordering::Relaxed);
+        }
+        bump.chunks += 1;
         start
     }
 

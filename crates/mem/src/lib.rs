@@ -9,7 +9,7 @@ pub mod cache;
 mod chunk;
 mod compare;
 mod cursor;
-mod filter;
+mod directory;
 pub mod memtable;
 mod node;
 mod skiplist;

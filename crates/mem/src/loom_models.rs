@@ -33,7 +33,7 @@ fn model(
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(4);
     builder.check(move || {
-        let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 256);
+        let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 32 << 10);
         let mut seq = 0;
         for key in settled {
             seq += 1;

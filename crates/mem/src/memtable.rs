@@ -23,7 +23,7 @@ use cairndb_base::{Error, HeadRule, Kind, Order, Result, SEQ_MAX, SeqNo};
 
 use crate::arena::Arena;
 use crate::chunk::ChunkPool;
-use crate::filter::MemFilter;
+use crate::directory::{Directory, Looked};
 use crate::node::NodeRef;
 use crate::skiplist::{SkipList, Splice, Target};
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
@@ -45,7 +45,6 @@ use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 pub struct Memtable {
     list: SkipList,
     rule: HeadRule,
-    filter: Option<MemFilter>,
     counters: Counters,
 }
 
@@ -80,16 +79,15 @@ impl Memtable {
         pool: Option<Arc<ChunkPool>>,
     ) -> (Arc<Memtable>, Splice) {
         let rule = HeadRule::new(&order, prefix_hint);
-        let filter = order.can_hash().then(|| MemFilter::new(capacity_bytes));
-        let fixed = size_of::<Memtable>() + filter.as_ref().map_or(0, MemFilter::bytes);
-        let arena = Arena::new(capacity_bytes.saturating_sub(fixed), pool);
-        let (list, splice) = SkipList::new(order, arena);
+        let directory = order.can_hash();
+        let directory = directory.then(|| Directory::bytes_for(capacity_bytes));
+        let arena = Arena::new(capacity_bytes.saturating_sub(size_of::<Memtable>()), pool);
+        let (list, splice) = SkipList::new(order, arena, directory);
         let counters = Counters::default();
         counters.seq_min.store(SEQ_MAX, Ordering::Relaxed);
         let table = Arc::new(Memtable {
             list,
             rule,
-            filter,
             counters,
         });
         (table, splice)
@@ -98,26 +96,40 @@ impl Memtable {
     /// The newest version of `key` that `snapshot` sees, tombstones included. `hash` is
     /// `cairndb_base::hash64(key)`; it is not looked at for orders that cannot hash.
     ///
-    /// Allocates nothing. A key that is not here costs one word of the filter most times.
+    /// Allocates nothing. A key that is not here costs one line of the directory, and the newest version of one that is
+    /// the line, its node and its value; an older version a search of the list.
     ///
     /// # Errors
     /// `Corruption`, with file and offset, for a value in the log that is not what was written: the
     /// system failed to write the page, dropped it, and read back something else.
     #[inline]
     pub fn get(&self, key: &[u8], hash: u64, snapshot: SeqNo) -> Result<Option<MemEntry<'_>>> {
-        if let Some(filter) = &self.filter
-            && !filter.may_contain(hash)
-        {
-            return Ok(None);
+        match self.list.look(key, hash) {
+            Looked::Absent => Ok(None),
+            Looked::Here(node) if node.seq() <= snapshot => self.entry(node),
+            Looked::Here(_) | Looked::Unknown => self.search(key, snapshot),
         }
-        self.get_unfiltered(key, snapshot)
     }
 
-    fn get_unfiltered(&self, key: &[u8], snapshot: SeqNo) -> Result<Option<MemEntry<'_>>> {
+    /// Asks for the line that a get of a key with this hash looks at first: beside a writer there are dozens of
+    /// memtables, and waits for their lines overlap.
+    #[inline]
+    pub fn request(&self, hash: u64) {
+        self.list.request(hash);
+    }
+
+    /// As `get`, by the list.
+    #[inline(never)]
+    fn search(&self, key: &[u8], snapshot: SeqNo) -> Result<Option<MemEntry<'_>>> {
         let node = self.list.find(&self.target(key, bound_at(snapshot))).at;
         if node == self.list.sentinel() || self.list.compare(node.key(), key).is_ne() {
             return Ok(None);
         }
+        self.entry(node)
+    }
+
+    #[inline]
+    fn entry<'a>(&self, node: NodeRef<'a>) -> Result<Option<MemEntry<'a>>> {
         self.check(node)?;
         Ok(Some(MemEntry {
             seq: node.seq(),
@@ -164,10 +176,9 @@ impl Memtable {
         self.counters.used.load(Ordering::Relaxed)
     }
 
-    /// Bytes allocated for this memtable: arena, filter and the structure itself.
+    /// Bytes allocated for this memtable: the arena, in which the directory is, and the structure itself.
     pub fn allocated_bytes(&self) -> usize {
-        let filter = self.filter.as_ref().map_or(0, MemFilter::bytes);
-        size_of::<Memtable>() + filter + self.list.allocated()
+        size_of::<Memtable>() + self.list.allocated()
     }
 
     /// Bytes of all keys and values inserted.
@@ -217,10 +228,6 @@ impl Memtable {
 
     pub(crate) fn rule(&self) -> &HeadRule {
         &self.rule
-    }
-
-    pub(crate) fn filter(&self) -> Option<&MemFilter> {
-        self.filter.as_ref()
     }
 
     pub(crate) fn counters(&self) -> &Counters {

@@ -39,6 +39,7 @@ use cairndb_env::sync::Mutex;
 
 use crate::arena::{Arena, Bump};
 use crate::compare::compare_keys;
+use crate::directory::{Directory, Looked, Place};
 use crate::node::{HEIGHT_MAX, NewEntry, Node, NodeRef, node_bytes};
 use crate::sync::{AtomicUsize, Ordering};
 
@@ -60,6 +61,8 @@ pub(crate) struct SkipList {
     height: AtomicUsize,
     order: Order,
     arena: Arena,
+    /// Where newest versions stand; none for orders that cannot hash.
+    directory: Option<Directory>,
     /// The log regions that values lie in which the arena has no copy of.
     regions: Mutex<Vec<Arc<dyn LogRegion>>>,
 }
@@ -99,9 +102,24 @@ pub(crate) struct Found<'a> {
     pub(crate) at: NodeRef<'a>,
 }
 
+/// The neighbour of a new node that has its key.
+#[derive(Clone, Copy, Debug)]
+enum Kin<'a> {
+    /// There is none: the key is new.
+    None,
+    /// The node was inserted behind a newer version.
+    Newer,
+    /// The newest version so far.
+    Older(NodeRef<'a>),
+}
+
 impl SkipList {
-    /// An empty list in `arena`, and the one splice that may insert into it.
-    pub(crate) fn new(order: Order, arena: Arena) -> (SkipList, Splice) {
+    /// An empty list in `arena`, with a directory of `directory_bytes`, and the one splice that may insert into it.
+    pub(crate) fn new(
+        order: Order,
+        arena: Arena,
+        directory_bytes: Option<usize>,
+    ) -> (SkipList, Splice) {
         let mut bump = Bump::new();
         let entry = NewEntry {
             head: u64::MAX,
@@ -113,11 +131,17 @@ impl SkipList {
         let memory = arena.allocate(&mut bump, node_bytes(HEIGHT_MAX, 0, 0));
         // SAFETY: a fresh piece of the size that this node takes, in an arena the list will own.
         let sentinel = unsafe { NodeRef::write(memory, HEIGHT_MAX, &entry) }.as_ptr();
+        let directory = directory_bytes.map(|bytes| {
+            let memory = arena.allocate(&mut bump, bytes);
+            // SAFETY: a fresh piece of so many bytes, in an arena the list will own.
+            unsafe { Directory::write(memory, bytes) }
+        });
         let list = SkipList {
             sentinel,
             height: AtomicUsize::new(1),
             order,
             arena,
+            directory,
             regions: Mutex::default(),
         };
         let splice = Splice {
@@ -241,7 +265,7 @@ impl SkipList {
         self.arena.has_room(&splice.bump, bytes)
     }
 
-    /// Inserts an entry and returns the bytes its node takes.
+    /// Inserts an entry whose key has this hash, and returns the bytes its node takes.
     ///
     /// Nothing is changed before the last call of the comparator, so that one which panics leaves
     /// the list as it was.
@@ -249,7 +273,13 @@ impl SkipList {
     /// # Safety
     /// `splice` must be the one that [`SkipList::new`] returned with this list. A value that lies
     /// apart must be what a region given to [`SkipList::keep`] lent ([`LogRegion::bytes`]).
-    pub(crate) unsafe fn insert(&self, splice: &mut Splice, entry: &NewEntry<'_>) -> usize {
+    pub(crate) unsafe fn insert(
+        &self,
+        splice: &mut Splice,
+        entry: &NewEntry<'_>,
+        hash: u64,
+    ) -> usize {
+        self.request(hash);
         let target = Target {
             head: entry.head,
             bound: entry.tag + 1,
@@ -271,7 +301,76 @@ impl SkipList {
         splice.last_head = entry.head;
         splice.height = draw_height(&mut splice.random);
         Arena::prefetch_next(&splice.bump);
+        if let Some(directory) = &self.directory {
+            let place = Arena::place_of(&splice.bump, node.as_ptr().cast());
+            match self.kin(splice, node) {
+                Kin::None => directory.add(hash, place),
+                Kin::Newer => {}
+                Kin::Older(older) => {
+                    let is_older = |place| {
+                        // SAFETY: what the directory holds are places of this list's nodes; this is the writer.
+                        let node = unsafe { self.node_at(place) };
+                        node == older
+                    };
+                    directory.replace(hash, place, is_older);
+                }
+            }
+        }
         bytes
+    }
+
+    /// Asks for the directory's line of a key with this hash.
+    #[inline]
+    pub(crate) fn request(&self, hash: u64) {
+        if let Some(directory) = &self.directory {
+            directory.prefetch(hash);
+        }
+    }
+
+    /// The newest version of `key`, by the directory. `hash` is the key's.
+    #[inline]
+    pub(crate) fn look(&self, key: &[u8], hash: u64) -> Looked<NodeRef<'_>> {
+        let Some(directory) = &self.directory else {
+            return Looked::Unknown;
+        };
+        directory.look(hash, |place| {
+            // SAFETY: what the directory holds are places of this list's nodes, and it loads them with acquire.
+            let node = unsafe { self.node_at(place) };
+            self.compare(node.key(), key).is_eq().then_some(node)
+        })
+    }
+
+    /// The neighbour of the node inserted last that has its key.
+    #[inline]
+    fn kin<'a>(&'a self, splice: &Splice, node: NodeRef<'a>) -> Kin<'a> {
+        // The order of the tests is that of their prices: `next_head` lies in the splice.
+        if splice.next_head == splice.last_head {
+            let next = node.next();
+            if next != self.sentinel() && self.compare(next.key(), node.key()).is_eq() {
+                return Kin::Older(next);
+            }
+        }
+        let prev = node.prev();
+        if prev.head() == splice.last_head
+            && prev != self.sentinel()
+            && self.compare(prev.key(), node.key()).is_eq()
+        {
+            return Kin::Newer;
+        }
+        Kin::None
+    }
+
+    /// The node at a place that an insert into this list gave.
+    ///
+    /// # Safety
+    /// The place must be one that an insert into this list returned, and the caller must have come by it from the writer
+    /// itself or through an acquire load.
+    #[inline]
+    unsafe fn node_at(&self, place: Place) -> NodeRef<'_> {
+        // SAFETY: the caller vouches for the place, and no chunk is at the zero address.
+        let address = unsafe { NonNull::new_unchecked(self.arena.address_of(place)) };
+        // SAFETY: a node of this list, written before its place was given out, in the arena that `self` owns.
+        unsafe { NodeRef::from_ptr(address.cast()) }
     }
 
     /// Whether the target's place is right behind the last inserted node.

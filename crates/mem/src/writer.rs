@@ -180,12 +180,9 @@ impl MemWriter {
             value,
             apart,
         };
-        if let Some(filter) = self.table.filter() {
-            filter.insert(hash);
-        }
         // SAFETY: `splice` is the one made with this table's list; a value apart was lent by a region
         // that the list keeps.
-        let node_bytes = unsafe { self.table.list().insert(&mut self.splice, &entry) };
+        let node_bytes = unsafe { self.table.list().insert(&mut self.splice, &entry, hash) };
         self.count(seq, (key.len() + value.len()) as u64, node_bytes);
     }
 

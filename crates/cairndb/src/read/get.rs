@@ -96,6 +96,9 @@ pub(crate) fn newest(
 ) -> Result<Newest> {
     view.note_read();
     let hash = context.order.hash(key);
+    for part in &view.sealed {
+        part.request(hash);
+    }
     let parts = std::iter::once(&view.mutable).chain(&view.sealed);
     for (source, part) in parts.enumerate() {
         if let Some(entry) = part.get(key, hash, seq)? {

@@ -1,0 +1,403 @@
+//! Where the newest version of each key stands in one memtable: a get need not search the list for it.
+//!
+//! A search of a list of thousands of entries waits for a line of memory at each of a dozen steps, and most of
+//! these lines were last written by another processor. Here a get looks at one line, which says whether the key
+//! may be there and where its node is, and then at the node. The list stays what scans, flushes and older versions
+//! use.
+//!
+//! A line has twelve slots: two bytes of the key's hash each, and the node's place in the arena. A key whose line is
+//! full goes into the next one, and a bit says that keys went on. After [`PROBES`] lines, and for a node that has no
+//! place, the directory knows nothing: the list is searched. So is it for a snapshot older than the newest version.
+//! (Two bytes, because a get may ask dozens of parts, and each slot that looks like the key's costs a node's line.)
+//! (A filter of three bits in a word, which this replaces, spared the search for keys that are not there and no
+//! other: with a writer beside it a get that found its key took 1,100 ns, most of them here. A hash table of pointers is
+//! simpler and takes half as much again for each slot.)
+//!
+//! Invariants:
+//! 1. A key that was inserted stands in one slot of its path, which leads to its newest version; or every line of
+//!    the path says that keys went on.
+//! 2. A slot belongs to the same key for ever. Only its place changes, to that of a newer version, or to none.
+//!
+//! Threads: one writer, any number of readers. Slots are stored with release when the node has been linked, and
+//! loaded with acquire. All that an insert does here is done before its sequence number is published with release, so
+//! a reader that acquired a snapshot covering the entry finds it or a newer one.
+#![expect(
+    unsafe_code,
+    reason = "lines lie in memory of the arena, which a pool hands on"
+)]
+
+use std::ptr::NonNull;
+use std::slice;
+
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+
+/// The directory's share of a memtable's capacity, as a divisor in bytes. Entries of 64 bytes, which is a key of 16 and
+/// nothing else, take three of four slots: of nine, one of 1000 keys would have none and 3 % of absent ones be unknown.
+const CAPACITY_SHARE: usize = 10;
+
+/// Slots of a line. With their tags they fill 64 bytes.
+const SLOTS: usize = 12;
+/// Tags in a word.
+const LANES: usize = 8;
+/// Lines of a path.
+const PROBES: usize = 8;
+
+/// A one in each lane.
+const ONES: u64 = 0x0101_0101_0101_0101;
+/// All bits of each lane but the highest.
+const LOWS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+/// The lanes of the second word that belong to slots.
+const SECOND: u64 = u64::MAX >> (8 * (2 * LANES - SLOTS));
+/// Set in the second word when keys of this line went on to the next.
+const WENT_ON: u64 = 1 << 63;
+
+/// Where a node is in its arena; see `Arena::place_of`. Never zero, and below [`PLACE_END`].
+pub(crate) type Place = u32;
+/// Above the place a slot has the second byte of the hash.
+pub(crate) const PLACE_END: Place = 1 << PLACE_BITS;
+const PLACE_BITS: u32 = Place::BITS - 8;
+/// In a slot whose key's newest version has no place.
+const NOWHERE: Place = 0;
+
+/// What the directory says of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Looked<N> {
+    /// Its newest version.
+    Here(N),
+    /// It is not in the memtable.
+    Absent,
+    /// Nothing: the list has to be searched.
+    Unknown,
+}
+
+/// Twelve slots.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Line {
+    /// Of slots 0 to 7, and of slots 8 to 11 with [`WENT_ON`]. A free slot's tag is zero.
+    tags: [AtomicU64; 2],
+    /// Places, and above each another byte of the hash.
+    places: [AtomicU32; SLOTS],
+}
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Line>() == 64);
+
+/// The lines of one memtable, in memory of its arena.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    lines: NonNull<Line>,
+    len: usize,
+}
+
+// SAFETY: lines are atomics, in memory without thread affinity that the arena owns.
+unsafe impl Send for Directory {}
+// SAFETY: as for `Send`; all access is through atomics.
+unsafe impl Sync for Directory {}
+
+impl Line {
+    /// A bit in the lane of each slot whose tag is that of `pattern`'s lanes, and whether keys went on.
+    #[inline]
+    fn matches(&self, pattern: u64) -> ([u64; 2], bool) {
+        // Acquire: with the tag comes the slot's first place.
+        let tags = self
+            .tags
+            .each_ref()
+            .map(|word| word.load(Ordering::Acquire));
+        let equal = tags.map(|word| zero_lanes(word ^ pattern));
+        ([equal[0], equal[1] & SECOND], tags[1] & WENT_ON != 0)
+    }
+
+    /// Whether no slot is taken and no key went on. So it is in a memtable that has just begun.
+    #[inline]
+    fn is_free(&self) -> bool {
+        // Relaxed: a reader that has a right to an entry sees its tag.
+        let tags = self
+            .tags
+            .each_ref()
+            .map(|word| word.load(Ordering::Relaxed));
+        tags[0] | tags[1] == 0
+    }
+
+    /// Takes the first free slot.
+    #[inline]
+    fn take(&self, tag: u8, slot: u32) -> bool {
+        for (word, lanes) in [(0, u64::MAX), (1, SECOND)] {
+            let tags = &self.tags[word];
+            // Relaxed: what this thread, or the one before it under the engine's lock, stored.
+            let taken = tags.load(Ordering::Relaxed);
+            let free = zero_lanes(taken) & lanes;
+            if free != 0 {
+                let lane = free.trailing_zeros() as usize / 8;
+                self.places[word * LANES + lane].store(slot, Ordering::Relaxed);
+                // Release: publishes the place, and with it the node's bytes.
+                tags.store(taken | u64::from(tag) << (8 * lane), Ordering::Release);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn send_on(&self) {
+        let tags = self.tags[1].load(Ordering::Relaxed);
+        self.tags[1].store(tags | WENT_ON, Ordering::Release);
+    }
+}
+
+impl Directory {
+    /// Bytes of memory that the directory of a memtable of `capacity` bytes takes, wherever that begins.
+    pub(crate) fn bytes_for(capacity: usize) -> usize {
+        let lines = (capacity / CAPACITY_SHARE / size_of::<Line>()).max(PROBES);
+        (lines + 1) * size_of::<Line>()
+    }
+
+    /// An empty directory in `bytes` of `memory`.
+    ///
+    /// # Safety
+    /// The memory must be the caller's alone and live as long as what is returned; `bytes` must be what
+    /// [`Directory::bytes_for`] gave.
+    pub(crate) unsafe fn write(memory: NonNull<u8>, bytes: usize) -> Directory {
+        let unaligned = memory.align_offset(align_of::<Line>());
+        let len = bytes / size_of::<Line>() - 1;
+        assert!(unaligned < size_of::<Line>() && len >= PROBES);
+        // SAFETY: one line more than `len` fits the memory, and less than one is left out in front.
+        let lines = unsafe { memory.add(unaligned) }.cast::<Line>();
+        for at in 0..len {
+            // SAFETY: `at` is below `len`, and so many lines lie in the caller's memory.
+            let line = unsafe { lines.add(at) };
+            // SAFETY: as above; a line begins at a multiple of its alignment.
+            unsafe { line.write(Line::default()) };
+        }
+        Directory { lines, len }
+    }
+
+    /// Looks a key up by its hash; `node_at` gives what stands at a place if it is of that key.
+    #[inline]
+    pub(crate) fn look<N>(&self, hash: u64, node_at: impl Fn(Place) -> Option<N>) -> Looked<N> {
+        let pattern = u64::from(tag_of(hash)) * ONES;
+        for line in self.path(hash) {
+            if line.is_free() {
+                return Looked::Absent;
+            }
+            let (equal, went_on) = line.matches(pattern);
+            for slot in slots_of(equal) {
+                // Acquire: the node's bytes come with it.
+                let place = line.places[slot].load(Ordering::Acquire) ^ high_of(hash);
+                if place >= PLACE_END {
+                    continue;
+                }
+                if place == NOWHERE {
+                    return Looked::Unknown;
+                }
+                if let Some(node) = node_at(place) {
+                    return Looked::Here(node);
+                }
+            }
+            if !went_on {
+                return Looked::Absent;
+            }
+        }
+        Looked::Unknown
+    }
+
+    /// Notes the first version of a key, once its node is linked. Only the writer calls this and the next.
+    #[inline]
+    pub(crate) fn add(&self, hash: u64, place: Option<Place>) {
+        for line in self.path(hash) {
+            if place.is_some_and(|place| line.take(tag_of(hash), high_of(hash) | place)) {
+                return;
+            }
+            line.send_on();
+        }
+    }
+
+    /// Notes a newer version of a key; `is_older` says whether the version before stands at a place.
+    pub(crate) fn replace(
+        &self,
+        hash: u64,
+        place: Option<Place>,
+        is_older: impl Fn(Place) -> bool,
+    ) {
+        let pattern = u64::from(tag_of(hash)) * ONES;
+        for line in self.path(hash) {
+            let (equal, went_on) = line.matches(pattern);
+            for slot in slots_of(equal) {
+                let before = line.places[slot].load(Ordering::Relaxed) ^ high_of(hash);
+                if before != NOWHERE && before < PLACE_END && is_older(before) {
+                    let place = high_of(hash) | place.unwrap_or(NOWHERE);
+                    // Release: publishes the node's bytes.
+                    line.places[slot].store(place, Ordering::Release);
+                    return;
+                }
+            }
+            // A key without a slot, by the first invariant.
+            if !went_on {
+                break;
+            }
+        }
+    }
+
+    /// Asks for the line that a key is looked up in first.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        cairndb_kernel::prefetch_span(
+            std::ptr::from_ref(&self.lines()[self.first(hash)]).cast(),
+            1,
+        );
+    }
+
+    #[inline]
+    fn lines(&self) -> &[Line] {
+        // SAFETY: `write` has written `len` lines there, in memory that lives as long as `self`.
+        unsafe { slice::from_raw_parts(self.lines.as_ptr(), self.len) }
+    }
+
+    /// The lines that a key may stand in.
+    #[inline]
+    fn path(&self, hash: u64) -> impl Iterator<Item = &Line> {
+        let first = self.first(hash);
+        self.lines()[first..first + PROBES].iter()
+    }
+
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the product's high half is below len"
+    )]
+    fn first(&self, hash: u64) -> usize {
+        // A path may begin at all lines but the last, so that it need not turn round.
+        let first = self.len - (PROBES - 1);
+        ((u128::from(hash) * first as u128) >> 64) as usize
+    }
+}
+
+/// From the low end of the hash; the line is chosen by its high end. Zero is a free slot's.
+#[inline]
+fn tag_of(hash: u64) -> u8 {
+    hash.to_le_bytes()[0].max(1)
+}
+
+/// The next byte of the hash, above a place.
+#[inline]
+fn high_of(hash: u64) -> u32 {
+    u32::from(hash.to_le_bytes()[1]) << PLACE_BITS
+}
+
+/// The highest bit of each zero lane, exactly: no carry leaves a lane.
+#[inline]
+fn zero_lanes(word: u64) -> u64 {
+    !(((word & LOWS) + LOWS) | word | LOWS)
+}
+
+/// The slots whose bits are set.
+#[inline]
+fn slots_of(equal: [u64; 2]) -> impl Iterator<Item = usize> {
+    let mut equal = equal;
+    std::iter::from_fn(move || {
+        let word = usize::from(equal[0] == 0);
+        let bits = equal[word];
+        if bits == 0 {
+            return None;
+        }
+        equal[word] = bits & (bits - 1);
+        Some(word * LANES + bits.trailing_zeros() as usize / 8)
+    })
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use cairndb_base::hash64;
+
+    /// A directory and its memory.
+    struct Alone {
+        directory: Directory,
+        _memory: Vec<u8>,
+    }
+
+    impl std::ops::Deref for Alone {
+        type Target = Directory;
+
+        fn deref(&self) -> &Directory {
+            &self.directory
+        }
+    }
+
+    fn alone(capacity: usize) -> Alone {
+        let bytes = Directory::bytes_for(capacity);
+        let mut memory = vec![0xff; bytes];
+        let start = NonNull::new(memory.as_mut_ptr()).unwrap();
+        // SAFETY: the memory has so many bytes, and is kept beside the directory and used by nobody else.
+        let directory = unsafe { Directory::write(start, bytes) };
+        Alone {
+            directory,
+            _memory: memory,
+        }
+    }
+
+    /// A directory of numbers, each its own place.
+    fn add(directory: &Directory, number: u32) {
+        directory.add(hash64(&number.to_le_bytes()), Some(number));
+    }
+
+    fn look(directory: &Directory, number: u32) -> Looked<u32> {
+        let node_at = |place| (place == number).then_some(place);
+        directory.look(hash64(&number.to_le_bytes()), node_at)
+    }
+
+    #[test]
+    fn what_was_added_is_found_and_the_rest_is_known_to_be_absent() {
+        let directory = alone(512 << 10);
+        let held = if cfg!(miri) { 100 } else { 6_600 };
+        for number in 1..=held {
+            add(&directory, number);
+        }
+        let here = (1..=held).filter(|number| look(&directory, *number) == Looked::Here(*number));
+        let here = here.count();
+        assert!(here == held as usize, "{here} of {held}");
+        let absent = |number: &u32| look(&directory, *number) == Looked::Absent;
+        let known = (held + 1..=2 * held).filter(absent).count();
+        assert!(known == held as usize, "{known} of {held}");
+    }
+
+    #[test]
+    fn a_directory_that_is_too_small_tells_no_lies() {
+        for capacity in [0, 800, 8_000] {
+            let directory = alone(capacity);
+            assert_eq!(look(&directory, 1), Looked::Absent);
+            for number in 1..=300 {
+                add(&directory, number);
+                for held in 1..=number {
+                    let looked = look(&directory, held);
+                    assert!(looked == Looked::Here(held) || looked == Looked::Unknown);
+                }
+            }
+            assert!((301..=600).all(|number| !matches!(look(&directory, number), Looked::Here(_))));
+        }
+    }
+
+    #[test]
+    fn a_newer_version_takes_the_slot_and_one_without_a_place_empties_it() {
+        let directory = alone(0);
+        let hash = hash64(b"stone");
+        directory.add(hash, Some(1));
+        directory.replace(hash, Some(2), |place| place == 1);
+        assert_eq!(directory.look(hash, Some), Looked::Here(2));
+        directory.replace(hash, None, |place| place == 2);
+        assert_eq!(directory.look(hash, Some), Looked::Unknown);
+        directory.replace(hash, Some(3), |_| true);
+        assert_eq!(directory.look(hash, Some), Looked::Unknown);
+    }
+
+    #[test]
+    fn a_first_version_without_a_place_is_not_called_absent() {
+        let directory = alone(0);
+        let hash = hash64(b"stone");
+        directory.add(hash, None);
+        assert_eq!(directory.look(hash, Some), Looked::<Place>::Unknown);
+        // Nor does a newer one with a place make anything of it: it has no slot.
+        directory.replace(hash, Some(7), |_| false);
+        assert_eq!(directory.look(hash, Some), Looked::<Place>::Unknown);
+    }
+}
