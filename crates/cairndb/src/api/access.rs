@@ -12,7 +12,7 @@ use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 use crate::read::get;
 use crate::read::held::HeldView;
-use crate::state::view::View;
+use crate::read::view::View;
 
 thread_local! {
     /// Where `get` decodes before it makes a [`Value`].

@@ -23,10 +23,10 @@ use crate::jobs::picker::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_
 use crate::jobs::rules::Rules;
 use crate::read::merger::Merger;
 use crate::read::source::{RunCursor, Source};
+use crate::read::view::RUNS_READ;
 use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, Version};
-use crate::state::view::RUNS_READ;
 
 /// The bounds of a key range as a compaction sees them.
 pub(crate) type KeyRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);

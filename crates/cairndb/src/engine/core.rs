@@ -25,6 +25,7 @@ use cairndb_mem::{ChunkPool, Memtable};
 
 use crate::jobs::merge::Outcome;
 use crate::jobs::output::OutputSettings;
+use crate::read::view::{Shown, View};
 use crate::state::budget::Budget;
 use crate::state::context::ReadContext;
 use crate::state::health::Health;
@@ -33,7 +34,6 @@ use crate::state::reaper::Reaper;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, TableHandle, TableOpener, Version};
-use crate::state::view::{Shown, View};
 use crate::write::commit::{Commit, Filled};
 use crate::write::manifest::Manifest;
 use crate::write::segments::Segments;
@@ -337,6 +337,7 @@ impl Core {
             old.number + 1,
         ));
         drop(old);
+        view.readers.stripes.begin_view(view.number);
         self.shown.note(&view);
         // Release, and first: who sees a sequence number that was published over this view sees that there is
         // a newer one than the view before.

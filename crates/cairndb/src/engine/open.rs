@@ -23,6 +23,7 @@ use crate::engine::moved_values::LargeValues;
 use crate::engine::recover::{Recovery, unused_file};
 use crate::engine::recovered::Recovered;
 use crate::jobs::output::OutputSettings;
+use crate::read::view::{Readers, Shown, View};
 use crate::state::budget::Budget;
 use crate::state::context::ReadContext;
 use crate::state::files::OpenFiles;
@@ -31,7 +32,6 @@ use crate::state::reaper::Reaper;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
 use crate::state::version::{Mapping, TableOpener, Version};
-use crate::state::view::{Readers, Shown, View};
 use crate::write::commit::Commit;
 use crate::write::manifest::Manifest;
 use crate::write::segments::Segments;
@@ -284,7 +284,7 @@ fn assemble(
     mut recovered: Recovered,
 ) -> Arc<Core> {
     let (order, budget) = (options.order.clone(), settings.budget);
-    let readers = Readers::new(context(options));
+    let readers = Readers::new(context(options), FIRST_VIEW);
     // Not from the pool: a database that is given a few entries takes little memory for them.
     let mutable = Memtable::new(order.clone(), recovered.key_prefix(), budget.part);
     let version = first_version(&opener, &mut recovered);
@@ -339,6 +339,9 @@ fn first_version(opener: &TableOpener, recovered: &mut Recovered) -> Arc<Version
     Arc::new(version)
 }
 
+/// The number of a handle's first view.
+const FIRST_VIEW: u64 = 0;
+
 fn first_view(
     mutable: &Arc<Memtable>,
     sealed: &VecDeque<Part>,
@@ -351,7 +354,7 @@ fn first_view(
         sealed.collect(),
         Arc::clone(version),
         readers,
-        0,
+        FIRST_VIEW,
     )
 }
 

@@ -14,6 +14,8 @@
 //! does a scan. Where there is one run only, such a seek takes the entry that it leads to out of its page,
 //! and no cursor is made over the run before it is moved on.
 //!
+//! A cursor that was made for one seek leaves its sources to the thread's next ([`spare`](crate::read::spare)).
+//!
 //! A cursor pins its view: tables, and memtable parts even after their flush.
 
 mod backward;
@@ -97,6 +99,12 @@ pub(crate) struct ViewCursor {
 
 impl Drop for ViewCursor {
     fn drop(&mut self) {
+        // Where a seek has come to rest and nothing else was done, the sources are as a seek leaves them.
+        if self.sourced && self.sought && !self.moved && self.shown == Shown::InPlace {
+            let merger = mem::replace(&mut self.merger, Merger::none());
+            let view = &self.view;
+            view.readers.stripes.mine().keep(view.number, merger);
+        }
         self.end_seek();
         let (key, value) = (mem::take(&mut self.key), mem::take(&mut self.value));
         Buffers { key, value }.keep();
@@ -105,7 +113,7 @@ impl Drop for ViewCursor {
 
 impl ViewCursor {
     pub(crate) fn new(view: HeldView, seq: SeqNo) -> ViewCursor {
-        let merger = Merger::new(Vec::new(), view.readers.context.order.clone());
+        let merger = Merger::none();
         let Buffers { key, value } = Buffers::take();
         ViewCursor {
             view,
@@ -210,14 +218,14 @@ impl ViewCursor {
         }
         let sources = 1 + self.view.sealed.len() + self.view.version.runs.len();
         let asked = sources >= SOURCES_ASKED
-            || sources >= SOURCES_ASKED_ALONE && self.view.readers.seeks.alone();
+            || sources >= SOURCES_ASKED_ALONE && self.view.readers.stripes.mine().seeks.alone();
         // Equal keys of another order may differ, and only a source can tell how one was written.
         if asked && self.view.context().order.can_hash() {
             if self.found(key)? {
                 return Ok(());
             }
             if sources < SOURCES_ASKED {
-                self.view.readers.seeks.note_vain();
+                self.view.readers.stripes.mine().seeks.note_vain();
             }
         }
         self.arrive(|merger, seq| merger.seek(key, seq), Heading::Forward)
@@ -226,7 +234,7 @@ impl ViewCursor {
     /// What the last seek led to is over: the cursor is dropped or placed anew.
     fn end_seek(&mut self) {
         if self.sought && !self.moved {
-            self.view.readers.seeks.note_alone();
+            self.view.readers.stripes.mine().seeks.note_alone();
         }
         self.sought = false;
         self.moved = false;
@@ -243,8 +251,14 @@ impl ViewCursor {
             self.view.count();
         } else {
             self.sourced = true;
-            let sources = sources(&self.view, self.view.context());
-            self.merger = Merger::new(sources, self.view.context().order.clone());
+            let view = &self.view;
+            let spare = view.readers.stripes.mine().take(view.number, |merger| {
+                view.mutable.is_empty() || merger.begins_with(&view.mutable)
+            });
+            self.merger = spare.unwrap_or_else(|| {
+                let sources = sources(view, view.context());
+                Merger::new(sources, view.context().order.clone())
+            });
         }
     }
 
@@ -308,7 +322,7 @@ impl ViewCursor {
         self.end_window();
         self.view.count();
         if self.sought && !self.moved {
-            self.view.readers.seeks.note_moved();
+            self.view.readers.stripes.mine().seeks.note_moved();
         }
         self.moved = true;
         let merged = match self.shown {

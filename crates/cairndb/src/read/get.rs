@@ -11,8 +11,8 @@ use cairndb_format::value_file::Pointer;
 use crate::read::fold::read_pointer;
 use crate::read::source::{RunCursor, Source};
 use crate::read::versions::{Operand, Versions};
+use crate::read::view::View;
 use crate::state::context::ReadContext;
-use crate::state::view::View;
 
 /// Runs whose filters are requested at once: beside a writer there are dozens of runs, the filters of most
 /// are in no near cache, and their waits overlap.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use arc_swap::Guard;
 
-use crate::state::view::View;
+use crate::read::view::View;
 
 /// A view that stays as it is while this lives.
 #[derive(Debug)]

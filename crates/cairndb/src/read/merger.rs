@@ -15,10 +15,11 @@
 //! when a source runs on; sources run on in every sorted load, so the heap won.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use cairndb_base::{HeadRule, Kind, Order, Result, SeqNo};
 use cairndb_format::table::{PageWindow, ValueIn};
-use cairndb_mem::MemCursor;
+use cairndb_mem::{MemCursor, Memtable};
 
 use crate::read::source::Source;
 
@@ -92,6 +93,33 @@ impl Merger {
             ahead: false,
             free: 0,
         }
+    }
+
+    /// A merge of nothing.
+    #[inline]
+    pub(crate) fn none() -> Merger {
+        Merger::new(Vec::new(), Order::Bytewise)
+    }
+
+    /// Leaves all sources nowhere; they hold no page any more. It has to be placed before anything else is asked of it.
+    pub(crate) fn release(&mut self) {
+        self.current = None;
+        for source in &mut self.sources {
+            source.release();
+        }
+    }
+
+    /// Whether this memtable is its newest source.
+    pub(crate) fn begins_with(&self, memtable: &Arc<Memtable>) -> bool {
+        match self.sources.first() {
+            Some(Source::Mem(cursor)) => Arc::ptr_eq(cursor.table(), memtable),
+            _ => false,
+        }
+    }
+
+    /// Heap bytes of the sources' buffers.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.sources.iter().map(Source::memory_bytes).sum()
     }
 
     #[inline]

@@ -5,5 +5,8 @@ pub(crate) mod fold;
 pub(crate) mod get;
 pub(crate) mod held;
 pub(crate) mod merger;
+pub(crate) mod seek_habit;
 pub(crate) mod source;
+pub(crate) mod spare;
 pub(crate) mod versions;
+pub(crate) mod view;

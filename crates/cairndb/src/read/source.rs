@@ -45,11 +45,11 @@ impl RunCursor {
             return Ok(None);
         }
         if self.at != index || self.table.is_none() {
-            let cursor = self.run.tables()[index].table()?.cursor();
-            self.table = Some(if self.recheck {
-                cursor.rechecking()
-            } else {
-                cursor
+            let table = self.run.tables()[index].table()?;
+            self.table = Some(match self.table.take() {
+                Some(cursor) => cursor.over(table),
+                None if self.recheck => table.cursor().rechecking(),
+                None => table.cursor(),
             });
             self.at = index;
         }
@@ -125,6 +125,23 @@ impl Source {
         match self {
             Source::Mem(cursor) => cursor.table().common_prefix(),
             Source::Run(run) => run.run.prefix(),
+        }
+    }
+
+    /// Leaves it nowhere, without a page. It has to be placed before anything else is asked of it.
+    pub(crate) fn release(&mut self) {
+        if let Source::Run(run) = self
+            && let Some(table) = &mut run.table
+        {
+            table.release();
+        }
+    }
+
+    /// Heap bytes of its own.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        match self {
+            Source::Mem(_) => 0,
+            Source::Run(run) => run.table.as_ref().map_or(0, TableCursor::memory_bytes),
         }
     }
 

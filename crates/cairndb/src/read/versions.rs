@@ -9,8 +9,8 @@ use cairndb_format::table::{FoundValue, GetHints};
 
 use crate::read::fold::{Fold, resolve};
 use crate::read::source::{RunCursor, Source};
+use crate::read::view::View;
 use crate::state::context::ReadContext;
-use crate::state::view::View;
 
 /// Versions that a source is asked for one by one: each costs a search, a cursor's first one three to eight,
 /// its others next to nothing.

@@ -12,8 +12,6 @@ pub(crate) mod health;
 pub(crate) mod merge_operator;
 pub(crate) mod options;
 pub(crate) mod reaper;
-pub(crate) mod seek_habit;
 pub(crate) mod snapshots;
 pub(crate) mod stats;
 pub(crate) mod version;
-pub(crate) mod view;

@@ -42,6 +42,38 @@ fn keys(range: std::ops::Range<u8>) -> Vec<Vec<u8>> {
     range.map(|n| format!("{n:02}").into_bytes()).collect()
 }
 
+/// A cursor left its sources to the next one, and among them was no mutable part, which had been empty.
+#[test]
+fn a_cursor_sees_what_was_written_since_another_was_dropped() {
+    let db = three_layers();
+    db.flush().unwrap();
+    let value_at = |key: &str| {
+        let mut cursor = db.cursor();
+        cursor.seek(key.as_bytes()).unwrap();
+        assert_eq!(cursor.key(), key.as_bytes());
+        cursor.value().to_vec()
+    };
+    for round in 0..3u8 {
+        for key in ["00", "01", "02"] {
+            value_at(key);
+            db.put(key.as_bytes(), &[round]).unwrap();
+            assert_eq!(value_at(key), [round]);
+            db.put(b"000", &[round]).unwrap();
+            assert_eq!(value_at("000"), [round]);
+        }
+        // Another view; in the last round one run is left.
+        if round == 1 {
+            db.compact_range(..).unwrap();
+        } else {
+            db.flush().unwrap();
+        }
+    }
+    let mut moved = db.cursor();
+    moved.seek(b"01").unwrap();
+    moved.prev().unwrap();
+    assert_eq!(moved.key(), b"000");
+}
+
 /// Many seeks that nothing follows are answered as gets are; a move has to find its way from there.
 #[test]
 fn seeks_that_were_alone_lead_to_the_same_entries() {

@@ -123,6 +123,25 @@ impl TableCursor {
         self
     }
 
+    /// A cursor over another table, nowhere, with the buffers of this one.
+    #[must_use]
+    pub fn over(self, table: &Arc<Table>) -> TableCursor {
+        TableCursor {
+            key: self.key,
+            spelled: self.spelled,
+            values: self.values,
+            ends: self.ends,
+            rechecking: self.rechecking,
+            ..TableCursor::new(Arc::clone(table))
+        }
+    }
+
+    /// Goes nowhere and gives the page back; the buffers stay.
+    pub fn release(&mut self) {
+        self.leave();
+        self.held = Held::Mapped { start: 0, end: 0 };
+    }
+
     /// The table it reads.
     pub fn table(&self) -> &Arc<Table> {
         &self.table

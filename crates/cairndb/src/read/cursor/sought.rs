@@ -11,7 +11,7 @@ impl ViewCursor {
     pub(super) fn found_in_run(&mut self, key: &[u8]) -> Result<bool> {
         let view = &*self.view;
         let one_run = view.version.runs.len() == 1 && view.sealed.is_empty();
-        if !one_run || !view.mutable.is_empty() || !view.readers.seeks.alone() {
+        if !one_run || !view.mutable.is_empty() || !view.readers.stripes.mine().seeks.alone() {
             return Ok(false);
         }
         self.leave_sought();
@@ -27,7 +27,7 @@ impl ViewCursor {
         if shows {
             self.shown = Shown::Apart;
         } else {
-            self.view.readers.seeks.note_vain();
+            self.view.readers.stripes.mine().seeks.note_vain();
         }
         Ok(shows)
     }

@@ -4,9 +4,9 @@
 //! price: no source is placed, no buffer of a page made. A scan cannot: it would pay for both. Nothing in
 //! a seek tells which of the two it is, so the last ones are asked, as a processor does with branches.
 //!
-//! Threads: one byte that all cursors of a handle share. It is stored to only when it changes, so where
-//! every cursor scans, or none does and keys are there, its line stays in every processor's cache; seeks
-//! for missing keys store to it. Races lose a count.
+//! Threads: one byte for the cursors of a thread, which threads share when there are very many
+//! ([`spare`](crate::read::spare)). Seeks for missing keys store to it all the time: one byte for all threads had two of
+//! them wait for each other. Races lose a count.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -12,9 +12,9 @@ use std::sync::{Arc, Weak};
 use cairndb_env::sync::Mutex;
 use cairndb_mem::Memtable;
 
+use crate::read::spare::Stripes;
 use crate::state::context::ReadContext;
 use crate::state::health::Health;
-use crate::state::seek_habit::SeekHabit;
 use crate::state::version::Version;
 
 /// What a read looks at, newest first: the mutable part, sealed parts, runs of tables.
@@ -40,15 +40,16 @@ pub(crate) struct View {
 pub(crate) struct Readers {
     pub(crate) context: Arc<ReadContext>,
     pub(crate) health: Arc<Health>,
-    pub(crate) seeks: Arc<SeekHabit>,
+    pub(crate) stripes: Arc<Stripes>,
 }
 
 impl Readers {
-    pub(crate) fn new(context: ReadContext) -> Readers {
+    /// For views from the one of this number on.
+    pub(crate) fn new(context: ReadContext, view: u64) -> Readers {
         Readers {
             context: Arc::new(context),
             health: Arc::default(),
-            seeks: Arc::default(),
+            stripes: Arc::new(Stripes::new(view)),
         }
     }
 }
