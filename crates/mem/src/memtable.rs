@@ -59,6 +59,10 @@ pub(crate) struct Counters {
     pub(crate) seq_max: AtomicU64,
 }
 
+/// Versions that are passed one by one on the way to an older one, before the list is searched: a step is a tenth of
+/// a search.
+const VERSIONS_WALKED: usize = 8;
+
 /// One version of a key, read in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemEntry<'a> {
@@ -106,9 +110,31 @@ impl Memtable {
     pub fn get(&self, key: &[u8], hash: u64, snapshot: SeqNo) -> Result<Option<MemEntry<'_>>> {
         match self.list.look(key, hash) {
             Looked::Absent => Ok(None),
-            Looked::Here(node) if node.seq() <= snapshot => self.entry(node),
-            Looked::Here(_) | Looked::Unknown => self.search(key, snapshot),
+            Looked::Here(newest) => self.version(newest, key, snapshot),
+            Looked::Unknown => self.search(key, snapshot),
         }
+    }
+
+    /// The newest version that `snapshot` sees, given the newest of all.
+    #[inline]
+    fn version<'a>(
+        &'a self,
+        newest: NodeRef<'a>,
+        key: &[u8],
+        snapshot: SeqNo,
+    ) -> Result<Option<MemEntry<'a>>> {
+        let mut node = newest;
+        // Versions stand one behind the other, newest first.
+        for _ in 0..VERSIONS_WALKED {
+            if node.seq() <= snapshot {
+                return self.entry(node);
+            }
+            node = node.next();
+            if node == self.list.sentinel() || self.list.compare(node.key(), key).is_ne() {
+                return Ok(None);
+            }
+        }
+        self.search(key, snapshot)
     }
 
     /// Asks for the line that a get of a key with this hash looks at first: beside a writer there are dozens of

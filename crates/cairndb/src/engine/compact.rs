@@ -23,7 +23,6 @@ use crate::jobs::picker::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_
 use crate::jobs::rules::Rules;
 use crate::read::merger::Merger;
 use crate::read::source::{RunCursor, Source};
-use crate::read::view::RUNS_READ;
 use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, Version};
@@ -148,8 +147,11 @@ impl Core {
 
     /// More runs than this hold up writers until a merge is done: fewer where somebody reads.
     pub(crate) fn runs_max(&self) -> usize {
-        if self.view.load().is_crowded() {
-            RUNS_READ
+        let view = self.view.load();
+        let readers = view.runs_for_readers().unwrap_or(RUNS_STALL);
+        // While a view has no more, nobody waits for it, and nothing is merged sooner than for a load.
+        if view.version.runs.len() > readers {
+            readers
         } else {
             RUNS_STALL
         }

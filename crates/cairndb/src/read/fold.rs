@@ -45,7 +45,22 @@ pub(crate) struct Fold {
     reversed: bool,
 }
 
+/// Operands that there is room for at first: as many sources as have one, most times.
+const OPERANDS_EXPECTED: usize = 16;
+
 impl Fold {
+    /// The first operand, with room for others of its length.
+    pub(crate) fn begun_with(operand: &[u8]) -> Fold {
+        let bytes = operand.len().saturating_mul(OPERANDS_EXPECTED);
+        let mut fold = Fold {
+            operands: Vec::with_capacity(bytes.min(OPERAND_BYTES_KEPT).max(operand.len())),
+            ends: Vec::with_capacity(OPERANDS_EXPECTED),
+            ..Fold::default()
+        };
+        fold.push_operand(operand);
+        fold
+    }
+
     pub(crate) fn clear(&mut self) {
         self.base = None;
         self.operands.clear();

@@ -33,12 +33,12 @@ pub(crate) enum Newest {
 
 impl Newest {
     #[inline]
-    fn of(kind: Kind, source: usize, seq: SeqNo) -> Newest {
+    fn of(kind: Kind, operand: Operand) -> Newest {
         match kind {
             Kind::Delete => Newest::Missing,
             Kind::Put => Newest::Value,
             Kind::Pointer => Newest::Pointer,
-            Kind::Merge => Newest::Operand(Operand { source, seq }),
+            Kind::Merge => Newest::Operand(operand),
         }
     }
 }
@@ -103,7 +103,12 @@ pub(crate) fn newest(
     for (source, part) in parts.enumerate() {
         if let Some(entry) = part.get(key, hash, seq)? {
             out.extend_from_slice(entry.value);
-            return Ok(Newest::of(entry.kind, source, entry.seq));
+            let operand = Operand {
+                source,
+                seq: entry.seq,
+                goes_on: true,
+            };
+            return Ok(Newest::of(entry.kind, operand));
         }
     }
     for (chunk, runs) in view.version.runs.chunks(RUNS_ASKED).enumerate() {
@@ -121,8 +126,12 @@ pub(crate) fn newest(
                 if let FoundValue::Mapped(bytes) = found.value {
                     out.extend_from_slice(bytes);
                 }
-                let source = view.parts() + chunk * RUNS_ASKED + at;
-                return Ok(Newest::of(found.kind, source, found.seq));
+                let operand = Operand {
+                    source: view.parts() + chunk * RUNS_ASKED + at,
+                    seq: found.seq,
+                    goes_on: found.goes_on,
+                };
+                return Ok(Newest::of(found.kind, operand));
             }
         }
     }

@@ -22,6 +22,17 @@ pub(crate) struct Operand {
     /// The mutable part, the sealed ones, the runs, counted through.
     pub(crate) source: usize,
     pub(crate) seq: SeqNo,
+    /// Its source may have older versions.
+    pub(crate) goes_on: bool,
+}
+
+/// A version that one source has.
+#[derive(Clone, Copy, Debug)]
+struct VersionIn {
+    kind: Kind,
+    seq: SeqNo,
+    /// The source may have older ones.
+    goes_on: bool,
 }
 
 /// A key to be folded, and where.
@@ -45,9 +56,9 @@ impl<'a> Versions<'a> {
 
     /// Replaces `out`, the operand that is `first`, by what the key's versions up to `seq` are folded to.
     pub(crate) fn folded(self, seq: SeqNo, first: Operand, out: &mut Vec<u8>) -> Result<bool> {
-        let mut fold = Fold::default();
-        fold.push_operand(out);
-        let mut older = first.seq.checked_sub(1);
+        self.view.note_folded();
+        let mut fold = Fold::begun_with(out);
+        let mut older = first.seq.checked_sub(1).filter(|_| first.goes_on);
         for source in first.source..self.view.parts() + self.view.version.runs.len() {
             if self.gather(source, older, &mut fold, out)? {
                 break;
@@ -72,13 +83,13 @@ impl<'a> Versions<'a> {
             let Some(limit) = seq else {
                 return Ok(false);
             };
-            let Some((kind, found)) = self.version(source, limit, scratch)? else {
+            let Some(version) = self.version(source, limit, scratch)? else {
                 return Ok(false);
             };
-            if self.add(kind, scratch, fold)? {
+            if self.add(version.kind, scratch, fold)? {
                 return Ok(true);
             }
-            seq = found.checked_sub(1);
+            seq = version.seq.checked_sub(1).filter(|_| version.goes_on);
         }
         match seq {
             Some(limit) => self.gather_rest(self.cursor(source), limit, fold),
@@ -101,19 +112,18 @@ impl<'a> Versions<'a> {
     }
 
     /// The newest version up to `seq` in one source, its stored value in `out`.
-    fn version(
-        self,
-        source: usize,
-        seq: SeqNo,
-        out: &mut Vec<u8>,
-    ) -> Result<Option<(Kind, SeqNo)>> {
+    fn version(self, source: usize, seq: SeqNo, out: &mut Vec<u8>) -> Result<Option<VersionIn>> {
         out.clear();
         let (key, hash) = (self.key, self.hash);
         let Some(run) = source.checked_sub(self.view.parts()) else {
             let entry = self.view.part(source).get(key, hash, seq)?;
             return Ok(entry.map(|entry| {
                 out.extend_from_slice(entry.value);
-                (entry.kind, entry.seq)
+                VersionIn {
+                    kind: entry.kind,
+                    seq: entry.seq,
+                    goes_on: true,
+                }
             }));
         };
         let run = &self.view.version.runs[run];
@@ -126,7 +136,11 @@ impl<'a> Versions<'a> {
             if let FoundValue::Mapped(bytes) = found.value {
                 out.extend_from_slice(bytes);
             }
-            (found.kind, found.seq)
+            VersionIn {
+                kind: found.kind,
+                seq: found.seq,
+                goes_on: found.goes_on,
+            }
         }))
     }
 

@@ -148,6 +148,7 @@ impl<'t> Lookup<'t> {
                     seq: mark.seq,
                     kind: mark.kind,
                     value: FoundValue::InScratch,
+                    goes_on: page.goes_on(slot.index, mark.kind, &table.order),
                 }));
             }
         }
@@ -221,6 +222,7 @@ impl<'t> Lookup<'t> {
             seq: mark.seq,
             kind: mark.kind,
             value,
+            goes_on: view.goes_on(place.index, mark.kind, &self.table.order),
         };
         if let PageRef::Mapped(bytes) = place.unit.bytes {
             let layout = &place.unit.layout;

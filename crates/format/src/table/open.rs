@@ -26,6 +26,8 @@ pub struct Found<'t> {
     pub kind: Kind,
     /// Its value.
     pub value: FoundValue<'t>,
+    /// It is a merge operand, and the table may hold older versions of its key.
+    pub goes_on: bool,
 }
 
 /// Where the value of a [`Found`] is.
