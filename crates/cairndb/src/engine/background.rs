@@ -128,7 +128,7 @@ impl Core {
             if self.held_off(&mut state) {
                 continue;
             }
-            if state.flush_due(self.settings.budget.flush, &self.settings.budget) {
+            if self.flush_wanted(&state, self.settings.budget.flush) {
                 drop(state);
                 let _ = self.flush_up_to(self.settings.budget.flush_max);
                 continue;

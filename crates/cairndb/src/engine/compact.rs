@@ -330,8 +330,8 @@ impl Core {
     /// Whether a merge should be left for a flush: for a whole run, not as soon as the worker would begin one else.
     /// With each smaller run there is more to merge, a quarter of a random deletion's time.
     fn run_due(&self) -> bool {
-        let budget = &self.settings.budget;
-        self.state.lock().flush_due(budget.run, budget)
+        let state = self.state.lock();
+        self.flush_wanted(&state, self.settings.budget.run)
     }
 
     /// Merges everything that shares keys with `range` into the last run, and makes it durable.

@@ -90,6 +90,20 @@ struct Taken {
 }
 
 impl Core {
+    /// Whether a flush should begin: `due` bytes of parts wait, fewer where somebody reads.
+    pub(crate) fn flush_wanted(&self, state: &State, due: usize) -> bool {
+        let budget = &self.settings.budget;
+        let readers = self.view.load().parts_for_readers();
+        let due_for_readers = readers.map_or(due, |parts| parts / 3 * 2 * budget.part);
+        state.flush_due(due.min(due_for_readers), budget)
+    }
+
+    /// Whether more parts wait than whoever reads should have to look into.
+    pub(crate) fn parts_hold_up(&self, state: &State) -> bool {
+        let readers = self.view.load().parts_for_readers();
+        readers.is_some_and(|parts| state.sealed.len() >= parts)
+    }
+
     /// Flushes sealed parts that wait, as one run; `false` when there are none or enough threads
     /// are at it.
     ///

@@ -362,7 +362,8 @@ impl Core {
         // the oldest parts is less to wait for than making room in the log.
         if waiting > 0
             && (waiting + commit.mutable.allocated_bytes() > budget.sealed_max()
-                || state.sealed_logged() > budget.sealed_logged_max)
+                || state.sealed_logged() > budget.sealed_logged_max
+                || self.parts_hold_up(&state))
         {
             return Some(StallReason::Memtable);
         }
@@ -375,7 +376,7 @@ impl Core {
         // One that rests wakes for nothing else: few parts are flushed too, once no write comes.
         let rested = std::mem::replace(&mut state.quiet, false);
         self.publish_view(&state);
-        if rested || state.flush_due(budget.flush, budget) {
+        if rested || self.flush_wanted(&state, budget.flush) {
             self.work.notify_all();
         }
         None
