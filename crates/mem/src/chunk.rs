@@ -119,7 +119,7 @@ impl Drop for Chunk {
 /// writer.insert(1, Kind::Put, b"k", b"v", hash64(b"k"));
 /// assert_eq!(pool.bytes(), 0);
 /// drop((table, writer));
-/// // One chunk, of all but what the memtable's filter takes.
+/// // One chunk, of all but what the memtable itself takes.
 /// assert!((480 << 10..512 << 10).contains(&pool.bytes()));
 /// ```
 #[derive(Debug)]

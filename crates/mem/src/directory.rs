@@ -7,7 +7,8 @@
 //!
 //! A line has twelve slots: two bytes of the key's hash each, and the node's place in the arena. A key whose line is
 //! full goes into the next one, and a bit says that keys went on. After [`PROBES`] lines, and for a node that has no
-//! place, the directory knows nothing: the list is searched. So is it for a snapshot older than the newest version.
+//! place, the directory knows nothing: the list is searched. A snapshot older than the newest version
+//! steps from that to the next ones, and has the list searched behind [many](crate::memtable).
 //! (Two bytes, because a get may ask dozens of parts, and each slot that looks like the key's costs a node's line.)
 //! (A filter of three bits in a word, which this replaces, spared the search for keys that are not there and no
 //! other: with a writer beside it a get that found its key took 1,100 ns, most of them here. A hash table of pointers is
@@ -265,7 +266,7 @@ impl Directory {
         reason = "the product's high half is below len"
     )]
     fn first(&self, hash: u64) -> usize {
-        // A path may begin at all lines but the last, so that it need not turn round.
+        // No path begins so near the end that it would have to turn round.
         let first = self.len - (PROBES - 1);
         ((u128::from(hash) * first as u128) >> 64) as usize
     }

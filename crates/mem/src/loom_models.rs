@@ -13,7 +13,7 @@ use loom::thread;
 
 use crate::{MemWriter, Memtable};
 
-/// A memtable with one-word filter, and the sequence number that is published.
+/// A memtable, and the sequence number that is published.
 struct Shared {
     table: Arc<Memtable>,
     published: AtomicU64,
@@ -126,7 +126,7 @@ fn get_each(shared: &Shared, keys: &[&[u8]]) {
         let newest = (1..=snapshot).zip(keys).filter(|(_, k)| **k == key).last();
         let found = shared.table.get(key, hash64(key), snapshot);
         let found = found.expect("values are in memory");
-        let found = found.expect("published, so neither filter nor list may miss it");
+        let found = found.expect("published, so neither directory nor list may miss it");
         assert_eq!(Some(found.seq), newest.map(|(seq, _)| seq));
         assert_eq!(found.value, key);
     }

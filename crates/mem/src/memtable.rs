@@ -101,7 +101,7 @@ impl Memtable {
     /// `cairndb_base::hash64(key)`; it is not looked at for orders that cannot hash.
     ///
     /// Allocates nothing. A key that is not here costs one line of the directory, and the newest version of one that is
-    /// the line, its node and its value; an older version a search of the list.
+    /// the line, its node and its value; an older one a step for each newer, behind eight a search of the list.
     ///
     /// # Errors
     /// `Corruption`, with file and offset, for a value in the log that is not what was written: the

@@ -290,6 +290,11 @@ impl SkipList {
             let before = &mut splice.before;
             self.descend(&target, |level, node| before[level] = node.as_ptr());
         }
+        let kin = match &self.directory {
+            // SAFETY: the splice is this list's.
+            Some(_) => unsafe { self.kin(splice, entry) },
+            None => Kin::None,
+        };
         let height = splice.height;
         let bytes = node_bytes(height, entry.key.len(), entry.room());
         let memory = self.arena.allocate(&mut splice.bump, bytes);
@@ -303,7 +308,7 @@ impl SkipList {
         Arena::prefetch_next(&splice.bump);
         if let Some(directory) = &self.directory {
             let place = Arena::place_of(&splice.bump, node.as_ptr().cast());
-            match self.kin(splice, node) {
+            match kin {
                 Kin::None => directory.add(hash, place),
                 Kin::Newer => {}
                 Kin::Older(older) => {
@@ -340,24 +345,27 @@ impl SkipList {
         })
     }
 
-    /// The neighbour of the node inserted last that has its key.
+    /// The neighbour with the key of an entry whose place is right behind the splice's nodes.
+    ///
+    /// # Safety
+    /// The splice must be this list's.
     #[inline]
-    fn kin<'a>(&'a self, splice: &Splice, node: NodeRef<'a>) -> Kin<'a> {
-        // The order of the tests is that of their prices: `next_head` lies in the splice.
-        if splice.next_head == splice.last_head {
-            let next = node.next();
-            if next != self.sentinel() && self.compare(next.key(), node.key()).is_eq() {
-                return Kin::Older(next);
-            }
+    unsafe fn kin<'a>(&'a self, splice: &Splice, entry: &NewEntry<'_>) -> Kin<'a> {
+        // SAFETY: the caller vouches that the node is this list's.
+        let prev = unsafe { NodeRef::<'a>::from_ptr(splice.before[0]) };
+        let next = prev.next();
+        let is_alike = |node: NodeRef<'_>| {
+            node != self.sentinel()
+                && node.head() == entry.head
+                && self.compare(node.key(), entry.key).is_eq()
+        };
+        if is_alike(prev) {
+            Kin::Newer
+        } else if is_alike(next) {
+            Kin::Older(next)
+        } else {
+            Kin::None
         }
-        let prev = node.prev();
-        if prev.head() == splice.last_head
-            && prev != self.sentinel()
-            && self.compare(prev.key(), node.key()).is_eq()
-        {
-            return Kin::Newer;
-        }
-        Kin::None
     }
 
     /// The node at a place that an insert into this list gave.

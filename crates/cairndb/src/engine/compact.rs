@@ -328,7 +328,8 @@ impl Core {
     }
 
     /// Whether a merge should be left for a flush: for a whole run, not as soon as the worker would begin one else.
-    /// With each smaller run there is more to merge, a quarter of a random deletion's time.
+    /// With each smaller run there is more to merge, a quarter of a random deletion's time. Where somebody reads it is
+    /// left as soon.
     fn run_due(&self) -> bool {
         let state = self.state.lock();
         self.flush_wanted(&state, self.settings.budget.run)

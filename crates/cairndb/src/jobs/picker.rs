@@ -107,7 +107,8 @@ fn crowded(runs: &[RunSize], runs_max: usize) -> Option<Group> {
         return None;
     }
     let groups = stretches(runs).flat_map(|(first, stretch)| {
-        let width = stretch.len().clamp(2, FAN_IN);
+        // Fewer than there are: all of them would be with the last run, however large that is.
+        let width = stretch.len().clamp(2, FAN_IN.min(runs_max - 1));
         let bytes = |group: &[RunSize]| group.iter().map(|run| run.bytes).sum::<u64>();
         stretch.windows(width).enumerate().map(move |(at, group)| {
             let group_bytes = bytes(group);
@@ -221,6 +222,26 @@ mod tests {
             group.last - group.first == FAN_IN - 1 && bytes < 200 << 10,
             "{group:?}"
         );
+    }
+
+    #[test]
+    fn a_large_last_run_is_not_merged_for_readers() {
+        for runs_max in [6, 10] {
+            for newer in runs_max..runs_max + 3 {
+                let mut runs = vec![run(4 << 20); newer];
+                runs.push(run(10 << 30));
+                // Runs of one tier that are enough for a merge are taken by another rule.
+                let unit = 16 << 20;
+                let groups = [
+                    pick(&runs, unit, runs_max),
+                    pick_for_room(&runs, runs.len(), unit, runs_max),
+                ];
+                for group in groups {
+                    let group = group.expect("there are too many");
+                    assert!(group.last < newer && group.first < group.last, "{group:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -117,9 +117,11 @@ impl Merger {
         }
     }
 
-    /// Heap bytes of the sources' buffers.
+    /// Heap bytes of its own.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.sources.iter().map(Source::memory_bytes).sum()
+        let own = self.sources.capacity() * size_of::<Source>()
+            + self.heap.capacity() * size_of::<Place>();
+        own + self.sources.iter().map(Source::memory_bytes).sum::<usize>()
     }
 
     #[inline]

@@ -141,7 +141,10 @@ impl Source {
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Source::Mem(_) => 0,
-            Source::Run(run) => run.table.as_ref().map_or(0, TableCursor::memory_bytes),
+            Source::Run(run) => {
+                let table = run.table.as_ref().map_or(0, TableCursor::memory_bytes);
+                size_of::<RunCursor>() + table
+            }
         }
     }
 

@@ -12,8 +12,9 @@
 //! 2. They may lack the mutable part, which no cursor reads while it is empty: whoever takes them looks.
 //! 3. They hold little memory ([`SPARE_BYTES_MAX`]), and no page of a cache.
 //!
-//! Threads: each has one of [`STRIPES`] places for its own, until there are more of them. A place is behind a lock that
-//! nobody else wants then. (Places of the threads' own, which need no lock, lost: nobody could empty them when the view
+//! Threads: each has one of [`STRIPES`] places, which most times no other thread has. A place is behind a lock; a reader
+//! that does not get it at once does without: a reader waits for nobody, nor in a process that was forked while the lock
+//! was held. (Places of the threads' own, which need no lock, lost: nobody could empty them when the view
 //! changes, and a thread that sleeps would keep files that are to be removed.)
 
 use std::cell::Cell;
@@ -24,9 +25,9 @@ use cairndb_env::sync::Mutex;
 use crate::read::merger::Merger;
 use crate::read::seek_habit::SeekHabit;
 
-/// Threads up to this number share nothing.
+/// Places. Threads are counted and never counted down: with as many alive, or many that came and went, two may have one.
 const STRIPES: usize = 16;
-/// Heap bytes of a cursor's buffers above which they are given back.
+/// Heap bytes of sources above which they are given back.
 const SPARE_BYTES_MAX: usize = 16 << 10;
 
 /// What cursors of one thread share. On lines of its own; processors fetch two at a time.
@@ -101,7 +102,7 @@ impl Stripe {
     /// Sources over the view of this number, placed nowhere, if `complete` finds that none is missing.
     #[inline]
     pub(crate) fn take(&self, view: u64, complete: impl FnOnce(&Merger) -> bool) -> Option<Merger> {
-        let mut spare = self.spare.lock();
+        let mut spare = self.spare.try_lock()?;
         if spare.view == view {
             spare.merger.take_if(|merger| complete(merger))
         } else {
@@ -116,7 +117,9 @@ impl Stripe {
         if merger.memory_bytes() > SPARE_BYTES_MAX {
             return;
         }
-        let mut spare = self.spare.lock();
+        let Some(mut spare) = self.spare.try_lock() else {
+            return;
+        };
         if spare.view == view {
             let before = spare.merger.replace(merger);
             drop(spare);
@@ -151,6 +154,18 @@ mod tests {
             mine.take(6, |_| true).is_none(),
             "an older view leaves none"
         );
+    }
+
+    #[test]
+    fn who_does_not_get_the_lock_does_without() {
+        let stripes = Stripes::new(7);
+        let mine = stripes.mine();
+        mine.keep(7, merger());
+        let held = mine.spare.lock();
+        assert!(mine.take(7, |_| true).is_none());
+        mine.keep(7, merger());
+        drop(held);
+        assert!(mine.take(7, |_| true).is_some());
     }
 
     #[test]

@@ -119,7 +119,7 @@ impl View {
         self.note(Use::Read);
     }
 
-    /// Called by every read that folds operands.
+    /// Called by every point read that folds operands. A scan looks into every run in any case.
     pub(crate) fn note_folded(&self) {
         self.note(Use::Folded);
     }
@@ -128,7 +128,7 @@ impl View {
     fn note(&self, what: Use) {
         // Relaxed: a hint. Looked at before it is set, so that readers share the line.
         if self.used.load(Ordering::Relaxed) < what as u8 {
-            self.used.store(what as u8, Ordering::Relaxed);
+            self.used.fetch_max(what as u8, Ordering::Relaxed);
         }
     }
 

@@ -184,13 +184,13 @@ impl<'a> Page<'a, '_> {
             .then_with(|| seq.cmp(&self.seq(index)))
     }
 
-    /// Whether an entry and the one after it have the same key.
     /// Whether older versions of a key may follow one that is an operand, here or in the next page.
     #[inline]
     pub(super) fn goes_on(&self, index: usize, kind: Kind, order: &Order) -> bool {
         kind == Kind::Merge && (index + 1 >= self.count() || self.same_key_as_next(index, order))
     }
 
+    /// Whether an entry and the one after it have the same key.
     pub(super) fn same_key_as_next(&self, index: usize, order: &Order) -> bool {
         if !order.is_bytewise() {
             return order

@@ -269,6 +269,60 @@ fn a_panicking_comparator_leaves_the_memtable_whole() {
     }
 }
 
+/// The comparator was called once more when the entry had been linked already.
+#[test]
+fn a_comparator_that_panics_at_any_call_leaves_no_entry_half_there() {
+    #[derive(Debug)]
+    struct Fused(AtomicU64);
+    impl Comparator for Fused {
+        fn name(&self) -> &'static str {
+            "test.Fused"
+        }
+        fn compare(&self, a: &[u8], b: &[u8]) -> Compare {
+            let left = self.0.fetch_sub(1, Ordering::Relaxed);
+            assert!(left > 0, "as the test wants it");
+            a.cmp(b)
+        }
+        fn equality_is_identity(&self) -> bool {
+            true
+        }
+    }
+    for calls in 0..20 {
+        let fuse = Arc::new(Fused(AtomicU64::new(u64::MAX)));
+        let order = Order::Custom(Arc::clone(&fuse) as Arc<dyn Comparator>);
+        let (table, mut writer) = Memtable::new(order, Vec::new(), 4096);
+        for (seq, key) in (1..).zip([b"c", b"a", b"b", b"d"]) {
+            writer.insert(seq, Kind::Put, key, b"old", hash64(key));
+        }
+        fuse.0.store(calls, Ordering::Relaxed);
+        let put = || writer.insert(5, Kind::Put, b"b", b"new", hash64(b"b"));
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(put)).is_ok();
+        fuse.0.store(u64::MAX, Ordering::Relaxed);
+        assert_eq!(table.len(), if done { 5 } else { 4 }, "{calls} calls");
+        let found = table.get(b"b", hash64(b"b"), SEQ_MAX).unwrap().unwrap();
+        assert_eq!(found.value, if done { b"new" } else { b"old" });
+    }
+}
+
+/// Its newest version has a place or none, in turns, and a snapshot sees each of many versions.
+#[test]
+fn every_version_is_found_whatever_chunk_it_is_in() {
+    let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 256 << 10);
+    let large = vec![7; 100 << 10];
+    let hash = hash64(b"key");
+    for seq in 1..=24u64 {
+        let value = if seq % 3 == 0 { &large[..] } else { b"small" };
+        writer.insert(seq, Kind::Put, b"key", value, hash);
+        for snapshot in 1..=seq {
+            let found = table.get(b"key", hash, snapshot).unwrap().unwrap();
+            assert_eq!(found.seq, snapshot);
+        }
+        assert_eq!(table.get(b"key", hash, 0).unwrap(), None);
+        let found = table.get(b"key", hash, SEQ_MAX).unwrap().unwrap();
+        assert_eq!((found.seq, found.value), (seq, value));
+    }
+}
+
 #[test]
 fn a_lying_comparator_gives_wrong_answers_only() {
     #[derive(Debug)]
