@@ -33,7 +33,8 @@ use std::slice;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// The directory's share of a memtable's capacity, as a divisor in bytes. Entries of 64 bytes, which is a key of 16 and
-/// nothing else, take three of four slots: of nine, one of 1000 keys would have none and 3 % of absent ones be unknown.
+/// nothing else, take three of four slots. With nine of ten taken 7 of 1000 keys would have none, and a tenth of absent
+/// ones be unknown (simulated).
 const CAPACITY_SHARE: usize = 10;
 
 /// Slots of a line. With their tags they fill 64 bytes.

@@ -201,6 +201,12 @@ impl State {
         self.can_flush() && (bytes >= due || logged >= budget.flush_logged)
     }
 
+    /// Sealed parts that no flush has taken.
+    pub(crate) fn waiting(&self) -> usize {
+        let waiting = self.sealed.iter().filter(|part| part.flush.is_none());
+        waiting.count()
+    }
+
     /// Whether some thread is flushing.
     pub(crate) fn flushing(&self) -> bool {
         self.flushes.iter().any(|flush| flush.outcome.is_none())

@@ -90,12 +90,13 @@ struct Taken {
 }
 
 impl Core {
-    /// Whether a flush should begin: `due` bytes of parts wait, fewer where somebody reads.
+    /// Whether a flush should begin: `due` bytes of parts wait, or where somebody reads two thirds of the parts that
+    /// hold up writers. Parts, not bytes: one whose long values are in the log is sealed with few bytes, and at the
+    /// limit a writer had every flush to itself.
     pub(crate) fn flush_wanted(&self, state: &State, due: usize) -> bool {
-        let budget = &self.settings.budget;
         let readers = self.view.load().parts_for_readers();
-        let due_for_readers = readers.map_or(due, |parts| parts / 3 * 2 * budget.part);
-        state.flush_due(due.min(due_for_readers), budget)
+        state.flush_due(due, &self.settings.budget)
+            || readers.is_some_and(|parts| state.can_flush() && state.waiting() >= parts / 3 * 2)
     }
 
     /// Whether more parts wait than whoever reads should have to look into.
