@@ -64,7 +64,9 @@ impl MemCursor {
     #[inline]
     pub fn seek(&mut self, key: &[u8], seq: SeqNo) {
         let target = self.table.target(key, bound_at(seq));
-        self.node = self.table.list().find(&target).at.as_ptr();
+        let at = self.table.list().find(&target).at;
+        at.prefetch_whole();
+        self.node = at.as_ptr();
     }
 
     /// Moves to the last entry at or before (`key`, `seq`): the oldest version of `key` with at
@@ -73,7 +75,9 @@ impl MemCursor {
     pub fn seek_for_prev(&mut self, key: &[u8], seq: SeqNo) {
         let bound = seq.saturating_mul(1 << 8);
         let target = self.table.target(key, bound);
-        self.node = self.table.list().find(&target).before.as_ptr();
+        let before = self.table.list().find(&target).before;
+        before.prefetch_whole();
+        self.node = before.as_ptr();
     }
 
     /// Moves to the first entry.

@@ -10,6 +10,8 @@ mod chunk;
 mod compare;
 mod cursor;
 mod directory;
+mod height;
+mod index;
 pub mod memtable;
 mod node;
 mod skiplist;

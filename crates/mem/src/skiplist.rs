@@ -31,7 +31,7 @@
 
 use std::cmp::Ordering as Compare;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cairndb_base::Order;
 use cairndb_env::LogRegion;
@@ -40,6 +40,8 @@ use cairndb_env::sync::Mutex;
 use crate::arena::{Arena, Bump};
 use crate::compare::compare_keys;
 use crate::directory::{Directory, Looked, Place};
+use crate::height::{SEED, draw_height};
+use crate::index::Index;
 use crate::node::{HEIGHT_MAX, NewEntry, Node, NodeRef, node_bytes};
 use crate::sync::{AtomicUsize, Ordering};
 
@@ -63,6 +65,8 @@ pub(crate) struct SkipList {
     arena: Arena,
     /// Where newest versions stand; none for orders that cannot hash.
     directory: Option<Directory>,
+    /// All nodes, once no more are inserted, if whoever sealed the list wanted it.
+    index: OnceLock<Index>,
     /// The log regions that values lie in which the arena has no copy of.
     regions: Mutex<Vec<Arc<dyn LogRegion>>>,
 }
@@ -71,9 +75,6 @@ pub(crate) struct SkipList {
 unsafe impl Send for SkipList {}
 // SAFETY: shared access to nodes follows the publication rule in the module head.
 unsafe impl Sync for SkipList {}
-
-/// What heights are drawn from at first: any odd number.
-const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The writer's side of a list: where it last inserted, and the memory it inserts into.
 ///
@@ -142,6 +143,7 @@ impl SkipList {
             order,
             arena,
             directory,
+            index: OnceLock::new(),
             regions: Mutex::default(),
         };
         let splice = Splice {
@@ -161,9 +163,16 @@ impl SkipList {
         &self.order
     }
 
-    /// Bytes of the arena's chunks.
+    /// Bytes of the arena's chunks and of the index.
     pub(crate) fn allocated(&self) -> usize {
-        self.arena.allocated()
+        self.arena.allocated() + self.index.get().map_or(0, Index::bytes)
+    }
+
+    /// Has searches use an index of the list's `entries` from now on. The list's splice must be gone or about to go.
+    pub(crate) fn build_index(&self, entries: usize) {
+        let sentinel = self.sentinel();
+        self.index
+            .get_or_init(|| Index::of(sentinel.next(), sentinel, entries));
     }
 
     /// The ring's sentinel: behind the last node and before the first.
@@ -176,7 +185,25 @@ impl SkipList {
     /// Finds the neighbours around `target`.
     #[inline]
     pub(crate) fn find(&self, target: &Target<'_>) -> Found<'_> {
-        self.descend(target, |_, _| ())
+        match self.index.get() {
+            Some(index) => self.find_by(index, target),
+            None => self.descend(target, |_, _| ()),
+        }
+    }
+
+    /// As `find`, by the index.
+    #[inline]
+    fn find_by(&self, index: &Index, target: &Target<'_>) -> Found<'_> {
+        let node = |node| {
+            // SAFETY: the index has nodes of this list, and was published with release by who came by them from the writer.
+            unsafe { NodeRef::from_ptr(node) }
+        };
+        let rank = index.rank(target.head, |at| self.is_before_tied(node(at), target));
+        let at = |rank| index.node(rank).map_or(self.sentinel(), node);
+        Found {
+            before: at(rank.wrapping_sub(1)),
+            at: at(rank),
+        }
     }
 
     /// Walks down to `target`; `visit` learns the last node before it on each level.
@@ -449,43 +476,5 @@ impl SkipList {
         }
         splice.last = node.as_ptr();
         splice.next_head = next.head();
-    }
-}
-
-/// Draws the next node's height: one more level with chance 1/4 each.
-///
-/// A multiplicative generator, of which the upper bits are taken (Steele and Vigna, "Computationally easy,
-/// spectrally good multipliers", 2021): no seed from outside, since keys cannot be chosen against a generator that
-/// advances with every insert whoever made it, and a replay gives the same list.
-#[inline]
-fn draw_height(random: &mut u64) -> usize {
-    *random = random.wrapping_mul(0xf135_7aea_2e62_a9c5);
-    let levels = random.leading_zeros() as usize / 2 + 1;
-    levels.min(HEIGHT_MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[cfg_attr(miri, ignore = "counts only")]
-    fn of_four_nodes_one_rises_a_level() {
-        let (mut random, mut nodes) = (SEED, [0_u32; HEIGHT_MAX + 1]);
-        for _ in 0..400_000 {
-            nodes[draw_height(&mut random)] += 1;
-        }
-        assert_eq!(nodes[0], 0);
-        for (level, expected) in [
-            (1, 300_000),
-            (2, 75_000),
-            (3, 18_750),
-            (4, 4_688),
-            (5, 1_172),
-        ] {
-            let within = expected * 9 / 10..expected * 11 / 10;
-            assert!(within.contains(&nodes[level]), "{level}: {}", nodes[level]);
-        }
-        assert!(nodes[8..].iter().any(|&nodes| nodes > 0));
     }
 }

@@ -186,6 +186,13 @@ impl MemWriter {
         self.count(seq, (key.len() + value.len()) as u64, node_bytes);
     }
 
+    /// Seals the memtable as a drop does, and has seeks search an array of its entries instead of the list: half a dozen
+    /// memtables are searched in the time that one took. It takes 16 bytes for each entry, which count as
+    /// [`Memtable::allocated_bytes`], and a walk over all of them, 5 to 10 ns each.
+    pub fn seal_indexed(self) {
+        self.table.list().build_index(self.table.len());
+    }
+
     /// Whether an entry of this size fits the capacity; of a value that is logged as well,
     /// [`MemWriter::logged_room`] is what counts. The first entry always fits.
     #[inline]

@@ -370,7 +370,8 @@ impl Core {
         let hint = commit.mutable.next_prefix().to_vec();
         let order = self.context.order.clone();
         let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, budget.part);
-        let filled = commit.replace_part(Arc::clone(&mutable), writer);
+        let (filled, full) = commit.replace_part(Arc::clone(&mutable), writer);
+        let sought = self.view.load().was_sought();
         state.mutable = mutable;
         state.sealed.push_back(Part::from(filled));
         // One that rests wakes for nothing else: few parts are flushed too, once no write comes.
@@ -378,6 +379,10 @@ impl Core {
         self.publish_view(&state);
         if rested || self.flush_wanted(&state, budget.flush) {
             self.work.notify_all();
+        }
+        drop(state);
+        if sought {
+            full.seal_indexed();
         }
         None
     }

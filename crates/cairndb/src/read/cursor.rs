@@ -228,6 +228,7 @@ impl ViewCursor {
                 self.view.readers.stripes.mine().seeks.note_vain();
             }
         }
+        self.view.note_sought();
         self.arrive(|merger, seq| merger.seek(key, seq), Heading::Forward)
     }
 
@@ -242,6 +243,7 @@ impl ViewCursor {
 
     /// The last entry whose key is not behind `key`.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
+        self.view.note_sought();
         self.placed(|merger, _| merger.seek_for_prev(key, 0), Heading::Backward)
     }
 

@@ -245,15 +245,19 @@ impl Commit {
         self.at = 0;
     }
 
-    /// Replaces the mutable part; returns the old one, to be flushed.
-    pub(crate) fn replace_part(&mut self, mutable: Arc<Memtable>, writer: MemWriter) -> Filled {
-        self.writer = writer;
-        Filled {
+    /// Replaces the mutable part; returns the old one, to be flushed, and its writer, which nobody may insert with.
+    pub(crate) fn replace_part(
+        &mut self,
+        mutable: Arc<Memtable>,
+        writer: MemWriter,
+    ) -> (Filled, MemWriter) {
+        let filled = Filled {
             mem: std::mem::replace(&mut self.mutable, mutable),
             logged: std::mem::take(&mut self.left.bytes),
             first_segment: self.part_segment.take(),
             first_values: self.part_values.take(),
-        }
+        };
+        (filled, std::mem::replace(&mut self.writer, writer))
     }
 
     /// Notes that a value was appended to `file` and its pointer is on its way to the memtable: until

@@ -61,6 +61,15 @@ fn run_model(order: &Order, hint: &[u8], seed: u64) {
     }
     pair.check_walks();
     pair.check_counters();
+    pair.seal_indexed();
+    for _ in 0..steps {
+        let probe = draw_key(&mut random, hint);
+        let snapshot = random.below(steps + 2);
+        pair.check_get(&probe, snapshot);
+        pair.check_seeks(&probe, snapshot);
+        pair.check_seeks(&probe, SEQ_MAX);
+    }
+    pair.check_walks();
 }
 
 #[test]
@@ -96,7 +105,11 @@ fn keys_in_order_and_in_reverse_order_agree_with_the_model() {
             let key = format!("{:016}", count - i);
             down.insert(i + 1, Kind::Put, key.as_bytes(), b"down");
         }
-        for pair in [up, down] {
+        for mut pair in [up, down] {
+            pair.seal_indexed();
+            for i in 0..count + 2 {
+                pair.check_seeks(format!("{i:016}").as_bytes(), SEQ_MAX);
+            }
             pair.check_walks();
             pair.check_counters();
             assert!(pair.table.common_prefix().starts_with(b"000000000000"));
@@ -128,6 +141,22 @@ fn interleaved_streams_and_sequence_numbers_out_of_order_agree_with_the_model() 
         pair.check_get(b"s1", snapshot);
         pair.check_seeks(b"s1", snapshot);
     }
+    // Of one key hundreds of versions.
+    pair.seal_indexed();
+    for snapshot in (10_000..1 << 52).step_by(1 << 43) {
+        pair.check_get(b"s1", snapshot);
+        pair.check_seeks(b"s1", snapshot);
+        pair.check_seeks(b"s10", snapshot);
+    }
+}
+
+#[test]
+fn an_empty_memtable_may_have_an_index() {
+    let mut pair = Pair::new(Order::Bytewise, b"", 0);
+    pair.seal_indexed();
+    pair.check_walks();
+    pair.check_seeks(b"", SEQ_MAX);
+    pair.check_seeks(&[0xff; 9], 1);
 }
 
 #[test]

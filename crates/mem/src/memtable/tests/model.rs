@@ -113,6 +113,15 @@ impl Pair {
         self.model.insert(version, (kind, value.to_vec()));
     }
 
+    /// No more inserts; searches use an index.
+    pub(super) fn seal_indexed(&mut self) {
+        let (_, other) = Memtable::new(Order::Bytewise, Vec::new(), 64 << 10);
+        let bytes = self.table.allocated_bytes();
+        std::mem::replace(&mut self.writer, other).seal_indexed();
+        let index = self.table.allocated_bytes() - bytes;
+        assert_eq!(index, 16 * self.model.len());
+    }
+
     pub(super) fn check_get(&self, key: &[u8], snapshot: SeqNo) {
         let found = self.table.get(key, hash64(key), snapshot);
         let from = self.version(key, snapshot);
