@@ -363,7 +363,10 @@ impl Merger {
     /// The first entry not before `(key, seq)`; continues forward.
     pub(crate) fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         for source in &mut self.sources {
-            source.seek(key, seq)?;
+            source.begin_seek(key)?;
+        }
+        for source in &mut self.sources {
+            source.end_seek(key, seq)?;
         }
         self.rebuild(Direction::Forward);
         Ok(())

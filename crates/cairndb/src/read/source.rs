@@ -46,11 +46,11 @@ impl RunCursor {
         }
         if self.at != index || self.table.is_none() {
             let table = self.run.tables()[index].table()?;
-            self.table = Some(match self.table.take() {
-                Some(cursor) => cursor.over(table),
-                None if self.recheck => table.cursor().rechecking(),
-                None => table.cursor(),
-            });
+            match &mut self.table {
+                Some(cursor) => cursor.change_table(table),
+                None if self.recheck => self.table = Some(table.cursor().rechecking()),
+                None => self.table = Some(table.cursor()),
+            }
             self.at = index;
         }
         Ok(self.table.as_mut())
@@ -60,6 +60,21 @@ impl RunCursor {
         let index = self.run.find(&self.order, key);
         if let Some(table) = self.enter(index)? {
             table.seek(key, seq)?;
+        }
+        self.settle_forward()
+    }
+
+    fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
+        let index = self.run.find(&self.order, key);
+        match self.enter(index)? {
+            Some(table) => table.begin_seek(key),
+            None => Ok(()),
+        }
+    }
+
+    fn end_seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
+        if let Some(table) = &mut self.table {
+            table.end_seek(key, seq)?;
         }
         self.settle_forward()
     }
@@ -333,6 +348,27 @@ impl Source {
                 Ok(())
             }
             Source::Run(run) => run.seek(key, seq),
+        }
+    }
+
+    /// Begins a seek, which [`Source::end_seek`] ends: asks for what is to be waited for.
+    #[inline]
+    pub(crate) fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
+        match self {
+            Source::Mem(_) => Ok(()),
+            Source::Run(run) => run.begin_seek(key),
+        }
+    }
+
+    /// Goes where [`Source::seek`] would, from which it was begun.
+    #[inline]
+    pub(crate) fn end_seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
+        match self {
+            Source::Mem(cursor) => {
+                cursor.seek(key, seq);
+                Ok(())
+            }
+            Source::Run(run) => run.end_seek(key, seq),
         }
     }
 

@@ -23,7 +23,7 @@ pub use self::window::PageWindow;
 use super::EntryMark;
 use super::bits::head_bytes;
 use super::layout::{Layout, flag};
-use super::lookup::{LINES_AHEAD, Lookup, Place};
+use super::lookup::{LINES_AHEAD, Lookup, Place, Span};
 use super::open::Table;
 use super::page::Page;
 use super::spelled::Spelled;
@@ -89,6 +89,8 @@ pub struct TableCursor {
     /// Every page is checked when it is entered.
     rechecking: bool,
     ahead: Ahead,
+    /// Where a seek that has not ended leads to.
+    begun: Option<Span>,
 }
 
 impl TableCursor {
@@ -112,6 +114,7 @@ impl TableCursor {
             backward: false,
             rechecking: false,
             ahead: Ahead::default(),
+            begun: None,
         }
     }
 
@@ -123,17 +126,12 @@ impl TableCursor {
         self
     }
 
-    /// A cursor over another table, nowhere, with the buffers of this one.
-    #[must_use]
-    pub fn over(self, table: &Arc<Table>) -> TableCursor {
-        TableCursor {
-            key: self.key,
-            spelled: self.spelled,
-            values: self.values,
-            ends: self.ends,
-            rechecking: self.rechecking,
-            ..TableCursor::new(Arc::clone(table))
-        }
+    /// Goes to another table, nowhere in it. The buffers stay, and the cursor where it is: it is five lines of memory.
+    pub fn change_table(&mut self, table: &Arc<Table>) {
+        self.release();
+        self.begun = None;
+        self.ahead = Ahead::default();
+        self.table = Arc::clone(table);
     }
 
     /// Goes nowhere and gives the page back; the buffers stay.
@@ -172,7 +170,36 @@ impl TableCursor {
     /// nowhere.
     pub fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         self.leave();
-        let found = self.lookup().find(key, seq)?;
+        let span = self.lookup().approach(key)?;
+        self.arrive(span, key, seq)
+    }
+
+    /// Begins a seek: looks up which page it leads to and asks for its lines, which are rarely in a cache. Who seeks in
+    /// several tables begins all, and waits for all at once. Until it is moved again the cursor is nowhere.
+    ///
+    /// # Errors
+    /// As [`TableCursor::seek`].
+    pub fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
+        self.leave();
+        self.begun = None;
+        self.begun = Some(self.lookup().approach(key)?);
+        Ok(())
+    }
+
+    /// Ends the seek for `key` that was begun, and nothing has come between.
+    ///
+    /// # Errors
+    /// As [`TableCursor::seek`].
+    ///
+    /// # Panics
+    /// When none was begun.
+    pub fn end_seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
+        let begun = self.begun.take();
+        self.arrive(begun.expect("a seek ends that was begun"), key, seq)
+    }
+
+    fn arrive(&mut self, span: Span, key: &[u8], seq: SeqNo) -> Result<()> {
+        let found = self.lookup().find(span, key, seq)?;
         if let Some((unit, index)) = found.map(|Place { unit, index }| (Entered::from(unit), index))
         {
             self.enter(unit, index, false);

@@ -415,10 +415,16 @@ impl<'t> Lookup<'t> {
         }
     }
 
-    /// The first entry not before (key, seq); `None` behind the last.
-    pub(super) fn find(&self, key: &[u8], seq: SeqNo) -> Result<Option<Place<'t>>> {
+    /// The units in which a key must be sought, the likeliest of them requested.
+    #[inline]
+    pub(super) fn approach(&self, key: &[u8]) -> Result<Span> {
         let span = self.span_of(key)?;
         self.request(span.end.saturating_sub(1), span.share);
+        Ok(span)
+    }
+
+    /// The first entry not before (key, seq), which must be sought in `span`; `None` behind the last.
+    pub(super) fn find(&self, span: Span, key: &[u8], seq: SeqNo) -> Result<Option<Place<'t>>> {
         let starts = self.units_not_behind(span, key, seq)?;
         if starts > 0 {
             let unit = self.unit(starts - 1)?;

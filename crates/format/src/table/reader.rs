@@ -80,7 +80,8 @@ impl Table {
         found: &mut Vec<u8>,
         value: &mut Vec<u8>,
     ) -> Result<Option<EntryMark>> {
-        let Some(place) = Lookup::new(self).find(key, snapshot)? else {
+        let lookup = Lookup::new(self);
+        let Some(place) = lookup.find(lookup.approach(key)?, key, snapshot)? else {
             return Ok(None);
         };
         let page = place.unit.view();
