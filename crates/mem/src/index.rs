@@ -2,7 +2,7 @@
 //!
 //! Beside a writer there are half a dozen sealed memtables, and a seek has to find its place in each of them, since the
 //! next key may be in any. A search of a list waits for a line at each of a dozen steps, which another
-//! processor wrote last; heads side by side are searched in four rounds of loads that run beside each other
+//! processor wrote last; heads side by side are searched in three or four rounds of loads that run beside each other
 //! ([`lower_bound_u64_le`]), and searches of several memtables overlap.
 //!
 //! It takes [`ENTRY_BYTES`] for each entry, and a walk over all of them by the writer that sealed the memtable, in whose
@@ -32,7 +32,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Of the nodes from `first` to the sentinel, which are about so many.
+    /// Of the nodes from `first` to the sentinel, which are so many.
     pub(crate) fn of(first: NodeRef<'_>, sentinel: NodeRef<'_>, entries: usize) -> Index {
         let mut heads = Vec::with_capacity(entries);
         let mut nodes = Vec::with_capacity(entries);
@@ -48,9 +48,9 @@ impl Index {
         Index { heads, nodes }
     }
 
-    /// Bytes it has allocated.
-    pub(crate) fn bytes(&self) -> usize {
-        self.heads.capacity() * HEAD_BYTES + (ENTRY_BYTES - HEAD_BYTES) * self.nodes.capacity()
+    /// Bytes of an index of so many entries.
+    pub(crate) fn bytes_for(entries: usize) -> usize {
+        entries * ENTRY_BYTES
     }
 
     /// How many entries come before a place: those of smaller heads, and of those with this one as many as

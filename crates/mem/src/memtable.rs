@@ -24,6 +24,7 @@ use cairndb_base::{Error, HeadRule, Kind, Order, Result, SEQ_MAX, SeqNo};
 use crate::arena::Arena;
 use crate::chunk::ChunkPool;
 use crate::directory::{Directory, Looked};
+use crate::index::Index;
 use crate::node::NodeRef;
 use crate::skiplist::{SkipList, Splice, Target};
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
@@ -202,9 +203,26 @@ impl Memtable {
         self.counters.used.load(Ordering::Relaxed)
     }
 
-    /// Bytes allocated for this memtable: the arena, in which the directory is, and the structure itself.
+    /// Bytes allocated for this memtable: the arena, in which the directory is, the structure itself, and the index of
+    /// one that was sealed with one.
     pub fn allocated_bytes(&self) -> usize {
+        let index = self.list.is_indexed().then(|| self.index_bytes());
+        self.arena_bytes() + index.unwrap_or_default()
+    }
+
+    /// The same without the index: what a flush goes by, for which an index is nothing.
+    pub fn arena_bytes(&self) -> usize {
         size_of::<Memtable>() + self.list.allocated()
+    }
+
+    /// Bytes that an index of the entries takes, or would.
+    pub fn index_bytes(&self) -> usize {
+        Index::bytes_for(self.len())
+    }
+
+    /// Whether it was sealed with an index; see [`MemWriter::seal_indexed`](crate::MemWriter::seal_indexed).
+    pub fn is_indexed(&self) -> bool {
+        self.list.is_indexed()
     }
 
     /// Bytes of all keys and values inserted.

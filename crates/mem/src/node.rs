@@ -34,7 +34,7 @@ type Link = AtomicPtr<Node>;
 /// Most links of a node. With every fourth node rising a level this serves 4^12 entries well.
 pub(crate) const HEIGHT_MAX: usize = 12;
 
-/// What is asked for of a node that a flush is about to read: tower, fixed part and a short key.
+/// What is asked for of a node that is about to be read: tower, fixed part and a short key.
 const WHOLE_BYTES: usize = 96;
 /// And of a value that lies apart: the processor fetches on from there.
 const VALUE_AHEAD_BYTES: usize = 192;

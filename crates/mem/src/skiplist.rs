@@ -27,6 +27,9 @@
 //! is one whose insert had done step 2 but not step 3, which is none up to `q`. Each step of a walk
 //! is such a load, whatever mix of moments they come from. Upper levels only choose where a walk on
 //! level 0 starts: a search moves over nodes less than its target and ends with a level-0 walk.
+//!
+//! A list into which nothing is inserted any more may have an [`index`](crate::index). It holds all nodes there are, so
+//! a search by it meets what a search by links would.
 #![expect(unsafe_code, reason = "nodes are reached through raw links")]
 
 use std::cmp::Ordering as Compare;
@@ -163,9 +166,14 @@ impl SkipList {
         &self.order
     }
 
-    /// Bytes of the arena's chunks and of the index.
+    /// Bytes of the arena's chunks.
     pub(crate) fn allocated(&self) -> usize {
-        self.arena.allocated() + self.index.get().map_or(0, Index::bytes)
+        self.arena.allocated()
+    }
+
+    /// Whether searches use an index.
+    pub(crate) fn is_indexed(&self) -> bool {
+        self.index.get().is_some()
     }
 
     /// Has searches use an index of the list's `entries` from now on. The list's splice must be gone or about to go.
@@ -195,7 +203,7 @@ impl SkipList {
     #[inline]
     fn find_by(&self, index: &Index, target: &Target<'_>) -> Found<'_> {
         let node = |node| {
-            // SAFETY: the index has nodes of this list, and was published with release by who came by them from the writer.
+            // SAFETY: the index has nodes of this list, which the `OnceLock` publishes with release behind all inserts.
             unsafe { NodeRef::from_ptr(node) }
         };
         let rank = index.rank(target.head, |at| self.is_before_tied(node(at), target));

@@ -186,9 +186,9 @@ impl MemWriter {
         self.count(seq, (key.len() + value.len()) as u64, node_bytes);
     }
 
-    /// Seals the memtable as a drop does, and has seeks search an array of its entries instead of the list: half a dozen
-    /// memtables are searched in the time that one took. It takes 16 bytes for each entry, which count as
-    /// [`Memtable::allocated_bytes`], and a walk over all of them, 5 to 10 ns each.
+    /// Seals the memtable as a drop does, and has seeks search an array of its entries instead of the list, which waits
+    /// for three or four lines of memory one after the other instead of a dozen. It takes 16 bytes for each entry, which
+    /// count as [`Memtable::allocated_bytes`] beyond the capacity, and a walk over all of them: 3 % of a writer's time.
     pub fn seal_indexed(self) {
         self.table.list().build_index(self.table.len());
     }

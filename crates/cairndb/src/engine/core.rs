@@ -196,7 +196,7 @@ impl State {
     /// Whether the sealed parts that no flush has taken are worth one: `due` bytes of memory, or too much log.
     pub(crate) fn flush_due(&self, due: usize, budget: &Budget) -> bool {
         let waiting = || self.sealed.iter().filter(|part| part.flush.is_none());
-        let bytes: usize = waiting().map(|part| part.mem.allocated_bytes()).sum();
+        let bytes: usize = waiting().map(|part| part.mem.arena_bytes()).sum();
         let logged: u64 = waiting().map(|part| part.logged).sum();
         self.can_flush() && (bytes >= due || logged >= budget.flush_logged)
     }

@@ -357,11 +357,16 @@ impl Core {
             return Some(StallReason::Log);
         }
         let budget = &self.settings.budget;
+        let indexed = !commit.closing && self.view.load().had_cursors();
+        let mut filled_bytes = commit.mutable.allocated_bytes();
+        if indexed {
+            filled_bytes += commit.mutable.index_bytes();
+        }
         let waiting = state.sealed_bytes();
         // A queue that keeps too much of the log is as full as one that takes too much memory: flushing
         // the oldest parts is less to wait for than making room in the log.
         if waiting > 0
-            && (waiting + commit.mutable.allocated_bytes() > budget.sealed_max()
+            && (waiting + filled_bytes > budget.sealed_max()
                 || state.sealed_logged() > budget.sealed_logged_max
                 || self.parts_hold_up(&state))
         {
@@ -371,7 +376,6 @@ impl Core {
         let order = self.context.order.clone();
         let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, budget.part);
         let (filled, full) = commit.replace_part(Arc::clone(&mutable), writer);
-        let sought = self.view.load().was_sought();
         state.mutable = mutable;
         state.sealed.push_back(Part::from(filled));
         // One that rests wakes for nothing else: few parts are flushed too, once no write comes.
@@ -381,7 +385,7 @@ impl Core {
             self.work.notify_all();
         }
         drop(state);
-        if sought {
+        if indexed {
             full.seal_indexed();
         }
         None

@@ -228,7 +228,6 @@ impl ViewCursor {
                 self.view.readers.stripes.mine().seeks.note_vain();
             }
         }
-        self.view.note_sought();
         self.arrive(|merger, seq| merger.seek(key, seq), Heading::Forward)
     }
 
@@ -243,12 +242,12 @@ impl ViewCursor {
 
     /// The last entry whose key is not behind `key`.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
-        self.view.note_sought();
         self.placed(|merger, _| merger.seek_for_prev(key, 0), Heading::Backward)
     }
 
     /// Gives the merger its sources; called before it is placed.
     fn gather_sources(&mut self) {
+        self.view.note_cursor();
         if self.sourced {
             self.view.count();
         } else {

@@ -351,7 +351,8 @@ impl Source {
         }
     }
 
-    /// Begins a seek, which [`Source::end_seek`] ends: asks for what is to be waited for.
+    /// Begins a seek, which [`Source::end_seek`] ends: asks for what that will wait for. Nothing else is to be asked of it
+    /// between.
     #[inline]
     pub(crate) fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
         match self {
@@ -360,7 +361,7 @@ impl Source {
         }
     }
 
-    /// Goes where [`Source::seek`] would, from which it was begun.
+    /// Goes where [`Source::seek`] would; begun by [`Source::begin_seek`] with the same key.
     #[inline]
     pub(crate) fn end_seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         match self {

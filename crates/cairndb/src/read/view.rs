@@ -33,8 +33,8 @@ pub(crate) struct View {
     pub(crate) readers: Readers,
     /// What somebody did with it, a [`Use`].
     used: AtomicU8,
-    /// Whether a cursor searched it for a place.
-    sought: AtomicBool,
+    /// Whether a cursor was placed in it.
+    cursors: AtomicBool,
 }
 
 /// What the reads of all views of a handle share.
@@ -57,16 +57,16 @@ impl Readers {
 }
 
 /// With more runs than this, writers wait sooner where somebody reads: a look into a run's filter costs 30 to 60 ns, a cursor
-/// placed in it 300. With twenty, a reader beside a writer took 1190 ns instead of 800, and the writer wrote a quarter
-/// more; with six, merges wrote twice as much.
+/// placed in it 300. With 4 MB and twenty, a reader beside a writer took 1190 ns instead of 800, and the writer wrote a
+/// quarter more; with six, merges wrote twice as much.
 const RUNS_READ: usize = 10;
 /// The same where what is read is folded, since an operand may be in each of them, and where cursors are placed. With six
-/// a seek beside a writer took 1500 ns instead of 1670, and a tenth more was written; with four or three it
+/// and 128 MB a seek beside a writer took 1500 ns instead of 1670, and 7 % more was written; with four or three it
 /// was no faster: merges did not keep up.
 const RUNS_PLACED: usize = 6;
 
 /// With as many sealed parts writers help to flush where somebody reads: a seek to a key that is not there searches
-/// each. Of 128 MB there would be fifty. (With twelve seeks beside a writer took an eighth longer.)
+/// each. Of 128 MB there would be fifty. (With twelve, before parts had an index, seeks beside a writer took an eighth longer.)
 const PARTS_READ: usize = 6;
 
 /// What has been done with a view, the most that was.
@@ -93,7 +93,7 @@ impl View {
             version,
             readers,
             used: AtomicU8::new(Use::None as u8),
-            sought: AtomicBool::new(false),
+            cursors: AtomicBool::new(false),
         }
     }
 
@@ -124,7 +124,7 @@ impl View {
         self.note(Use::Read);
     }
 
-    /// Called by every point read that folds operands. A scan looks into every run in any case.
+    /// Called by every point read that folds operands.
     pub(crate) fn note_folded(&self) {
         self.note(Use::Folded);
     }
@@ -137,18 +137,18 @@ impl View {
         }
     }
 
-    /// Called by every cursor that searches its parts for a place.
+    /// Called by every cursor that is placed in its parts and runs.
     #[inline]
-    pub(crate) fn note_sought(&self) {
+    pub(crate) fn note_cursor(&self) {
         // As above.
-        if !self.sought.load(Ordering::Relaxed) {
-            self.sought.store(true, Ordering::Relaxed);
+        if !self.cursors.load(Ordering::Relaxed) {
+            self.cursors.store(true, Ordering::Relaxed);
         }
     }
 
     /// Whether a cursor did.
-    pub(crate) fn was_sought(&self) -> bool {
-        self.sought.load(Ordering::Relaxed)
+    pub(crate) fn had_cursors(&self) -> bool {
+        self.cursors.load(Ordering::Relaxed)
     }
 
     /// Whether somebody has read it.
@@ -164,7 +164,7 @@ impl View {
     /// How many runs there may be before writers wait for whoever reads; `None` where nobody does.
     pub(crate) fn runs_for_readers(&self) -> Option<usize> {
         match self.used.load(Ordering::Relaxed) {
-            used if used >= Use::Folded as u8 || self.was_sought() => Some(RUNS_PLACED),
+            used if used >= Use::Folded as u8 || self.had_cursors() => Some(RUNS_PLACED),
             used if used >= Use::Read as u8 => Some(RUNS_READ),
             _ => None,
         }

@@ -126,10 +126,9 @@ impl TableCursor {
         self
     }
 
-    /// Goes to another table, nowhere in it. The buffers stay, and the cursor where it is: it is five lines of memory.
+    /// Goes to another table, nowhere in it. The buffers stay.
     pub fn change_table(&mut self, table: &Arc<Table>) {
         self.release();
-        self.begun = None;
         self.ahead = Ahead::default();
         self.table = Arc::clone(table);
     }
@@ -181,18 +180,17 @@ impl TableCursor {
     /// As [`TableCursor::seek`].
     pub fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
         self.leave();
-        self.begun = None;
         self.begun = Some(self.lookup().approach(key)?);
         Ok(())
     }
 
-    /// Ends the seek for `key` that was begun, and nothing has come between.
+    /// Ends the seek for the same `key` that [`TableCursor::begin_seek`] began.
     ///
     /// # Errors
     /// As [`TableCursor::seek`].
     ///
     /// # Panics
-    /// When none was begun.
+    /// When none was begun, or the cursor was moved since.
     pub fn end_seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         let begun = self.begun.take();
         self.arrive(begun.expect("a seek ends that was begun"), key, seq)
@@ -323,6 +321,7 @@ impl TableCursor {
 
     /// Makes the cursor be nowhere; says whether it was at an entry.
     fn leave(&mut self) -> bool {
+        self.begun = None;
         self.index = 0;
         self.decoded = Decoded::Nothing;
         std::mem::take(&mut self.count) > 0

@@ -17,6 +17,8 @@ use cairndb_env::sync::Mutex;
 use cairndb_env::{Background, FileSync};
 
 use crate::engine::core::Core;
+use crate::read::cursor::ViewCursor;
+use crate::read::held::HeldView;
 use crate::state::options::{Durability, Options};
 
 const LARGE: [u8; 9_000] = [7; 9_000];
@@ -186,4 +188,56 @@ fn a_failure_wakes_those_who_wait() {
     in_next_pass(&core, || Err(Error::new(ErrorKind::Io, "the disk lost it")));
     let error = core.wait_idle().expect_err("the sync failed");
     assert_eq!(error.kind(), ErrorKind::Poisoned);
+}
+
+/// Places a cursor at the first key from `key` on, which it returns.
+fn seek(core: &Core, key: &[u8]) -> Vec<u8> {
+    let (view, seq) = core.read_point();
+    let mut cursor = ViewCursor::new(HeldView::new(view), seq);
+    cursor.seek(key).expect("what is there can be read");
+    cursor.key().to_vec()
+}
+
+#[test]
+fn a_part_that_is_sealed_beside_cursors_has_an_index() {
+    let core = open(SimEnv::new(1)).expect("a fresh database opens");
+    let mut number = 0_u32;
+    let mut sealed_beside = |read: &dyn Fn()| {
+        let parts = core.view.load().parts();
+        while core.view.load().parts() == parts {
+            read();
+            let key = [0, number.swap_bytes()].map(u32::to_be_bytes).concat();
+            core.write_one(Kind::Put, &key, b"", Durability::Os)
+                .expect("a healthy database takes writes");
+            number += 1;
+        }
+        Arc::clone(core.view.load().part(1))
+    };
+    let plain = sealed_beside(&|| ());
+    assert!(!plain.is_indexed(), "a load pays for no index");
+    let indexed = sealed_beside(&|| drop(seek(&core, b"beyond")));
+    assert!(indexed.is_indexed());
+    let index = indexed.allocated_bytes() - indexed.arena_bytes();
+    assert_eq!(index, indexed.index_bytes(), "what is counted");
+    for number in (0..number).step_by(8) {
+        let key = [0, number.swap_bytes()].map(u32::to_be_bytes).concat();
+        // A key that is not there, so that a place is found in every source.
+        assert_eq!(seek(&core, &key[..7]), key);
+    }
+}
+
+#[test]
+fn what_is_done_with_a_view_limits_runs_and_parts() {
+    let core = open(SimEnv::new(1)).expect("a fresh database opens");
+    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
+        .expect("a healthy database takes writes");
+    let view = core.view.load();
+    let limits = || (view.runs_for_readers(), view.parts_for_readers());
+    assert_eq!(limits(), (None, None), "nobody reads");
+    let mut out = Vec::new();
+    let found = crate::read::get::get(&view, &core.context, b"k", 1, &mut out);
+    assert!(found.expect("what is there can be read"));
+    assert_eq!(limits(), (Some(10), Some(6)));
+    assert_eq!(seek(&core, b"j"), b"k");
+    assert_eq!(limits(), (Some(6), Some(6)));
 }

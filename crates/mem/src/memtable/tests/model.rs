@@ -119,7 +119,8 @@ impl Pair {
         let bytes = self.table.allocated_bytes();
         std::mem::replace(&mut self.writer, other).seal_indexed();
         let index = self.table.allocated_bytes() - bytes;
-        assert_eq!(index, 16 * self.model.len());
+        assert_eq!(index, (8 + size_of::<usize>()) * self.model.len());
+        assert!(self.table.is_indexed());
     }
 
     pub(super) fn check_get(&self, key: &[u8], snapshot: SeqNo) {
