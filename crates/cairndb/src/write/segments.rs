@@ -17,8 +17,11 @@ use cairndb_env::sync::Mutex;
 use cairndb_format::log::{self, Binding, RecordHead, SegmentHeader};
 use cairndb_format::manifest::SegmentRecord;
 
-/// Spare files kept when the database is quiet.
-pub(crate) const QUIET_SPARES_MAX: usize = 2;
+/// Segments kept when the database is quiet, the live ones included. With a spare beside the live one a small database
+/// took a tenth more of the disk than LevelDB's; 100,000 overwrites after a rest took 3 % less, as one was ready.
+const QUIET_SEGMENTS_MAX: usize = 1;
+/// Spares that a busy one keeps in any case.
+const BUSY_SPARES_MIN: usize = 2;
 /// How long nobody may have needed a spare that is given up.
 const SHED_AFTER_NS: u64 = 1_000_000_000;
 
@@ -181,7 +184,7 @@ impl Segments {
         sets.shed_ns = now_ns;
         // Others may have been trimmed meanwhile.
         let unused = sets.spares_unused.min(sets.spares.len());
-        let surplus = unused.saturating_sub(QUIET_SPARES_MAX) / 2;
+        let surplus = unused.saturating_sub(BUSY_SPARES_MIN) / 2;
         let shed: Vec<u64> = sets.spares.drain(..surplus).map(|(file, _)| file).collect();
         sets.spares_unused = sets.spares.len();
         shed
@@ -220,7 +223,7 @@ impl Segments {
         let mut sets = self.sets.lock();
         let read = |spare: &mut (u64, Arc<dyn LogRegion>)| Arc::get_mut(&mut spare.1).is_none();
         let mut trimmed: Vec<_> = sets.spares.extract_if(.., read).collect();
-        let keep = QUIET_SPARES_MAX
+        let keep = QUIET_SEGMENTS_MAX
             .saturating_sub(sets.live.len())
             .min(sets.spares.len());
         let surplus = sets.spares.len() - keep;
@@ -438,6 +441,6 @@ mod tests {
         assert_eq!(shed(), (7..11).collect::<Vec<_>>());
         segments.trim_spares();
         assert_eq!(shed(), []);
-        assert_eq!(segments.spare_bytes(), 2 * BYTES);
+        assert_eq!(segments.spare_bytes(), BYTES);
     }
 }
