@@ -121,7 +121,7 @@ fn apart(source: &Source, table: &Table) -> Option<&'static str> {
     if table.workload().is_some_and(Workload::is_engineless) {
         Some("the store takes no part")
     } else if is_killed(source, &table.key) {
-        Some("asks what a killed process leaves")
+        Some("asks what a kill leaves")
     } else {
         None
     }

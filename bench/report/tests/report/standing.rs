@@ -188,7 +188,7 @@ fn rows_that_compare_no_stores_are_not_counted() {
     let html = page.html();
     assert!(html.contains(WINS), "{html}");
     assert!(html.contains("In no row of this run is a peer ahead by more than the spread"));
-    assert!(html.contains("asks what a killed process leaves"));
+    assert!(html.contains("asks what a kill leaves"));
     assert_eq!(page.csv().matches(",ahead,").count(), 1);
     // What a section does is what its suite says, whatever its name.
     for (section, rate) in [("crash", 4e5), ("crash two", 1e4)] {
