@@ -56,14 +56,6 @@ impl RunCursor {
         Ok(self.table.as_mut())
     }
 
-    fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
-        let index = self.run.find(&self.order, key);
-        if let Some(table) = self.enter(index)? {
-            table.seek(key, seq)?;
-        }
-        self.settle_forward()
-    }
-
     fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
         let index = self.run.find(&self.order, key);
         match self.enter(index)? {
@@ -342,13 +334,8 @@ impl Source {
 
     /// The first entry not before `(key, seq)`, newer versions first.
     pub(crate) fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
-        match self {
-            Source::Mem(cursor) => {
-                cursor.seek(key, seq);
-                Ok(())
-            }
-            Source::Run(run) => run.seek(key, seq),
-        }
+        self.begin_seek(key)?;
+        self.end_seek(key, seq)
     }
 
     /// Begins a seek, which [`Source::end_seek`] ends: asks for what that will wait for. Nothing else is to be asked of it
