@@ -12,6 +12,8 @@
 mod background;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
+#[path = "behaviour/deferred.rs"]
+mod deferred;
 #[path = "behaviour/descriptors.rs"]
 mod descriptors;
 #[path = "behaviour/handles.rs"]

@@ -133,6 +133,7 @@ fn edits() -> [VersionEdit; 3] {
                 raw_bytes: 900,
                 checksum: 0xfeed_f00d,
                 value_refs: vec![],
+                deferred: false,
             },
             TableRecord {
                 file: 17,
@@ -147,6 +148,7 @@ fn edits() -> [VersionEdit; 3] {
                 raw_bytes: 130_000,
                 checksum: 0xdead_beef,
                 value_refs: vec![(12, 22)],
+                deferred: true,
             },
         ],
         runs: Some(vec![3, 1]),

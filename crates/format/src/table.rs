@@ -64,6 +64,10 @@ pub enum Compression {
     /// where that makes the table at least a tenth smaller.
     #[default]
     Adaptive,
+    /// As `Adaptive` where that stores each value on its own. What it would encode against a dictionary or in
+    /// groups, at three times the price, is stored raw, to be merged with itself when there is time
+    /// ([`TableBuilder::is_deferred`]).
+    Deferred,
 }
 
 /// What a builder must know.

@@ -104,7 +104,7 @@ impl MergePlan {
     }
 
     /// Keeps others off the plan's runs and those older, until [`MergePlan::ended`].
-    fn begun(self, state: &mut State) -> MergePlan {
+    pub(crate) fn begun(self, state: &mut State) -> MergePlan {
         state.merges.push(self.runs());
         self
     }
@@ -141,7 +141,7 @@ impl Core {
     }
 
     /// Whether one more merge may begin.
-    fn may_merge(state: &State) -> bool {
+    pub(crate) fn may_merge(state: &State) -> bool {
         !state.closing && state.range_merges_waiting == 0 && state.merges.len() < MERGES_MAX
     }
 
@@ -213,9 +213,9 @@ impl Core {
         self.merge_picked(|state| self.merge_wanted(state, false))
     }
 
-    /// As [`Core::merge_once`], idle merges included.
+    /// As [`Core::merge_once`], idle merges included; where nothing is to be merged, what waits is encoded.
     pub(crate) fn merge_idle(&self) -> Result<bool> {
-        self.merge_picked(|state| self.merge_wanted(state, true))
+        Ok(self.merge_picked(|state| self.merge_wanted(state, true))? || self.encode_deferred()?)
     }
 
     /// As [`Core::merge_once`], for a writer that waits for its end.
@@ -236,7 +236,7 @@ impl Core {
 
     /// Runs a merge whose slot the caller has taken. Flushes that fall due between steps are done
     /// in between, so that writers never wait for a merge.
-    fn merge_plan(&self, plan: &MergePlan) -> Result<()> {
+    pub(crate) fn merge_plan(&self, plan: &MergePlan) -> Result<()> {
         let begun = self.env.now_ns();
         let result = guarded(|| self.run_merge(plan));
         Stats::add(
@@ -422,14 +422,14 @@ impl Core {
         })
     }
 
-    /// A single run without tombstones or old versions is already what a merge would make of it.
+    /// A single run without tombstones, old versions and values to be encoded is already what a merge would make of it.
     fn worth_merging(chosen: &[Run]) -> bool {
         match chosen {
             [] => false,
-            [one] => one
-                .tables()
-                .iter()
-                .any(|table| table.record.deletes > 0 || table.record.seq_max > 0),
+            [one] => one.tables().iter().any(|table| {
+                let record = &table.record;
+                record.deletes > 0 || record.seq_max > 0 || record.deferred
+            }),
             _ => true,
         }
     }

@@ -160,6 +160,8 @@ pub(crate) struct State {
     /// Background work is held off until then (backing off after a failure).
     pub(crate) retry_at_ns: u64,
     pub(crate) retry_ns: u64,
+    /// When the flush that ended last began, and how long it took.
+    pub(crate) last_flush: (u64, u64),
 }
 
 impl State {
@@ -199,6 +201,12 @@ impl State {
         let bytes: usize = waiting().map(|part| part.mem.arena_bytes()).sum();
         let logged: u64 = waiting().map(|part| part.logged).sum();
         self.can_flush() && (bytes >= due || logged >= budget.flush_logged)
+    }
+
+    /// Whether sealed parts pile up: flushes of those that fill them begin at half as much.
+    pub(crate) fn is_crowded(&self, budget: &Budget) -> bool {
+        let bytes: usize = self.sealed.iter().map(|part| part.mem.arena_bytes()).sum();
+        bytes >= budget.run || self.sealed_logged() >= budget.sealed_logged_max / 3 * 2
     }
 
     /// Sealed parts that no flush has taken.

@@ -8,10 +8,10 @@
 //! One flush at a time, the writer waiting for it, lost: with two cores a sequential load spent a
 //! quarter of its time asleep.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cairndb_base::{Error, Order, Result};
+use cairndb_format::table::Compression;
 use cairndb_mem::Memtable;
 
 use crate::engine::core::{Core, Flush, Part, State};
@@ -30,9 +30,8 @@ struct Span {
     parts: Vec<Arc<Memtable>>,
 }
 
-/// The parts, oldest first, as mergers of those that share a range of keys, in the order of the
-/// ranges. The parts of a sequential load share none: each is copied out without a comparison.
-fn mergers(parts: &[Part], order: &Order) -> VecDeque<Merger> {
+/// The parts, oldest first, as those that share a range of keys, in the order of the ranges.
+fn spans(parts: &[Part], order: &Order) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for part in parts {
         let (mut first, mut last) = (part.mem.cursor(), part.mem.cursor());
@@ -58,15 +57,26 @@ fn mergers(parts: &[Part], order: &Order) -> VecDeque<Merger> {
         spans.push(span);
     }
     spans.sort_by(|a, b| order.compare(&a.smallest, &b.smallest));
-    let merger = |span: Span| {
-        let newest_first = span.parts.iter().rev();
-        let sources = newest_first.map(|mem| Source::Mem(mem.cursor())).collect();
-        Merger::new(sources, order.clone())
-    };
-    spans.into_iter().map(merger).collect()
+    spans
 }
 
 impl Span {
+    fn merger(&self, order: &Order) -> Merger {
+        let newest_first = self.parts.iter().rev();
+        let sources = newest_first.map(|mem| Source::Mem(mem.cursor())).collect();
+        Merger::new(sources, order.clone())
+    }
+
+    /// Whether it is one part, no key of which lies among those of a table.
+    fn is_apart(&self, version: &Version, order: &Order) -> bool {
+        let mut runs = version.runs.iter();
+        self.parts.len() == 1
+            && runs.all(|run| {
+                run.overlapping(order, &self.smallest, &self.largest)
+                    .is_empty()
+            })
+    }
+
     /// Takes over the parts and the range of `before`. Parts with keys in common stay in the order of
     /// their age; it means nothing between others.
     fn join(&mut self, before: &mut Span, order: &Order) {
@@ -87,6 +97,8 @@ struct Taken {
     version: Arc<Version>,
     /// No older entry can exist.
     bottom: bool,
+    /// Values that shrink only together may be left raw where they are in order.
+    defers: bool,
 }
 
 impl Core {
@@ -134,6 +146,7 @@ impl Core {
         // from the pool, not new memory beside it.
         taken.parts.clear();
         let mut state = self.state.lock();
+        state.last_flush = (begun, self.env.now_ns().saturating_sub(begun));
         let result = match result {
             Ok(outcome) => {
                 Stats::add(&self.stats.flushes, 1);
@@ -170,6 +183,7 @@ impl Core {
         if !state.can_flush() {
             return None;
         }
+        let defers = self.may_defer(state);
         let number = state.next_flush;
         state.next_flush += 1;
         let first = state.sealed.iter().position(|part| part.flush.is_none())?;
@@ -194,6 +208,7 @@ impl Core {
             parts,
             bottom: first == 0 && state.version.runs.is_empty(),
             version: Arc::clone(&state.version),
+            defers,
         })
     }
 
@@ -204,9 +219,19 @@ impl Core {
             context: (*self.context).clone(),
             values: Arc::clone(&taken.version.values),
         };
-        let mergers = mergers(&taken.parts, &self.context.order);
-        let mut outcome =
-            self.run_job(Job::chained(mergers, rules, self.settings.output.clone()))?;
+        let order = &self.context.order;
+        let spans = spans(&taken.parts, order);
+        let mut output = self.settings.output.clone();
+        if taken.defers
+            && spans
+                .iter()
+                .all(|span| span.is_apart(&taken.version, order))
+        {
+            output.compression = Compression::Deferred;
+        }
+        // The parts of a sequential load share no range: each is copied out without a comparison.
+        let mergers = spans.iter().map(|span| span.merger(order)).collect();
+        let mut outcome = self.run_job(Job::chained(mergers, rules, output))?;
         self.open_for_readers(&mut outcome);
         Ok(outcome)
     }

@@ -5,6 +5,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod close;
 pub(crate) mod compact;
 pub(crate) mod core;
+mod deferred;
 pub(crate) mod flush;
 pub(crate) mod install;
 pub(crate) mod live_log;

@@ -387,6 +387,7 @@ fn first_state(
         closing: false,
         retry_at_ns: 0,
         retry_ns: 0,
+        last_flush: (0, 0),
     }
 }
 

@@ -204,6 +204,7 @@ impl Core {
             ("runs", version.runs.len() as u64),
             ("tables", version.tables().count() as u64),
             ("table_bytes", version.bytes()),
+            ("deferred_bytes", version.deferred_bytes()),
             ("held_table_bytes", self.reaper.held_bytes()),
             (
                 "entries",

@@ -139,6 +139,7 @@ impl<'a> Output<'a> {
             return Ok(());
         };
         let made = open.builder.trained().cloned();
+        let deferred = open.builder.is_deferred();
         let summary = open.builder.finish().inspect_err(|_| {
             // Of the files to be removed after a failure this one is no more: it has no record.
             let _ = self.dir.unlink(&name::table(FileNumber(open.number)));
@@ -159,6 +160,7 @@ impl<'a> Output<'a> {
             raw_bytes: summary.raw_bytes,
             checksum: summary.checksum,
             value_refs: open.refs.into_iter().collect(),
+            deferred,
         };
         assert!(record.entries > 0, "a table holds at least one entry");
         self.written.push(Written {

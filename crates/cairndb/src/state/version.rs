@@ -82,6 +82,7 @@ impl TableOpener {
         } else {
             file.keep();
         }
+        let table = table.with_deferred(record.deferred);
         Ok(Arc::new(table.verify_always(self.verify_always)))
     }
 }
@@ -152,6 +153,15 @@ impl TableHandle {
     /// Heap bytes of the open table.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.file.open.get().map_or(0, |table| table.memory_bytes())
+    }
+
+    /// Its length, if its values stand raw and are to be encoded.
+    fn deferred_bytes(&self) -> u64 {
+        if self.record.deferred {
+            self.record.bytes
+        } else {
+            0
+        }
     }
 
     /// Bytes of filter and fence, once the table is open.
@@ -262,6 +272,8 @@ pub(crate) struct Run {
     heads: Vec<u64>,
     /// Of the tables' files.
     bytes: u64,
+    /// Of those whose values are to be encoded.
+    deferred: u64,
     /// So many tables, from the first, were in the run that this one continues.
     continued: usize,
 }
@@ -283,6 +295,7 @@ impl Run {
         Run {
             id,
             bytes: tables.iter().map(|table| table.record.bytes).sum(),
+            deferred: tables.iter().map(|table| table.deferred_bytes()).sum(),
             tables,
             prefix,
             heads,
@@ -313,6 +326,7 @@ impl Run {
                     .push(head_behind(&table.record.largest, run.prefix.len()));
             }
             run.bytes += table.record.bytes;
+            run.deferred += table.deferred_bytes();
             run.tables.push(table);
         }
         Some(run)
@@ -348,6 +362,11 @@ impl Run {
 
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Bytes of the tables whose values are to be encoded.
+    pub(crate) fn deferred_bytes(&self) -> u64 {
+        self.deferred
     }
 
     /// The index of the first table whose largest key is not before `key`.
@@ -406,6 +425,11 @@ impl Version {
 
     pub(crate) fn bytes(&self) -> u64 {
         self.runs.iter().map(|run| run.bytes()).sum()
+    }
+
+    /// Bytes of all tables whose values are to be encoded.
+    pub(crate) fn deferred_bytes(&self) -> u64 {
+        self.runs.iter().map(|run| run.deferred_bytes()).sum()
     }
 
     /// Checks the order of tables within each run.

@@ -96,6 +96,8 @@ pub struct TableRecord {
     pub checksum: u32,
     /// (value file, bytes): what its pointers hold alive, ascending by file.
     pub value_refs: Vec<(u64, u64)>,
+    /// Its values stand raw, to be encoded when there is time.
+    pub deferred: bool,
 }
 
 impl TableRecord {

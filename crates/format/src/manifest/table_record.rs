@@ -8,10 +8,12 @@ use cairndb_base::{Error, ErrorKind, Result, SEQ_MAX};
 
 use crate::input::Input;
 use crate::manifest::edit::TableRecord;
-use crate::manifest::fields::{next_field, unknown};
+use crate::manifest::fields::{FieldWriter, end, next_field, unknown};
 
 /// The only keyspace of this version.
 const KEYSPACE: u64 = 0;
+/// The field that says that the table's values stand raw for now. Even: who does not know it merges them as they are.
+const DEFERRED: u64 = 2;
 
 pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
     debug_assert!(record.seq_min <= record.seq_max && record.deletes <= record.entries);
@@ -36,6 +38,9 @@ pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
     for (file, bytes) in &record.value_refs {
         put_varint(out, *file);
         put_varint(out, *bytes);
+    }
+    if record.deferred {
+        FieldWriter::new(out).field(DEFERRED, |_| {});
     }
 }
 
@@ -68,8 +73,14 @@ pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
             .value_refs
             .push((file, input.varint("a number of bytes")?));
     }
-    while let Some((tag, _)) = next_field(&mut input)? {
-        unknown(tag)?;
+    while let Some((tag, body)) = next_field(&mut input)? {
+        match tag {
+            DEFERRED => {
+                end(&Input::new(body))?;
+                record.deferred = true;
+            }
+            _ => unknown(tag)?,
+        }
     }
     let ordered = record.seq_min <= record.seq_max && record.seq_max <= SEQ_MAX;
     if ordered && record.deletes <= record.entries {

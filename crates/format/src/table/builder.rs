@@ -50,6 +50,8 @@ pub struct TableBuilder {
     shared: Option<Shared>,
     /// Set when values are stored in groups.
     groups: Option<GroupPacker>,
+    /// Set when values are stored raw that had better be encoded together.
+    deferred: bool,
     /// The last key and sequence number of the pages written, while `page` is empty.
     last_key: Vec<u8>,
     last_seq: Option<SeqNo>,
@@ -75,7 +77,12 @@ impl TableBuilder {
             output: Output::new(file, file_seed(options.file)),
             encoder: Encoder::new(),
             page: PageWriter::new(bytewise),
-            choice: (options.compression == Compression::Adaptive).then(Choice::default),
+            choice: matches!(
+                options.compression,
+                Compression::Adaptive | Compression::Deferred
+            )
+            .then(Choice::default),
+            deferred: false,
             shared: None,
             groups: None,
             last_key: Vec::new(),

@@ -60,6 +60,8 @@ pub struct Table {
     /// Lines of the filter; none where it must not be asked.
     pub(super) filter_lines: u32,
     pub(super) meta: Meta,
+    /// Merges are given raw values to be encoded, not to be copied.
+    pub(super) deferred: bool,
 }
 
 impl Table {
@@ -119,6 +121,7 @@ impl Table {
                 0
             },
             meta,
+            deferred: false,
         })
     }
 
@@ -131,6 +134,13 @@ impl Table {
     #[must_use]
     pub fn verify_always(mut self, always: bool) -> Table {
         self.pages.set_check_always(always);
+        self
+    }
+
+    /// Says that its values stand raw for now, as the builder told and the manifest keeps: a merge is to encode them.
+    #[must_use]
+    pub fn with_deferred(mut self, deferred: bool) -> Table {
+        self.deferred = deferred;
         self
     }
 

@@ -110,6 +110,11 @@ impl Sample {
         Some(self.came_shared.swap_remove(at).0)
     }
 
+    /// Whether each alone is what [`Sample::plan`] would say of values that no table has stored yet.
+    pub(super) fn is_best_alone(&self, encoder: &mut Encoder) -> bool {
+        within_a_tenth(self.stored, self.bytes_in_groups(PAGE_RAW_BYTES, encoder))
+    }
+
     /// The finest granularity within a tenth of the whole-page ratio. A dictionary that most of the values
     /// came with, or the one `offered`, is taken instead of another where it is within that tenth too,
     /// or within a tenth of what one made for these values is.

@@ -8,6 +8,7 @@
 
 mod ahead;
 mod damage;
+mod deferred;
 mod golden;
 mod limits;
 mod merged;

@@ -35,6 +35,7 @@ fn table(file: u64, smallest: &str, largest: &str) -> Arc<TableHandle> {
         raw_bytes: 1,
         checksum: 0,
         value_refs: Vec::new(),
+        deferred: false,
     };
     Arc::new(TableHandle::new(record, &opener()))
 }

@@ -27,6 +27,7 @@ pub(super) fn full() -> VersionEdit {
                 raw_bytes: 130_000,
                 checksum: 0xdead_beef,
                 value_refs: vec![(20, 90_000), (21, 8192)],
+                deferred: false,
             },
             TableRecord::default(),
         ],
@@ -98,7 +99,7 @@ fn unknown_fields_are_skipped_if_even_and_refused_if_odd() {
 fn table_records_grow_at_their_end() {
     let mut plain = Vec::new();
     table_record::encode(&full().added_tables[0], &mut plain);
-    for (tag, kind) in [(2, None), (3, Some(ErrorKind::FormatTooNew))] {
+    for (tag, kind) in [(4, None), (3, Some(ErrorKind::FormatTooNew))] {
         let body = [&plain[..], &field(tag, b"later")].concat();
         let result = VersionEdit::decode(&field(9, &body));
         assert_eq!(result.as_ref().err().map(cairndb_base::Error::kind), kind);
@@ -106,6 +107,12 @@ fn table_records_grow_at_their_end() {
             assert_eq!(edit.added_tables[0], full().added_tables[0]);
         }
     }
+    let deferred = [&plain[..], &field(2, b"")].concat();
+    let edit = VersionEdit::decode(&field(9, &deferred)).unwrap();
+    assert!(edit.added_tables[0].deferred);
+    let with_more = [&plain[..], &field(2, b"1")].concat();
+    let error = VersionEdit::decode(&field(9, &with_more)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption);
     plain[2] = 1; // keyspace
     let error = VersionEdit::decode(&field(9, &plain)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FormatTooNew);
@@ -197,31 +204,24 @@ fn table() -> impl Strategy<Value = TableRecord> {
     let key = || prop::collection::vec(any::<u8>(), 0..40);
     let seqs = (0..=SEQ_MAX, 0..=SEQ_MAX);
     let counts = (any::<u64>(), any::<u64>());
-    (
-        any::<[u64; 4]>(),
-        key(),
-        key(),
-        seqs,
-        counts,
-        any::<u32>(),
-        pairs(),
+    let rest = (any::<u32>(), any::<bool>());
+    (any::<[u64; 4]>(), key(), key(), seqs, counts, rest, pairs()).prop_map(
+        |(numbers, smallest, largest, seqs, counts, rest, value_refs)| TableRecord {
+            file: numbers[0],
+            run: numbers[1],
+            smallest,
+            largest,
+            seq_min: seqs.0.min(seqs.1),
+            seq_max: seqs.0.max(seqs.1),
+            entries: counts.0.max(counts.1),
+            deletes: counts.0.min(counts.1),
+            bytes: numbers[2],
+            raw_bytes: numbers[3],
+            checksum: rest.0,
+            value_refs,
+            deferred: rest.1,
+        },
     )
-        .prop_map(
-            |(numbers, smallest, largest, seqs, counts, checksum, value_refs)| TableRecord {
-                file: numbers[0],
-                run: numbers[1],
-                smallest,
-                largest,
-                seq_min: seqs.0.min(seqs.1),
-                seq_max: seqs.0.max(seqs.1),
-                entries: counts.0.max(counts.1),
-                deletes: counts.0.min(counts.1),
-                bytes: numbers[2],
-                raw_bytes: numbers[3],
-                checksum,
-                value_refs,
-            },
-        )
 }
 
 fn segment() -> impl Strategy<Value = SegmentRecord> {

@@ -8,14 +8,23 @@ use cairndb_base::{Kind, Result, SeqNo};
 
 use super::TableBuilder;
 use super::shared::Shared;
-use crate::table::ValueIn;
 use crate::table::bits::low32;
 use crate::table::choice::{Choice, Held};
 use crate::table::groups::{GROUPED_VALUE_BYTES_MAX, GroupPacker};
 use crate::table::sample::{Came, Plan};
 use crate::table::values::raw_of;
+use crate::table::{Compression, ValueIn};
 
 impl TableBuilder {
+    /// Whether values are stored raw for now, as [`Compression::Deferred`] allows. Who opens the table tells it so
+    /// ([`Table::with_deferred`]), and a merge with itself encodes them.
+    ///
+    /// [`Compression::Deferred`]: crate::table::Compression::Deferred
+    /// [`Table::with_deferred`]: crate::table::Table::with_deferred
+    pub fn is_deferred(&self) -> bool {
+        self.deferred
+    }
+
     /// Lets an entry wait for the choice, or makes it; gives the length of the value.
     pub(super) fn hold(
         &mut self,
@@ -87,6 +96,13 @@ impl TableBuilder {
         let Some(choice) = &mut self.choice else {
             return Ok(());
         };
+        if self.options.compression == Compression::Deferred {
+            self.deferred = !choice.sample.is_best_alone(&mut self.encoder);
+            if self.deferred {
+                self.options.compression = Compression::None;
+            }
+            return self.release();
+        }
         let offered = self.options.dictionary.take();
         match choice.sample.plan(&mut self.encoder, offered) {
             Plan::Each => {}
@@ -113,7 +129,7 @@ impl TableBuilder {
         let Some(choice) = self.choice.take() else {
             return Ok(());
         };
-        let alone = self.groups.is_none() && self.shared.is_none();
+        let alone = self.groups.is_none() && self.shared.is_none() && !self.deferred;
         let (mut key, mut raw, mut stored) = (0, 0, 0);
         for held in &choice.held {
             let value = &choice.raw[raw..held.raw_end];

@@ -36,6 +36,7 @@ impl TableCursor {
         }
         let page = self.view();
         let value = match page.stored(self.index) {
+            Stored::Raw(bytes) if self.table.deferred => ValueIn::Raw(bytes),
             Stored::Raw(bytes) => ValueIn::Stored {
                 bytes,
                 raw_len: low32(bytes.len()),

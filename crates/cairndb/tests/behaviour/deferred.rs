@@ -1,0 +1,222 @@
+//! Tables that a load in key order leaves raw, and how they come to be encoded.
+
+use std::sync::Arc;
+
+use cairndb::env::sim::{Profile, SimEnv};
+use cairndb::env::{Background, Env, MemEnv};
+use cairndb::{Compression, Db, ErrorKind, Job, Options};
+
+use crate::{all, mem_db};
+
+/// Enough for a dozen tables of the smallest budget.
+const RECORDS: u32 = 20_000;
+
+fn key(n: u32) -> Vec<u8> {
+    format!("{n:08}").into_bytes()
+}
+
+/// A record that resembles all others and shrinks with them alone.
+fn record(n: u32) -> Vec<u8> {
+    let (customer, price) = (n.wrapping_mul(2_654_435_761) >> 8, n % 997);
+    format!("{{\"customer\":\"C-{customer:07}\",\"price\":{price},\"currency\":\"NOK\"}}")
+        .into_bytes()
+}
+
+/// Records in key order, and their flush.
+fn load(db: &Db) {
+    for n in 0..RECORDS {
+        db.put(&key(n), &record(n)).unwrap();
+    }
+    db.flush().unwrap();
+}
+
+fn check(db: &Db) {
+    let found = all(db);
+    assert_eq!(found.len(), RECORDS as usize);
+    for (n, entry) in (0..).zip(&found) {
+        assert_eq!(entry, &(key(n), record(n)));
+    }
+    for n in (0..RECORDS).step_by(97) {
+        assert_eq!(db.get(&key(n)).unwrap().as_deref(), Some(&record(n)[..]));
+    }
+}
+
+/// A number of `cairndb.stats`.
+fn stat(db: &Db, name: &str) -> u64 {
+    let stats = db.property("cairndb.stats").unwrap();
+    let (_, rest) = stats.split_once(&format!("\"{name}\":")).expect("there");
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
+    digits.unwrap().parse().unwrap()
+}
+
+fn rest(db: &Db) {
+    while db.step_background(Job::IdleMerge).unwrap() {}
+}
+
+#[test]
+fn what_a_fast_load_leaves_raw_is_encoded_in_its_place_at_rest() {
+    let (db, _) = mem_db();
+    load(&db);
+    let raw = stat(&db, "table_bytes");
+    assert!(2 * stat(&db, "deferred_bytes") > raw, "a writer was ahead");
+    check(&db);
+    let runs = stat(&db, "runs");
+    rest(&db);
+    assert_eq!((stat(&db, "deferred_bytes"), stat(&db, "runs")), (0, runs));
+    let encoded = stat(&db, "table_bytes");
+    assert!(4 * encoded < 3 * raw, "{encoded} of {raw} bytes");
+    check(&db);
+    assert!(
+        !db.step_background(Job::IdleMerge).unwrap(),
+        "nothing is left to do"
+    );
+    db.close().unwrap();
+}
+
+#[test]
+fn a_database_that_is_opened_again_knows_what_is_to_be_encoded() {
+    let (db, options) = mem_db();
+    load(&db);
+    let deferred = stat(&db, "deferred_bytes");
+    db.close().unwrap();
+    let db = options.open("/db").unwrap();
+    assert_eq!(stat(&db, "deferred_bytes"), deferred);
+    check(&db);
+    rest(&db);
+    assert_eq!(stat(&db, "deferred_bytes"), 0);
+    db.close().unwrap();
+    let db = options.open("/db").unwrap();
+    assert_eq!(stat(&db, "deferred_bytes"), 0);
+    check(&db);
+    db.close().unwrap();
+}
+
+#[test]
+fn compacting_encodes_what_waits() {
+    let (db, _) = mem_db();
+    load(&db);
+    let raw = stat(&db, "table_bytes");
+    db.compact_range(..).unwrap();
+    assert_eq!(stat(&db, "deferred_bytes"), 0);
+    assert!(4 * stat(&db, "table_bytes") < 3 * raw);
+    check(&db);
+    db.close().unwrap();
+}
+
+#[test]
+fn nothing_waits_without_compression_nor_out_of_order() {
+    let (_, options) = mem_db();
+    let options = options.compression(Compression::None);
+    let db = options.open("/none").unwrap();
+    load(&db);
+    assert_eq!(stat(&db, "deferred_bytes"), 0);
+    assert!(!db.step_background(Job::IdleMerge).unwrap());
+    db.close().unwrap();
+
+    let (db, _) = mem_db();
+    for n in 0..RECORDS {
+        let n = n.wrapping_mul(7919) % RECORDS;
+        db.put(&key(n), &record(n)).unwrap();
+    }
+    db.flush().unwrap();
+    // A lone part that is flushed before there is a table may be.
+    assert!(8 * stat(&db, "deferred_bytes") < stat(&db, "table_bytes"));
+    check(&db);
+    db.close().unwrap();
+}
+
+/// Tombstones and newer values above tables that wait, and tables that wait in a run which is not the last.
+#[test]
+fn what_is_written_above_raw_tables_stays_above() {
+    let (db, _) = mem_db();
+    load(&db);
+    let snapshot = db.snapshot();
+    for n in (0..RECORDS).step_by(3) {
+        db.delete(&key(n)).unwrap();
+    }
+    for n in (1..RECORDS).step_by(3) {
+        db.put(&key(n), b"new").unwrap();
+    }
+    db.flush().unwrap();
+    rest(&db);
+    assert_eq!(stat(&db, "deferred_bytes"), 0);
+    for n in 0..RECORDS {
+        let now = db.get(&key(n)).unwrap();
+        match n % 3 {
+            0 => assert_eq!(now, None),
+            1 => assert_eq!(now.as_deref(), Some(&b"new"[..])),
+            _ => assert_eq!(now.as_deref(), Some(&record(n)[..])),
+        }
+        let then = snapshot.get(&key(n)).unwrap();
+        assert_eq!(then.as_deref(), Some(&record(n)[..]));
+    }
+    drop(snapshot);
+    db.close().unwrap();
+}
+
+#[test]
+fn power_may_fail_while_tables_are_encoded() {
+    let env = SimEnv::new(7);
+    let options = |env: Arc<dyn Env>| {
+        let options = Options::new().create_if_missing(true).env(env);
+        options.memory_budget(256 << 10)
+    };
+    let db = options(env.clone()).open("/db").unwrap();
+    load(&db);
+    assert!(stat(&db, "deferred_bytes") > 0);
+    let mut encoded = 0;
+    for job in [Job::IdleMerge, Job::Persist, Job::Reap] {
+        db.step_background(job).unwrap();
+        for state in env.crash_states(Profile::Weak, 3, 12) {
+            let after = options(state.image).open("/db").unwrap();
+            check(&after);
+            encoded += u32::from(stat(&after, "deferred_bytes") == 0);
+            rest(&after);
+            check(&after);
+            after.close().unwrap();
+        }
+    }
+    assert!(encoded > 0, "some states have the new tables");
+    db.close().unwrap();
+}
+
+/// The table is left as it is and told of; those beside it are encoded.
+#[test]
+fn a_damaged_table_keeps_no_other_from_being_encoded() {
+    let env = MemEnv::new(Background::Stepped);
+    let options = Options::new().create_if_missing(true).env(env.clone());
+    let options = options.memory_budget(256 << 10);
+    let db = options.open("/db").unwrap();
+    load(&db);
+    db.close().unwrap();
+
+    let dir = env.open_dir("/db".as_ref(), false).unwrap();
+    let mut tables = dir.list().unwrap();
+    tables.retain(|name| {
+        let path = std::path::Path::new(name);
+        path.extension().is_some_and(|end| end == "tbl")
+    });
+    tables.sort();
+    let middle = &tables[tables.len() / 2];
+    let mut bytes = vec![0; 4096];
+    let file = dir.open_read(middle).unwrap();
+    bytes.resize(usize::try_from(file.size()).unwrap(), 0);
+    file.read_at(0, &mut bytes).unwrap();
+    bytes[100] ^= 1;
+    dir.unlink(middle).unwrap();
+    dir.create(middle).unwrap().append(&bytes).unwrap();
+
+    let db = options.open("/db").unwrap();
+    let deferred = stat(&db, "deferred_bytes");
+    let error = db.step_background(Job::IdleMerge).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+    assert!(error.file_name() == Some(middle) && error.file_offset().is_some());
+    rest(&db);
+    let left = stat(&db, "deferred_bytes");
+    assert!(
+        left > 0 && 2 * left < deferred,
+        "{left} of {deferred} bytes"
+    );
+    assert_eq!(db.wait_idle().unwrap_err().kind(), ErrorKind::Corruption);
+    db.close().unwrap();
+}

@@ -1,0 +1,93 @@
+//! Tables whose values stand raw until a merge encodes them.
+
+use std::sync::Arc;
+
+use cairndb_base::{Kind, Order};
+
+use super::model::{check_scans, copy, options};
+use super::support::*;
+use crate::table::{Compression, Table, TableBuilder, ValueIn};
+
+const ROWS: u32 = 3000;
+
+/// A table of `entries` that may be deferred, and whether it was.
+fn table_of(entries: &[Entry]) -> (Vec<u8>, Table, bool) {
+    let sink = Sink::default();
+    let to = options(&Order::Bytewise, Compression::Deferred);
+    let mut builder = TableBuilder::new(Box::new(sink.clone()), to);
+    for entry in entries {
+        let value = ValueIn::Raw(&entry.value);
+        builder
+            .add(&entry.key, entry.seq, entry.kind, value)
+            .unwrap();
+    }
+    let deferred = builder.is_deferred();
+    let summary = builder.finish().unwrap();
+    let bytes = std::mem::take(&mut *sink.bytes.lock().unwrap());
+    let order = Order::Bytewise;
+    let table = open_with(bytes.clone(), &order, summary.checksum, Reach::Mapped).unwrap();
+    let table = Arc::into_inner(table).expect("nobody else has it yet");
+    (bytes, table, deferred)
+}
+
+fn entries(value: impl Fn(&mut Rng) -> Vec<u8>) -> Vec<Entry> {
+    let entry = |number: u32| Entry {
+        key: format!("{number:08}").into_bytes(),
+        seq: 0,
+        kind: Kind::Put,
+        value: value(&mut Rng(u64::from(number) + 1)),
+    };
+    (0..ROWS).map(entry).collect()
+}
+
+/// Values of one form, which shrink only together.
+fn rows() -> Vec<Entry> {
+    entries(|rng| {
+        let (one, two) = (rng.below(1_000_000), rng.below(1000));
+        format!("{{\"customer\":\"C-{one:06}\",\"price\":{two},\"currency\":\"NOK\"}}").into_bytes()
+    })
+}
+
+#[test]
+fn values_that_shrink_together_stay_raw_until_a_merge_takes_them() {
+    let rows = rows();
+    let (bytes, table, deferred) = table_of(&rows);
+    let (as_they_are, _) = build(&rows, options(&Order::Bytewise, Compression::None));
+    let (encoded, _) = build(&rows, options(&Order::Bytewise, Compression::Adaptive));
+    assert!(
+        deferred && bytes == as_they_are,
+        "raw, like without compression"
+    );
+    assert!(10 * encoded.len() < 8 * bytes.len(), "it would have paid");
+
+    let table = Arc::new(table.with_deferred(true));
+    check_scans(&table, &rows, "deferred");
+    table.verify().unwrap();
+    let (copied, _) = copy(&table, Compression::Adaptive);
+    assert!(copied == encoded, "as if it had been encoded at once");
+    let (left, _) = copy(&table, Compression::None);
+    assert!(left == bytes, "where nothing is to be encoded it is copied");
+}
+
+/// A reader that does not know of it has a table of raw values, and copies them.
+#[test]
+fn a_deferred_table_is_a_table_of_raw_values() {
+    let rows = rows();
+    let (bytes, table, _) = table_of(&rows);
+    let table = Arc::new(table);
+    check_scans(&table, &rows, "raw");
+    let (copied, _) = copy(&table, Compression::Short);
+    assert!(copied == bytes, "verbatim");
+}
+
+#[test]
+fn values_that_shrink_alone_or_not_at_all_are_stored_at_once() {
+    let noise = entries(|rng| (0..100).map(|_| rng.below(256) as u8).collect());
+    let classic = entries(classic_value);
+    let few = rows()[..20].to_vec();
+    for entries in [noise, classic, few] {
+        let (bytes, _, deferred) = table_of(&entries);
+        let adaptive = options(&Order::Bytewise, Compression::Adaptive);
+        assert!(!deferred && bytes == build(&entries, adaptive).0);
+    }
+}
