@@ -16,6 +16,8 @@ mod bad_input;
 mod deferred;
 #[path = "behaviour/descriptors.rs"]
 mod descriptors;
+#[path = "behaviour/halves.rs"]
+mod halves;
 #[path = "behaviour/handles.rs"]
 mod handles;
 #[path = "behaviour/logged_values.rs"]

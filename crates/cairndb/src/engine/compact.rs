@@ -4,6 +4,8 @@
 //! that are being merged are free for another: a writer with too many runs before it merges the newest of
 //! them, while the merge of everything, which takes seconds where the store is large, goes on.
 //!
+//! How a merge is carried out is in `merging`.
+//!
 //! The worker merging these newer runs between the steps of the large merge lost: the large one starved,
 //! and what had come since was merged again and again (six times the bytes in a random load).
 
@@ -18,11 +20,7 @@ use cairndb_format::name::FileKind;
 
 use crate::engine::core::{Core, State};
 use crate::engine::install::MergePlan;
-use crate::jobs::merge::{Job, Outcome, STEP_ENTRIES};
 use crate::jobs::picker::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_idle};
-use crate::jobs::rules::Rules;
-use crate::read::merger::Merger;
-use crate::read::source::{RunCursor, Source};
 use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, Version};
@@ -118,7 +116,7 @@ impl MergePlan {
     }
 }
 
-fn stopped() -> Error {
+pub(crate) fn stopped() -> Error {
     Error::new(ErrorKind::Closed, "the merge was stopped by closing")
 }
 
@@ -136,6 +134,7 @@ impl Core {
             inputs,
             target,
             bottom,
+            waited_for: false,
         }
         .begun(state)
     }
@@ -238,7 +237,7 @@ impl Core {
     /// in between, so that writers never wait for a merge.
     pub(crate) fn merge_plan(&self, plan: &MergePlan) -> Result<()> {
         let begun = self.env.now_ns();
-        let result = guarded(|| self.run_merge(plan));
+        let result = guarded(|| self.carry_out(plan));
         Stats::add(
             &self.stats.merge_nanos,
             self.env.now_ns().saturating_sub(begun),
@@ -280,61 +279,6 @@ impl Core {
         file.is_some_and(|file| self.state.lock().damaged.contains_key(&file))
     }
 
-    fn run_merge(&self, plan: &MergePlan) -> Result<Outcome> {
-        self.health.check_write()?;
-        let order = &self.context.order;
-        let sources = plan
-            .inputs
-            .iter()
-            .map(|run| {
-                let cursor = RunCursor::new(Arc::new(run.clone()), order.clone());
-                Source::Run(Box::new(cursor.rechecking()))
-            })
-            .collect();
-        let rules = Rules {
-            snapshots: self.readable_at(),
-            bottom: plan.bottom,
-            context: (*self.context).clone(),
-            values: Arc::clone(&self.view.load().version.values),
-        };
-        let merger = Merger::new(sources, order.clone());
-        let mut job = Job::new(merger, rules, self.settings.output.clone());
-        loop {
-            match job.step(&*self.dir, &self.next_file, STEP_ENTRIES) {
-                Ok(false) => {
-                    let mut outcome = job.finish(&*self.dir, &self.next_file)?;
-                    self.open_for_readers(&mut outcome);
-                    return Ok(outcome);
-                }
-                Ok(true) => {}
-                Err(error) => {
-                    job.abandon(&*self.dir, &self.next_file);
-                    return Err(error);
-                }
-            }
-            if self.interrupted() {
-                job.abandon(&*self.dir, &self.next_file);
-                return Err(stopped());
-            }
-            if self.run_due() {
-                // Its failure is noted and met by whoever needs the room.
-                let _ = self.flush_up_to(self.settings.budget.flush_max);
-            }
-        }
-    }
-
-    fn interrupted(&self) -> bool {
-        self.state.lock().closing
-    }
-
-    /// Whether a merge should be left for a flush: for a whole run, not as soon as the worker would begin one else.
-    /// With each smaller run there is more to merge, a quarter of a random deletion's time. Where somebody reads it is
-    /// left as soon.
-    fn run_due(&self) -> bool {
-        let state = self.state.lock();
-        self.flush_wanted(&state, self.settings.budget.run)
-    }
-
     /// Merges everything that shares keys with `range` into the last run, and makes it durable.
     ///
     /// # Errors
@@ -349,12 +293,14 @@ impl Core {
     }
 
     fn compact_now(&self, range: KeyRange<'_>) -> Result<()> {
-        self.flush_all()?;
+        // From here on: the worker would take what is flushed for a rest's merge, and do alone what two do here.
+        self.state.lock().range_merges_waiting += 1;
+        let flushed = self.flush_parts();
         let plan = {
-            let mut state = self.state.lock();
-            state.range_merges_waiting += 1;
-            let mut state = self.wait_state(state, |state| !state.merging());
+            let state = self.state.lock();
+            let mut state = self.wait_state(state, |state| flushed.is_err() || !state.merging());
             state.range_merges_waiting -= 1;
+            flushed?;
             if state.closing {
                 return Err(stopped());
             }
@@ -418,6 +364,7 @@ impl Core {
                 inputs: chosen,
                 target,
                 bottom: true,
+                waited_for: true,
             }
         })
     }

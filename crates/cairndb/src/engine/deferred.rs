@@ -88,6 +88,7 @@ impl Core {
                 inputs: vec![Run::new(run.id, stretch, &self.context.order)],
                 target: run.id,
                 bottom: at + 1 == state.version.runs.len(),
+                waited_for: false,
             };
             plan.begun(&mut state)
         };

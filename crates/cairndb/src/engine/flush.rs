@@ -218,6 +218,7 @@ impl Core {
             bottom: taken.bottom,
             context: (*self.context).clone(),
             values: Arc::clone(&taken.version.values),
+            end: None,
         };
         let order = &self.context.order;
         let spans = spans(&taken.parts, order);

@@ -21,6 +21,8 @@ pub(crate) struct MergePlan {
     pub(crate) target: u64,
     /// No older run holds any of the inputs' keys.
     pub(crate) bottom: bool,
+    /// Somebody waits until it is durable: two threads share it, and the disk begins with each table at once.
+    pub(crate) waited_for: bool,
 }
 
 /// What a flush takes from its parts, beside the entries.

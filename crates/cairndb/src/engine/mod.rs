@@ -11,6 +11,7 @@ pub(crate) mod install;
 pub(crate) mod live_log;
 pub(crate) mod log_end;
 pub(crate) mod maintain;
+mod merging;
 pub(crate) mod moved_values;
 mod numbers;
 pub(crate) mod open;

@@ -202,6 +202,7 @@ fn settings(options: &Options, budget: Budget, opener: &TableOpener) -> Settings
             filter_bits_per_key: options.filter_bits_per_key,
             table_bytes: budget.table,
             dictionaries: Arc::clone(&opener.dictionaries),
+            begin_syncs: false,
         },
         read_only: options.read_only,
         value_file: options.value_file_bytes,

@@ -171,6 +171,7 @@ impl Replay<'_> {
             bottom: version.runs.is_empty(),
             context: self.context.clone(),
             values: Arc::clone(&version.values),
+            end: None,
         };
         let sources = parts
             .iter()

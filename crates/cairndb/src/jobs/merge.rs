@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::AtomicU64;
 
-use cairndb_base::Result;
+use cairndb_base::{FileNumber, Result, SEQ_MAX};
 use cairndb_env::Dir;
+use cairndb_format::name;
 
 use crate::jobs::output::{Output, OutputParts, OutputSettings, Written};
 use crate::jobs::rules::{Progress, Rules};
@@ -22,6 +23,26 @@ pub(crate) struct Outcome {
     pub(crate) dead: BTreeMap<u64, u64>,
 }
 
+impl Outcome {
+    /// With what a job over the keys behind these has left.
+    pub(crate) fn and(mut self, behind: Outcome) -> Outcome {
+        self.tables.extend(behind.tables);
+        for (file, bytes) in behind.dead {
+            *self.dead.entry(file).or_insert(0) += bytes;
+        }
+        self
+    }
+
+    /// Removes the tables, which nothing names.
+    pub(crate) fn discard(&self, dir: &dyn Dir) {
+        let names = self
+            .tables
+            .iter()
+            .map(|table| FileNumber(table.record.file));
+        remove_all(dir, &names.map(name::table).collect::<Vec<_>>());
+    }
+}
+
 /// A job over merged sources.
 #[derive(Debug)]
 pub(crate) struct Job {
@@ -32,11 +53,20 @@ pub(crate) struct Job {
     progress: Progress,
     parts: OutputParts,
     begun: bool,
+    /// The first merger begins at this key, not at its first.
+    from: Option<Vec<u8>>,
 }
 
 impl Job {
     pub(crate) fn new(merger: Merger, rules: Rules, settings: OutputSettings) -> Job {
         Job::chained(VecDeque::from([merger]), rules, settings)
+    }
+
+    /// The same job over keys from `key` on.
+    pub(crate) fn beginning_at(mut self, key: Vec<u8>) -> Job {
+        assert!(!self.begun, "a job begins once");
+        self.from = Some(key);
+        self
     }
 
     /// A job over mergers whose keys share no range and ascend from one to the next.
@@ -52,6 +82,7 @@ impl Job {
             progress: Progress::default(),
             parts: OutputParts::default(),
             begun: false,
+            from: None,
         }
     }
 
@@ -72,10 +103,14 @@ impl Job {
         let parts = std::mem::take(&mut self.parts);
         let mut output = Output::from_parts(dir, next_file, self.settings.clone(), parts);
         let (rules, progress, begun) = (&self.rules, &mut self.progress, &mut self.begun);
+        let from = &mut self.from;
         // Within: what was written before a comparator panicked is removed as after any error.
         let result = guarded(|| {
             if !*begun {
-                merger.first()?;
+                match from.take() {
+                    Some(key) => merger.seek(&key, SEQ_MAX)?,
+                    None => merger.first()?,
+                }
                 *begun = true;
             }
             rules.run(merger, &mut output, progress, entries)

@@ -25,6 +25,8 @@ pub(crate) struct OutputSettings {
     pub(crate) filter_bits_per_key: u32,
     pub(crate) table_bytes: u64,
     pub(crate) dictionaries: Arc<Dictionaries>,
+    /// The disk begins with each table as soon as it is finished: somebody waits until all are durable.
+    pub(crate) begin_syncs: bool,
 }
 
 /// A builder keeps four bytes of filter hash an entry: a table of tombstones, five bytes each, would
@@ -163,6 +165,9 @@ impl<'a> Output<'a> {
             deferred,
         };
         assert!(record.entries > 0, "a table holds at least one entry");
+        if self.settings.begin_syncs {
+            open.sync.begin();
+        }
         self.written.push(Written {
             record,
             sync: open.sync,

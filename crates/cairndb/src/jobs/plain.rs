@@ -119,6 +119,7 @@ mod tests {
             filter_bits_per_key: 10,
             table_bytes: 8 << 10,
             dictionaries: Arc::default(),
+            begin_syncs: false,
         };
         let next_file = AtomicU64::new(1);
         let merger = Merger::new(sources, Order::Bytewise);
@@ -187,6 +188,7 @@ mod tests {
                     merge_operator: None,
                 },
                 values: Arc::default(),
+                end: None,
             };
             let last: Entry = (vec![0xff], newest, Kind::Put, Vec::new());
             let step = 1 + dice.below(50);

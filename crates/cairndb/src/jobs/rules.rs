@@ -37,6 +37,8 @@ pub(crate) struct Rules {
     pub(crate) bottom: bool,
     pub(crate) context: ReadContext,
     pub(crate) values: Arc<Values>,
+    /// Keys from this one on are another's.
+    pub(crate) end: Option<Vec<u8>>,
 }
 
 /// The streaming state of [`Rules::run`], kept between steps.
@@ -87,6 +89,12 @@ impl Rules {
         &self.context.order
     }
 
+    #[inline]
+    fn is_at_end(&self, merger: &Merger) -> bool {
+        let end = self.end.as_ref();
+        end.is_some_and(|end| self.order().compare(merger.key(), end).is_ge())
+    }
+
     /// Moves up to `entries_max` entries from `merger` to `output`; whether any are left.
     pub(crate) fn run(
         &self,
@@ -101,6 +109,9 @@ impl Rules {
             let new_key = !progress.has_key
                 || merger.changed()
                 || self.order().compare(merger.key(), &progress.key).is_ne();
+            if new_key && self.is_at_end(merger) {
+                return Ok(false);
+            }
             if new_key && self.copy_plain(merger, output, progress, stop)? {
                 continue;
             }

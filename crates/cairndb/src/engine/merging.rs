@@ -1,0 +1,189 @@
+//! Carrying a merge out: in steps, with flushes between them, by one thread or by two.
+//!
+//! Who calls `compact_range` waits, so its merge is cut at a key in the middle of the largest run, and a second thread
+//! merges what lies behind. The halves share nothing but the plan: each reads with cursors of its own and writes
+//! tables of its own, and together they are installed as one merge would be. A key's versions are all in one half.
+//!
+//! Merges of the worker are not halved: they have all the time there is, and the other processor is the caller's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cairndb_base::{ErrorKind, Result};
+use cairndb_env::sync::Mutex;
+use cairndb_env::{Join, Priority};
+
+use crate::engine::compact::stopped;
+use crate::engine::core::Core;
+use crate::engine::install::MergePlan;
+use crate::jobs::merge::{Job, Outcome, STEP_ENTRIES};
+use crate::jobs::rules::Rules;
+use crate::read::merger::Merger;
+use crate::read::source::{RunCursor, Source};
+use crate::state::guard::guarded;
+use crate::state::version::Run;
+
+/// The keys that one thread merges.
+#[derive(Clone, Debug, Default)]
+struct Keys {
+    from: Option<Vec<u8>>,
+    end: Option<Vec<u8>>,
+}
+
+/// What the threads of one merge know of each other.
+#[derive(Debug, Default)]
+struct Halves {
+    /// One of them failed: the other's tables would be thrown away.
+    failed: AtomicBool,
+    /// What the second thread has come to.
+    behind: Mutex<Option<Result<Outcome>>>,
+}
+
+impl MergePlan {
+    /// A key with about as much before it as behind: where a table in the middle of the largest run begins. `None`
+    /// where no run has two tables.
+    fn middle(&self) -> Option<Vec<u8>> {
+        let largest = self.inputs.iter().max_by_key(|run| run.bytes())?;
+        let tables = largest.tables();
+        let middle = tables.get(tables.len() / 2).filter(|_| tables.len() > 1)?;
+        Some(middle.record.smallest.clone())
+    }
+}
+
+impl Core {
+    /// Merges what `plan` says; nothing is installed.
+    ///
+    /// # Errors
+    /// Of reading or writing, and `Closed` when the database is closed meanwhile; no file is left then.
+    pub(crate) fn carry_out(&self, plan: &MergePlan) -> Result<Outcome> {
+        self.health.check_write()?;
+        let mut outcome = match plan.middle().filter(|_| plan.waited_for) {
+            Some(middle) => self.merge_halves(plan, middle)?,
+            None => self.merge_keys(plan, Keys::default(), &Halves::default())?,
+        };
+        self.open_for_readers(&mut outcome);
+        Ok(outcome)
+    }
+
+    /// Merges the keys before `middle`, and has another thread merge the rest.
+    fn merge_halves(&self, plan: &MergePlan, middle: Vec<u8>) -> Result<Outcome> {
+        let end = Some(middle.clone());
+        let (before, behind) = (
+            Keys { from: None, end },
+            Keys {
+                from: Some(middle),
+                end: None,
+            },
+        );
+        let halves = Arc::new(Halves::default());
+        let joins = self.merge_beside(plan, behind.clone(), &halves);
+        let first = guarded(|| self.merge_keys(plan, before, &halves));
+        let second = match joins {
+            Some(join) => {
+                join();
+                halves.behind.lock().take()
+            }
+            // No thread is to be had: stepped, or the system refused one.
+            None => first
+                .is_ok()
+                .then(|| self.merge_keys(plan, behind, &halves)),
+        };
+        match (first, second) {
+            (Ok(first), Some(Ok(second))) => Ok(first.and(second)),
+            (Ok(done), Some(Err(error))) | (Err(error), Some(Ok(done))) => {
+                done.discard(&*self.dir);
+                Err(error)
+            }
+            // Of two errors one is that the other half had failed.
+            (Err(first), Some(Err(second))) if first.kind() == ErrorKind::Closed => Err(second),
+            (Err(error), _) => Err(error),
+            (Ok(done), None) => {
+                done.discard(&*self.dir);
+                Err(stopped())
+            }
+        }
+    }
+
+    /// Begins a thread that merges `keys`; `None` when there can be none.
+    fn merge_beside(&self, plan: &MergePlan, keys: Keys, halves: &Arc<Halves>) -> Option<Join> {
+        if self.stepped() {
+            return None;
+        }
+        let core = self.myself.upgrade()?;
+        let (plan, halves) = (plan.clone(), Arc::clone(halves));
+        let body = move || {
+            let result = guarded(|| core.merge_keys(&plan, keys, &halves));
+            *halves.behind.lock() = Some(result);
+        };
+        // Not below its caller, who waits for it.
+        let thread = self
+            .env
+            .spawn("cairndb-merge", Priority::Normal, Box::new(body));
+        thread.ok()
+    }
+
+    /// Merges some of the keys of `plan`, in steps. Flushes that fall due between them are done in between, so
+    /// that writers never wait for a merge.
+    fn merge_keys(&self, plan: &MergePlan, keys: Keys, halves: &Halves) -> Result<Outcome> {
+        let result = self.merge_steps(plan, keys, halves);
+        if result.is_err() {
+            halves.failed.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+
+    fn merge_steps(&self, plan: &MergePlan, keys: Keys, halves: &Halves) -> Result<Outcome> {
+        let mut job = self.job_of(plan, keys);
+        loop {
+            match job.step(&*self.dir, &self.next_file, STEP_ENTRIES) {
+                Ok(false) => return job.finish(&*self.dir, &self.next_file),
+                Ok(true) => {}
+                Err(error) => {
+                    job.abandon(&*self.dir, &self.next_file);
+                    return Err(error);
+                }
+            }
+            // Relaxed: the sooner it is seen the less is written for nothing.
+            if self.state.lock().closing || halves.failed.load(Ordering::Relaxed) {
+                job.abandon(&*self.dir, &self.next_file);
+                return Err(stopped());
+            }
+            if self.run_due() {
+                // Its failure is noted and met by whoever needs the room.
+                let _ = self.flush_up_to(self.settings.budget.flush_max);
+            }
+        }
+    }
+
+    fn job_of(&self, plan: &MergePlan, keys: Keys) -> Job {
+        let order = &self.context.order;
+        let source = |run: &Run| {
+            let cursor = RunCursor::new(Arc::new(run.clone()), order.clone());
+            Source::Run(Box::new(cursor.rechecking()))
+        };
+        let sources = plan.inputs.iter().map(source).collect();
+        let rules = Rules {
+            snapshots: self.readable_at(),
+            bottom: plan.bottom,
+            context: (*self.context).clone(),
+            values: Arc::clone(&self.view.load().version.values),
+            end: keys.end,
+        };
+        let merger = Merger::new(sources, order.clone());
+        let mut output = self.settings.output.clone();
+        output.begin_syncs = plan.waited_for;
+        let job = Job::new(merger, rules, output);
+        match keys.from {
+            Some(key) => job.beginning_at(key),
+            None => job,
+        }
+    }
+
+    /// Whether a merge should be left for a flush: for a whole run, not as soon as the worker would begin one else.
+    /// With each smaller run there is more to merge, a quarter of a random deletion's time. Where somebody reads it is
+    /// left as soon.
+    fn run_due(&self) -> bool {
+        let state = self.state.lock();
+        self.flush_wanted(&state, self.settings.budget.run)
+    }
+}

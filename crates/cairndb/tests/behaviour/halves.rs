@@ -1,0 +1,123 @@
+//! `compact_range` by two threads: what they make, and what a failure of either leaves.
+
+use std::sync::Arc;
+
+use cairndb::env::{Background, Dir, Env, MemEnv};
+use cairndb::{Db, ErrorKind, Options};
+
+use crate::all;
+
+const KEYS: u32 = 12_000;
+
+fn key(n: u32) -> Vec<u8> {
+    format!("{n:08}").into_bytes()
+}
+
+/// Three versions of most keys and tombstones of some, in two runs at least.
+fn write(db: &Db) {
+    for round in 0..3u32 {
+        for n in 0..KEYS {
+            let n = n.wrapping_mul(7919) % KEYS;
+            if n % 5 == round {
+                db.delete(&key(n)).unwrap();
+            } else {
+                let value = n.wrapping_add(round).wrapping_mul(2_654_435_761);
+                db.put(&key(n), &value.to_le_bytes().repeat(8)).unwrap();
+            }
+        }
+    }
+}
+
+fn options(background: Background) -> (Arc<MemEnv>, Options) {
+    let env = MemEnv::new(background);
+    let options = Options::new().create_if_missing(true).env(env.clone());
+    (env, options.memory_budget(256 << 10))
+}
+
+fn tables(dir: &dyn Dir) -> Vec<String> {
+    let mut names = dir.list().unwrap();
+    names.retain(|name| std::path::Path::new(name).extension() == Some("tbl".as_ref()));
+    names.sort();
+    names
+}
+
+fn stats(db: &Db) -> String {
+    db.property("cairndb.stats").unwrap()
+}
+
+#[test]
+fn two_halves_are_what_one_merge_would_be() {
+    for background in [Background::Stepped, Background::Threads] {
+        let (_, options) = options(background);
+        let db = options.open("/db").unwrap();
+        write(&db);
+        let then = all(&db);
+        let snapshot = db.snapshot();
+        for n in (0..KEYS).step_by(2) {
+            db.delete(&key(n)).unwrap();
+        }
+        let now = all(&db);
+        assert!(now.len() < then.len() && then.len() < KEYS as usize);
+        db.compact_range(..).unwrap();
+        assert!(stats(&db).contains("\"runs\":1,"), "{}", stats(&db));
+        assert_eq!(all(&db), now);
+        for (key, value) in &then {
+            assert_eq!(snapshot.get(key).unwrap().as_deref(), Some(&value[..]));
+        }
+        drop(snapshot);
+        db.compact_range(..).unwrap();
+        assert!(stats(&db).contains("\"deletes\":0,"), "{}", stats(&db));
+        assert_eq!(all(&db), now);
+        db.close().unwrap();
+        let db = options.open("/db").unwrap();
+        assert_eq!(all(&db), now);
+        db.close().unwrap();
+    }
+}
+
+/// Flips a byte in the first page of a table.
+fn damage(dir: &dyn Dir, table: &str) {
+    let file = dir.open_read(table).unwrap();
+    let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];
+    file.read_at(0, &mut bytes).unwrap();
+    drop(file);
+    bytes[100] ^= 1;
+    dir.unlink(table).unwrap();
+    dir.create(table).unwrap().append(&bytes).unwrap();
+}
+
+#[test]
+fn a_failure_of_either_half_leaves_the_tables_as_they_were() {
+    for background in [Background::Stepped, Background::Threads] {
+        for last in [false, true] {
+            let (env, options) = options(background);
+            let db = options.open("/db").unwrap();
+            write(&db);
+            // One run in key order, and something above it.
+            db.compact_range(..).unwrap();
+            db.close().unwrap();
+            let dir = env.open_dir("/db".as_ref(), false).unwrap();
+            let before = tables(&*dir);
+            assert!(before.len() > 2, "{before:?}");
+            let bad = if last { before.last() } else { before.first() }.unwrap();
+            damage(&*dir, bad);
+
+            let db = options.open("/db").unwrap();
+            db.put(&key(KEYS), b"above").unwrap();
+            db.delete(&key(0)).unwrap();
+            let error = db.compact_range(..).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+            assert_eq!(error.file_name(), Some(&bad[..]));
+            let runs = if let Some((_, rest)) = stats(&db).split_once("\"tables\":") {
+                rest.split(',').next().unwrap().parse::<usize>().unwrap()
+            } else {
+                0
+            };
+            let left = tables(&*dir);
+            assert!(before.iter().all(|name| left.contains(name)));
+            assert_eq!(left.len(), runs, "none that no version has");
+            assert_eq!(db.get(&key(KEYS)).unwrap().as_deref(), Some(&b"above"[..]));
+            db.close().unwrap();
+        }
+    }
+}
