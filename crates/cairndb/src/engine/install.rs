@@ -68,7 +68,8 @@ impl Core {
     }
 
     /// Appends the tables to the last run when they share no key with any table - a sequential
-    /// load is then a matter of the manifest alone - and makes them a run of their own otherwise.
+    /// load is then a matter of the manifest alone - or to the newest when they lie behind its last key: what is
+    /// overwritten or deleted in key order is one run, and not merged again and again. Else makes them a run of their own.
     fn place_flushed(
         &self,
         state: &mut State,
@@ -98,6 +99,18 @@ impl Core {
         {
             let added = self.handles(last.id, tables);
             *last = Arc::new(self.extended(last, &added));
+            crate::state::stats::Stats::add(&self.stats.moves, 1);
+            return added;
+        }
+        if let Some(newest) = version.runs.first_mut()
+            && let (Some(last), Some(first)) = (newest.tables().last(), tables.first())
+            && order
+                .compare(&last.record.largest, &first.record.smallest)
+                .is_lt()
+        {
+            // Newer than all there is, they may stand in the newest run as well as above it.
+            let added = self.handles(newest.id, tables);
+            *newest = Arc::new(self.extended(newest, &added));
             crate::state::stats::Stats::add(&self.stats.moves, 1);
             return added;
         }

@@ -86,7 +86,7 @@ impl Core {
             // No thread is to be had: stepped, or the system refused one.
             None => first
                 .is_ok()
-                .then(|| self.merge_keys(plan, behind, &halves)),
+                .then(|| guarded(|| self.merge_keys(plan, behind, &halves))),
         };
         match (first, second) {
             (Ok(first), Some(Ok(second))) => Ok(first.and(second)),

@@ -70,7 +70,7 @@ impl Group {
 /// `runs_max` runs hold up writers.
 pub(crate) fn pick(runs: &[RunSize], flush_unit: u64, runs_max: usize) -> Option<Group> {
     let group = |(first, stretch)| {
-        let among = alike(stretch, flush_unit).or_else(|| outgrown(stretch));
+        let among = alike(stretch, flush_unit).or_else(|| outgrown(stretch, flush_unit));
         Some(among?.moved_by(first))
     };
     stretches(runs)
@@ -153,10 +153,12 @@ fn alike(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
 }
 
 /// Everything, once the upper runs together are larger than the last: space and reads would
-/// otherwise grow with every overwrite.
-fn outgrown(runs: &[RunSize]) -> Option<Group> {
+/// otherwise grow with every overwrite. They are worth it when they are many, or two that each weigh half
+/// as much as the last: of overwrites in key order each pass is one run.
+fn outgrown(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
     let (last, upper) = runs.split_last()?;
-    if upper.len() < FAN_IN {
+    let heavy = |run: &&RunSize| tier(run.bytes, flush_unit) > 0 && 2 * run.bytes >= last.bytes;
+    if upper.len() < FAN_IN && upper.iter().filter(heavy).count() < 2 {
         return None;
     }
     let upper: u64 = upper.iter().map(|run| run.bytes).sum();
@@ -357,6 +359,23 @@ mod tests {
             "write amplification {}",
             written / flushed
         );
+    }
+
+    #[test]
+    fn passes_of_overwrites_in_order_are_merged_before_they_outweigh_the_rest() {
+        // A pass is one run, however large.
+        let pass = run(100_000);
+        assert_eq!(pick(&[pass, pass], 1000, RUNS_STALL), None);
+        assert_eq!(pick(&[run(900), pass, pass], 1000, RUNS_STALL), None);
+        let runs = [run(900), pass, pass, pass];
+        assert_eq!(
+            pick(&runs, 1000, RUNS_STALL),
+            Some(Group { first: 0, last: 3 })
+        );
+        // Flushes alone are not worth it so soon, nor one large run.
+        assert_eq!(pick(&[run(1000); 4], 1000, RUNS_STALL), None);
+        let merged = [run(1000), run(1000), run(100_000), run(10_000)];
+        assert_eq!(pick(&merged, 1000, RUNS_STALL), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Barrier;
 
+use cairndb::env::random::Random;
 use cairndb::env::{Background, Env, MemEnv};
 use cairndb::{Db, ErrorKind, Job, Options, destroy, verify};
 
@@ -23,6 +24,75 @@ fn a_sequential_load_is_never_merged() {
     let stats = db.property("cairndb.stats").unwrap();
     assert!(stats.contains("\"merges\":0"), "{stats}");
     assert!(stats.contains("\"runs\":1"), "{stats}");
+}
+
+/// A number of `cairndb.stats`.
+fn stat(db: &Db, name: &str) -> u64 {
+    let stats = db.property("cairndb.stats").unwrap();
+    let (_, rest) = stats.split_once(&format!("\"{name}\":")).expect("there");
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
+    digits.unwrap().parse().unwrap()
+}
+
+#[test]
+fn what_is_deleted_in_key_order_is_one_run_and_not_merged_until_rest() {
+    let (db, _) = mem_db();
+    fill(&db, 0..20_000, &[1; 40]);
+    db.flush().unwrap();
+    let snapshot = db.snapshot();
+    for n in 0..20_000u32 {
+        db.delete(format!("{n:08}").as_bytes()).unwrap();
+        // Beside it something behind all of them, so that the last run grows meanwhile.
+        if n % 5_000 == 0 {
+            fill(&db, 30_000 + n..30_100 + n, &[2; 40]);
+            db.flush().unwrap();
+        }
+    }
+    db.flush().unwrap();
+    while db.step_background(Job::Merge).unwrap() {}
+    assert!(stat(&db, "flushes") > 10 && stat(&db, "merges") == 0);
+    assert!(
+        (2..=7).contains(&stat(&db, "runs")),
+        "{}",
+        stat(&db, "runs")
+    );
+    assert_eq!(all(&db).len(), 400);
+    assert_eq!(snapshot.iter().count(), 20_000);
+    drop(snapshot);
+    while db.step_background(Job::IdleMerge).unwrap() {}
+    assert_eq!((stat(&db, "runs"), stat(&db, "deletes")), (1, 0));
+    assert_eq!(all(&db).len(), 400);
+    db.close().unwrap();
+}
+
+#[test]
+fn overwrites_in_key_order_do_not_pile_up() {
+    let (db, options) = mem_db();
+    let mut most = 0;
+    // Nothing that shrinks: a pass is of many flushes' size.
+    let value = |round: u64, n: u32| {
+        let mut random = Random::new(round << 32 | u64::from(n));
+        let words = [(); 5].map(|()| random.next_u64().to_le_bytes());
+        words.concat()
+    };
+    for round in 0..9 {
+        for n in 0..20_000 {
+            db.put(format!("{n:08}").as_bytes(), &value(round, n))
+                .unwrap();
+        }
+        db.flush().unwrap();
+        while db.step_background(Job::Merge).unwrap() {}
+        most = most.max(stat(&db, "entries"));
+    }
+    assert!(most <= 4 * 20_000, "{most} entries for 20,000 keys");
+    db.close().unwrap();
+    let db = options.open("/db").unwrap();
+    let found = all(&db);
+    assert_eq!(found.len(), 20_000);
+    for (n, (_, found)) in (0..).zip(&found) {
+        assert_eq!(found, &value(8, n));
+    }
+    db.close().unwrap();
 }
 
 #[test]
