@@ -183,7 +183,7 @@ impl Core {
                 let _ = self.flush_once();
                 return;
             }
-            if self.merge_wanted(&state, true).is_some() || Core::encoding_wanted(&state) {
+            if self.merge_wanted(&state, true).is_some() || self.encoding_wanted(&state) {
                 drop(state);
                 let _ = self.merge_idle();
                 return;

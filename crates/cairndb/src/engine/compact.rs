@@ -93,7 +93,8 @@ fn note_damage(state: &mut State, plan: &MergePlan, error: &Error) -> bool {
     true
 }
 
-/// A writer's beside another. Each holds a table builder and a page of every run it reads.
+/// A writer's beside another. Each holds a table builder and a page of every run it reads, one that a caller waits
+/// for two of both.
 const MERGES_MAX: usize = 2;
 
 impl MergePlan {
@@ -118,6 +119,35 @@ impl MergePlan {
 
 pub(crate) fn stopped() -> Error {
     Error::new(ErrorKind::Closed, "the merge was stopped by closing")
+}
+
+/// A range merge's turn to come: no other begins before it.
+struct Turn<'a>(Option<&'a Core>);
+
+impl<'a> Turn<'a> {
+    fn wait_for(core: &'a Core) -> Turn<'a> {
+        core.state.lock().range_merges_waiting += 1;
+        Turn(Some(core))
+    }
+
+    /// It has come.
+    fn take(mut self, state: &mut State) {
+        state.range_merges_waiting -= 1;
+        self.0 = None;
+    }
+}
+
+impl Drop for Turn<'_> {
+    /// It is given up, before it came: others may merge again.
+    fn drop(&mut self) {
+        if let Some(core) = self.0 {
+            let mut state = core.state.lock();
+            state.range_merges_waiting -= 1;
+            state.quiet = false;
+            drop(state);
+            core.work.notify_all();
+        }
+    }
 }
 
 impl Core {
@@ -294,13 +324,11 @@ impl Core {
 
     fn compact_now(&self, range: KeyRange<'_>) -> Result<()> {
         // From here on: the worker would take what is flushed for a rest's merge, and do alone what two do here.
-        self.state.lock().range_merges_waiting += 1;
-        let flushed = self.flush_parts();
+        let turn = Turn::wait_for(self);
+        self.flush_parts()?;
         let plan = {
-            let state = self.state.lock();
-            let mut state = self.wait_state(state, |state| flushed.is_err() || !state.merging());
-            state.range_merges_waiting -= 1;
-            flushed?;
+            let mut state = self.wait_state(self.state.lock(), |state| !state.merging());
+            turn.take(&mut state);
             if state.closing {
                 return Err(stopped());
             }
@@ -347,7 +375,7 @@ impl Core {
                 break;
             }
         }
-        Self::worth_merging(&chosen).then(|| {
+        self.worth_merging(&chosen).then(|| {
             let last = version.runs.last().map_or(0, |run| run.id);
             let whole = chosen
                 .iter()
@@ -370,12 +398,13 @@ impl Core {
     }
 
     /// A single run without tombstones, old versions and values to be encoded is already what a merge would make of it.
-    fn worth_merging(chosen: &[Run]) -> bool {
+    fn worth_merging(&self, chosen: &[Run]) -> bool {
+        let encodes = self.encodes();
         match chosen {
             [] => false,
             [one] => one.tables().iter().any(|table| {
                 let record = &table.record;
-                record.deletes > 0 || record.seq_max > 0 || record.deferred
+                record.deletes > 0 || record.seq_max > 0 || record.deferred && encodes
             }),
             _ => true,
         }

@@ -203,10 +203,10 @@ impl State {
         self.can_flush() && (bytes >= due || logged >= budget.flush_logged)
     }
 
-    /// Whether sealed parts pile up: flushes of those that fill them begin at half as much.
+    /// Whether sealed parts pile up: with two thirds of it a flush would have begun.
     pub(crate) fn is_crowded(&self, budget: &Budget) -> bool {
         let bytes: usize = self.sealed.iter().map(|part| part.mem.arena_bytes()).sum();
-        bytes >= budget.run || self.sealed_logged() >= budget.sealed_logged_max / 3 * 2
+        bytes >= budget.crowd() || self.sealed_logged() >= budget.crowd_logged()
     }
 
     /// Sealed parts that no flush has taken.

@@ -33,11 +33,16 @@ impl Core {
     pub(crate) fn may_defer(&self, state: &State) -> bool {
         let version = &state.version;
         let bytes_max = DEFERRED_BYTES_MAX.max(version.bytes() / DEFERRED_SHARE);
-        self.settings.output.compression == Compression::Adaptive
+        self.encodes()
             && (state.is_crowded(&self.settings.budget) || self.flushes_keep_busy(state))
             // After a failure the disk may be full, and half as much may fit.
             && state.retry_ns == 0
             && version.deferred_bytes() < bytes_max
+    }
+
+    /// Whether tables are written with values encoded.
+    pub(crate) fn encodes(&self) -> bool {
+        self.settings.output.compression == Compression::Adaptive
     }
 
     /// Whether half of the time since the last flush began went by in it.
@@ -46,31 +51,33 @@ impl Core {
         took > 0 && self.env.now_ns().saturating_sub(begun) <= 2 * took
     }
 
-    /// The next stretch of tables to be encoded, oldest run first.
-    fn deferred_stretch(state: &State) -> Option<(usize, Vec<Arc<TableHandle>>)> {
-        if state.merging() || !Core::may_merge(state) {
+    /// The next stretch of tables to be encoded, oldest run first, with those between them that are: to copy
+    /// these costs less than a job for every few tables, each of which installs a version.
+    fn deferred_stretch(&self, state: &State) -> Option<(usize, Vec<Arc<TableHandle>>)> {
+        if !self.encodes() || state.merging() || !Core::may_merge(state) {
             return None;
         }
-        let waits = |table: &&Arc<TableHandle>| {
-            table.record.deferred && !state.damaged.contains_key(&table.record.file)
-        };
+        let damaged = |table: &TableHandle| state.damaged.contains_key(&table.record.file);
         let runs = state.version.runs.iter().enumerate().rev();
         let mut runs = runs.filter(|(_, run)| run.deferred_bytes() > 0);
         runs.find_map(|(at, run)| {
-            let first = run.tables().iter().position(|table| waits(&table))?;
+            let waits = |table: &Arc<TableHandle>| table.record.deferred && !damaged(table);
+            let tables = &run.tables()[run.tables().iter().position(waits)?..];
             let mut bytes = 0;
-            let stretch = run.tables()[first..].iter().take_while(|table| {
+            let within = tables.iter().take_while(|table| {
                 let room = bytes < STRETCH_BYTES;
                 bytes += table.record.bytes;
-                room && waits(table)
+                room && !damaged(table)
             });
-            Some((at, stretch.cloned().collect()))
+            let count = within.count();
+            let last = tables[..count].iter().rposition(waits)?;
+            Some((at, tables[..=last].to_vec()))
         })
     }
 
     /// Whether there is something to encode.
-    pub(crate) fn encoding_wanted(state: &State) -> bool {
-        Core::deferred_stretch(state).is_some()
+    pub(crate) fn encoding_wanted(&self, state: &State) -> bool {
+        self.deferred_stretch(state).is_some()
     }
 
     /// Encodes one stretch of tables in their place; `false` when none waits.
@@ -80,7 +87,7 @@ impl Core {
     pub(crate) fn encode_deferred(&self) -> Result<bool> {
         let plan = {
             let mut state = self.state.lock();
-            let Some((at, stretch)) = Core::deferred_stretch(&state) else {
+            let Some((at, stretch)) = self.deferred_stretch(&state) else {
                 return Ok(false);
             };
             let run = &state.version.runs[at];

@@ -1,5 +1,6 @@
 //! Installing outcomes: the next version is built, published, and queued for the manifest.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -24,6 +25,9 @@ pub(crate) struct MergePlan {
     /// Somebody waits until it is durable: two threads share it, and the disk begins with each table at once.
     pub(crate) waited_for: bool,
 }
+
+/// Tables of a flush's size, below that which merges cut, that the newest run may have.
+const CONTINUED_TABLES_MAX: usize = 1024;
 
 /// What a flush takes from its parts, beside the entries.
 struct Flushed {
@@ -103,10 +107,7 @@ impl Core {
             return added;
         }
         if let Some(newest) = version.runs.first_mut()
-            && let (Some(last), Some(first)) = (newest.tables().last(), tables.first())
-            && order
-                .compare(&last.record.largest, &first.record.smallest)
-                .is_lt()
+            && self.may_continue(state, newest, &tables)
         {
             // Newer than all there is, they may stand in the newest run as well as above it.
             let added = self.handles(newest.id, tables);
@@ -119,6 +120,26 @@ impl Core {
         state.next_run += 1;
         version.runs.insert(0, Arc::new(run));
         added
+    }
+
+    /// Whether tables of a flush may be added to the newest run: they lie behind its last key, and it is neither
+    /// damaged, which would keep them from every merge, nor many tables far below their size, each of which costs
+    /// memory and every version a reference. Nor while a merge is under way: what waits above it for a writer to make
+    /// room of must not hide behind a run that has grown.
+    fn may_continue(&self, state: &State, newest: &Run, tables: &[Written]) -> bool {
+        let behind = match (newest.tables().last(), tables.first()) {
+            (Some(last), Some(first)) => {
+                let order = &self.context.order;
+                order
+                    .compare(&last.record.largest, &first.record.smallest)
+                    .is_lt()
+            }
+            _ => false,
+        };
+        let count = newest.tables().len();
+        let few = count < CONTINUED_TABLES_MAX
+            || newest.bytes() / count as u64 >= self.settings.output.table_bytes / 2;
+        behind && few && !state.merging() && state.damaged.is_empty()
     }
 
     /// Opens tables that were just written, where somebody reads, and has them mapped: else the first to
@@ -173,10 +194,10 @@ impl Core {
         Run::new(id, tables, &self.context.order)
     }
 
-    /// Replaces a merge's inputs by its output. Tables that a flush added to an input run
-    /// meanwhile share no key with anything and stay.
+    /// Replaces a merge's inputs by its output. Tables that a flush added to an input run meanwhile share no key
+    /// with it, and stay where it was.
     pub(crate) fn install_merge(&self, state: &mut State, plan: &MergePlan, outcome: Outcome) {
-        let gone: Vec<u64> = plan
+        let gone: BTreeSet<u64> = plan
             .inputs
             .iter()
             .flat_map(|run| run.tables().iter().map(|table| table.record.file))
@@ -190,6 +211,10 @@ impl Core {
         let mut added = self.handles(plan.target, outcome.tables);
         let mut moved = Vec::new();
         for run in &state.version.runs {
+            if run.id != oldest && !plan.inputs.iter().any(|input| input.id == run.id) {
+                version.runs.push(Arc::clone(run));
+                continue;
+            }
             let mut left = run.tables().to_vec();
             left.retain(|table| !gone.contains(&table.record.file));
             let next = if run.id == oldest {

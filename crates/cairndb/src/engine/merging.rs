@@ -40,13 +40,12 @@ struct Halves {
 }
 
 impl MergePlan {
-    /// A key with about as much before it as behind: where a table in the middle of the largest run begins. `None`
-    /// where no run has two tables.
+    /// A key with about as much before it as behind: where a table in the middle of the largest run of several
+    /// begins. `None` where no run has two tables.
     fn middle(&self) -> Option<Vec<u8>> {
-        let largest = self.inputs.iter().max_by_key(|run| run.bytes())?;
-        let tables = largest.tables();
-        let middle = tables.get(tables.len() / 2).filter(|_| tables.len() > 1)?;
-        Some(middle.record.smallest.clone())
+        let several = self.inputs.iter().filter(|run| run.tables().len() > 1);
+        let tables = several.max_by_key(|run| run.bytes())?.tables();
+        Some(tables[tables.len() / 2].record.smallest.clone())
     }
 }
 
@@ -77,7 +76,7 @@ impl Core {
         );
         let halves = Arc::new(Halves::default());
         let joins = self.merge_beside(plan, behind.clone(), &halves);
-        let first = guarded(|| self.merge_keys(plan, before, &halves));
+        let first = self.merge_keys(plan, before, &halves);
         let second = match joins {
             Some(join) => {
                 join();
@@ -86,7 +85,7 @@ impl Core {
             // No thread is to be had: stepped, or the system refused one.
             None => first
                 .is_ok()
-                .then(|| guarded(|| self.merge_keys(plan, behind, &halves))),
+                .then(|| self.merge_keys(plan, behind, &halves)),
         };
         match (first, second) {
             (Ok(first), Some(Ok(second))) => Ok(first.and(second)),
@@ -112,7 +111,7 @@ impl Core {
         let core = self.myself.upgrade()?;
         let (plan, halves) = (plan.clone(), Arc::clone(halves));
         let body = move || {
-            let result = guarded(|| core.merge_keys(&plan, keys, &halves));
+            let result = core.merge_keys(&plan, keys, &halves);
             *halves.behind.lock() = Some(result);
         };
         // Not below its caller, who waits for it.
@@ -125,7 +124,7 @@ impl Core {
     /// Merges some of the keys of `plan`, in steps. Flushes that fall due between them are done in between, so
     /// that writers never wait for a merge.
     fn merge_keys(&self, plan: &MergePlan, keys: Keys, halves: &Halves) -> Result<Outcome> {
-        let result = self.merge_steps(plan, keys, halves);
+        let result = guarded(|| self.merge_steps(plan, keys, halves));
         if result.is_err() {
             halves.failed.store(true, Ordering::Relaxed);
         }

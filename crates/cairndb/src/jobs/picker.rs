@@ -153,12 +153,12 @@ fn alike(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
 }
 
 /// Everything, once the upper runs together are larger than the last: space and reads would
-/// otherwise grow with every overwrite. They are worth it when they are many, or two that each weigh half
-/// as much as the last: of overwrites in key order each pass is one run.
+/// otherwise grow with every overwrite. They are worth it when they are many, or two of them more than flushes:
+/// of overwrites in key order each pass is one run.
 fn outgrown(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
     let (last, upper) = runs.split_last()?;
-    let heavy = |run: &&RunSize| tier(run.bytes, flush_unit) > 0 && 2 * run.bytes >= last.bytes;
-    if upper.len() < FAN_IN && upper.iter().filter(heavy).count() < 2 {
+    let grown = |run: &&RunSize| tier(run.bytes, flush_unit) > 0;
+    if upper.len() < FAN_IN && upper.iter().filter(grown).count() < 2 {
         return None;
     }
     let upper: u64 = upper.iter().map(|run| run.bytes).sum();
@@ -372,6 +372,13 @@ mod tests {
             pick(&runs, 1000, RUNS_STALL),
             Some(Group { first: 0, last: 3 })
         );
+        // Of a third of the keys, too.
+        let mut thirds = vec![run(33_000); 6];
+        thirds.push(pass);
+        assert_eq!(pick(&thirds, 1000, RUNS_STALL), None);
+        thirds.insert(0, run(33_000));
+        let all = Group { first: 0, last: 7 };
+        assert_eq!(pick(&thirds, 1000, RUNS_STALL), Some(all));
         // Flushes alone are not worth it so soon, nor one large run.
         assert_eq!(pick(&[run(1000); 4], 1000, RUNS_STALL), None);
         let merged = [run(1000), run(1000), run(100_000), run(10_000)];

@@ -101,6 +101,16 @@ impl Budget {
         budget
     }
 
+    /// Sealed bytes that say that flushes do not keep up: more than one begins with, however large the budget.
+    pub(crate) fn crowd(&self) -> usize {
+        self.flush + self.flush / 2
+    }
+
+    /// The same of the log that sealed parts leave values in.
+    pub(crate) fn crowd_logged(&self) -> u64 {
+        self.flush_logged + self.flush_logged / 3
+    }
+
     /// Most sealed bytes before a writer must wait or help.
     pub(crate) fn sealed_max(&self) -> usize {
         self.write_share.saturating_sub(self.part).max(self.part)
@@ -137,6 +147,13 @@ mod tests {
             let part = budget.part_logged;
             assert!(budget.flush_logged + part <= budget.retained_log / 4);
             assert!(budget.persist >= 4 * budget.segment, "{budget:?}");
+            // A part more than a flush begins with is no crowd, and a crowd comes before a writer waits.
+            assert!(budget.crowd() >= budget.flush + budget.part / 2);
+            assert!(
+                budget.crowd() <= budget.sealed_max() || total < 1 << 20,
+                "{budget:?}"
+            );
+            assert!(budget.crowd_logged() <= budget.sealed_logged_max);
             assert!(budget.sealed_logged_max + part <= budget.retained_log / 2);
         }
         let persist = |total| Budget::new(total).persist;

@@ -1,9 +1,10 @@
 //! `compact_range` by two threads: what they make, and what a failure of either leaves.
 
-use std::sync::Arc;
+use std::cmp::Ordering;
+use std::sync::{Arc, Mutex};
 
 use cairndb::env::{Background, Dir, Env, MemEnv};
-use cairndb::{Db, ErrorKind, Options};
+use cairndb::{Append, Comparator, Db, ErrorKind, Options};
 
 use crate::all;
 
@@ -13,16 +14,21 @@ fn key(n: u32) -> Vec<u8> {
     format!("{n:08}").into_bytes()
 }
 
-/// Three versions of most keys and tombstones of some, in two runs at least.
+/// Three versions of most keys, operands and large values among them, and tombstones of some.
 fn write(db: &Db) {
     for round in 0..3u32 {
         for n in 0..KEYS {
             let n = n.wrapping_mul(7919) % KEYS;
-            if n % 5 == round {
-                db.delete(&key(n)).unwrap();
-            } else {
-                let value = n.wrapping_add(round).wrapping_mul(2_654_435_761);
-                db.put(&key(n), &value.to_le_bytes().repeat(8)).unwrap();
+            let value = n
+                .wrapping_add(round)
+                .wrapping_mul(2_654_435_761)
+                .to_le_bytes();
+            match n % 5 {
+                part if part == round => db.delete(&key(n)).unwrap(),
+                3 => db.merge(&key(n), &value).unwrap(),
+                // In a value file.
+                4 if n % 100 == 4 => db.put(&key(n), &value.repeat(2500)).unwrap(),
+                _ => db.put(&key(n), &value.repeat(8)).unwrap(),
             }
         }
     }
@@ -31,6 +37,7 @@ fn write(db: &Db) {
 fn options(background: Background) -> (Arc<MemEnv>, Options) {
     let env = MemEnv::new(background);
     let options = Options::new().create_if_missing(true).env(env.clone());
+    let options = options.merge_operator(Arc::new(Append));
     (env, options.memory_budget(256 << 10))
 }
 
@@ -43,6 +50,13 @@ fn tables(dir: &dyn Dir) -> Vec<String> {
 
 fn stats(db: &Db) -> String {
     db.property("cairndb.stats").unwrap()
+}
+
+/// How many tables its version has.
+fn tables_of(db: &Db) -> usize {
+    let stats = stats(db);
+    let (_, rest) = stats.split_once("\"tables\":").expect("there");
+    rest.split(',').next().unwrap().parse().unwrap()
 }
 
 #[test]
@@ -108,15 +122,56 @@ fn a_failure_of_either_half_leaves_the_tables_as_they_were() {
             let error = db.compact_range(..).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
             assert_eq!(error.file_name(), Some(&bad[..]));
-            let runs = if let Some((_, rest)) = stats(&db).split_once("\"tables\":") {
-                rest.split(',').next().unwrap().parse::<usize>().unwrap()
-            } else {
-                0
-            };
             let left = tables(&*dir);
             assert!(before.iter().all(|name| left.contains(name)));
-            assert_eq!(left.len(), runs, "none that no version has");
+            assert_eq!(left.len(), tables_of(&db), "none that no version has");
             assert_eq!(db.get(&key(KEYS)).unwrap().as_deref(), Some(&b"above"[..]));
+            db.close().unwrap();
+        }
+    }
+}
+
+/// Bytewise, until it is told of a key that it panics at.
+#[derive(Debug, Default)]
+struct Panics {
+    at: Mutex<Option<Vec<u8>>>,
+}
+
+impl Comparator for Panics {
+    fn name(&self) -> &'static str {
+        "test.panics"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let at = self.at.lock().unwrap().clone();
+        assert!(at.is_none_or(|at| a != at && b != at), "told to panic");
+        a.cmp(b)
+    }
+}
+
+#[test]
+fn a_panic_in_either_half_ends_both_and_leaves_no_file() {
+    for background in [Background::Stepped, Background::Threads] {
+        for n in [1, KEYS - 2] {
+            let (env, options) = options(background);
+            let comparator = Arc::new(Panics::default());
+            let db = options.comparator(comparator.clone()).open("/db").unwrap();
+            write(&db);
+            db.wait_idle().unwrap();
+            // Not among the bounds of tables, which the caller's thread compares.
+            for n in [0, n, KEYS] {
+                db.put(&key(n), b"above").unwrap();
+            }
+            db.flush().unwrap();
+            let dir = env.open_dir("/db".as_ref(), false).unwrap();
+            let before = tables(&*dir);
+            *comparator.at.lock().unwrap() = Some(key(n));
+            let error = db.compact_range(..).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+            *comparator.at.lock().unwrap() = None;
+            assert_eq!(tables(&*dir), before, "of either half");
+            db.compact_range(..).unwrap();
+            assert_eq!(db.get(&key(n)).unwrap().as_deref(), Some(&b"above"[..]));
             db.close().unwrap();
         }
     }
