@@ -203,7 +203,7 @@ impl State {
         self.can_flush() && (bytes >= due || logged >= budget.flush_logged)
     }
 
-    /// Whether sealed parts pile up: with two thirds of it a flush would have begun.
+    /// Whether sealed parts pile up, those being flushed included.
     pub(crate) fn is_crowded(&self, budget: &Budget) -> bool {
         let bytes: usize = self.sealed.iter().map(|part| part.mem.arena_bytes()).sum();
         bytes >= budget.crowd() || self.sealed_logged() >= budget.crowd_logged()

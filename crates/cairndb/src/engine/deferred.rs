@@ -11,9 +11,10 @@
 //!
 //! [`TableRecord::deferred`]: cairndb_format::manifest::TableRecord::deferred
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cairndb_base::Result;
+use cairndb_base::{Error, Result};
 use cairndb_format::table::Compression;
 
 use crate::engine::core::{Core, State};
@@ -27,6 +28,27 @@ const DEFERRED_BYTES_MAX: u64 = 256 << 20;
 const DEFERRED_SHARE: u64 = 10;
 /// Bytes that are encoded in one job, at least a table.
 const STRETCH_BYTES: u64 = 32 << 20;
+
+/// The first tables of `run` that wait, with those between them that are encoded while these are no more: to copy
+/// them costs less than a job, and a version, for every few tables.
+fn stretch(run: &Run, damaged: &BTreeMap<u64, Error>) -> Option<Vec<Arc<TableHandle>>> {
+    let whole = |table: &TableHandle| !damaged.contains_key(&table.record.file);
+    let waits = |table: &Arc<TableHandle>| table.record.deferred && whole(table);
+    let tables = &run.tables()[run.tables().iter().position(waits)?..];
+    let (mut raw, mut between, mut count) = (0, 0, 0);
+    for (index, table) in tables.iter().enumerate() {
+        if !whole(table) || between > raw || raw + between >= STRETCH_BYTES {
+            break;
+        }
+        if table.record.deferred {
+            raw += table.record.bytes;
+            count = index + 1;
+        } else {
+            between += table.record.bytes;
+        }
+    }
+    Some(tables[..count].to_vec())
+}
 
 impl Core {
     /// Whether a flush that begins now may leave values raw that shrink only together.
@@ -51,28 +73,14 @@ impl Core {
         took > 0 && self.env.now_ns().saturating_sub(begun) <= 2 * took
     }
 
-    /// The next stretch of tables to be encoded, oldest run first, with those between them that are: to copy
-    /// these costs less than a job for every few tables, each of which installs a version.
+    /// The next stretch of tables to be encoded, oldest run first.
     fn deferred_stretch(&self, state: &State) -> Option<(usize, Vec<Arc<TableHandle>>)> {
         if !self.encodes() || state.merging() || !Core::may_merge(state) {
             return None;
         }
-        let damaged = |table: &TableHandle| state.damaged.contains_key(&table.record.file);
         let runs = state.version.runs.iter().enumerate().rev();
         let mut runs = runs.filter(|(_, run)| run.deferred_bytes() > 0);
-        runs.find_map(|(at, run)| {
-            let waits = |table: &Arc<TableHandle>| table.record.deferred && !damaged(table);
-            let tables = &run.tables()[run.tables().iter().position(waits)?..];
-            let mut bytes = 0;
-            let within = tables.iter().take_while(|table| {
-                let room = bytes < STRETCH_BYTES;
-                bytes += table.record.bytes;
-                room && !damaged(table)
-            });
-            let count = within.count();
-            let last = tables[..count].iter().rposition(waits)?;
-            Some((at, tables[..=last].to_vec()))
-        })
+        runs.find_map(|(at, run)| Some((at, stretch(run, &state.damaged)?)))
     }
 
     /// Whether there is something to encode.

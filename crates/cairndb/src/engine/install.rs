@@ -122,8 +122,8 @@ impl Core {
         added
     }
 
-    /// Whether tables of a flush may be added to the newest run: they lie behind its last key, and it is neither
-    /// damaged, which would keep them from every merge, nor many tables far below their size, each of which costs
+    /// Whether tables of a flush may be added to the newest run: they lie behind its last key, and it has
+    /// neither a damaged table, which would keep them from every merge, nor many far below their size, each of which costs
     /// memory and every version a reference. Nor while a merge is under way: what waits above it for a writer to make
     /// room of must not hide behind a run that has grown.
     fn may_continue(&self, state: &State, newest: &Run, tables: &[Written]) -> bool {
@@ -139,7 +139,8 @@ impl Core {
         let count = newest.tables().len();
         let few = count < CONTINUED_TABLES_MAX
             || newest.bytes() / count as u64 >= self.settings.output.table_bytes / 2;
-        behind && few && !state.merging() && state.damaged.is_empty()
+        let damaged = |table: &Arc<TableHandle>| state.damaged.contains_key(&table.record.file);
+        behind && few && !state.merging() && !newest.tables().iter().any(damaged)
     }
 
     /// Opens tables that were just written, where somebody reads, and has them mapped: else the first to

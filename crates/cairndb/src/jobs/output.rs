@@ -15,6 +15,7 @@ use cairndb_format::table::{Compression, TableBuilder, TableOptions, ValueIn};
 use cairndb_format::value_file::Pointer;
 
 use crate::state::dictionaries::Dictionaries;
+use crate::state::guard::guarded;
 use crate::state::version::TableHandle;
 
 /// How tables are written.
@@ -142,7 +143,8 @@ impl<'a> Output<'a> {
         };
         let made = open.builder.trained().cloned();
         let deferred = open.builder.is_deferred();
-        let summary = open.builder.finish().inspect_err(|_| {
+        // The order is asked, which may be the user's and panic.
+        let summary = guarded(|| open.builder.finish()).inspect_err(|_| {
             // Of the files to be removed after a failure this one is no more: it has no record.
             let _ = self.dir.unlink(&name::table(FileNumber(open.number)));
         })?;

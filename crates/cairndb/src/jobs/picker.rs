@@ -152,7 +152,7 @@ fn alike(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
     None
 }
 
-/// Everything, once the upper runs together are larger than the last: space and reads would
+/// Everything, once the upper runs together are larger than the last twice over: space and reads would
 /// otherwise grow with every overwrite. They are worth it when they are many, or two of them more than flushes:
 /// of overwrites in key order each pass is one run.
 fn outgrown(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
@@ -373,10 +373,10 @@ mod tests {
             Some(Group { first: 0, last: 3 })
         );
         // Of a third of the keys, too.
-        let mut thirds = vec![run(33_000); 6];
+        let mut thirds = vec![run(30_000); 6];
         thirds.push(pass);
         assert_eq!(pick(&thirds, 1000, RUNS_STALL), None);
-        thirds.insert(0, run(33_000));
+        thirds.insert(0, run(30_000));
         let all = Group { first: 0, last: 7 };
         assert_eq!(pick(&thirds, 1000, RUNS_STALL), Some(all));
         // Flushes alone are not worth it so soon, nor one large run.

@@ -101,9 +101,9 @@ impl Budget {
         budget
     }
 
-    /// Sealed bytes that say that flushes do not keep up: more than one begins with, however large the budget.
+    /// Sealed bytes that say that flushes do not keep up: more than one begins with, beside a merge or not.
     pub(crate) fn crowd(&self) -> usize {
-        self.flush + self.flush / 2
+        self.run + self.flush / 2
     }
 
     /// The same of the log that sealed parts leave values in.
@@ -147,8 +147,8 @@ mod tests {
             let part = budget.part_logged;
             assert!(budget.flush_logged + part <= budget.retained_log / 4);
             assert!(budget.persist >= 4 * budget.segment, "{budget:?}");
-            // A part more than a flush begins with is no crowd, and a crowd comes before a writer waits.
-            assert!(budget.crowd() >= budget.flush + budget.part / 2);
+            // What a flush begins with is no crowd, and a crowd comes before a writer waits.
+            assert!(budget.crowd() >= budget.run.max(budget.flush) + budget.part / 2);
             assert!(
                 budget.crowd() <= budget.sealed_max() || total < 1 << 20,
                 "{budget:?}"

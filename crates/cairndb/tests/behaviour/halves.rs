@@ -150,7 +150,7 @@ impl Comparator for Panics {
 }
 
 #[test]
-fn a_panic_in_either_half_ends_both_and_leaves_no_file() {
+fn a_panic_in_either_half_is_an_error_and_leaves_no_file() {
     for background in [Background::Stepped, Background::Threads] {
         for n in [1, KEYS - 2] {
             let (env, options) = options(background);
@@ -162,14 +162,12 @@ fn a_panic_in_either_half_ends_both_and_leaves_no_file() {
             for n in [0, n, KEYS] {
                 db.put(&key(n), b"above").unwrap();
             }
-            db.flush().unwrap();
             let dir = env.open_dir("/db".as_ref(), false).unwrap();
-            let before = tables(&*dir);
             *comparator.at.lock().unwrap() = Some(key(n));
             let error = db.compact_range(..).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
             *comparator.at.lock().unwrap() = None;
-            assert_eq!(tables(&*dir), before, "of either half");
+            assert_eq!(tables(&*dir).len(), tables_of(&db), "of either half");
             db.compact_range(..).unwrap();
             assert_eq!(db.get(&key(n)).unwrap().as_deref(), Some(&b"above"[..]));
             db.close().unwrap();
