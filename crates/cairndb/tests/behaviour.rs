@@ -65,6 +65,14 @@ fn real_dir() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory can be made")
 }
 
+/// A number of `cairndb.stats`.
+fn stat(db: &Db, name: &str) -> u64 {
+    let stats = db.property("cairndb.stats").unwrap();
+    let (_, rest) = stats.split_once(&format!("\"{name}\":")).expect("there");
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
+    digits.unwrap().parse().unwrap()
+}
+
 fn all(db: &Db) -> Vec<(Vec<u8>, Vec<u8>)> {
     db.iter()
         .map(|entry| entry.map(|(key, value)| (key.into_vec(), value.into_vec())))

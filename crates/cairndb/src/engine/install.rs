@@ -140,7 +140,9 @@ impl Core {
         let few = count < CONTINUED_TABLES_MAX
             || newest.bytes() / count as u64 >= self.settings.output.table_bytes / 2;
         let damaged = |table: &Arc<TableHandle>| state.damaged.contains_key(&table.record.file);
-        behind && few && !state.merging() && !newest.tables().iter().any(damaged)
+        // A damaged one is rare, and a look at each table, which may be thousands, is not for every flush.
+        let whole = state.damaged.is_empty() || !newest.tables().iter().any(damaged);
+        behind && few && !state.merging() && whole
     }
 
     /// Opens tables that were just written, where somebody reads, and has them mapped: else the first to

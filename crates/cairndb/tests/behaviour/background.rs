@@ -7,7 +7,7 @@ use cairndb::env::random::Random;
 use cairndb::env::{Background, Env, MemEnv};
 use cairndb::{Db, ErrorKind, Job, Options, destroy, verify};
 
-use crate::{all, mem_db, real_dir, threaded};
+use crate::{all, mem_db, real_dir, stat, threaded};
 
 fn fill(db: &Db, keys: std::ops::Range<u32>, value: &[u8]) {
     for n in keys {
@@ -24,14 +24,6 @@ fn a_sequential_load_is_never_merged() {
     let stats = db.property("cairndb.stats").unwrap();
     assert!(stats.contains("\"merges\":0"), "{stats}");
     assert!(stats.contains("\"runs\":1"), "{stats}");
-}
-
-/// A number of `cairndb.stats`.
-fn stat(db: &Db, name: &str) -> u64 {
-    let stats = db.property("cairndb.stats").unwrap();
-    let (_, rest) = stats.split_once(&format!("\"{name}\":")).expect("there");
-    let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
-    digits.unwrap().parse().unwrap()
 }
 
 #[test]

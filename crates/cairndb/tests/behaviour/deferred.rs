@@ -6,7 +6,7 @@ use cairndb::env::sim::{Profile, SimEnv};
 use cairndb::env::{Background, Env, MemEnv};
 use cairndb::{Compression, Db, ErrorKind, Job, Options};
 
-use crate::{all, mem_db};
+use crate::{all, mem_db, stat};
 
 /// Enough for a dozen tables of the smallest budget.
 const RECORDS: u32 = 20_000;
@@ -39,14 +39,6 @@ fn check(db: &Db) {
     for n in (0..RECORDS).step_by(97) {
         assert_eq!(db.get(&key(n)).unwrap().as_deref(), Some(&record(n)[..]));
     }
-}
-
-/// A number of `cairndb.stats`.
-fn stat(db: &Db, name: &str) -> u64 {
-    let stats = db.property("cairndb.stats").unwrap();
-    let (_, rest) = stats.split_once(&format!("\"{name}\":")).expect("there");
-    let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
-    digits.unwrap().parse().unwrap()
 }
 
 fn rest(db: &Db) {
