@@ -26,12 +26,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use cairndb_base::Result;
 use cairndb_kernel::prefetch_span;
 use memmap2::MmapRaw;
-use rustix::fs::SeekFrom;
+use rustix::fs::{FlockOperation, SeekFrom};
 use rustix::io::Errno;
 
 use super::descriptor::system_error;
 use super::files::{NamedFile, write_all_at, write_parts_at};
 use crate::file::{FileSync, LogRegion};
+use crate::fork::Origin;
 use crate::lending::Lending;
 use crate::system::now_ns;
 
@@ -99,9 +100,22 @@ pub(super) struct RealLogRegion {
     /// writes. The system's own writing does so too, so that warming is good for [`WARM`] only: at
     /// each use of a segment it took 6 ns of processor time an entry of a batch.
     warmed: AtomicU64,
+    /// The process that locked the file: a forked child shares the description and must not unlock it.
+    owner: Origin,
+}
+
+impl Drop for RealLogRegion {
+    fn drop(&mut self) {
+        if self.owner.check().is_ok() {
+            // Not by closing: a child that was just forked, to become another program, holds a duplicate for that
+            // long, and whoever opens the file again meanwhile would be told that it is in use.
+            let _ = rustix::fs::flock(&self.file.fd, FlockOperation::Unlock);
+        }
+    }
 }
 
 impl RealLogRegion {
+    /// The region of a file that the caller has locked, if the file system can: given up with the region.
     pub(super) fn new(fd: OwnedFd, name: &str, len: u64, mapped: bool) -> RealLogRegion {
         let map = match usize::try_from(len) {
             // Where it cannot be mapped the system calls serve as well, only slower.
@@ -118,6 +132,7 @@ impl RealLogRegion {
             lending: Lending::default(),
             by_call: AtomicBool::new(false),
             warmed: AtomicU64::new(0),
+            owner: Origin::here(),
         }
     }
 

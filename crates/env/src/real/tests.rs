@@ -4,11 +4,13 @@
 )]
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use cairndb_base::ErrorKind;
-use rustix::fs::{CWD, FileType, Mode};
+use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
 
 use super::*;
 use crate::conformance;
@@ -42,6 +44,29 @@ fn behaves_as_every_environment_without_mapped_logs() {
         return;
     };
     conformance::check(&*RealEnv::new(), &temp.path().join("db"));
+}
+
+/// A program that another thread is starting holds duplicates of all descriptors until it runs: a file whose region
+/// was gone was said to be in use, in one opening of some hundreds beside threads that start programs.
+#[test]
+fn a_duplicate_of_its_descriptor_does_not_keep_a_log_file_in_use() {
+    let (_temp, path) = temp();
+    fs::create_dir(&path).unwrap();
+    let file = path.join("log");
+    fs::write(&file, [0; 4096]).unwrap();
+    let open = || {
+        let (flags, mode) = (OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+        rustix::fs::open(&file, flags, mode).unwrap()
+    };
+    let lock = |fd: &OwnedFd| rustix::fs::flock(fd, FlockOperation::NonBlockingLockExclusive);
+    let fd = open();
+    lock(&fd).unwrap();
+    let duplicate = rustix::io::fcntl_dupfd_cloexec(&fd, 0).unwrap();
+    let region = log::RealLogRegion::new(fd, "log", 4096, false);
+    assert_eq!(lock(&open()), Err(Errno::WOULDBLOCK));
+    drop(region);
+    lock(&open()).unwrap();
+    drop(duplicate);
 }
 
 #[test]

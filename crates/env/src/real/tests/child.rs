@@ -133,7 +133,7 @@ fn record_lock_held(path: &Path) -> Option<fs::File> {
         .write(true)
         .open(path.join("LOCK"))
         .unwrap();
-    let operation = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+    let operation = FlockOperation::NonBlockingLockExclusive;
     rustix::fs::fcntl_lock(&file, operation).ok().map(|()| file)
 }
 
