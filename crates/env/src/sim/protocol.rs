@@ -136,7 +136,7 @@ impl Checker {
                 let ends = self.ends.entry(id).or_default();
                 ends.synced = ends.written;
             }
-            Event::Rename(dir, from, to) => check_rename(disk, dir, from, to, &mut found),
+            Event::Rename(dir, from, to) => self.check_rename(disk, dir, from, to, &mut found),
             Event::Unlink(dir, name) => self.check_unlink(disk, dir, name, &mut found),
             Event::SyncDir(dir) => {
                 if self.broken_dirs.contains(&dir) {
@@ -223,7 +223,10 @@ impl Checker {
     fn check_sync(&self, disk: &Disk, dir: DirId, id: InodeId, found: &mut Found) {
         let inode = disk.inode(id);
         match Kind::of(&inode.name) {
-            Kind::Manifest => self.check_manifest_sync(disk, dir, inode, found),
+            // One that is begun counts once CURRENT is to name it.
+            Kind::Manifest if is_current(disk, dir, &inode.name) => {
+                self.check_manifest(disk, dir, inode, found);
+            }
             Kind::Log if has_pending_records(inode) => {
                 if disk.dirs[dir].durable.get(&inode.name) != Some(&id) {
                     found.push((4, format!("records of {} before its name", inode.name)));
@@ -236,7 +239,8 @@ impl Checker {
         }
     }
 
-    fn check_manifest_sync(&self, disk: &Disk, dir: DirId, inode: &Inode, found: &mut Found) {
+    /// Everything that the manifest names must be durable.
+    fn check_manifest(&self, disk: &Disk, dir: DirId, inode: &Inode, found: &mut Found) {
         let Some(ManifestReader(read)) = &self.reader else {
             return;
         };
@@ -264,6 +268,28 @@ impl Checker {
                     format!("{} names {name}, whose bytes are lost", inode.name),
                 ));
             }
+        }
+    }
+
+    fn check_rename(&self, disk: &Disk, dir: DirId, from: &str, to: &str, found: &mut Found) {
+        let Some(id) = disk.lookup(dir, from).filter(|_| to == "CURRENT") else {
+            return;
+        };
+        let inode = disk.inode(id);
+        if !is_synced(inode) {
+            found.push((2, format!("{from} becomes CURRENT before it is synced")));
+        }
+        let Some(manifest) = named(inode) else {
+            return;
+        };
+        match disk.dirs[dir].durable.get(&manifest) {
+            Some(&id) if is_synced(disk.inode(id)) => {
+                self.check_manifest(disk, dir, disk.inode(id), found);
+            }
+            _ => found.push((
+                2,
+                format!("CURRENT is to name {manifest}, which is not durable"),
+            )),
         }
     }
 
@@ -332,26 +358,15 @@ impl Checker {
 /// Broken rules and what is wrong, before they have an operation.
 type Found = Vec<(u8, String)>;
 
-fn check_rename(disk: &Disk, dir: DirId, from: &str, to: &str, found: &mut Found) {
-    let Some(id) = disk.lookup(dir, from).filter(|_| to == "CURRENT") else {
-        return;
-    };
-    let inode = disk.inode(id);
-    if !is_synced(inode) {
-        found.push((2, format!("{from} becomes CURRENT before it is synced")));
-    }
-    let text = inode.visible.to_vec();
-    let Ok(manifest) = String::from_utf8(text) else {
-        return;
-    };
-    let manifest = manifest.trim_end();
-    match disk.dirs[dir].durable.get(manifest) {
-        Some(&id) if is_synced(disk.inode(id)) => {}
-        _ => found.push((
-            2,
-            format!("CURRENT is to name {manifest}, which is not durable"),
-        )),
-    }
+/// The name of the manifest that these bytes of a CURRENT name.
+fn named(current: &Inode) -> Option<String> {
+    let text = String::from_utf8(current.visible.to_vec()).ok()?;
+    Some(text.trim_end().to_owned())
+}
+
+fn is_current(disk: &Disk, dir: DirId, manifest: &str) -> bool {
+    let current = disk.lookup(dir, "CURRENT").map(|id| disk.inode(id));
+    current.and_then(named).as_deref() == Some(manifest)
 }
 
 fn is_synced(inode: &Inode) -> bool {
