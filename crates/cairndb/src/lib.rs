@@ -87,4 +87,6 @@ mod documents {
     mod readme {}
     #[doc = include_str!("../../../docs/guide/durability.md")]
     mod durability {}
+    #[doc = include_str!("../../../docs/guide/from-leveldb.md")]
+    mod from_leveldb {}
 }
