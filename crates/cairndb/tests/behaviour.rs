@@ -28,6 +28,8 @@ mod operators;
 mod reads;
 #[path = "behaviour/regressions.rs"]
 mod regressions;
+#[path = "behaviour/relocation.rs"]
+mod relocation;
 #[path = "behaviour/trouble.rs"]
 mod trouble;
 #[path = "behaviour/writes.rs"]

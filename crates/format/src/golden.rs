@@ -12,7 +12,7 @@ use crate::manifest::{
     self, CleanClose, Manifest, ManifestWriter, SegmentRecord, TableRecord, Tail, VersionEdit,
 };
 use crate::testing::{MemoryBytes, MemoryDir};
-use crate::value_file::{Pointer, ValueScan, ValueWriter, read_value};
+use crate::value_file::{Pointer, ValueEncoder, ValueScan, ValueWriter, read_value};
 
 mod sweep;
 
@@ -134,6 +134,7 @@ fn edits() -> [VersionEdit; 3] {
                 checksum: 0xfeed_f00d,
                 value_refs: vec![],
                 deferred: false,
+                large_encoded: false,
             },
             TableRecord {
                 file: 17,
@@ -147,8 +148,9 @@ fn edits() -> [VersionEdit; 3] {
                 bytes: 65_536,
                 raw_bytes: 130_000,
                 checksum: 0xdead_beef,
-                value_refs: vec![(12, 22)],
+                value_refs: vec![(12, 33)],
                 deferred: true,
+                large_encoded: true,
             },
         ],
         runs: Some(vec![3, 1]),
@@ -168,7 +170,8 @@ fn edits() -> [VersionEdit; 3] {
         removed_tables: vec![17],
         moved_tables: vec![(16, 1)],
         retired_segments: vec![2],
-        value_sizes: vec![(12, 136)],
+        settled_values: vec![12],
+        value_sizes: vec![(12, 176)],
         value_dead: vec![(12, 22)],
         removed_values: vec![11],
         ..VersionEdit::default()
@@ -202,17 +205,29 @@ fn read_manifest(bytes: &[u8]) -> cairndb_base::Result<Manifest> {
 }
 
 const VALUE_NUMBER: FileNumber = FileNumber(12);
-const VALUE_HASHES: [u64; 2] = [0x8877_6655_4433_2211, 2];
+const VALUE_HASHES: [u64; 3] = [0x8877_6655_4433_2211, 2, 3];
+
+/// A value in codec 1.
+fn repeating() -> Vec<u8> {
+    b"abc".repeat(30)
+}
 
 fn values() -> (Vec<u8>, Vec<Pointer>) {
     let dir = MemoryDir::default();
     let mut writer = ValueWriter::create(&dir, VALUE_NUMBER).unwrap();
     let values: [&[u8]; 2] = [b"a value of some length", b""];
-    let pointers = values
+    let mut pointers: Vec<Pointer> = values
         .iter()
         .zip(VALUE_HASHES)
         .map(|(value, hash)| writer.append(hash, &[value]).unwrap())
         .collect();
+    let (mut encoder, value) = (ValueEncoder::default(), repeating());
+    let stored = encoder.encode(&value).unwrap();
+    pointers.push(
+        writer
+            .append_encoded(VALUE_HASHES[2], stored, value.len())
+            .unwrap(),
+    );
     (dir.bytes("000012.val").unwrap(), pointers)
 }
 
@@ -298,7 +313,9 @@ fn value_files_are_as_recorded() {
     let mut out = Vec::new();
     read_value(&file, VALUE_NUMBER, &pointers[0], VALUE_HASHES[0], &mut out).unwrap();
     assert_eq!(out, b"a value of some length");
-    assert_eq!(scan_values(&file.0).unwrap(), 2);
+    read_value(&file, VALUE_NUMBER, &pointers[2], VALUE_HASHES[2], &mut out).unwrap();
+    assert_eq!(out, repeating());
+    assert_eq!(scan_values(&file.0).unwrap(), 3);
 }
 
 #[test]

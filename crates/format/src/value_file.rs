@@ -7,16 +7,20 @@
 //!    and the pointer carries it: whatever a pointer is answered with is what was written for it.
 //! 2. Value files are only appended to, by one writer, and never after an unclean stop.
 
+mod blocks;
 mod header;
 mod pointer;
 mod reader;
 mod scan;
 mod writer;
 
+pub use blocks::ValueEncoder;
 pub use header::HEADER_BYTES;
 pub(crate) use header::is_marked;
-pub use pointer::{CODEC_RAW, POINTER_BYTES, Pointer, RECORD_HEADER_BYTES, record_bytes};
-pub use reader::{read_value, value_in};
+pub use pointer::{
+    CODEC_BLOCKS, CODEC_RAW, POINTER_BYTES, Pointer, RECORD_HEADER_BYTES, record_bytes,
+};
+pub use reader::{read_stored, read_value};
 pub use scan::{Scanned, ValueScan};
 pub use writer::ValueWriter;
 

@@ -271,8 +271,9 @@ impl Db {
     }
 
     /// Merges everything that shares keys with `range` into one sorted run, drops what no snapshot
-    /// sees, and makes the result durable. `compact_range(..)` compacts
-    /// everything.
+    /// sees, and makes the result durable. `compact_range(..)` compacts everything, gives back dead space in
+    /// value files until a sixth of them is dead at most, and encodes large values that shrink, as a database at rest
+    /// does by itself.
     ///
     /// # Errors
     /// As [`Db::flush`], and `Corruption` when an input is damaged; inputs then stay in place.

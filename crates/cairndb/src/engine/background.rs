@@ -13,6 +13,7 @@ use cairndb_env::Priority;
 use cairndb_env::sync::MutexGuard;
 
 use crate::engine::core::{Core, State};
+use crate::engine::relocate::Moment;
 use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 
@@ -39,9 +40,9 @@ struct Seen {
 pub enum Job {
     /// Flush sealed memtable parts.
     Flush,
-    /// One merge by the picker's choice.
+    /// One merge by the picker's choice, or large values copied out of files that are mostly dead.
     Merge,
-    /// One merge as an idle database would do it.
+    /// The same as an idle database would do it.
     IdleMerge,
     /// Make installed tables durable and free log segments.
     Persist,
@@ -60,8 +61,10 @@ impl Core {
         }
         match job {
             Job::Flush => self.flush_once(),
-            Job::Merge => self.merge_once(),
-            Job::IdleMerge => self.merge_idle(),
+            Job::Merge => Ok(self.merge_once()? || self.relocate_values(Moment::Load)?),
+            Job::IdleMerge => Ok(self.merge_idle()?
+                || self.seal_large_values()
+                || self.relocate_values(Moment::Rest)?),
             Job::Persist => self.persist(),
             Job::Reap => Ok(self.reap()),
             Job::DropValues => self.drop_dead_values(),
@@ -139,7 +142,8 @@ impl Core {
                 continue;
             }
             drop(state);
-            if self.reap() {
+            // What fails is noted, and held off.
+            if !matches!(self.relocate_values(Moment::Load), Ok(false)) || self.reap() {
                 continue;
             }
             self.idle(&mut seen);
@@ -178,6 +182,11 @@ impl Core {
         // By the clock, not by wakings: those come from segments and syncs too.
         let rested = Duration::from_nanos(now.saturating_sub(seen.since_ns));
         if rested >= IDLE || state.hurry {
+            if !state.quiet {
+                drop(state);
+                self.seal_large_values();
+                state = self.state.lock();
+            }
             if state.can_flush() {
                 drop(state);
                 let _ = self.flush_once();
@@ -187,6 +196,15 @@ impl Core {
                 drop(state);
                 let _ = self.merge_idle();
                 return;
+            }
+            if !state.quiet {
+                drop(state);
+                if !matches!(self.relocate_values(Moment::Rest), Ok(false)) {
+                    return;
+                }
+                // What was being filled and is dead was closed just now.
+                let _ = self.drop_dead_values();
+                state = self.state.lock();
             }
             if !state.merging() && !state.flushing() && !state.quiet {
                 drop(state);
@@ -337,9 +355,7 @@ impl Core {
             return Ok(());
         }
         if self.stepped() {
-            for job in [Job::Flush, Job::IdleMerge, Job::Persist, Job::Reap] {
-                while self.step(job)? {}
-            }
+            self.step_until_idle()?;
             self.trim_spares();
             return self.known_damage();
         }
@@ -357,11 +373,36 @@ impl Core {
         });
         state.hurry = false;
         drop(state);
+        // The syncer may have made their end durable and not come to this.
+        if self.health.check_write().is_ok() {
+            self.drop_all_dead_values()?;
+        }
         self.trim_spares();
         match self.health.background() {
             Some(error) if error.kind() != ErrorKind::Closed => Err(error),
             _ => self.health.check_write().and_then(|()| self.known_damage()),
         }
+    }
+
+    /// As the worker and the syncer of a resting database, here and now.
+    fn step_until_idle(&self) -> Result<()> {
+        let jobs = [
+            Job::Flush,
+            Job::IdleMerge,
+            Job::Persist,
+            Job::DropValues,
+            Job::Reap,
+        ];
+        let mut more = true;
+        while more {
+            more = false;
+            for job in jobs {
+                while self.step(job)? {
+                    more = true;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Tells of a table that merges leave alone since they could not read it.

@@ -89,7 +89,8 @@ impl Core {
         }
         let mut commit = self.lock_when_written_out()?;
         self.ensure_manifest(&mut commit)?;
-        self.sync_pass().map_err(|error| self.poison(error))?;
+        let synced = self.sync_pass().and_then(|()| self.moved.sync());
+        synced.map_err(|error| self.poison(error))?;
         let floor = self.segments.next_number();
         let mut edit = {
             let state = self.state.lock();

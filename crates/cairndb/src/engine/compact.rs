@@ -20,6 +20,7 @@ use cairndb_format::name::FileKind;
 
 use crate::engine::core::{Core, State};
 use crate::engine::install::MergePlan;
+use crate::engine::relocate::{Moment, Relocated};
 use crate::jobs::picker::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_idle};
 use crate::state::guard::guarded;
 use crate::state::stats::Stats;
@@ -114,6 +115,9 @@ impl MergePlan {
         state
             .merges
             .swap_remove(at.expect("a merge is listed until it ends"));
+        if let Some(relocation) = &self.relocation {
+            state.relocating.end(relocation);
+        }
     }
 }
 
@@ -165,6 +169,7 @@ impl Core {
             target,
             bottom,
             waited_for: false,
+            relocation: None,
         }
         .begun(state)
     }
@@ -247,6 +252,34 @@ impl Core {
         Ok(self.merge_picked(|state| self.merge_wanted(state, true))? || self.encode_deferred()?)
     }
 
+    /// Gives back what is dead in value files: all that a database at rest would, if all keys were asked for, else
+    /// the files that have no live value.
+    fn clear_out(&self, range: KeyRange<'_>) -> Result<()> {
+        let whole = range == (Bound::Unbounded, Bound::Unbounded);
+        // Relaxed: those begun meanwhile are not waited for.
+        let below = self.next_file.load(Ordering::Relaxed);
+        loop {
+            let relocated = if whole {
+                self.relocate(Moment::Asked { below })?
+            } else {
+                Relocated::Nothing
+            };
+            match relocated {
+                Relocated::Some => self.persist_all()?,
+                Relocated::Nothing => return self.drop_all_dead_values(),
+                Relocated::Busy => {
+                    // The worker may be at it, or another caller.
+                    let over = |it: &State| it.closing || Self::may_merge(it) && !it.merging();
+                    drop(self.wait_state(self.state.lock(), over));
+                    if self.state.lock().closing {
+                        return Ok(());
+                    }
+                }
+            }
+            self.drop_all_dead_values()?;
+        }
+    }
+
     /// As [`Core::merge_once`], for a writer that waits for its end.
     pub(crate) fn merge_for_room(&self) -> Result<bool> {
         self.merge_picked(|state| self.merge_for_room_wanted(state))
@@ -272,6 +305,8 @@ impl Core {
             &self.stats.merge_nanos,
             self.env.now_ns().saturating_sub(begun),
         );
+        let copied = plan.relocation.as_ref().map_or(0, |it| it.copied());
+        Stats::add(&self.stats.moved_value_bytes, copied);
         let mut state = self.state.lock();
         plan.ended(&mut state);
         let result = result.and_then(|outcome| {
@@ -337,15 +372,14 @@ impl Core {
                 state.quiet = false;
                 drop(state);
                 self.work.notify_all();
-                return self.persist_all();
+                self.persist_all()?;
+                return self.clear_out(range);
             };
             plan.begun(&mut state)
         };
         self.merge_plan(&plan)?;
         self.persist_all()?;
-        while self.drop_dead_values()? {}
-        self.reap();
-        Ok(())
+        self.clear_out(range)
     }
 
     /// The tables of every run that share keys with `range`, closed under overlap.
@@ -393,6 +427,7 @@ impl Core {
                 target,
                 bottom: true,
                 waited_for: true,
+                relocation: None,
             }
         })
     }

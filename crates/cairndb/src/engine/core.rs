@@ -25,6 +25,7 @@ use cairndb_mem::{ChunkPool, Memtable};
 
 use crate::jobs::merge::Outcome;
 use crate::jobs::output::OutputSettings;
+use crate::jobs::relocation::Relocating;
 use crate::read::view::{Shown, View};
 use crate::state::budget::Budget;
 use crate::state::context::ReadContext;
@@ -34,7 +35,7 @@ use crate::state::reaper::Reaper;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, TableHandle, TableOpener, Version};
-use crate::write::commit::{Commit, Filled};
+use crate::write::commit::{Commit, Filled, PartValues};
 use crate::write::manifest::Manifest;
 use crate::write::segments::Segments;
 use crate::write::values::ValueLog;
@@ -47,8 +48,8 @@ pub(crate) struct Part {
     pub(crate) logged: u64,
     /// The first segment that holds one of its records, none if it was not logged.
     pub(crate) first_segment: Option<u64>,
-    /// The first value file that one of its pointers leads to.
-    pub(crate) first_values: Option<u64>,
+    /// What its pointers lead to.
+    pub(crate) values: PartValues,
     /// The flush that has taken it, none while it waits for one.
     pub(crate) flush: Option<u64>,
 }
@@ -59,7 +60,7 @@ impl From<Filled> for Part {
             mem: filled.mem,
             logged: filled.logged,
             first_segment: filled.first_segment,
-            first_values: filled.first_values,
+            values: filled.values,
             flush: None,
         }
     }
@@ -135,6 +136,7 @@ pub(crate) struct State {
     pub(crate) durable_dead: BTreeMap<u64, u64>,
     pub(crate) pending: Option<Pending>,
     pub(crate) next_run: u64,
+    pub(crate) relocating: Relocating,
     /// Tables that a merge found damaged, or could not read, and what it met: none is tried with them again
     /// by itself.
     pub(crate) damaged: BTreeMap<u64, Error>,
@@ -195,12 +197,17 @@ impl State {
         self.sealed.iter().map(|part| part.logged).sum()
     }
 
-    /// Whether the sealed parts that no flush has taken are worth one: `due` bytes of memory, or too much log.
-    pub(crate) fn flush_due(&self, due: usize, budget: &Budget) -> bool {
+    /// Whether the sealed parts that no flush has taken are worth one: `due` bytes of memory, too much log, or
+    /// large values enough that their overwriting should be known.
+    pub(crate) fn flush_due(&self, due: usize, settings: &Settings) -> bool {
         let waiting = || self.sealed.iter().filter(|part| part.flush.is_none());
         let bytes: usize = waiting().map(|part| part.mem.arena_bytes()).sum();
         let logged: u64 = waiting().map(|part| part.logged).sum();
-        self.can_flush() && (bytes >= due || logged >= budget.flush_logged)
+        let values: u64 = waiting().map(|part| part.values.bytes).sum();
+        self.can_flush()
+            && (bytes >= due
+                || logged >= settings.budget.flush_logged
+                || values >= settings.part_values_max())
     }
 
     /// Whether sealed parts pile up, those being flushed included.
@@ -261,6 +268,17 @@ pub(crate) struct Settings {
     pub(crate) value_file: u64,
 }
 
+impl Settings {
+    /// Large values that a part may have pointers to: which of them are dead is known once tables have the pointers.
+    pub(crate) fn part_values_max(&self) -> u64 {
+        (self.value_file / 4).clamp(PART_VALUES_MIN, PART_VALUES_MAX)
+    }
+}
+
+/// However short value files are, and however long.
+const PART_VALUES_MIN: u64 = 1 << 20;
+const PART_VALUES_MAX: u64 = 64 << 20;
+
 /// One open database.
 pub(crate) struct Core {
     pub(crate) env: Arc<dyn Env>,
@@ -294,6 +312,8 @@ pub(crate) struct Core {
     pub(crate) segments: Segments,
     pub(crate) manifest: Manifest,
     pub(crate) values: ValueLog,
+    /// Where values go that are copied out of files that are mostly dead.
+    pub(crate) moved: Arc<ValueLog>,
     /// The manifest mentions a log or value file whose own name may not be durable yet.
     pub(crate) names_dirty: AtomicBool,
     /// Held from claiming dirty values, names and edits until their syncs are done: whoever finds

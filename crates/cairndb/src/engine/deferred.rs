@@ -104,6 +104,7 @@ impl Core {
                 target: run.id,
                 bottom: at + 1 == state.version.runs.len(),
                 waited_for: false,
+                relocation: None,
             };
             plan.begun(&mut state)
         };

@@ -107,7 +107,7 @@ impl Core {
     /// limit a writer had every flush to itself.
     pub(crate) fn flush_wanted(&self, state: &State, due: usize) -> bool {
         let readers = self.view.load().parts_for_readers();
-        state.flush_due(due, &self.settings.budget)
+        state.flush_due(due, &self.settings)
             || readers.is_some_and(|parts| state.can_flush() && state.waiting() >= parts / 3 * 2)
     }
 

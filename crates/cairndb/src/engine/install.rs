@@ -10,6 +10,7 @@ use cairndb_format::manifest::TableRecord;
 use crate::engine::core::{Added, Core, Pending, State};
 use crate::jobs::merge::Outcome;
 use crate::jobs::output::Written;
+use crate::jobs::relocation::Relocation;
 use crate::state::version::{Run, TableHandle, Version};
 
 /// Where a merge's tables go.
@@ -24,6 +25,8 @@ pub(crate) struct MergePlan {
     pub(crate) bottom: bool,
     /// Somebody waits until it is durable: two threads share it, and the disk begins with each table at once.
     pub(crate) waited_for: bool,
+    /// Values to be copied elsewhere.
+    pub(crate) relocation: Option<Arc<Relocation>>,
 }
 
 /// Tables of a flush's size, below that which merges cut, that the newest run may have.
@@ -65,7 +68,7 @@ impl Core {
         };
         for part in state.sealed.drain(..parts) {
             flushed.last_seq = flushed.last_seq.max(part.mem.seq_max());
-            let first = flushed.first_values.into_iter().chain(part.first_values);
+            let first = flushed.first_values.into_iter().chain(part.values.first);
             flushed.first_values = first.min();
         }
         self.install(state, version, added, flushed);

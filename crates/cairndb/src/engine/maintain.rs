@@ -111,6 +111,8 @@ impl Core {
     pub(crate) fn snapshot_edit(&self, version: &Version, last_seq: u64) -> VersionEdit {
         let operator = self.context.merge_operator.as_ref();
         let operator = operator.map(|operator| operator.name());
+        let settled = version.values.values();
+        let settled = settled.filter(|handle| handle.settled.load(Ordering::Relaxed));
         let whole = version.values.values();
         let whole = whole.map(|handle| (handle.number, handle.whole.load(Ordering::Relaxed)));
         VersionEdit {
@@ -123,6 +125,7 @@ impl Core {
             added_tables: version.tables().map(|table| table.record.clone()).collect(),
             runs: Some(version.runs.iter().map(|run| run.id).collect()),
             added_values: version.values.keys().copied().collect(),
+            settled_values: settled.map(|handle| handle.number).collect(),
             value_sizes: whole.filter(|(_, bytes)| *bytes > 0).collect(),
             ..VersionEdit::default()
         }
@@ -217,6 +220,25 @@ impl Core {
         Ok(true)
     }
 
+    /// Drops every value file that nothing refers to, and waits for whoever is at it.
+    ///
+    /// # Errors
+    /// As [`Core::drop_dead_values`].
+    pub(crate) fn drop_all_dead_values(&self) -> Result<()> {
+        loop {
+            while self.drop_dead_values()? {}
+            let state = self.state.lock();
+            if state.version.values.is_empty() || !state.persisting {
+                break;
+            }
+            drop(self.wait_state(state, |state| !state.persisting));
+        }
+        // Somebody may have claimed some, and their edit is not durable before this turn ends.
+        drop(self.take_sync_turn()?);
+        self.reap();
+        Ok(())
+    }
+
     /// The files that no table, in memory or durable, and no pointer on its way to one refers to; with
     /// some, the manifest is claimed.
     fn claim_dead_values(&self, commit: &Commit) -> Option<Vec<u64>> {
@@ -231,11 +253,16 @@ impl Core {
         }
         // A pointer goes to the file that was active when its value was appended, and those ascend.
         // Those of a flush that is not durable stand in the log as well, which would be replayed.
-        let parts = state.sealed.iter().filter_map(|part| part.first_values);
+        let parts = state.sealed.iter().filter_map(|part| part.values.first);
         let flushed = state.pending.as_ref().and_then(|it| it.first_values);
-        let moving = parts.chain(flushed).chain(commit.first_values()).min();
-        let active = self.values.active();
-        let kept = |file: &u64| moving.is_some_and(|first| first <= *file) || active == Some(*file);
+        // Copies whose pointers are in no table yet, and what was written after these.
+        let copies = state.relocating.first_copies;
+        let written = commit.first_values().into_iter().chain(copies);
+        let moving = parts.chain(flushed).chain(written).min();
+        let filled = [self.values.active(), self.moved.active()];
+        let kept = |file: &u64| {
+            moving.is_some_and(|first| first <= *file) || filled.contains(&Some(*file))
+        };
         let mut gone: BTreeSet<u64> = state.version.values.keys().copied().collect();
         gone.retain(|file| !kept(file));
         for table in state.version.tables().chain(state.durable.tables()) {

@@ -134,7 +134,12 @@ impl Core {
     fn merge_steps(&self, plan: &MergePlan, keys: Keys, halves: &Halves) -> Result<Outcome> {
         let mut job = self.job_of(plan, keys);
         loop {
-            match job.step(&*self.dir, &self.next_file, STEP_ENTRIES) {
+            let room = match &plan.relocation {
+                Some(_) => self.room_for_copies(),
+                None => Ok(()),
+            };
+            let stepped = room.and_then(|()| job.step(&*self.dir, &self.next_file, STEP_ENTRIES));
+            match stepped {
                 Ok(false) => return job.finish(&*self.dir, &self.next_file),
                 Ok(true) => {}
                 Err(error) => {
@@ -171,6 +176,7 @@ impl Core {
         let merger = Merger::new(sources, order.clone());
         let mut output = self.settings.output.clone();
         output.begin_syncs = plan.waited_for;
+        output.relocation.clone_from(&plan.relocation);
         let job = Job::new(merger, rules, output);
         match keys.from {
             Some(key) => job.beginning_at(key),

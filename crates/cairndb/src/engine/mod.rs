@@ -19,6 +19,7 @@ pub(crate) mod persist;
 pub(crate) mod properties;
 pub(crate) mod recover;
 pub(crate) mod recovered;
+mod relocate;
 pub(crate) mod replay;
 pub(crate) mod unnamed;
 pub(crate) mod write;

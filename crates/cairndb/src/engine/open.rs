@@ -23,6 +23,7 @@ use crate::engine::moved_values::LargeValues;
 use crate::engine::recover::{Recovery, unused_file};
 use crate::engine::recovered::Recovered;
 use crate::jobs::output::OutputSettings;
+use crate::jobs::relocation::Relocating;
 use crate::read::view::{Readers, Shown, View};
 use crate::state::budget::Budget;
 use crate::state::context::ReadContext;
@@ -203,6 +204,7 @@ fn settings(options: &Options, budget: Budget, opener: &TableOpener) -> Settings
             table_bytes: budget.table,
             dictionaries: Arc::clone(&opener.dictionaries),
             begin_syncs: false,
+            relocation: None,
         },
         read_only: options.read_only,
         value_file: options.value_file_bytes,
@@ -318,6 +320,7 @@ fn assemble(
         segments: Segments::new(recovered.next_segment, budget.retained_log),
         manifest: Manifest::default(),
         values: ValueLog::default(),
+        moved: Arc::default(),
         names_dirty: AtomicBool::new(false),
         sync_turn: Mutex::new(()),
         leftovers: Mutex::default(),
@@ -374,6 +377,7 @@ fn first_state(
         durable_dead: std::mem::take(&mut recovered.value_dead),
         pending: None,
         next_run: recovered.next_run,
+        relocating: Relocating::default(),
         damaged: BTreeMap::new(),
         unreadable: BTreeMap::new(),
         manifest: recovered.manifest,

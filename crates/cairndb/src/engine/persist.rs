@@ -185,6 +185,9 @@ impl Core {
             sync.sync().map_err(poison)?;
             Stats::add(&self.stats.file_syncs, 1);
         }
+        // Before the turn, which writers that sync wait for.
+        let files = self.moved.sync().map_err(poison)?;
+        Stats::add(&self.stats.file_syncs, files);
         let _turn = self.take_sync_turn()?;
         self.values.sync().map_err(poison)?;
         // Also for the names of logs and value files that earlier edits mention: this edit's sync

@@ -198,6 +198,7 @@ impl Core {
             ("merge_ns", Stats::get(&counters.merge_nanos)),
             ("moves", Stats::get(&counters.moves)),
             ("value_bytes", Stats::get(&counters.value_bytes)),
+            ("moved_value_bytes", Stats::get(&counters.moved_value_bytes)),
             ("manifest_bytes", Stats::get(&counters.manifest_bytes)),
             ("prewritten_bytes", Stats::get(&counters.prewritten_bytes)),
             ("written_bytes", log + counters.written_besides_log()),

@@ -49,6 +49,7 @@ struct Folded {
     values: BTreeSet<u64>,
     value_dead: BTreeMap<u64, u64>,
     value_sizes: BTreeMap<u64, u64>,
+    settled_values: BTreeSet<u64>,
     /// What the last edit says of a clean close, if it does.
     closed: Option<CleanClose>,
 }
@@ -99,6 +100,7 @@ impl Folded {
             self.segments.remove(&segment);
         }
         self.values.extend(edit.added_values);
+        self.settled_values.extend(edit.settled_values);
         self.value_sizes.extend(edit.value_sizes);
         for (file, dead) in edit.value_dead {
             let sum = self.value_dead.entry(file).or_insert(0);
@@ -108,6 +110,7 @@ impl Folded {
             self.values.remove(&file);
             self.value_dead.remove(&file);
             self.value_sizes.remove(&file);
+            self.settled_values.remove(&file);
         }
         Ok(())
     }
@@ -205,6 +208,8 @@ impl Folded {
             handle.whole.store(whole, Ordering::Relaxed);
             let dead = self.value_dead.get(number).copied().unwrap_or(0);
             handle.dead.store(dead, Ordering::Relaxed);
+            let settled = self.settled_values.contains(number);
+            handle.settled.store(settled, Ordering::Relaxed);
             values.insert(*number, Arc::new(handle));
         }
         Ok(values)

@@ -24,6 +24,7 @@ use crate::read::merger::Merger;
 use crate::read::source::Source;
 use crate::state::context::ReadContext;
 use crate::state::version::{Run, TableHandle, TableOpener};
+use crate::write::commit::PartValues;
 
 /// A replay under way.
 pub(crate) struct Replay<'a> {
@@ -222,7 +223,7 @@ impl Replay<'_> {
                     mem,
                     logged: 0,
                     first_segment: None,
-                    first_values: None,
+                    values: PartValues::default(),
                     flush: None,
                 })
                 .collect();

@@ -123,7 +123,8 @@ impl Core {
             if commit.closing {
                 return Err(closing());
             }
-            if !commit.part_has_room(payload, logged) {
+            let enough_values = commit.value_bytes() >= self.settings.part_values_max();
+            if enough_values || !commit.part_has_room(payload, logged) {
                 if !commit.awaiting_sync.is_empty() {
                     // Only published entries are sealed: a flush may then drop what no snapshot,
                     // present or future, can see.

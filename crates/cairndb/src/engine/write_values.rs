@@ -20,9 +20,7 @@ use crate::state::options::Durability;
 use crate::state::stats::Stats;
 use crate::state::version::ValueHandle;
 use crate::write::commit::{Commit, Payload};
-
-/// Value files that may wait for their sync.
-const UNSYNCED_FILES_MAX: usize = 64;
+use crate::write::values::UNSYNCED_FILES_MAX;
 
 /// The value files a write has appended to, until its pointers are in the memtable or it is given up.
 /// Not to be dropped under the commit lock.
@@ -113,9 +111,11 @@ impl Core {
             return Err(closing());
         }
         if self.values.needs_file(self.settings.value_file) {
-            self.begin_value_file(commit)?;
+            let (handle, writer) = self.begin_value_file(commit, false)?;
+            self.values.begin(handle, writer);
         }
-        let (pointer, length) = self.values.append(self.context.order.hash(key), value)?;
+        let hash = self.context.order.hash(key);
+        let pointer = self.values.append(|file| file.append(hash, &[value]))?;
         commit.value_sets_out(pointer.file.0);
         if self.values.unsynced_files() > UNSYNCED_FILES_MAX {
             // Each keeps a descriptor until it is synced.
@@ -123,14 +123,25 @@ impl Core {
             self.values.sync().map_err(|error| self.poison(error))?;
         }
         in_flight.files.push(pointer.file.0);
-        Stats::add(&self.stats.value_bytes, value.len() as u64);
-        if let Some(handle) = self.view.load().version.values.get(&pointer.file.0) {
-            handle.bytes.store(length, Ordering::Relaxed);
+        let (before, due) = (commit.value_bytes(), self.values_at_rest_max());
+        if before < due && before + u64::from(pointer.len) >= due {
+            // Nothing else tells a worker that has found a rest that there will be something to do at the next.
+            self.state.lock().quiet = false;
+            self.work.notify_all();
         }
+        Stats::add(&self.stats.value_bytes, value.len() as u64);
         Ok(pointer.encode())
     }
 
-    fn begin_value_file(&self, commit: &mut Commit) -> Result<()> {
+    /// A new value file, which the manifest names; `settled` if nothing in it will be left to be encoded.
+    ///
+    /// # Errors
+    /// Of the file or the manifest; nothing is left then that the next opening does not sweep.
+    pub(crate) fn begin_value_file(
+        &self,
+        commit: &mut Commit,
+        settled: bool,
+    ) -> Result<(Arc<ValueHandle>, ValueWriter)> {
         self.ensure_manifest(commit)?;
         let number = self.new_file();
         // Of no use to anybody where one of the steps fails. An edit that got there all the same names a
@@ -142,6 +153,7 @@ impl Core {
         let writer = ValueWriter::create(&*self.dir, FileNumber(number)).map_err(given_up)?;
         let edit = VersionEdit {
             added_values: vec![number],
+            settled_values: settled.then_some(number).into_iter().collect(),
             next_file: Some(self.next_file.load(Ordering::Relaxed)),
             ..VersionEdit::default()
         };
@@ -152,7 +164,9 @@ impl Core {
         appended.map_err(given_up)?;
         let mut guard = self.state.lock();
         let state = &mut *guard;
-        let handle = Arc::new(ValueHandle::begun(number, &self.opener));
+        let handle = ValueHandle::begun(number, &self.opener);
+        handle.settled.store(settled, Ordering::Relaxed);
+        let handle = Arc::new(handle);
         // The manifest names the file already, so both versions know it from now on.
         for version in [&mut state.version, &mut state.durable] {
             let mut next = (**version).clone();
@@ -169,8 +183,6 @@ impl Core {
             pending.version = Arc::new(next);
         }
         self.publish_view(state);
-        drop(guard);
-        self.values.begin(number, writer);
-        Ok(())
+        Ok((handle, writer))
     }
 }

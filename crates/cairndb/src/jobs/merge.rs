@@ -27,7 +27,12 @@ impl Outcome {
     /// With what a job over the keys behind these has left.
     pub(crate) fn and(mut self, behind: Outcome) -> Outcome {
         self.tables.extend(behind.tables);
-        for (file, bytes) in behind.dead {
+        self.with_dead(behind.dead)
+    }
+
+    /// With more that became dead.
+    fn with_dead(mut self, dead: BTreeMap<u64, u64>) -> Outcome {
+        for (file, bytes) in dead {
             *self.dead.entry(file).or_insert(0) += bytes;
         }
         self
@@ -126,13 +131,17 @@ impl Job {
 
     /// Finishes the last table.
     pub(crate) fn finish(self, dir: &dyn Dir, next_file: &AtomicU64) -> Result<Outcome> {
+        let relocation = self.settings.relocation.as_ref();
+        let copied = relocation.map(|relocation| relocation.dead());
+        let copied = copied.unwrap_or_default();
         let output = Output::from_parts(dir, next_file, self.settings, self.parts);
         let names = output.names();
         match output.finish() {
             Ok(tables) => Ok(Outcome {
                 tables,
                 dead: self.progress.dead,
-            }),
+            }
+            .with_dead(copied)),
             Err(error) => {
                 remove_all(dir, &names);
                 Err(error)

@@ -3,7 +3,6 @@
 //! Flush, merge and recovery all write through here. Files are written but not
 //! synced; the handles to sync them travel with the outcome.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,8 +11,9 @@ use cairndb_env::{Dir, FileSync};
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
 use cairndb_format::table::{Compression, TableBuilder, TableOptions, ValueIn};
-use cairndb_format::value_file::Pointer;
+use cairndb_format::value_file::{CODEC_RAW, Pointer};
 
+use crate::jobs::relocation::Relocation;
 use crate::state::dictionaries::Dictionaries;
 use crate::state::guard::guarded;
 use crate::state::version::TableHandle;
@@ -28,6 +28,8 @@ pub(crate) struct OutputSettings {
     pub(crate) dictionaries: Arc<Dictionaries>,
     /// The disk begins with each table as soon as it is finished: somebody waits until all are durable.
     pub(crate) begin_syncs: bool,
+    /// Values to be copied elsewhere.
+    pub(crate) relocation: Option<Arc<Relocation>>,
 }
 
 /// A builder keeps four bytes of filter hash an entry: a table of tombstones, five bytes each, would
@@ -55,7 +57,8 @@ struct Open {
     number: u64,
     builder: TableBuilder,
     sync: Arc<dyn FileSync>,
-    refs: BTreeMap<u64, u64>,
+    /// One of its pointers leads to an encoded value.
+    large_encoded: bool,
     /// Pages written when it was last asked whether the table is full.
     pages: u32,
 }
@@ -67,6 +70,24 @@ impl Open {
     fn has_grown(&mut self) -> bool {
         let before = std::mem::replace(&mut self.pages, self.builder.pages());
         before != self.pages
+    }
+
+    /// Appends a pointer, to a copy of its value where that is to be elsewhere.
+    #[cold]
+    fn add_pointer(
+        &mut self,
+        settings: &OutputSettings,
+        key: &[u8],
+        seq: SeqNo,
+        pointer: Pointer,
+    ) -> Result<()> {
+        let pointer = match &settings.relocation {
+            Some(relocation) => relocation.follow(&settings.order, key, pointer)?,
+            None => pointer,
+        };
+        self.large_encoded |= pointer.codec != CODEC_RAW;
+        let encoded = ValueIn::Raw(&pointer.encode());
+        self.builder.add(key, seq, Kind::Pointer, encoded)
     }
 }
 
@@ -109,9 +130,15 @@ impl<'a> Output<'a> {
         if kind == Kind::Pointer
             && let Ok(pointer) = Pointer::decode(value.bytes())
         {
-            *open.refs.entry(pointer.file.0).or_insert(0) += u64::from(pointer.len);
+            return open.add_pointer(&self.settings, key, seq, pointer);
         }
         open.builder.add(key, seq, kind, *value)
+    }
+
+    /// What was copied of large values since this was asked last, as so many entries.
+    pub(crate) fn take_weight(&self) -> u64 {
+        let relocation = self.settings.relocation.as_ref();
+        relocation.map_or(0, |relocation| relocation.take_weight())
     }
 
     fn begin_table(&mut self) -> Result<()> {
@@ -126,12 +153,11 @@ impl<'a> Output<'a> {
             dictionary: self.settings.dictionaries.latest(),
         };
         let builder = TableBuilder::new(file, options);
-        let refs = BTreeMap::new();
         self.open = Some(Open {
             number,
             builder,
             sync,
-            refs,
+            large_encoded: false,
             pages: 0,
         });
         Ok(())
@@ -163,8 +189,9 @@ impl<'a> Output<'a> {
             bytes: summary.bytes,
             raw_bytes: summary.raw_bytes,
             checksum: summary.checksum,
-            value_refs: open.refs.into_iter().collect(),
+            value_refs: summary.value_refs,
             deferred,
+            large_encoded: open.large_encoded,
         };
         assert!(record.entries > 0, "a table holds at least one entry");
         if self.settings.begin_syncs {

@@ -120,6 +120,7 @@ mod tests {
             table_bytes: 8 << 10,
             dictionaries: Arc::default(),
             begin_syncs: false,
+            relocation: None,
         };
         let next_file = AtomicU64::new(1);
         let merger = Merger::new(sources, Order::Bytewise);

@@ -152,6 +152,9 @@ impl Rules {
     ) -> Result<()> {
         let (seq, kind) = (merger.seq(), merger.kind());
         let first = progress.kept == 0;
+        if kind == Kind::Pointer {
+            progress.entries_in += output.take_weight();
+        }
         if seq <= oldest {
             progress.done = true;
             if kind == Kind::Delete && self.bottom {

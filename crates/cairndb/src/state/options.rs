@@ -27,7 +27,7 @@ pub enum Durability {
     Sync,
 }
 
-/// How values are compressed in tables.
+/// How values are compressed: those below 8 KiB in tables, as these are written, longer ones in value files, at rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Compression {
     /// Stored as they are; reads need no decoding.
@@ -151,7 +151,7 @@ impl Options {
         self
     }
 
-    /// How new tables compress values; existing tables stay readable.
+    /// How values are compressed from now on; what there is already stays readable.
     #[must_use]
     pub fn compression(mut self, compression: Compression) -> Options {
         self.compression = compression;
@@ -239,8 +239,10 @@ impl Options {
     }
 
     /// Values of 8 KiB and more go to value files; one that has reached `bytes` is closed and the next value
-    /// begins another. A file is given back when all its values are dead: short files go sooner, and there
-    /// are more of them, each of which costs an edit of the manifest and a step of every later one. The default is 256 MiB; any length will do, 0 makes a file for each value.
+    /// begins another. A file is given back when all its values are dead, of themselves or because those alive were
+    /// copied elsewhere, which a database at rest does while more than a sixth is dead, and where they shrink: of short files less is copied at a
+    /// time, and there are more of them, each of which costs an edit of the manifest and a step of every later one. The
+    /// default is 256 MiB; any length will do, 0 makes a file for each value.
     #[must_use]
     pub fn value_file_bytes(mut self, bytes: u64) -> Options {
         self.value_file_bytes = bytes;

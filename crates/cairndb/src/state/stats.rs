@@ -40,6 +40,8 @@ pub(crate) struct Stats {
     pub(crate) merge_bytes: AtomicU64,
     pub(crate) moves: AtomicU64,
     pub(crate) value_bytes: AtomicU64,
+    /// Values copied out of files that were mostly dead.
+    pub(crate) moved_value_bytes: AtomicU64,
     pub(crate) manifest_bytes: AtomicU64,
     /// Zeros of new log segments.
     pub(crate) prewritten_bytes: AtomicU64,
@@ -71,6 +73,7 @@ impl Stats {
             &self.flush_bytes,
             &self.merge_bytes,
             &self.value_bytes,
+            &self.moved_value_bytes,
             &self.manifest_bytes,
             &self.prewritten_bytes,
         ]

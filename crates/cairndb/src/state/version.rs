@@ -195,6 +195,8 @@ pub(crate) struct ValueHandle {
     pub(crate) dead: AtomicU64,
     /// Bytes that are whole records and durable, as a clean close found them; 0 if none ever did.
     pub(crate) whole: AtomicU64,
+    /// Nothing in it is left to be encoded.
+    pub(crate) settled: AtomicBool,
     /// This handle of the database began the file, so that `bytes` ends with a record.
     begun: bool,
     opener: Arc<TableOpener>,
@@ -210,6 +212,7 @@ impl ValueHandle {
             bytes: AtomicU64::new(0),
             dead: AtomicU64::new(0),
             whole: AtomicU64::new(0),
+            settled: AtomicBool::new(false),
             begun: false,
             opener: Arc::clone(opener),
             open: RwLock::new(None),

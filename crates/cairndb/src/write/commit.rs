@@ -30,6 +30,15 @@ struct LeftInLog {
     bytes_max: u64,
 }
 
+/// What a part's pointers lead to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PartValues {
+    /// The first value file.
+    pub(crate) first: Option<u64>,
+    /// Bytes of the values.
+    pub(crate) bytes: u64,
+}
+
 /// About what the node of a batch's entry takes beside key and value.
 const NODE_BYTES: usize = 64;
 
@@ -45,8 +54,8 @@ pub(crate) struct Commit {
     left: LeftInLog,
     /// The first segment that holds a record of the mutable part.
     pub(crate) part_segment: Option<u64>,
-    /// The first value file that a pointer of the mutable part leads to.
-    part_values: Option<u64>,
+    /// What the mutable part's pointers lead to.
+    part_values: PartValues,
     /// Values appended whose pointers are not in the memtable yet, counted by file.
     values_in_flight: BTreeMap<u64, u64>,
     /// Last sequence number handed out.
@@ -76,8 +85,8 @@ pub(crate) struct Filled {
     pub(crate) logged: u64,
     /// The first segment that holds one of its records, none if it was not logged.
     pub(crate) first_segment: Option<u64>,
-    /// The first value file that one of its pointers leads to.
-    pub(crate) first_values: Option<u64>,
+    /// What its pointers lead to.
+    pub(crate) values: PartValues,
 }
 
 /// A payload that was appended to the log.
@@ -99,7 +108,7 @@ fn lend(region: Option<&Arc<dyn LogRegion>>, end: Option<u64>, len: usize) -> Op
 struct Part<'a> {
     writer: &'a mut MemWriter,
     last_seq: &'a mut SeqNo,
-    values: &'a mut Option<u64>,
+    values: &'a mut PartValues,
     can_hash: bool,
 }
 
@@ -124,8 +133,10 @@ impl Part<'_> {
 
     #[cold]
     fn note_pointer(&mut self, pointer: &[u8]) {
-        let file = Pointer::decode(pointer).map_or(0, |pointer| pointer.file.0);
-        *self.values = Some(self.values.map_or(file, |first| first.min(file)));
+        let (file, bytes) = Pointer::decode(pointer).map_or((0, 0), |it| (it.file.0, it.len));
+        let first = self.values.first.map_or(file, |first| first.min(file));
+        self.values.first = Some(first);
+        self.values.bytes += u64::from(bytes);
     }
 }
 
@@ -182,7 +193,7 @@ impl Commit {
             at: 0,
             left,
             part_segment: None,
-            part_values: None,
+            part_values: PartValues::default(),
             values_in_flight: BTreeMap::new(),
             last_seq,
             gap: 0,
@@ -255,7 +266,7 @@ impl Commit {
             mem: std::mem::replace(&mut self.mutable, mutable),
             logged: std::mem::take(&mut self.left.bytes),
             first_segment: self.part_segment.take(),
-            first_values: self.part_values.take(),
+            values: std::mem::take(&mut self.part_values),
         };
         (filled, std::mem::replace(&mut self.writer, writer))
     }
@@ -279,7 +290,12 @@ impl Commit {
     /// The first value file that a pointer leads to which no sealed part holds.
     pub(crate) fn first_values(&self) -> Option<u64> {
         let in_flight = self.values_in_flight.keys().next().copied();
-        in_flight.into_iter().chain(self.part_values).min()
+        in_flight.into_iter().chain(self.part_values.first).min()
+    }
+
+    /// Bytes of the large values that the mutable part has pointers to.
+    pub(crate) fn value_bytes(&self) -> u64 {
+        self.part_values.bytes
     }
 
     /// Appends `payload` to the log. On an error nothing was applied; the segment is left, so that

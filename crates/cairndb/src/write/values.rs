@@ -1,26 +1,38 @@
-//! The value file being filled: large values go there once, before the log record that points to
-//! them.
+//! A value file being filled. There are two: large values go to one before the log record that points to them, and
+//! what is copied out of files that are mostly dead goes to the other, so that values that stay are kept apart from
+//! those of now, and a sync of what was written never waits for a copy.
 //!
-//! Only the commit leader appends; the sync pass syncs through a second handle. After a failed
+//! One thread appends, the commit leader or the relocation; the sync pass syncs through a second handle. After a failed
 //! append the file is closed for good and the next value begins a new one.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use cairndb_base::Result;
+use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::FileSync;
 use cairndb_env::sync::Mutex;
-use cairndb_format::value_file::{Pointer, ValueWriter};
+use cairndb_format::value_file::{HEADER_BYTES, Pointer, ValueWriter};
+
+use crate::state::version::ValueHandle;
+
+/// A file with a value in it is longer: one is never closed with none.
+const FILLED_BYTES_MIN: u64 = HEADER_BYTES as u64 + 1;
 
 #[derive(Debug)]
 struct Active {
-    number: u64,
+    handle: Arc<ValueHandle>,
     writer: ValueWriter,
 }
 
-/// The active value file and the handles that still need a sync.
+/// Value files that may wait for their sync.
+pub(crate) const UNSYNCED_FILES_MAX: usize = 64;
+
+/// The value file being filled and the handles that still need a sync.
 #[derive(Debug, Default)]
 pub(crate) struct ValueLog {
     active: Mutex<Option<Active>>,
+    /// The number of the file being filled, or 0: who asks for it may hold locks, and must not wait for an append.
+    number: AtomicU64,
     dirty: Mutex<Vec<(u64, Arc<dyn FileSync>)>>,
 }
 
@@ -30,7 +42,7 @@ impl ValueLog {
         self.active
             .lock()
             .as_ref()
-            .is_none_or(|active| active.writer.bytes() >= bytes_max)
+            .is_none_or(|active| active.writer.bytes() >= bytes_max.max(FILLED_BYTES_MIN))
     }
 
     /// Files that were appended to since they were synced.
@@ -40,30 +52,60 @@ impl ValueLog {
 
     /// The number of the file being filled.
     pub(crate) fn active(&self) -> Option<u64> {
-        self.active.lock().as_ref().map(|active| active.number)
+        // Relaxed: changed under the commit lock, or by whoever appends.
+        let number = self.number.load(Ordering::Relaxed);
+        (number > 0).then_some(number)
     }
 
-    pub(crate) fn begin(&self, number: u64, writer: ValueWriter) {
-        *self.active.lock() = Some(Active { number, writer });
+    /// Fills `handle`'s file from here on.
+    pub(crate) fn begin(&self, handle: Arc<ValueHandle>, writer: ValueWriter) {
+        assert_eq!(handle.number, writer.number().0, "a handle's own file");
+        self.number.store(handle.number, Ordering::Relaxed);
+        *self.active.lock() = Some(Active { handle, writer });
     }
 
-    /// Appends one value; returns its pointer and the file's length.
-    pub(crate) fn append(&self, key_hash: u64, value: &[u8]) -> Result<(Pointer, u64)> {
+    /// Closes the file being filled, if it is `file`: the next value begins another.
+    pub(crate) fn finish(&self, file: u64) {
         let mut slot = self.active.lock();
-        let active = slot.as_mut().expect("the caller began a value file");
-        match active.writer.append(key_hash, &[value]) {
+        if slot
+            .as_ref()
+            .is_some_and(|active| active.handle.number == file)
+        {
+            *slot = None;
+            self.number.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Has the disk begin with what was appended, without a wait.
+    pub(crate) fn begin_sync(&self) {
+        let dirty = self.dirty.lock().last().map(|(_, file)| Arc::clone(file));
+        if let Some(file) = dirty {
+            file.begin();
+        }
+    }
+
+    /// Appends one value, as `write` does it; returns its pointer.
+    pub(crate) fn append(
+        &self,
+        write: impl FnOnce(&mut ValueWriter) -> Result<Pointer>,
+    ) -> Result<Pointer> {
+        let mut slot = self.active.lock();
+        let Some(active) = slot.as_mut() else {
+            return Err(Error::new(ErrorKind::Io, "the value file was closed"));
+        };
+        match write(&mut active.writer) {
             Ok(pointer) => {
+                let (handle, writer) = (&active.handle, &active.writer);
+                handle.bytes.store(writer.bytes(), Ordering::Relaxed);
                 let mut dirty = self.dirty.lock();
-                if dirty
-                    .last()
-                    .is_none_or(|(number, _)| *number != active.number)
-                {
-                    dirty.push((active.number, active.writer.syncer()));
+                if dirty.last().is_none_or(|(file, _)| *file != handle.number) {
+                    dirty.push((handle.number, writer.syncer()));
                 }
-                Ok((pointer, active.writer.bytes()))
+                Ok(pointer)
             }
             Err(error) => {
                 *slot = None;
+                self.number.store(0, Ordering::Relaxed);
                 Err(error)
             }
         }

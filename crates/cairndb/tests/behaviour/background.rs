@@ -5,9 +5,9 @@ use std::sync::Barrier;
 
 use cairndb::env::random::Random;
 use cairndb::env::{Background, Env, MemEnv};
-use cairndb::{Db, ErrorKind, Job, Options, destroy, verify};
+use cairndb::{Compression, Db, ErrorKind, Job, Options, destroy, verify};
 
-use crate::{all, mem_db, real_dir, stat, threaded};
+use crate::{all, mem_db, real_dir, stat, stepped, threaded};
 
 fn fill(db: &Db, keys: std::ops::Range<u32>, value: &[u8]) {
     for n in keys {
@@ -263,7 +263,8 @@ fn approximate_sizes_grow_with_the_range() {
 /// Value files were left out: a key of 50 MB had a size of one page.
 #[test]
 fn approximate_sizes_count_large_values() {
-    let (db, _) = mem_db();
+    let options = stepped().compression(Compression::None);
+    let db = options.open("/db").unwrap();
     db.put(b"large", &[7; 1_000_000]).unwrap();
     db.flush().unwrap();
     let large = || db.approximate_size(b"l".as_slice()..b"m").unwrap();

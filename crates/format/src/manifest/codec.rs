@@ -23,6 +23,7 @@ mod tag {
     pub(super) const ADDED_SEGMENT: u64 = 17;
     pub(super) const RETIRED_SEGMENTS: u64 = 19;
     pub(super) const ADDED_VALUES: u64 = 21;
+    pub(super) const SETTLED_VALUES: u64 = 22;
     pub(super) const VALUE_SIZES: u64 = 23;
     pub(super) const VALUE_DEAD: u64 = 24;
     pub(super) const REMOVED_VALUES: u64 = 25;
@@ -33,7 +34,7 @@ mod tag {
     pub(super) fn repeats(tag: u64) -> bool {
         match tag {
             ADDED_TABLE | ADDED_SEGMENT => true,
-            0 | VALUE_DEAD => false,
+            0 | SETTLED_VALUES | VALUE_DEAD => false,
             _ => tag.is_multiple_of(2),
         }
     }
@@ -74,6 +75,7 @@ impl VersionEdit {
         }
         to.varints(tag::RETIRED_SEGMENTS, self.retired_segments.iter().copied());
         to.varints(tag::ADDED_VALUES, self.added_values.iter().copied());
+        to.varints(tag::SETTLED_VALUES, self.settled_values.iter().copied());
         to.varints(tag::VALUE_SIZES, flat(&self.value_sizes));
         to.varints(tag::VALUE_DEAD, flat(&self.value_dead));
         to.varints(tag::REMOVED_VALUES, self.removed_values.iter().copied());
@@ -118,6 +120,7 @@ impl VersionEdit {
             tag::ADDED_SEGMENT => self.added_segments.push(decode_segment(body)?),
             tag::RETIRED_SEGMENTS => self.retired_segments = varints(body)?,
             tag::ADDED_VALUES => self.added_values = varints(body)?,
+            tag::SETTLED_VALUES => self.settled_values = varints(body)?,
             tag::VALUE_SIZES => self.value_sizes = pairs(body)?,
             tag::VALUE_DEAD => self.value_dead = pairs(body)?,
             tag::REMOVED_VALUES => self.removed_values = varints(body)?,

@@ -29,6 +29,8 @@ pub struct VersionEdit {
     pub retired_segments: Vec<u64>,
     /// Value files that now belong to the database.
     pub added_values: Vec<u64>,
+    /// Value files in which nothing is left to be encoded.
+    pub settled_values: Vec<u64>,
     /// (file, bytes): value files that are complete, with their length.
     pub value_sizes: Vec<(u64, u64)>,
     /// (file, bytes): how many more bytes of a value file are dead.
@@ -94,10 +96,12 @@ pub struct TableRecord {
     pub raw_bytes: u64,
     /// Checksum of the table's meta page.
     pub checksum: u32,
-    /// (value file, bytes): what its pointers hold alive, ascending by file.
+    /// (value file, bytes of whole records): what its pointers hold alive, ascending by file.
     pub value_refs: Vec<(u64, u64)>,
     /// Its values stand raw, to be encoded when there is time.
     pub deferred: bool,
+    /// A large value that it points to is stored in another codec than the first.
+    pub large_encoded: bool,
 }
 
 impl TableRecord {

@@ -14,6 +14,8 @@ use crate::manifest::fields::{FieldWriter, end, next_field, unknown};
 const KEYSPACE: u64 = 0;
 /// The field that says that the table's values stand raw for now. Even: who does not know it merges them as they are.
 const DEFERRED: u64 = 2;
+/// The field that says that large values it points to are encoded. Odd: who does not know it cannot read them.
+const LARGE_ENCODED: u64 = 3;
 
 pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
     debug_assert!(record.seq_min <= record.seq_max && record.deletes <= record.entries);
@@ -41,6 +43,9 @@ pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
     }
     if record.deferred {
         FieldWriter::new(out).field(DEFERRED, |_| {});
+    }
+    if record.large_encoded {
+        FieldWriter::new(out).field(LARGE_ENCODED, |_| {});
     }
 }
 
@@ -78,6 +83,10 @@ pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
             DEFERRED => {
                 end(&Input::new(body))?;
                 record.deferred = true;
+            }
+            LARGE_ENCODED => {
+                end(&Input::new(body))?;
+                record.large_encoded = true;
             }
             _ => unknown(tag)?,
         }

@@ -7,13 +7,16 @@ use cairndb_base::limits::VALUE_BYTES_MAX;
 use cairndb_base::{Error, ErrorKind, FileNumber, Result};
 
 use crate::checksum::{crc32c_append, seed};
+use crate::value_file::blocks::stored_min;
 
 /// Bytes of an encoded [`Pointer`].
 pub const POINTER_BYTES: usize = 32;
 /// Bytes before the stored value of a record.
 pub const RECORD_HEADER_BYTES: usize = 24;
-/// The value is stored as it is. No other codec is known yet.
+/// The value is stored as it is.
 pub const CODEC_RAW: u8 = 0;
+/// The value is stored in blocks, most of them encoded. No codec above is known yet.
+pub const CODEC_BLOCKS: u8 = 1;
 /// Records begin at multiples of this.
 pub(crate) const ALIGN: u64 = 8;
 
@@ -85,21 +88,29 @@ impl Pointer {
 
     /// What every pointer satisfies, read or made.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.codec != CODEC_RAW {
-            return Err(Error::new(
-                ErrorKind::FormatTooNew,
-                "value is stored in a codec that a newer version wrote; open it with that version",
-            )
-            .expected(CODEC_RAW)
-            .found(self.codec));
-        }
+        let lengths_fit = match self.codec {
+            CODEC_RAW => self.len == self.raw_len,
+            CODEC_BLOCKS => {
+                // What is not there need not be allocated: a block has 64 KiB at most.
+                let least = stored_min(u64::from(self.raw_len));
+                self.len < self.raw_len && least <= u64::from(self.len)
+            }
+            newer => {
+                return Err(Error::new(
+                    ErrorKind::FormatTooNew,
+                    "value is stored in a codec that a newer version wrote; open it with that version",
+                )
+                .expected(format_args!("{CODEC_RAW} or {CODEC_BLOCKS}"))
+                .found(newer));
+            }
+        };
         let aligned = self.offset.is_multiple_of(ALIGN);
-        let fits = u64::from(self.raw_len) <= VALUE_BYTES_MAX as u64 && self.len == self.raw_len;
+        let fits = u64::from(self.raw_len) <= VALUE_BYTES_MAX as u64 && lengths_fit;
         if aligned && fits && self.end().is_some() {
             return Ok(());
         }
         Err(Error::corruption("value pointer is out of range")
-            .expected("an aligned offset and equal lengths within the limits")
+            .expected("an aligned offset, and lengths within the limits that its codec can have")
             .found(format_args!(
                 "offset {}, stored {}, raw {}",
                 self.offset, self.len, self.raw_len

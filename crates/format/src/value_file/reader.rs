@@ -6,13 +6,15 @@ use cairndb_base::{Error, FileNumber, Result};
 use cairndb_env::ReadFile;
 
 use crate::name;
-use crate::value_file::pointer::Pointer;
+use crate::value_file::blocks;
+use crate::value_file::pointer::{CODEC_RAW, Pointer};
 
 /// Reads the value of `pointer` into `out`, replacing what it holds.
 ///
 /// One `pread` of the value itself: the header need not be read, because the pointer and the key
 /// hash say what stands in it and the checksum covers that. A longer `out` is shortened without
-/// being filled with zeros, so reusing one buffer costs nothing.
+/// being filled with zeros, so reusing one buffer costs nothing. An encoded value is read behind the place where it
+/// is decoded to, in the same buffer.
 ///
 /// # Errors
 /// `Corruption` naming file and offset when the bytes are not those written for this pointer and
@@ -24,14 +26,51 @@ pub fn read_value(
     key_hash: u64,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let result = read_checked(file, number, pointer, key_hash, out);
+    let read = |out: &mut Vec<u8>| {
+        if pointer.codec == CODEC_RAW {
+            return read_behind(0, file, number, pointer, key_hash, out);
+        }
+        let malformed = || Error::corruption("encoded value is malformed");
+        let raw_len = usize::try_from(pointer.raw_len).map_err(|_| malformed())?;
+        read_behind(raw_len, file, number, pointer, key_hash, out)?;
+        let (value, stored) = out.split_at_mut_checked(raw_len).ok_or_else(malformed)?;
+        blocks::decode(stored, value).ok_or_else(malformed)?;
+        out.truncate(raw_len);
+        Ok(())
+    };
+    placed(read(out), number, pointer, out)
+}
+
+/// Reads what is stored of the value of `pointer` into `out`, replacing what it holds: for whoever copies it as it is.
+///
+/// # Errors
+/// As [`read_value`], but that encoded bytes are not looked into.
+pub fn read_stored(
+    file: &dyn ReadFile,
+    number: FileNumber,
+    pointer: &Pointer,
+    key_hash: u64,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let result = read_behind(0, file, number, pointer, key_hash, out);
+    placed(result, number, pointer, out)
+}
+
+fn placed(
+    result: Result<()>,
+    number: FileNumber,
+    pointer: &Pointer,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     result.map_err(|error| {
         out.clear();
         error.file(name::value(number)).offset(pointer.offset)
     })
 }
 
-fn read_checked(
+/// Reads and checks the stored bytes behind the first `front` bytes of `out`.
+fn read_behind(
+    front: usize,
     file: &dyn ReadFile,
     number: FileNumber,
     pointer: &Pointer,
@@ -39,31 +78,10 @@ fn read_checked(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let len = stored_len(pointer, number, file.size())?;
-    out.resize(len, 0);
-    file.read_at(pointer.value_at(), out)?;
-    compare(pointer, key_hash, out)
-}
-
-/// The value of `pointer` in the mapped bytes of its file, without a copy.
-///
-/// # Errors
-/// As [`read_value`].
-pub fn value_in<'a>(
-    bytes: &'a [u8],
-    number: FileNumber,
-    pointer: &Pointer,
-    key_hash: u64,
-) -> Result<&'a [u8]> {
-    let find = || {
-        let len = stored_len(pointer, number, bytes.len() as u64)?;
-        let stored = usize::try_from(pointer.value_at())
-            .ok()
-            .and_then(|start| bytes.get(start..)?.get(..len))
-            .ok_or_else(|| Error::corruption("value pointer reaches past the end of its file"))?;
-        compare(pointer, key_hash, stored)?;
-        Ok(stored)
-    };
-    find().map_err(|error: Error| error.file(name::value(number)).offset(pointer.offset))
+    out.resize(front.saturating_add(len), 0);
+    let stored = out.get_mut(front..).unwrap_or_default();
+    file.read_at(pointer.value_at(), stored)?;
+    compare(pointer, key_hash, stored)
 }
 
 fn stored_len(pointer: &Pointer, number: FileNumber, file_size: u64) -> Result<usize> {

@@ -7,8 +7,9 @@ use cairndb_base::{Error, FileNumber, Result};
 use cairndb_env::ReadFile;
 
 use crate::name;
+use crate::value_file::blocks;
 use crate::value_file::header::{self, HEADER_BYTES};
-use crate::value_file::pointer::{Pointer, RECORD_HEADER_BYTES};
+use crate::value_file::pointer::{CODEC_RAW, Pointer, RECORD_HEADER_BYTES};
 
 /// A record met by a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +110,12 @@ impl<'a> ValueScan<'a> {
                     .expected(pointer.crc)
                     .found(found),
             );
+        }
+        if pointer.codec != CODEC_RAW {
+            let malformed = || Error::corruption("encoded value is malformed");
+            let raw_len = usize::try_from(pointer.raw_len).map_err(|_| malformed())?;
+            let stored = std::mem::replace(out, vec![0; raw_len]);
+            blocks::decode(&stored, out).ok_or_else(malformed)?;
         }
         self.at = end;
         Ok(Scanned { pointer, key_hash })

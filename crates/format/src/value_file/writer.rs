@@ -8,7 +8,7 @@ use cairndb_env::{Dir, FileSync, WritableFile};
 
 use crate::name;
 use crate::value_file::header;
-use crate::value_file::pointer::{ALIGN, CODEC_RAW, Pointer, record_bytes};
+use crate::value_file::pointer::{ALIGN, CODEC_BLOCKS, CODEC_RAW, Pointer, record_bytes};
 
 /// The one writer of a value file.
 ///
@@ -59,6 +59,39 @@ impl ValueWriter {
     /// `InvalidArgument` for a value beyond the limit, `Io` or `NoSpace` from the file, and `Io`
     /// for every append after such a failure.
     pub fn append(&mut self, key_hash: u64, parts: &[&[u8]]) -> Result<Pointer> {
+        let raw_len = parts
+            .iter()
+            .fold(0usize, |sum, part| sum.saturating_add(part.len()));
+        self.append_record(key_hash, parts, raw_len, CODEC_RAW)
+    }
+
+    /// Appends a value of `raw_len` bytes that a [`ValueEncoder`] has `encoded`, for the key with this hash, and
+    /// returns its pointer.
+    ///
+    /// # Errors
+    /// As [`ValueWriter::append`].
+    ///
+    /// # Panics
+    /// When the encoded form is no shorter.
+    ///
+    /// [`ValueEncoder`]: crate::value_file::ValueEncoder
+    pub fn append_encoded(
+        &mut self,
+        key_hash: u64,
+        encoded: &[u8],
+        raw_len: usize,
+    ) -> Result<Pointer> {
+        assert!(encoded.len() < raw_len, "an encoded value is shorter");
+        self.append_record(key_hash, &[encoded], raw_len, CODEC_BLOCKS)
+    }
+
+    fn append_record(
+        &mut self,
+        key_hash: u64,
+        parts: &[&[u8]],
+        raw_len: usize,
+        codec: u8,
+    ) -> Result<Pointer> {
         if self.failed {
             return Err(Error::new(
                 ErrorKind::Io,
@@ -70,19 +103,20 @@ impl ValueWriter {
         let len = parts
             .iter()
             .fold(0usize, |sum, part| sum.saturating_add(part.len()));
-        let stored = u32::try_from(len).ok().filter(|_| len <= VALUE_BYTES_MAX);
-        let stored = stored.ok_or_else(|| {
+        let lengths = u32::try_from(len).ok().zip(u32::try_from(raw_len).ok());
+        let lengths = lengths.filter(|_| len.max(raw_len) <= VALUE_BYTES_MAX);
+        let (stored, raw_len) = lengths.ok_or_else(|| {
             Error::invalid("value is too large")
                 .expected(format_args!("at most {VALUE_BYTES_MAX} bytes"))
-                .found(len)
+                .found(raw_len)
         })?;
         let mut pointer = Pointer {
             file: self.number,
             offset: self.size,
             len: stored,
-            raw_len: stored,
+            raw_len,
             crc: 0,
-            codec: CODEC_RAW,
+            codec,
         };
         pointer.crc = pointer.checksum(key_hash, parts.iter().copied());
         self.write(&pointer, key_hash, parts)?;

@@ -36,6 +36,7 @@ fn table(file: u64, smallest: &str, largest: &str) -> Arc<TableHandle> {
         checksum: 0,
         value_refs: Vec::new(),
         deferred: false,
+        large_encoded: false,
     };
     Arc::new(TableHandle::new(record, &opener()))
 }

@@ -28,6 +28,7 @@ pub(super) fn full() -> VersionEdit {
                 checksum: 0xdead_beef,
                 value_refs: vec![(20, 90_000), (21, 8192)],
                 deferred: false,
+                large_encoded: false,
             },
             TableRecord::default(),
         ],
@@ -43,6 +44,7 @@ pub(super) fn full() -> VersionEdit {
         }],
         retired_segments: vec![2, 3],
         added_values: vec![22],
+        settled_values: vec![22, 23],
         value_sizes: vec![(21, 1 << 28)],
         value_dead: vec![(20, 9000)],
         removed_values: vec![19],
@@ -99,7 +101,7 @@ fn unknown_fields_are_skipped_if_even_and_refused_if_odd() {
 fn table_records_grow_at_their_end() {
     let mut plain = Vec::new();
     table_record::encode(&full().added_tables[0], &mut plain);
-    for (tag, kind) in [(4, None), (3, Some(ErrorKind::FormatTooNew))] {
+    for (tag, kind) in [(4, None), (5, Some(ErrorKind::FormatTooNew))] {
         let body = [&plain[..], &field(tag, b"later")].concat();
         let result = VersionEdit::decode(&field(9, &body));
         assert_eq!(result.as_ref().err().map(cairndb_base::Error::kind), kind);
@@ -109,7 +111,10 @@ fn table_records_grow_at_their_end() {
     }
     let deferred = [&plain[..], &field(2, b"")].concat();
     let edit = VersionEdit::decode(&field(9, &deferred)).unwrap();
-    assert!(edit.added_tables[0].deferred);
+    assert!(edit.added_tables[0].deferred && !edit.added_tables[0].large_encoded);
+    let encoded = [&deferred[..], &field(3, b"")].concat();
+    let edit = VersionEdit::decode(&field(9, &encoded)).unwrap();
+    assert!(edit.added_tables[0].deferred && edit.added_tables[0].large_encoded);
     let with_more = [&plain[..], &field(2, b"1")].concat();
     let error = VersionEdit::decode(&field(9, &with_more)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption);
@@ -204,7 +209,7 @@ fn table() -> impl Strategy<Value = TableRecord> {
     let key = || prop::collection::vec(any::<u8>(), 0..40);
     let seqs = (0..=SEQ_MAX, 0..=SEQ_MAX);
     let counts = (any::<u64>(), any::<u64>());
-    let rest = (any::<u32>(), any::<bool>());
+    let rest = (any::<u32>(), any::<[bool; 2]>());
     (any::<[u64; 4]>(), key(), key(), seqs, counts, rest, pairs()).prop_map(
         |(numbers, smallest, largest, seqs, counts, rest, value_refs)| TableRecord {
             file: numbers[0],
@@ -219,7 +224,8 @@ fn table() -> impl Strategy<Value = TableRecord> {
             raw_bytes: numbers[3],
             checksum: rest.0,
             value_refs,
-            deferred: rest.1,
+            deferred: rest.1[0],
+            large_encoded: rest.1[1],
         },
     )
 }
@@ -245,7 +251,7 @@ fn edit() -> impl Strategy<Value = VersionEdit> {
     let tables = prop::collection::vec(table(), 0..4);
     let lists = (numbers(), pairs(), prop::option::of(numbers()));
     let segments = (prop::collection::vec(segment(), 0..3), numbers());
-    let values = (numbers(), pairs(), pairs(), numbers());
+    let values = (numbers(), pairs(), pairs(), numbers(), numbers());
     let close = prop::option::of((0..=SEQ_MAX, pairs()));
     (names, singles, tables, lists, segments, values, close).prop_map(
         |(names, singles, added_tables, lists, segments, values, close)| VersionEdit {
@@ -263,6 +269,7 @@ fn edit() -> impl Strategy<Value = VersionEdit> {
             value_sizes: values.1,
             value_dead: values.2,
             removed_values: values.3,
+            settled_values: values.4,
             clean_close: close.map(|(last_seq, log_ends)| CleanClose { last_seq, log_ends }),
         },
     )

@@ -1,0 +1,474 @@
+//! Giving back dead space in value files and encoding what is raw there: which files, when, and in what portions.
+//!
+//! A value file goes as a whole, once no table and no part has a pointer into it. How much of it is alive the tables'
+//! records say; the rest is dead. Where that is too much, some files become *victims*: the tables with pointers to them
+//! are rewritten in their places, a stretch at a time, and each live value met is copied to another file
+//! ([`Relocation`]). When the last stretch is durable the victims have no live value and are dropped as any dead file.
+//! Nothing else has to be made safe: until then the old files and tables are what a crash finds.
+//!
+//! * **At rest** a sixth of all may be dead, a fifth of what is alive: from each file taken at most five bytes are
+//!   copied for one given back. Values overwritten in no order make the oldest files the emptiest, and these are first.
+//!   Where little is dead, files of raw values that would shrink are victims, each once.
+//! * **Under load** as much as is alive, and two files: it is a bound for space, and costs bandwidth writers want.
+//! * **What parts still point to is not known to be dead**, so a part ends at a quarter of a value file
+//!   ([`Settings::part_values_max`]) and is flushed then; a database at rest flushes one with a sixteenth, or with any
+//!   if it keeps a file from being a victim.
+//! * **What is given back is an eighth of the tables rewritten for it at least**, and a 64th of a value file.
+//! * **Victims of one round are no more than what rewriting their pointers is worth**, a value file's length or the bytes
+//!   of all tables with pointers, so that neither extra space nor rewritten tables grow with the database.
+//!
+//! Counting dead bytes as merges drop pointers, which is done for `cairndb.stats`, lost as the measure: what a
+//! crash or a failed write leaves in a file no merge ever drops.
+//!
+//! [`Settings::part_values_max`]: crate::engine::core::Settings::part_values_max
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cairndb_base::{ErrorKind, FileNumber, Result};
+use cairndb_env::sync::MutexGuard;
+use cairndb_format::manifest::VersionEdit;
+use cairndb_format::value_file::{CODEC_RAW, ValueEncoder, ValueScan};
+
+use crate::engine::core::{Core, State};
+use crate::engine::install::MergePlan;
+use crate::jobs::census::{Census, Filled, choose, is_much, is_worth_it};
+use crate::jobs::relocation::Relocation;
+use crate::state::version::{Run, TableHandle, ValueHandle, Version};
+use crate::write::commit::Commit;
+use crate::write::values::UNSYNCED_FILES_MAX;
+
+/// Less than this share of a value file's regular length is not worth a job.
+const GAIN_MIN_SHARE: u64 = 64;
+/// A resting database flushes a part that points to so large a share of a value file.
+const PART_AT_REST_SHARE: u64 = 16;
+/// Bytes of tables that one job rewrites, and of values that it copies, about.
+const STRETCH_BYTES: u64 = 32 << 20;
+const STRETCH_VALUE_BYTES: u64 = 64 << 20;
+
+/// Values that are looked at to know whether a file would shrink, and by what share it has to.
+const SAMPLE_BYTES: usize = 4 << 20;
+const SAVED_SHARE: usize = 8;
+
+/// Versions that may be replaced while a stretch is looked for in them.
+const STRETCH_TRIES: u32 = 3;
+
+/// Tables that are rewritten together.
+type Stretch = Vec<Arc<TableHandle>>;
+
+/// The state, locked, and the first stretch of its version with the index of the run.
+type Found<'a> = (MutexGuard<'a, State>, Option<(usize, Stretch)>);
+
+/// Value files longer than this count as no longer, where a share of one is meant.
+const REGULAR_BYTES_MAX: u64 = 256 << 20;
+
+/// When a relocation is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// Writers are at work.
+    Load,
+    /// Nothing else is to be done.
+    Rest,
+    /// Somebody waits for a compact database, of the value files below a number: what comes meanwhile is not waited for.
+    Asked { below: u64 },
+}
+
+/// What came of asking for a relocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relocated {
+    /// A stretch is done, and there may be more.
+    Some,
+    /// There is nothing to do.
+    Nothing,
+    /// Another merge is under way.
+    Busy,
+}
+
+impl Core {
+    /// Copies some live values out of files that are mostly dead; whether it did.
+    ///
+    /// # Errors
+    /// Of the merge that does it.
+    pub(crate) fn relocate_values(&self, moment: Moment) -> Result<bool> {
+        Ok(self.relocate(moment)? == Relocated::Some)
+    }
+
+    /// As [`Core::relocate_values`]; if not, why not.
+    pub(crate) fn relocate(&self, moment: Moment) -> Result<Relocated> {
+        if self.state.lock().version.values.is_empty() || self.health.check_write().is_err() {
+            return Ok(Relocated::Nothing);
+        }
+        let mut plan = self.next_stretch();
+        if plan.is_none() {
+            match self.choose_victims(moment) {
+                Relocated::Some => plan = self.next_stretch(),
+                other => return Ok(other),
+            }
+        }
+        let Some(plan) = plan else {
+            return Ok(Relocated::Busy);
+        };
+        if let Err(error) = self.merge_plan(&plan) {
+            // What was copied has no pointer; on a full disk it would be in the way of whoever makes room.
+            if let Some(file) = self.moved.active() {
+                self.close_value_files(&BTreeSet::from([file]));
+            }
+            let _ = self.drop_dead_values();
+            return Err(error);
+        }
+        Ok(Relocated::Some)
+    }
+
+    /// The regular length of a value file, where a share of it is meant.
+    fn regular_length(&self) -> u64 {
+        self.settings.value_file.min(REGULAR_BYTES_MAX)
+    }
+
+    /// The next of the victims' pointers; `None` when there is none left, or none can be merged now.
+    fn next_stretch(&self) -> Option<MergePlan> {
+        let (mut state, found) = self.find_stretch()?;
+        let Some((at, tables)) = found else {
+            end_round(&mut state);
+            return None;
+        };
+        let run = &state.version.runs[at];
+        let victims = state.relocating.victims.clone();
+        let values = Arc::clone(&state.version.values);
+        let plan = MergePlan {
+            inputs: vec![Run::new(run.id, tables, &self.context.order)],
+            target: run.id,
+            bottom: at + 1 == state.version.runs.len(),
+            waited_for: false,
+            relocation: Some(Arc::new(Relocation::new(
+                victims,
+                values,
+                Arc::clone(&self.moved),
+                self.encodes(),
+            ))),
+        };
+        state.relocating.first_copies = self.moved.active();
+        Some(plan.begun(&mut state))
+    }
+
+    /// The next stretch; `None` where there are no victims, or nothing can be merged now.
+    fn find_stretch(&self) -> Option<Found<'_>> {
+        let mut tries = 0;
+        loop {
+            let state = self.state.lock();
+            if state.relocating.victims.is_empty() || !may_relocate(&state) {
+                return None;
+            }
+            let (version, victims) = (Arc::clone(&state.version), state.relocating.victims.clone());
+            let damaged = state.damaged.keys().copied().collect();
+            // Without the lock, there may be thousands of tables to look at; unless it is in vain again and again.
+            let held = (tries == STRETCH_TRIES).then_some(state);
+            let mut runs = version.runs.iter().enumerate().rev();
+            let found = runs.find_map(|(at, run)| Some((at, stretch(run, &victims, &damaged)?)));
+            let state = held.unwrap_or_else(|| self.state.lock());
+            if may_relocate(&state) && Arc::ptr_eq(&version, &state.version) {
+                return Some((state, found));
+            }
+            tries += 1;
+        }
+    }
+
+    /// Chooses the files to be emptied next, if there are any. None while another merge is under way: its copies
+    /// would look dead, and be closed while it writes them.
+    fn choose_victims(&self, moment: Moment) -> Relocated {
+        // A moment of both: what is not in the version's tables is in the parts.
+        let (version, moving, unmovable) = {
+            let commit = self.commit.lock();
+            let mut state = self.state.lock();
+            let bytes = state.version.values.values();
+            let bytes = bytes.map(|file| file.bytes.load(Ordering::Relaxed)).sum();
+            if !may_relocate(&state) {
+                return Relocated::Busy;
+            }
+            if moment == Moment::Load && !self.is_due(&mut state, bytes) {
+                return Relocated::Nothing;
+            }
+            let parts = state.sealed.iter().filter_map(|part| part.values.first);
+            let moving = parts.chain(commit.first_values()).min();
+            let version = Arc::clone(&state.version);
+            (version, moving, state.relocating.unmovable.clone())
+        };
+        let below = match moment {
+            Moment::Asked { below } => below,
+            Moment::Load | Moment::Rest => u64::MAX,
+        };
+        let below = moving.unwrap_or(u64::MAX).min(below);
+        let mut census = Census::of(&version);
+        let counted = |file: &Filled| file.file < below && !unmovable.contains(&file.file);
+        census.files.retain(counted);
+        let (dead, alive) = census.files.iter().partition(|file| file.live == 0);
+        census.files = alive;
+        if moment != Moment::Load {
+            // Those without a live value go by themselves, but for the ones that are being filled.
+            let dead: Vec<Filled> = dead;
+            self.close_value_files(&dead.iter().map(|file| file.file).collect());
+        }
+        let victims = self.worthy_victims(moment, &mut census, &version);
+        if victims.is_empty() {
+            return Relocated::Nothing;
+        }
+        // Under both locks: nobody copies into one of them, and nobody begins to.
+        let commit = self.commit.lock();
+        let mut state = self.state.lock();
+        if !may_relocate(&state) || !state.relocating.victims.is_empty() {
+            return Relocated::Busy;
+        }
+        self.close_files(&commit, &victims);
+        state.relocating.victims = victims;
+        Relocated::Some
+    }
+
+    fn worthy_victims(
+        &self,
+        moment: Moment,
+        census: &mut Census,
+        version: &Version,
+    ) -> BTreeSet<u64> {
+        let (bytes, dead, regular) = (census.bytes(), census.dead(), self.regular_length());
+        let much = match moment {
+            Moment::Load => dead > (bytes - dead).saturating_add(regular.saturating_mul(2)),
+            Moment::Rest | Moment::Asked { .. } => is_much(dead, bytes),
+        };
+        let victims = if much {
+            choose(census, regular)
+        } else if moment == Moment::Load {
+            BTreeSet::new()
+        } else {
+            self.choose_to_encode(census, version)
+        };
+        let chosen = census.files.iter().filter(|it| victims.contains(&it.file));
+        let gain: u64 = if much {
+            chosen.map(Filled::dead).sum()
+        } else {
+            // About: an eighth at least.
+            chosen.map(|file| file.live / 2).sum()
+        };
+        if gain < regular / GAIN_MIN_SHARE || !is_worth_it(version, &victims, gain) {
+            return BTreeSet::new();
+        }
+        victims
+    }
+
+    /// Files of raw values that would shrink, as many as a round takes; those that would not are settled.
+    fn choose_to_encode(&self, census: &Census, version: &Version) -> BTreeSet<u64> {
+        let (mut chosen, mut settled) = (BTreeSet::new(), Vec::new());
+        let regular = self.regular_length();
+        let limit = regular.max(census.pointing);
+        let mut copied = 0u64;
+        for file in &census.files {
+            let handle = version.values.get(&file.file);
+            let fresh = handle.filter(|it| !it.settled.load(Ordering::Relaxed));
+            // One that has just been begun is waited for.
+            let short = file.bytes < regular / GAIN_MIN_SHARE && self.is_filled(file.file);
+            let Some(handle) = fresh.filter(|_| self.encodes() && !short) else {
+                continue;
+            };
+            if self.state.lock().closing {
+                break;
+            }
+            match shrinks(handle) {
+                Some(true) => {}
+                Some(false) => {
+                    settled.push(Arc::clone(handle));
+                    continue;
+                }
+                None => continue,
+            }
+            if !chosen.is_empty() && copied.saturating_add(file.live) > limit {
+                break;
+            }
+            copied = copied.saturating_add(file.live);
+            chosen.insert(file.file);
+        }
+        self.settle(&settled);
+        chosen
+    }
+
+    /// Notes that nothing is to be encoded in these files, so that they are not looked at again.
+    fn settle(&self, files: &[Arc<ValueHandle>]) {
+        if files.is_empty() {
+            return;
+        }
+        let commit = self.commit.lock();
+        if commit.closing || self.health.check_write().is_err() {
+            return;
+        }
+        for file in files {
+            file.settled.store(true, Ordering::Relaxed);
+        }
+        self.close_files(&commit, &files.iter().map(|file| file.number).collect());
+        let edit = VersionEdit {
+            settled_values: files.iter().map(|file| file.number).collect(),
+            ..VersionEdit::default()
+        };
+        if self.manifest.is_open() && !self.manifest.is_broken() {
+            // Of no account where it is lost: the next handle looks again.
+            let _ = self.manifest.append(&edit, &self.stats);
+        }
+        drop(commit);
+    }
+
+    /// Whether so much was written since the last look that there may be too much dead beside writers: to look at
+    /// all tables is not for every flush.
+    fn is_due(&self, state: &mut State, bytes: u64) -> bool {
+        let regular = self.regular_length();
+        let looked_at = state.relocating.looked_at.min(bytes);
+        let due = bytes > regular.saturating_mul(2) && bytes - looked_at > regular / 4;
+        state.relocating.looked_at = if due { bytes } else { looked_at };
+        due
+    }
+
+    /// Whether values are being appended to `file`.
+    fn is_filled(&self, file: u64) -> bool {
+        [self.values.active(), self.moved.active()].contains(&Some(file))
+    }
+
+    /// Has no more values appended to `files`, but where a merge is under way.
+    fn close_value_files(&self, files: &BTreeSet<u64>) {
+        if files.iter().any(|file| self.is_filled(*file)) {
+            let commit = self.commit.lock();
+            if may_relocate(&self.state.lock()) {
+                self.close_files(&commit, files);
+            }
+        }
+    }
+
+    /// Has no more values appended to `files`, while no merge is under way. One that a writer has just appended to
+    /// stays open.
+    fn close_files(&self, commit: &Commit, files: &BTreeSet<u64>) {
+        for file in files {
+            if commit.first_values().is_none_or(|first| first > *file) {
+                self.values.finish(*file);
+            }
+            self.moved.finish(*file);
+        }
+    }
+
+    /// Sees that there is a file with room for copies. Before each step of a relocation.
+    ///
+    /// # Errors
+    /// Of the file or the manifest.
+    pub(crate) fn room_for_copies(&self) -> Result<()> {
+        self.moved.begin_sync();
+        if self.moved.unsynced_files() > UNSYNCED_FILES_MAX {
+            // Each keeps a descriptor until it is synced.
+            self.moved.sync().map_err(|error| self.poison(error))?;
+        }
+        if !self.moved.needs_file(self.settings.value_file) {
+            return Ok(());
+        }
+        let mut commit = self.commit.lock();
+        self.health.check_write()?;
+        let (handle, writer) = self.begin_value_file(&mut commit, self.encodes())?;
+        let mut state = self.state.lock();
+        state.relocating.first_copies.get_or_insert(handle.number);
+        // Under the commit lock: who looks for dead files finds it being filled.
+        self.moved.begin(handle, writer);
+        Ok(())
+    }
+
+    /// Large values that the mutable part of a resting database may point to.
+    pub(crate) fn values_at_rest_max(&self) -> u64 {
+        (self.regular_length() / PART_AT_REST_SHARE).max(1)
+    }
+
+    /// Seals the mutable part of a resting database if it points to large values enough, or keeps dead space from
+    /// being given back; whether it did.
+    pub(crate) fn seal_large_values(&self) -> bool {
+        if self.state.lock().version.values.is_empty() || self.health.check_write().is_err() {
+            return false;
+        }
+        let (version, written, sealed, unmovable) = {
+            let commit = self.commit.lock();
+            let state = self.state.lock();
+            let sealed: u64 = state.sealed.iter().map(|part| part.values.bytes).sum();
+            let unmovable = state.relocating.unmovable.clone();
+            let version = Arc::clone(&state.version);
+            (version, commit.value_bytes(), sealed, unmovable)
+        };
+        if written == 0 {
+            return false;
+        }
+        let regular = self.regular_length();
+        let mut census = Census::of(&version);
+        census.files.retain(|file| !unmovable.contains(&file.file));
+        let dead = census.dead().saturating_sub(written + sealed);
+        let keeps = is_much(dead, census.bytes()) && dead >= regular / GAIN_MIN_SHARE;
+        if written < self.values_at_rest_max() && !keeps {
+            return false;
+        }
+        let mut commit = self.commit.lock();
+        let may = !commit.closing && commit.awaiting_sync.is_empty();
+        may && !commit.mutable.is_empty() && self.seal(&mut commit).is_none()
+    }
+}
+
+fn may_relocate(state: &State) -> bool {
+    !state.merging() && Core::may_merge(state)
+}
+
+/// Whether the values at the front of a file would be shorter encoded, all together; `None` where the disk does not say.
+fn shrinks(handle: &ValueHandle) -> Option<bool> {
+    let file = handle.file(0).ok()?;
+    let mut scan = ValueScan::new(&*file, FileNumber(handle.number)).ok()?;
+    let (mut encoder, mut value) = (ValueEncoder::default(), Vec::new());
+    let (mut before, mut after) = (0, 0);
+    while before < SAMPLE_BYTES {
+        match scan.advance(&mut value) {
+            Ok(Some(found)) if found.pointer.codec == CODEC_RAW => {
+                before += value.len();
+                after += encoder.encode(&value).map_or(value.len(), <[u8]>::len);
+            }
+            // Encoded already: it stays as it is.
+            Ok(Some(found)) => {
+                let stored = usize::try_from(found.pointer.len).ok()?;
+                before += stored;
+                after += stored;
+            }
+            Err(error) if error.kind() == ErrorKind::Io => return None,
+            // The end, what is damaged, or what a crash cut off.
+            Ok(None) | Err(_) => break,
+        }
+    }
+    Some(after < before && before - after >= before / SAVED_SHARE)
+}
+
+/// Tables of `run` one behind the other that point to victims and can be read.
+fn stretch(run: &Run, victims: &BTreeSet<u64>, damaged: &BTreeSet<u64>) -> Option<Stretch> {
+    let to_copy = |table: &TableHandle| {
+        let refs = table.record.value_refs.iter();
+        let refs = refs.filter(|(file, _)| victims.contains(file));
+        let bytes = refs.fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes));
+        let whole = !damaged.contains(&table.record.file);
+        (bytes > 0 && whole).then_some(bytes)
+    };
+    let first = run.tables().iter().position(|it| to_copy(it).is_some())?;
+    let (mut bytes, mut values) = (0, 0);
+    let taken = run.tables()[first..].iter().take_while(|table| {
+        let Some(copied) = to_copy(table) else {
+            return false;
+        };
+        let room = bytes < STRETCH_BYTES && values < STRETCH_VALUE_BYTES;
+        bytes += table.record.bytes;
+        values = copied.saturating_add(values);
+        room
+    });
+    Some(taken.map(Arc::clone).collect())
+}
+
+/// No table that can be read points to a victim: what still does is left alone from now on.
+fn end_round(state: &mut State) {
+    let version = Arc::clone(&state.version);
+    let relocating = &mut state.relocating;
+    let refs = version.tables().flat_map(|table| &table.record.value_refs);
+    let left = refs.map(|(file, _)| *file);
+    relocating
+        .unmovable
+        .extend(left.filter(|file| relocating.victims.contains(file)));
+    relocating.victims.clear();
+}

@@ -1,0 +1,169 @@
+//! Which value files are emptied: a pure function of what a version says of them.
+//!
+//! What tables point to is alive, the rest of a file is dead, and the emptiest files give back most for what has to be
+//! copied. Headers and padding count with their values: files of short encoded ones would be emptied for ever.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cairndb_format::value_file::HEADER_BYTES;
+
+use crate::state::version::{TableHandle, Version};
+
+/// Of the value files a resting database has one byte in so many dead at most.
+const DEAD_SHARE: u64 = 6;
+/// Tables are rewritten if they have no more than so many times the bytes that are given back.
+const REWRITTEN_MAX: u64 = 8;
+
+/// A value file as one version knows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filled {
+    pub(crate) file: u64,
+    /// Of its records.
+    pub(crate) bytes: u64,
+    /// Of these what tables point to.
+    pub(crate) live: u64,
+}
+
+impl Filled {
+    pub(crate) fn dead(&self) -> u64 {
+        self.bytes.saturating_sub(self.live)
+    }
+}
+
+/// All value files of a version.
+#[derive(Debug)]
+pub(crate) struct Census {
+    pub(crate) files: Vec<Filled>,
+    /// Bytes of the tables that point to any.
+    pub(crate) pointing: u64,
+}
+
+impl Census {
+    pub(crate) fn of(version: &Version) -> Census {
+        let mut live: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut pointing = 0;
+        for table in version.tables() {
+            for (file, bytes) in &table.record.value_refs {
+                let sum: &mut u64 = live.entry(*file).or_insert(0);
+                *sum = sum.saturating_add(*bytes);
+            }
+            if !table.record.value_refs.is_empty() {
+                pointing += table.record.bytes;
+            }
+        }
+        let files = version.values.values().map(|handle| Filled {
+            file: handle.number,
+            bytes: (handle.bytes.load(Ordering::Relaxed)).saturating_sub(HEADER_BYTES as u64),
+            live: live.get(&handle.number).copied().unwrap_or(0),
+        });
+        Census {
+            files: files.collect(),
+            pointing,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    pub(crate) fn dead(&self) -> u64 {
+        self.files.iter().map(Filled::dead).sum()
+    }
+}
+
+/// Whether `dead` of `bytes` is more than a resting database has.
+pub(crate) fn is_much(dead: u64, bytes: u64) -> bool {
+    dead.saturating_mul(DEAD_SHARE) > bytes
+}
+
+/// Whether emptying `victims` gives back enough for the tables that have to be rewritten for it.
+pub(crate) fn is_worth_it(version: &Version, victims: &BTreeSet<u64>, gain: u64) -> bool {
+    let points = |table: &&Arc<TableHandle>| {
+        let mut refs = table.record.value_refs.iter();
+        refs.any(|(file, _)| victims.contains(file))
+    };
+    let tables = version.tables().filter(points);
+    let rewritten: u64 = tables.map(|table| table.record.bytes).sum();
+    rewritten <= gain.saturating_mul(REWRITTEN_MAX)
+}
+
+/// The files to empty, of those `census` lists: the emptiest first, until little enough is dead, or so much is to be
+/// copied that a round ends.
+pub(crate) fn choose(census: &mut Census, value_file: u64) -> BTreeSet<u64> {
+    let limit = value_file.max(census.pointing);
+    let (mut bytes, mut dead) = (census.bytes(), census.dead());
+    let emptiness = |file: &Filled| {
+        let share = u128::from(file.dead()) << 32;
+        share / u128::from(file.bytes.max(1))
+    };
+    census
+        .files
+        .sort_by_key(|file| std::cmp::Reverse(emptiness(file)));
+    let (mut victims, mut copied) = (BTreeSet::new(), 0u64);
+    for file in &census.files {
+        let fits = victims.is_empty() || copied.saturating_add(file.live) <= limit;
+        if !is_much(dead, bytes) || !is_much(file.dead(), file.bytes) || !fits {
+            break;
+        }
+        victims.insert(file.file);
+        copied = copied.saturating_add(file.live);
+        dead -= file.dead();
+        bytes -= file.dead();
+    }
+    victims
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Files of 100 bytes with so many alive, numbered from 1.
+    fn census(live: &[u64], pointing: u64) -> Census {
+        let files = (1..).zip(live).map(|(file, live)| Filled {
+            file,
+            bytes: 100,
+            live: *live,
+        });
+        Census {
+            files: files.collect(),
+            pointing,
+        }
+    }
+
+    fn chosen(live: &[u64], pointing: u64, value_file: u64) -> Vec<u64> {
+        let victims = choose(&mut census(live, pointing), value_file);
+        victims.into_iter().collect()
+    }
+
+    #[test]
+    fn the_emptiest_files_are_taken_until_little_is_dead() {
+        assert_eq!(chosen(&[90, 10, 90, 50], 0, 1000), [2, 4]);
+        // What is left is dead by a tenth.
+        assert_eq!(chosen(&[90, 10, 90, 90], 0, 1000), [2]);
+        assert_eq!(chosen(&[90, 90, 90], 0, 1000), []);
+        assert_eq!(chosen(&[], 0, 1000), []);
+    }
+
+    #[test]
+    fn full_files_stay_whatever_the_others_are() {
+        assert_eq!(chosen(&[84, 84, 1], 0, 1000), [3]);
+        assert_eq!(chosen(&[70, 70, 70], 0, 1000), [1, 2]);
+    }
+
+    #[test]
+    fn a_round_ends_at_a_value_file_or_what_all_pointers_take() {
+        let files = [50, 40, 50, 60];
+        assert_eq!(chosen(&files, 0, 90), [1, 2]);
+        assert_eq!(chosen(&files, 140, 90), [1, 2, 3]);
+        // One goes in any case.
+        assert_eq!(chosen(&files, 0, 0), [2]);
+    }
+
+    /// A damaged manifest may say anything.
+    #[test]
+    fn more_alive_than_there_is_counts_as_nothing_dead() {
+        assert_eq!(chosen(&[u64::MAX, 100, 10], u64::MAX, 1000), [3]);
+    }
+}

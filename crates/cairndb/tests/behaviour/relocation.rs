@@ -1,0 +1,622 @@
+//! What becomes of large values at rest: dead ones are given back, others encoded.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb::env::sim::{Cause, Effect, Fault, OpKind, Profile, SimEnv};
+use cairndb::env::{Background, Env, MemEnv};
+use cairndb::{Compression, Db, Durability, ErrorKind, Job, Options, WriteOptions};
+
+use crate::stat;
+
+/// Large values, and how many keys have one.
+const VALUE_BYTES: usize = 20_000;
+const KEYS: u32 = 200;
+const LIVE: u64 = KEYS as u64 * VALUE_BYTES as u64;
+
+/// As they are put, so that it is known how many bytes they take.
+fn options(env: Arc<dyn Env>) -> Options {
+    encoding(env).compression(Compression::None)
+}
+
+fn encoding(env: Arc<dyn Env>) -> Options {
+    let options = Options::new().create_if_missing(true).env(env);
+    options.memory_budget(1 << 20).value_file_bytes(1 << 20)
+}
+
+fn mem() -> (Arc<MemEnv>, Options) {
+    let env = MemEnv::new(Background::Stepped);
+    (env.clone(), options(env))
+}
+
+fn key(n: u32) -> Vec<u8> {
+    format!("{n:08}").into_bytes()
+}
+
+/// The value of key `n` after it was put `round` times.
+fn value(n: u32, round: u32) -> Vec<u8> {
+    let seed = n.wrapping_mul(31).wrapping_add(round.wrapping_mul(7919));
+    let words = (0..).map(|at: u32| at.wrapping_mul(seed | 1).rotate_left(9).to_le_bytes());
+    words.flatten().take(VALUE_BYTES).collect()
+}
+
+/// Puts each key once, and a third of them, in no order, `more` times again; the round of each.
+fn load(db: &Db, more: u32) -> Vec<u32> {
+    let mut rounds = vec![0; KEYS as usize];
+    for n in 0..KEYS {
+        db.put(&key(n), &value(n, 0)).unwrap();
+    }
+    for step in 0..more * KEYS / 3 {
+        let n = step.wrapping_mul(2_654_435_761) % KEYS;
+        rounds[n as usize] += 1;
+        db.put(&key(n), &value(n, rounds[n as usize])).unwrap();
+    }
+    rounds
+}
+
+fn check(db: &Db, rounds: &[u32]) {
+    for (n, round) in (0..).zip(rounds) {
+        let found = db.get(&key(n)).unwrap();
+        assert!(found.as_deref() == Some(&value(n, *round)[..]), "key {n}");
+    }
+    let mut scanned = 0;
+    for (entry, (n, round)) in db.iter().zip((0..).zip(rounds)) {
+        let (found, bytes) = entry.unwrap();
+        assert!(found == key(n) && bytes == value(n, *round), "key {n}");
+        scanned += 1;
+    }
+    assert_eq!(scanned, rounds.len());
+}
+
+/// Bytes of all value files that are there.
+fn on_disk(env: &dyn Env) -> u64 {
+    let dir = env.open_dir("/db".as_ref(), false).unwrap();
+    let names = dir.list().unwrap();
+    let values = names
+        .iter()
+        .filter(|name| Path::new(name).extension().is_some_and(|end| end == "val"));
+    values.map(|name| dir.size_of(name).unwrap().unwrap()).sum()
+}
+
+fn is_little(bytes: u64) -> bool {
+    // A fifth more than is alive, and what is on its way.
+    bytes <= LIVE + LIVE / 5 + (64 << 10)
+}
+
+#[test]
+fn a_resting_database_gives_back_what_was_overwritten() {
+    let (env, options) = mem();
+    let db = options.open("/db").unwrap();
+    let mut rounds = load(&db, 4);
+    assert!(on_disk(&*env) > 2 * LIVE);
+    db.wait_idle().unwrap();
+    let bytes = on_disk(&*env);
+    assert!(is_little(bytes), "{bytes} for {LIVE}");
+    let moved = stat(&db, "moved_value_bytes");
+    assert!(0 < moved && moved <= 2 * LIVE, "{moved} copied");
+    check(&db, &rounds);
+    db.wait_idle().unwrap();
+    assert_eq!(stat(&db, "moved_value_bytes"), moved, "once is enough");
+
+    for n in (0..KEYS).step_by(2) {
+        db.delete(&key(n)).unwrap();
+    }
+    for n in 0..KEYS / 4 {
+        rounds[n as usize] += 1;
+        db.put(&key(n), &value(n, rounds[n as usize])).unwrap();
+    }
+    for n in (0..KEYS / 4).chain((KEYS / 4..KEYS).filter(|n| n % 2 == 0)) {
+        db.put(&key(n), &value(n, rounds[n as usize])).unwrap();
+    }
+    db.wait_idle().unwrap();
+    assert!(is_little(on_disk(&*env)));
+    check(&db, &rounds);
+    db.close().unwrap();
+
+    cairndb::verify("/db", &options).unwrap();
+    let db = options.open("/db").unwrap();
+    check(&db, &rounds);
+    db.wait_idle().unwrap();
+    assert!(is_little(on_disk(&*env)));
+    db.close().unwrap();
+}
+
+#[test]
+fn compacting_everything_gives_back_what_was_overwritten() {
+    let (env, options) = mem();
+    let db = options.open("/db").unwrap();
+    let rounds = load(&db, 3);
+    let before = on_disk(&*env);
+    db.compact_range(key(0)..key(KEYS)).unwrap();
+    assert_eq!(stat(&db, "moved_value_bytes"), 0, "a range is a range");
+    db.compact_range(..).unwrap();
+    let after = on_disk(&*env);
+    assert!(is_little(after), "{before} bytes before, {after} after");
+    check(&db, &rounds);
+    db.close().unwrap();
+}
+
+/// Whoever looks at an earlier moment keeps the files that were there.
+#[test]
+fn snapshots_and_cursors_see_what_they_saw() {
+    let (env, options) = mem();
+    let db = options.open("/db").unwrap();
+    let before = load(&db, 1);
+    let snapshot = db.snapshot();
+    let cursor = db.iter();
+    for n in (0..KEYS).filter(|n| n % 5 != 0) {
+        db.put(&key(n), &value(n, 99)).unwrap();
+    }
+    db.wait_idle().unwrap();
+    for (n, round) in (0..).zip(&before) {
+        let then = snapshot.get(&key(n)).unwrap();
+        assert!(then.as_deref() == Some(&value(n, *round)[..]), "key {n}");
+    }
+    for (entry, (n, round)) in cursor.zip((0..).zip(&before)) {
+        assert!(entry.unwrap().1 == value(n, *round), "key {n}");
+    }
+    drop(snapshot);
+    db.compact_range(..).unwrap();
+    assert!(is_little(on_disk(&*env)));
+    let now = |n: u32| {
+        if n.is_multiple_of(5) {
+            before[n as usize]
+        } else {
+            99
+        }
+    };
+    check(&db, &(0..KEYS).map(now).collect::<Vec<_>>());
+    db.close().unwrap();
+}
+
+/// Without a rest there may be as much dead as alive, and a few files. Values that stay are among others that do not,
+/// so that no file is ever wholly dead.
+#[test]
+fn under_load_dead_space_is_bounded() {
+    let (env, options) = mem();
+    let db = options.open("/db").unwrap();
+    let jobs = [
+        Job::Flush,
+        Job::Merge,
+        Job::Persist,
+        Job::DropValues,
+        Job::Reap,
+    ];
+    for step in 0..4000_u32 {
+        let n = if step % 16 == 0 {
+            KEYS + step
+        } else {
+            step % KEYS
+        };
+        db.put(&key(n), &value(n, step)).unwrap();
+        if step % 64 == 0 {
+            for job in jobs {
+                while db.step_background(job).unwrap() {}
+            }
+            let live = LIVE + u64::from(step / 16) * VALUE_BYTES as u64;
+            // Beside these, runs that are not merged yet know of values that nobody else knows to be dead.
+            let bytes = on_disk(&*env);
+            assert!(
+                bytes < 2 * live + (2 << 20) + (9 << 20),
+                "{bytes} for {live}"
+            );
+        }
+    }
+    assert!(stat(&db, "moved_value_bytes") > 0);
+    for step in 0..4000 {
+        let n = if step % 16 == 0 {
+            KEYS + step
+        } else if step + KEYS >= 4000 {
+            step % KEYS
+        } else {
+            continue;
+        };
+        let found = db.get(&key(n)).unwrap();
+        assert!(found.as_deref() == Some(&value(n, step)[..]), "key {n}");
+    }
+    db.close().unwrap();
+}
+
+#[test]
+fn threads_give_dead_space_back() {
+    let env = MemEnv::new(Background::Threads);
+    let options = options(env.clone());
+    let db = options.open("/db").unwrap();
+    let rounds = load(&db, 6);
+    db.wait_idle().unwrap();
+    let bytes = on_disk(&*env);
+    assert!(is_little(bytes), "{bytes} for {LIVE}");
+    check(&db, &rounds);
+    db.close().unwrap();
+    cairndb::verify("/db", &options).unwrap();
+}
+
+#[test]
+fn power_may_fail_while_values_are_copied() {
+    let env = SimEnv::new(11);
+    let db = options(env.clone()).open("/db").unwrap();
+    let rounds = load(&db, 3);
+    db.flush().unwrap();
+    let mut given_back = 0;
+    let all = on_disk(&*env);
+    let jobs = [
+        Job::IdleMerge,
+        Job::IdleMerge,
+        Job::IdleMerge,
+        Job::IdleMerge,
+    ];
+    let jobs = jobs
+        .into_iter()
+        .chain([Job::Persist, Job::DropValues, Job::Reap]);
+    for job in jobs {
+        db.step_background(job).unwrap();
+        for state in env.crash_states(Profile::Weak, 5, 8) {
+            let image = state.image;
+            let after = options(image.clone()).open("/db").unwrap();
+            given_back += u32::from(on_disk(&*image) < all);
+            check(&after, &rounds);
+            after.wait_idle().unwrap();
+            assert!(is_little(on_disk(&*image)));
+            check(&after, &rounds);
+            after.close().unwrap();
+        }
+    }
+    assert!(given_back > 0, "some states have less");
+    assert!(stat(&db, "moved_value_bytes") > 0);
+    db.close().unwrap();
+    assert!(env.violations().is_empty());
+}
+
+/// Every operation on a value file fails once, and nothing is lost nor left for good.
+#[test]
+fn a_copy_that_fails_is_made_again() {
+    for kind in [OpKind::Create, OpKind::Append] {
+        let mut struck = 0;
+        for count in 0..6 {
+            let env = SimEnv::new(3);
+            let db = options(env.clone()).open("/db").unwrap();
+            let rounds = load(&db, 3);
+            db.flush().unwrap();
+            while db.step_background(Job::Merge).unwrap() {}
+            env.inject(Fault::on(kind, ".val", Effect::Fails(Cause::Full)).after(count));
+            let mut failed = 0;
+            for _ in 0..20 {
+                failed += u32::from(db.step_background(Job::IdleMerge).is_err());
+            }
+            assert!(failed <= 1, "{failed} failures");
+            struck += failed;
+            check(&db, &rounds);
+            db.wait_idle().unwrap();
+            let bytes = on_disk(&*env);
+            assert!(is_little(bytes), "{bytes} for {LIVE}, {kind:?} {count}");
+            check(&db, &rounds);
+            db.close().unwrap();
+        }
+        assert!(struck > 0, "{struck} times {kind:?}");
+    }
+}
+
+/// Its key tells of it, as before; all others are moved, and nobody tries for ever.
+#[test]
+fn a_damaged_value_stays_where_it_is() {
+    let env = SimEnv::new(5);
+    let options = options(env.clone());
+    let db = options.open("/db").unwrap();
+    let sync = WriteOptions::new().durability(Durability::Sync);
+    for n in 0..KEYS {
+        db.put_with(&key(n), &value(n, 0), &sync).unwrap();
+    }
+    for n in (0..KEYS).filter(|n| n % 3 != 0) {
+        db.put_with(&key(n), &value(n, 1), &sync).unwrap();
+    }
+    db.close().unwrap();
+    let files = env.files();
+    let first = files
+        .iter()
+        .find(|(path, _)| path.extension().is_some_and(|end| end == "val"));
+    let (path, _) = first.unwrap();
+    // Of the first value, which is alive.
+    assert!(env.corrupt(path, 5000, 1));
+
+    let db = options.open("/db").unwrap();
+    db.wait_idle().unwrap();
+    let error = db.get(&key(0)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+    assert_eq!(
+        error.file_name(),
+        path.file_name().and_then(|name| name.to_str())
+    );
+    assert_eq!(error.file_offset(), Some(64));
+    for n in 1..KEYS {
+        let found = db.get(&key(n)).unwrap();
+        assert!(
+            found.as_deref() == Some(&value(n, u32::from(n % 3 != 0))[..]),
+            "key {n}"
+        );
+    }
+    // One file is kept for the sake of one value.
+    let bytes = on_disk(&*env);
+    assert!(is_little(bytes - (1 << 20)), "{bytes} for {LIVE}");
+    db.put(&key(0), b"mended").unwrap();
+    db.flush().unwrap();
+    db.wait_idle().unwrap();
+    assert!(is_little(on_disk(&*env)));
+    db.close().unwrap();
+}
+
+/// A value that takes a fifth when it is encoded, but for keys that are not to shrink.
+fn prose(n: u32, round: u32) -> Vec<u8> {
+    if n % 7 == 3 {
+        let mut dice = u64::from(n) << 32 | u64::from(round) | 1;
+        let words = std::iter::repeat_with(|| {
+            dice ^= dice << 13;
+            dice ^= dice >> 7;
+            dice ^= dice << 17;
+            dice.to_le_bytes()
+        });
+        return words.flatten().take(VALUE_BYTES).collect();
+    }
+    let line = |at: u32| format!("line {at} of text {n}, as it was put for the {round}th time\n");
+    (0..400).flat_map(|at| line(at).into_bytes()).collect()
+}
+
+fn put_prose(db: &Db, keys: impl Iterator<Item = u32>, round: u32) {
+    for n in keys {
+        db.put(&key(n), &prose(n, round)).unwrap();
+    }
+}
+
+fn check_prose(db: &Db, round: impl Fn(u32) -> u32) {
+    for n in 0..KEYS {
+        let found = db.get(&key(n)).unwrap();
+        assert!(found.as_deref() == Some(&prose(n, round(n))[..]), "key {n}");
+    }
+    let backwards = db.iter().rev().map(Result::unwrap);
+    for ((found, value), n) in backwards.zip((0..KEYS).rev()) {
+        assert!(found == key(n) && value == prose(n, round(n)), "key {n}");
+    }
+}
+
+#[test]
+fn values_that_shrink_are_encoded_at_rest() {
+    let env = MemEnv::new(Background::Stepped);
+    let options = encoding(env.clone());
+    let db = options.open("/db").unwrap();
+    put_prose(&db, 0..KEYS, 0);
+    db.flush().unwrap();
+    let raw = on_disk(&*env);
+    check_prose(&db, |_| 0);
+    db.wait_idle().unwrap();
+    let encoded = on_disk(&*env);
+    assert!(2 * encoded < raw, "{encoded} of {raw} bytes");
+    check_prose(&db, |_| 0);
+    let moved = stat(&db, "moved_value_bytes");
+    db.wait_idle().unwrap();
+    assert_eq!(stat(&db, "moved_value_bytes"), moved, "once is enough");
+    db.close().unwrap();
+
+    // Neither after reopening, nor without compression; what is encoded stays so when it is moved.
+    cairndb::verify("/db", &options).unwrap();
+    let db = options.clone().compression(Compression::None);
+    let db = db.open("/db").unwrap();
+    check_prose(&db, |_| 0);
+    put_prose(&db, (0..KEYS).filter(|n| n % 3 == 0), 1);
+    db.wait_idle().unwrap();
+    check_prose(&db, |n| u32::from(n % 3 == 0));
+    let partly = on_disk(&*env);
+    assert!(encoded < partly && partly < raw, "{partly} bytes");
+    db.close().unwrap();
+
+    let db = options.open("/db").unwrap();
+    db.wait_idle().unwrap();
+    let again = on_disk(&*env);
+    assert!(
+        5 * again < 6 * encoded + (64 << 10),
+        "{again} for {encoded}"
+    );
+    check_prose(&db, |n| u32::from(n % 3 == 0));
+    assert!(stat(&db, "moved_value_bytes") < raw / 2);
+    db.close().unwrap();
+    cairndb::verify("/db", &options).unwrap();
+}
+
+#[test]
+fn values_that_do_not_shrink_are_left_where_they_are() {
+    let env = MemEnv::new(Background::Stepped);
+    let options = encoding(env);
+    let db = options.open("/db").unwrap();
+    put_prose(&db, (0..700).map(|n| 7 * n + 3), 0);
+    db.wait_idle().unwrap();
+    assert_eq!(stat(&db, "moved_value_bytes"), 0);
+    db.close().unwrap();
+    let db = options.open("/db").unwrap();
+    db.wait_idle().unwrap();
+    assert_eq!(stat(&db, "moved_value_bytes"), 0);
+    db.close().unwrap();
+}
+
+#[test]
+fn compacting_encodes_large_values_and_snapshots_see_them() {
+    let env = MemEnv::new(Background::Threads);
+    let db = encoding(env.clone()).open("/db").unwrap();
+    put_prose(&db, 0..KEYS, 0);
+    let snapshot = db.snapshot();
+    put_prose(&db, (0..KEYS).filter(|n| n % 2 == 0), 1);
+    let raw = LIVE + LIVE / 2;
+    db.compact_range(..).unwrap();
+    let bytes = on_disk(&*env);
+    assert!(2 * bytes < raw, "{bytes} of {raw} bytes");
+    check_prose(&db, |n| u32::from(n % 2 == 0));
+    for n in 0..KEYS {
+        let then = snapshot.get(&key(n)).unwrap();
+        assert!(then.as_deref() == Some(&prose(n, 0)[..]), "key {n}");
+    }
+    drop(snapshot);
+    db.close().unwrap();
+}
+
+#[test]
+fn power_may_fail_while_large_values_are_encoded() {
+    let env = SimEnv::new(13);
+    let db = encoding(env.clone()).open("/db").unwrap();
+    put_prose(&db, 0..KEYS, 0);
+    db.flush().unwrap();
+    let raw = on_disk(&*env);
+    let mut encoded = 0;
+    let jobs = [Job::IdleMerge, Job::IdleMerge, Job::IdleMerge];
+    let jobs = jobs
+        .into_iter()
+        .chain([Job::Persist, Job::DropValues, Job::Reap]);
+    for job in jobs {
+        db.step_background(job).unwrap();
+        for state in env.crash_states(Profile::Weak, 5, 8) {
+            let image = state.image;
+            let after = encoding(image.clone()).open("/db").unwrap();
+            encoded += u32::from(2 * on_disk(&*image) < raw);
+            check_prose(&after, |_| 0);
+            after.wait_idle().unwrap();
+            assert!(2 * on_disk(&*image) < raw);
+            check_prose(&after, |_| 0);
+            after.close().unwrap();
+        }
+    }
+    assert!(encoded > 0, "some states have the encoded files alone");
+    db.close().unwrap();
+    assert!(env.violations().is_empty());
+}
+
+/// Of a value that is a few bytes when it is encoded most is its header: that was taken for dead, and copied for ever.
+#[test]
+fn values_that_shrink_to_nothing_are_copied_once() {
+    let env = MemEnv::new(Background::Stepped);
+    let options = encoding(env.clone()).value_file_bytes(20_000);
+    let db = options.open("/db").unwrap();
+    for n in 0..KEYS {
+        db.put(&key(n), &vec![n.to_le_bytes()[0]; 8192]).unwrap();
+    }
+    db.wait_idle().unwrap();
+    let moved = stat(&db, "moved_value_bytes");
+    assert!(0 < moved && moved < 200 * u64::from(KEYS), "{moved}");
+    for _ in 0..3 {
+        db.compact_range(..).unwrap();
+        db.wait_idle().unwrap();
+    }
+    assert_eq!(stat(&db, "moved_value_bytes"), moved);
+    assert!(on_disk(&*env) < 200 * u64::from(KEYS));
+    for n in 0..KEYS {
+        let found = db.get(&key(n)).unwrap();
+        assert!(found.as_deref() == Some(&vec![n.to_le_bytes()[0]; 8192][..]));
+    }
+    db.close().unwrap();
+}
+
+#[test]
+fn a_file_for_each_value_is_left_alone_as_well() {
+    let env = MemEnv::new(Background::Stepped);
+    let db = encoding(env.clone())
+        .value_file_bytes(0)
+        .open("/db")
+        .unwrap();
+    db.put(b"zeros", &[0; 8192]).unwrap();
+    put_prose(&db, 0..KEYS, 0);
+    db.wait_idle().unwrap();
+    let moved = stat(&db, "moved_value_bytes");
+    db.compact_range(..).unwrap();
+    db.wait_idle().unwrap();
+    assert_eq!(stat(&db, "moved_value_bytes"), moved);
+    assert_eq!(db.get(b"zeros").unwrap().unwrap(), [0; 8192]);
+    db.delete(b"zeros").unwrap();
+    check_prose(&db, |_| 0);
+    db.close().unwrap();
+}
+
+#[test]
+fn nothing_is_left_of_what_was_deleted() {
+    for asked in [false, true] {
+        let (env, options) = mem();
+        let db = options.open("/db").unwrap();
+        load(&db, 1);
+        for n in 0..KEYS {
+            db.delete(&key(n)).unwrap();
+        }
+        if asked {
+            db.compact_range(..).unwrap();
+        } else {
+            db.flush().unwrap();
+            db.wait_idle().unwrap();
+        }
+        assert_eq!(on_disk(&*env), 0, "{asked}");
+        db.put(&key(1), &value(1, 1)).unwrap();
+        assert!(db.get(&key(1)).unwrap().unwrap() == value(1, 1));
+        db.close().unwrap();
+    }
+}
+
+/// On a full disk they would be in the way of whoever makes room.
+#[test]
+fn copies_of_a_relocation_that_failed_do_not_stay() {
+    let env = SimEnv::new(3);
+    let db = options(env.clone()).open("/db").unwrap();
+    let rounds = load(&db, 3);
+    db.flush().unwrap();
+    while db.step_background(Job::Merge).unwrap() {}
+    while db.step_background(Job::DropValues).unwrap() {}
+    db.step_background(Job::Reap).unwrap();
+    let before = on_disk(&*env);
+    let full = Effect::Fails(Cause::Full);
+    env.inject(Fault::on(OpKind::Append, ".val", full).after(20));
+    let error = loop {
+        if let Err(error) = db.step_background(Job::IdleMerge) {
+            break error;
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
+    db.step_background(Job::Reap).unwrap();
+    assert!(on_disk(&*env) <= before);
+    check(&db, &rounds);
+    db.wait_idle().unwrap();
+    assert!(is_little(on_disk(&*env)));
+    check(&db, &rounds);
+    db.close().unwrap();
+}
+
+/// Writers, a reader, and two who ask for compact databases, beside the worker.
+#[test]
+fn values_are_moved_beside_everybody() {
+    const ROUNDS: u32 = 12;
+    let env = MemEnv::new(Background::Threads);
+    let options = encoding(env.clone()).value_file_bytes(256 << 10);
+    let db = options.open("/db").unwrap();
+    put_prose(&db, 0..KEYS, 0);
+    std::thread::scope(|scope| {
+        for half in 0..2 {
+            let db = &db;
+            scope.spawn(move || {
+                for round in 1..=ROUNDS {
+                    put_prose(db, (0..KEYS).filter(|n| n % 2 == half), round);
+                }
+            });
+            scope.spawn(move || {
+                for _ in 0..6 {
+                    db.compact_range(..).unwrap();
+                }
+            });
+        }
+        scope.spawn(|| {
+            for step in 0..2000_u32 {
+                let n = step.wrapping_mul(7919) % KEYS;
+                let found = db.get(&key(n)).unwrap().unwrap();
+                let round = (0..=ROUNDS).find(|round| prose(n, *round) == found[..]);
+                assert!(round.is_some(), "key {n}");
+            }
+        });
+    });
+    check_prose(&db, |_| ROUNDS);
+    db.wait_idle().unwrap();
+    check_prose(&db, |_| ROUNDS);
+    db.close().unwrap();
+    cairndb::verify("/db", &options).unwrap();
+    let db = options.open("/db").unwrap();
+    check_prose(&db, |_| ROUNDS);
+    db.close().unwrap();
+}

@@ -1,0 +1,97 @@
+//! What a large value costs: put into a value file, encoded at rest, read as it is and read encoded.
+//!
+//! `cargo bench -p cairndb-format --bench values`. A thousand values of 100,000 bytes, warm, in a real file; every figure
+//! is one value's. Most of a read is the copy out of the system's page cache.
+
+#![allow(
+    missing_docs,
+    reason = "criterion's macros make undocumented functions"
+)]
+#![allow(clippy::unwrap_used, reason = "a benchmark may stop")]
+
+use std::hint::black_box;
+
+use cairndb_base::FileNumber;
+use cairndb_env::{Dir, Env, RealEnv};
+use cairndb_format::name;
+use cairndb_format::value_file::{Pointer, ValueEncoder, ValueWriter, read_value};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+const VALUE_BYTES: usize = 100_000;
+const VALUES: u64 = 1000;
+
+/// Printable bytes that halve, as the benchmark's values do, or that do not shrink.
+fn value(number: u64, halves: bool) -> Vec<u8> {
+    let mut state = number + 1;
+    let random = std::iter::repeat_with(move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33).to_le_bytes()[0]
+    });
+    if !halves {
+        return random.take(VALUE_BYTES).collect();
+    }
+    let mut value = Vec::with_capacity(VALUE_BYTES);
+    let mut random = random.map(|byte| b' ' + byte % 95);
+    while value.len() < VALUE_BYTES {
+        let start = value.len();
+        value.extend(random.by_ref().take(50));
+        value.extend_from_within(start..);
+    }
+    value
+}
+
+/// The values in file `number`, encoded or as they are.
+fn file(dir: &dyn Dir, number: u64, shorter: bool) -> Vec<Pointer> {
+    let mut writer = ValueWriter::create(dir, FileNumber(number)).unwrap();
+    let mut encoder = ValueEncoder::default();
+    let mut pointers = Vec::new();
+    for hash in 0..VALUES {
+        let value = value(hash, true);
+        let pointer = if shorter {
+            let stored = encoder.encode(&value).unwrap();
+            writer.append_encoded(hash, stored, value.len())
+        } else {
+            writer.append(hash, &[&value])
+        };
+        pointers.push(pointer.unwrap());
+    }
+    pointers
+}
+
+fn values(c: &mut Criterion) {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = RealEnv::new().open_dir(folder.path(), true).unwrap();
+    let mut group = c.benchmark_group("large value");
+    group.throughput(Throughput::Bytes(VALUE_BYTES as u64));
+    for (what, halves) in [("that halves", true), ("that does not shrink", false)] {
+        let values: Vec<Vec<u8>> = (0..16).map(|number| value(number, halves)).collect();
+        let (mut encoder, mut at) = (ValueEncoder::default(), 0);
+        group.bench_function(format!("encode one {what}"), |b| {
+            b.iter(|| {
+                at = (at + 1) % values.len();
+                encoder.encode(black_box(&values[at])).map(<[u8]>::len)
+            });
+        });
+    }
+    for (number, shorter) in [(1, false), (2, true)] {
+        let pointers = file(&*dir, number, shorter);
+        let number = FileNumber(number);
+        let file = dir.open_read(&name::value(number)).unwrap();
+        let (mut out, mut hash) = (Vec::new(), 0);
+        let what = if shorter { "encoded" } else { "as it is" };
+        group.bench_function(format!("read {what}"), |b| {
+            b.iter(|| {
+                hash = (hash + 7) % VALUES;
+                let pointer = &pointers[usize::try_from(hash).unwrap()];
+                read_value(&*file, number, pointer, hash, &mut out).unwrap();
+                out.len()
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, values);
+criterion_main!(benches);

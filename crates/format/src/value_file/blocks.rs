@@ -1,0 +1,107 @@
+//! Codec 1: a value in blocks of 64 KiB, each encoded alone or left as it is.
+//!
+//! Blocks, because the encoder takes no more at a time, and one of a large value that does not shrink costs its own
+//! bytes only.
+//!
+//! A value is stored so where that saves an eighth: less is not worth the decoding of each get.
+
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use cairndb_base::coding::get_u32;
+use cairndb_kernel::codec::{Encoder, RAW_BYTES_MAX, decode_into};
+
+/// Bytes of the value that a block holds, but for the last.
+const BLOCK_BYTES: usize = RAW_BYTES_MAX;
+/// Bytes before each block.
+const HEADER_BYTES: usize = 4;
+/// In the header of a block that is left as it is.
+const AS_IT_IS: u32 = 1 << 31;
+/// What is saved at least is one byte of so many.
+const SAVED_SHARE: usize = 8;
+/// When so much has not shrunk the rest is not tried.
+const TRIED_BYTES: usize = 4 * BLOCK_BYTES;
+
+/// Encodes large values; one for many values, whose buffers it keeps.
+///
+/// ```
+/// use cairndb_format::value_file::ValueEncoder;
+///
+/// let mut encoder = ValueEncoder::default();
+/// let encoded = encoder.encode(&[b'x'; 20_000]).expect("repeats shrink");
+/// assert!(encoded.len() < 100);
+/// ```
+#[derive(Debug, Default)]
+pub struct ValueEncoder {
+    encoder: Encoder,
+    out: Vec<u8>,
+}
+
+impl ValueEncoder {
+    /// The value as it is stored in codec 1, `None` where that would save less than an eighth.
+    pub fn encode(&mut self, value: &[u8]) -> Option<&[u8]> {
+        self.out.clear();
+        let mut tried = 0usize;
+        for block in value.chunks(BLOCK_BYTES) {
+            self.push(block);
+            tried = tried.saturating_add(block.len());
+            if tried >= TRIED_BYTES && !saves(self.out.len(), tried) {
+                return None;
+            }
+        }
+        saves(self.out.len(), value.len()).then_some(self.out.as_slice())
+    }
+
+    fn push(&mut self, block: &[u8]) {
+        let header = self.out.len();
+        self.out.extend_from_slice(&[0; HEADER_BYTES]);
+        let body = self.out.len();
+        let as_it_is = if self.encoder.encode(block, &mut self.out) {
+            0
+        } else {
+            self.out.extend_from_slice(block);
+            AS_IT_IS
+        };
+        let len = self.out.len().saturating_sub(body);
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
+        assert!(len < AS_IT_IS, "a block is no longer than its value");
+        let place = self.out.get_mut(header..body).unwrap_or_default();
+        place.copy_from_slice(&(len | as_it_is).to_le_bytes());
+    }
+
+    /// Gives back what a large value took.
+    pub fn shrink_to(&mut self, bytes: usize) {
+        self.out.clear();
+        self.out.shrink_to(bytes);
+    }
+}
+
+fn saves(stored: usize, raw: usize) -> bool {
+    stored <= raw.saturating_sub(raw / SAVED_SHARE) && stored < raw
+}
+
+/// Least bytes that a value of `raw_len` takes: of each block its header and one byte.
+pub(crate) fn stored_min(raw_len: u64) -> u64 {
+    let blocks = raw_len.div_ceil(BLOCK_BYTES as u64);
+    blocks
+        .saturating_mul(HEADER_BYTES as u64)
+        .saturating_add(blocks)
+}
+
+/// Decodes `stored` into the whole of `out`; `None` when it is malformed or stands for another length.
+pub(crate) fn decode(stored: &[u8], out: &mut [u8]) -> Option<()> {
+    let mut rest = stored;
+    for block in out.chunks_mut(BLOCK_BYTES) {
+        let header = get_u32(rest, 0)?;
+        let len = usize::try_from(header & !AS_IT_IS).ok()?;
+        let (body, behind) = rest.get(HEADER_BYTES..)?.split_at_checked(len)?;
+        if header & AS_IT_IS == 0 {
+            decode_into(body, block)?;
+        } else if len == block.len() {
+            block.copy_from_slice(body);
+        } else {
+            return None;
+        }
+        rest = behind;
+    }
+    rest.is_empty().then_some(())
+}
