@@ -223,6 +223,7 @@ impl Core {
         Relocated::Some
     }
 
+    /// Files that are mostly dead, else such as would shrink, if what they give back is worth the work.
     fn worthy_victims(
         &self,
         moment: Moment,
@@ -230,26 +231,29 @@ impl Core {
         version: &Version,
     ) -> BTreeSet<u64> {
         let (bytes, dead, regular) = (census.bytes(), census.dead(), self.regular_length());
+        let worthy = |census: &Census, victims: &BTreeSet<u64>, gain: fn(&Filled) -> u64| {
+            let chosen = census.files.iter();
+            let chosen = chosen.filter(|it| victims.contains(&it.file));
+            let gain: u64 = chosen.map(gain).sum();
+            gain >= regular / GAIN_MIN_SHARE && is_worth_it(version, victims, gain)
+        };
         let much = match moment {
             Moment::Load => dead > (bytes - dead).saturating_add(regular.saturating_mul(2)),
             Moment::Rest | Moment::Asked { .. } => is_much(dead, bytes),
         };
-        let victims = if much {
-            choose(census, regular)
-        } else if moment == Moment::Load {
-            BTreeSet::new()
-        } else {
-            self.choose_to_encode(census, version)
-        };
-        let chosen = census.files.iter().filter(|it| victims.contains(&it.file));
-        let gain: u64 = if much {
-            chosen.map(Filled::dead).sum()
-        } else {
-            // About: an eighth at least.
-            chosen.map(|file| file.live / 2).sum()
-        };
-        if gain < regular / GAIN_MIN_SHARE || !is_worth_it(version, &victims, gain) {
+        if much {
+            let victims = choose(census, regular);
+            if worthy(census, &victims, Filled::dead) {
+                return victims;
+            }
+        }
+        if moment == Moment::Load {
             return BTreeSet::new();
+        }
+        let mut victims = self.choose_to_encode(census, version);
+        // About half, an eighth at least.
+        if !worthy(census, &victims, |file| file.live / 2) {
+            victims.clear();
         }
         victims
     }
