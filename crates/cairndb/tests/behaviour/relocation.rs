@@ -620,3 +620,25 @@ fn values_are_moved_beside_everybody() {
     check_prose(&db, |_| ROUNDS);
     db.close().unwrap();
 }
+
+/// The worker sleeps once it has found a rest, and less than a part ends with tells it nothing.
+#[test]
+fn a_resting_database_is_woken_by_large_values() {
+    let env = MemEnv::new(Background::Threads);
+    let db = options(env.clone()).open("/db").unwrap();
+    let mut rounds = load(&db, 0);
+    db.wait_idle().unwrap();
+    assert!(is_little(on_disk(&*env)));
+    for n in 0..45 {
+        rounds[n as usize] = 1;
+        db.put(&key(n), &value(n, 1)).unwrap();
+    }
+    assert!(!is_little(on_disk(&*env)));
+    let begun = std::time::Instant::now();
+    while !is_little(on_disk(&*env)) {
+        assert!(begun.elapsed().as_secs() < 60, "nobody was woken");
+        std::thread::yield_now();
+    }
+    check(&db, &rounds);
+    db.close().unwrap();
+}
