@@ -14,7 +14,7 @@ mod reader;
 mod scan;
 mod writer;
 
-pub use blocks::ValueEncoder;
+pub use blocks::{ValueEncoder, saves};
 pub use header::HEADER_BYTES;
 pub(crate) use header::is_marked;
 pub use pointer::{

@@ -8,7 +8,7 @@
 //! | `close_turn` | closing, from beginning to end | everything |
 //! | `commit` | mutable part, log position, sequence numbers | log and manifest appends, never a sync (but for a whole manifest, with the tables it is first to name, and value files beyond 64) |
 //! | `state` | sealed parts, versions, pending edits, job flags | never |
-//! | inside `segments`, `manifest`, `values`, `snapshots`, `shown`, `files`, `reaper`, `dictionaries` | their own fields | appends only |
+//! | inside `segments`, `manifest`, `values`, `moved`, `snapshots`, `shown`, `files`, `reaper`, `dictionaries` | their own fields | appends only |
 //!
 //! Readers take none of them: they load the view and the published sequence number.
 

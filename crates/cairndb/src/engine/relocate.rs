@@ -29,7 +29,7 @@ use std::sync::atomic::Ordering;
 use cairndb_base::{ErrorKind, FileNumber, Result};
 use cairndb_env::sync::MutexGuard;
 use cairndb_format::manifest::VersionEdit;
-use cairndb_format::value_file::{CODEC_RAW, ValueEncoder, ValueScan};
+use cairndb_format::value_file::{CODEC_RAW, ValueEncoder, ValueScan, saves};
 
 use crate::engine::core::{Core, State};
 use crate::engine::install::MergePlan;
@@ -47,9 +47,8 @@ const PART_AT_REST_SHARE: u64 = 16;
 const STRETCH_BYTES: u64 = 32 << 20;
 const STRETCH_VALUE_BYTES: u64 = 64 << 20;
 
-/// Values that are looked at to know whether a file would shrink, and by what share it has to.
+/// Values that are looked at to know whether a file would shrink.
 const SAMPLE_BYTES: usize = 4 << 20;
-const SAVED_SHARE: usize = 8;
 
 /// Versions that may be replaced while a stretch is looked for in them.
 const STRETCH_TRIES: u32 = 3;
@@ -439,7 +438,7 @@ fn shrinks(handle: &ValueHandle) -> Option<bool> {
             Ok(None) | Err(_) => break,
         }
     }
-    Some(after < before && before - after >= before / SAVED_SHARE)
+    Some(saves(after, before))
 }
 
 /// Tables of `run` one behind the other that point to victims and can be read.

@@ -2,8 +2,8 @@
 //!
 //! A value file goes when nothing refers to it any more; one live value keeps the whole. So a merge is given a set of
 //! such files, the victims, and where it meets a pointer to one, it copies the value to the file being filled and
-//! writes the pointer to the copy. What saves an eighth by it is encoded then, for good. A value that cannot be read keeps its pointer: who asks for it is told what is wrong,
-//! as before, and its file stays.
+//! writes the pointer to the copy. What saves an eighth by it is encoded then, for good. A value that cannot be read
+//! keeps its pointer: who asks for it is told what is wrong, as before, and its file stays.
 //!
 //! One merge at a time has a relocation, on one thread; the lock is for the type's sake.
 
@@ -27,7 +27,7 @@ const BYTES_AN_ENTRY: u64 = 1 << 10;
 pub(crate) struct Relocating {
     /// The files that are being emptied.
     pub(crate) victims: BTreeSet<u64>,
-    /// Files with a value that could not be read, or that a damaged table points to: none is tried again.
+    /// Files with a value that could not be read, or that a damaged table points to: none is tried again by this handle.
     pub(crate) unmovable: BTreeSet<u64>,
     /// While a job is at it: no file from this one on may be called dead.
     pub(crate) first_copies: Option<u64>,

@@ -64,14 +64,11 @@ impl ValueLog {
         *self.active.lock() = Some(Active { handle, writer });
     }
 
-    /// Closes the file being filled, if it is `file`: the next value begins another.
+    /// Closes the file being filled, if it is `file`: the next value begins another. By whoever keeps others from
+    /// beginning one meanwhile; of another file it waits for no append.
     pub(crate) fn finish(&self, file: u64) {
-        let mut slot = self.active.lock();
-        if slot
-            .as_ref()
-            .is_some_and(|active| active.handle.number == file)
-        {
-            *slot = None;
+        if self.active() == Some(file) {
+            *self.active.lock() = None;
             self.number.store(0, Ordering::Relaxed);
         }
     }

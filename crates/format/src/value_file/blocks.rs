@@ -75,7 +75,8 @@ impl ValueEncoder {
     }
 }
 
-fn saves(stored: usize, raw: usize) -> bool {
+/// Whether `stored` bytes instead of `raw` are worth the decoding of each get.
+pub fn saves(stored: usize, raw: usize) -> bool {
     stored <= raw.saturating_sub(raw / SAVED_SHARE) && stored < raw
 }
 
