@@ -70,12 +70,7 @@ impl Core {
             Some(env) => Arc::clone(env),
             None => RealEnv::new(),
         };
-        let create = options.create_if_missing && !options.read_only;
-        let dir = env.open_dir(path, create)?;
-        if options.read_only || dir.size_of(name::LOCK)?.is_none() {
-            // Before LOCK is made: a refusal leaves nothing behind. Where it is, locking makes nothing.
-            look(&*dir, options)?;
-        }
+        let dir = directory(&*env, path, options)?;
         let lock = if options.read_only {
             dir.lock_shared(name::LOCK)?
         } else {
@@ -219,6 +214,25 @@ fn other_database(dir: &dyn Dir, number: FileNumber, error: Error) -> Error {
     }
     Error::invalid("the directory holds a database of LevelDB or RocksDB; choose another directory")
         .file(name::manifest(number))
+}
+
+/// The directory, made if need be and allowed, unless what it holds cannot be opened.
+fn directory(env: &dyn Env, path: &Path, options: &Options) -> Result<Arc<dyn Dir>> {
+    let create = options.create_if_missing && !options.read_only;
+    let dir = match env.open_dir(path, false) {
+        Err(error) if create && error.kind() == ErrorKind::NotFound => env.open_dir(path, true)?,
+        opened => opened?,
+    };
+    // Before LOCK is made: a refusal leaves nothing behind. Where it is, locking makes nothing.
+    if options.read_only || dir.size_of(name::LOCK)?.is_none() {
+        let found = look(&*dir, options)?;
+        if create && matches!(found, Found::Empty) {
+            // Who made it may have died before its own name was durable. Asked only here: to be found empty
+            // it has to be listed.
+            return env.open_dir(path, true);
+        }
+    }
+    Ok(dir)
 }
 
 /// Says what the directory holds, or why it cannot be opened; changes nothing.

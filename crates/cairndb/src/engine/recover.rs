@@ -1,8 +1,10 @@
 //! Recovery: from the manifest and the log to a version, reading only until all is known.
 //!
 //! 1. The manifest's edits are folded; comparator and merge operator must match, every file named
-//!    must exist with its length.
-//! 2. If the last record is a clean close, that is all: nothing is replayed, nothing written.
+//!    must exist.
+//! 2. If the last record is a clean close, that is all: nothing is replayed, nothing written. Whether
+//!    a table has its length is then asked when it is first used: to look up thousands of files costs
+//!    more than all else, and on a cold disk a read for each. Otherwise each is looked up now.
 //! 3. Otherwise the live segments are read in order, one at a time. The first bad record ends the
 //!    log; whether it is a torn tail or damage decides the known-synced position that intact records
 //!    behind it, or the headers and records of later segments, carry. Damage is an error in `Strict`
@@ -135,27 +137,33 @@ impl Folded {
         Ok(())
     }
 
-    /// The runs with their tables, checked against the directory.
-    fn version(&self, opener: &Arc<TableOpener>) -> Result<Version> {
+    /// The runs with their tables, checked against the directory, where `listed` is.
+    fn version(&self, opener: &Arc<TableOpener>, listed: &[String]) -> Result<Version> {
         let mut runs: BTreeMap<u64, Vec<Arc<TableHandle>>> =
             self.runs.iter().map(|id| (*id, Vec::new())).collect();
+        let there = tables_of(listed);
         for record in self.tables.values() {
-            let named = name::table(FileNumber(record.file));
-            match opener.files.dir.size_of(&named)? {
-                Some(size) if size == record.bytes => {}
-                found => {
-                    let found = found.map_or("no file".to_owned(), |size| format!("{size} bytes"));
-                    return Err(
-                        Error::corruption("a table the manifest names is not there whole")
-                            .file(named)
-                            .offset(0)
-                            .expected(format_args!("{} bytes", record.bytes))
-                            .found(found),
-                    );
-                }
+            let named = || name::table(FileNumber(record.file));
+            let size = if there.binary_search(&record.file).is_err() {
+                None
+            } else if self.closed.is_some() {
+                Some(record.bytes)
+            } else {
+                opener.files.dir.size_of(&named())?
+            };
+            if size != Some(record.bytes) {
+                let found = size.map_or("no file".to_owned(), |size| format!("{size} bytes"));
+                return Err(
+                    Error::corruption("a table the manifest names is not there whole")
+                        .file(named())
+                        .offset(0)
+                        .expected(format_args!("{} bytes", record.bytes))
+                        .found(found),
+                );
             }
             let run = runs.get_mut(&record.run).ok_or_else(|| {
-                Error::corruption("a table belongs to a run the manifest does not list").file(named)
+                Error::corruption("a table belongs to a run the manifest does not list")
+                    .file(named())
             })?;
             run.push(Arc::new(TableHandle::new(record.clone(), opener)));
         }
@@ -251,8 +259,8 @@ impl Recovery<'_> {
             .map_err(|error| error.file(name::manifest(number)))?;
         let clean = folded.closed.is_some();
         check_components(&folded, self.context, number)?;
-        let version = folded.version(self.opener)?;
         let listed = dir.list()?;
+        let version = folded.version(self.opener, &listed)?;
         let next_file = unused_file(&listed, folded.next_file.max(number.0.saturating_add(1)))?;
         let next_run = folded.runs.iter().max().map_or(1, |run| run + 1);
         let mut recovered = Recovered {
@@ -319,6 +327,19 @@ impl Recovery<'_> {
         }
         replayed
     }
+}
+
+/// The numbers of the tables among the files `listed`, ascending.
+fn tables_of(listed: &[String]) -> Vec<u64> {
+    let kinds = listed.iter().filter_map(|found| FileKind::parse(found));
+    let mut tables: Vec<u64> = kinds
+        .filter_map(|kind| match kind {
+            FileKind::Table(number) => Some(number.0),
+            _ => None,
+        })
+        .collect();
+    tables.sort_unstable();
+    tables
 }
 
 /// The first number at or above `next` that no file of those `listed` has: numbers are never used

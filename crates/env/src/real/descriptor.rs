@@ -1,9 +1,9 @@
 //! Opening by descriptor, safely: what every file, lock and log of the real environment starts with.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use cairndb_base::{Error, ErrorKind, Result};
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 /// An operating system's refusal as an error; a name that does not exist is `NotFound`.
@@ -16,13 +16,13 @@ pub(super) fn system_error(operation: &'static str, errno: Errno) -> Error {
     }
 }
 
-/// Opens an existing regular file of a directory, and gives its length. `NONBLOCK` keeps a FIFO put in its place from
+/// Opens an existing regular file of a directory, and gives what the system says of it. `NONBLOCK` keeps a FIFO put in its place from
 /// stopping the caller; regular files ignore it.
 pub(super) fn open_regular(
     dir: BorrowedFd<'_>,
     name: &str,
     flags: OFlags,
-) -> Result<(OwnedFd, u64)> {
+) -> Result<(OwnedFd, Stat)> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let fd = match rustix::fs::openat(dir, name, flags, Mode::empty()) {
         Ok(fd) => above_stdio(fd)?,
@@ -32,8 +32,10 @@ pub(super) fn open_regular(
         Err(Errno::LOOP) => return Err(not_regular(name)),
         Err(errno) => return Err(system_error("open the file", errno).file(name)),
     };
-    let size = size_of_open(fd.as_fd(), name)?;
-    Ok((fd, size))
+    let stat = rustix::fs::fstat(&fd)
+        .map_err(|errno| system_error("look at the open file", errno).file(name))?;
+    regular_size(&stat, name)?;
+    Ok((fd, stat))
 }
 
 /// Moves a descriptor above the standard three, where a print or a child could reach it.
@@ -50,15 +52,8 @@ pub(super) fn mode(bits: u32) -> Mode {
     Mode::from_raw_mode(bits.try_into().unwrap_or(0o600))
 }
 
-/// The length of an open file, which must be regular.
-fn size_of_open(fd: BorrowedFd<'_>, name: &str) -> Result<u64> {
-    let stat = rustix::fs::fstat(fd)
-        .map_err(|errno| system_error("look at the open file", errno).file(name))?;
-    regular_size(&stat, name)
-}
-
 /// The length of what was looked up, which must be a regular file.
-pub(super) fn regular_size(stat: &rustix::fs::Stat, name: &str) -> Result<u64> {
+pub(super) fn regular_size(stat: &Stat, name: &str) -> Result<u64> {
     if FileType::from_raw_mode(stat.st_mode.into()) != FileType::RegularFile {
         return Err(not_regular(name));
     }

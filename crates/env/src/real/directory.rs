@@ -116,7 +116,9 @@ impl RealDir {
 
     fn open_existing(&self, name: &str, flags: OFlags) -> Result<(OwnedFd, u64)> {
         check_name(name)?;
-        open_regular(self.fd.as_fd(), name, flags)
+        let (fd, stat) = open_regular(self.fd.as_fd(), name, flags)?;
+        let size = regular_size(&stat, name)?;
+        Ok((fd, size))
     }
 
     /// Opens a new file, which must not exist.
@@ -169,7 +171,7 @@ impl Dir for RealDir {
     fn list(&self) -> Result<Vec<String>> {
         let fail = |errno| system_error("list the directory", errno);
         let mut names = Vec::new();
-        for entry in rustix::fs::Dir::read_from(&self.fd).map_err(fail)? {
+        for entry in entries_of(self.fd.as_fd()).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let name = entry.file_name().to_string_lossy();
             if name != "." && name != ".." {
@@ -332,8 +334,15 @@ fn sync_names(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
     rustix::fs::fsync(dir)
 }
 
+/// The names in a directory, read through a descriptor of its own: where a descriptor stands in the list is
+/// shared by all who read from it.
+fn entries_of(dir: BorrowedFd<'_>) -> std::result::Result<rustix::fs::Dir, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::Dir::new(rustix::fs::openat(dir, ".", flags, Mode::empty())?)
+}
+
 fn is_empty(dir: BorrowedFd<'_>) -> bool {
-    rustix::fs::Dir::read_from(dir).is_ok_and(|entries| {
+    entries_of(dir).is_ok_and(|entries| {
         let mut names = entries.flatten().map(|entry| entry.file_name().to_owned());
         names.all(|name| name.as_c_str() == c"." || name.as_c_str() == c"..")
     })

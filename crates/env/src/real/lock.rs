@@ -93,11 +93,14 @@ impl Drop for RealLock {
 pub(super) fn acquire(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<RealLock> {
     loop {
         let mut held = held();
-        if id_of(dir, name)?.is_some_and(|id| held.files.contains_key(&id)) {
+        // Before it is opened: where locks are those of a process, closing it again would give up ours.
+        if !held.files.is_empty()
+            && id_of(dir, name)?.is_some_and(|id| held.files.contains_key(&id))
+        {
             return Err(held_here(name));
         }
-        let fd = open_or_create(dir, name, mode)?;
-        if let Some(lock) = held.take(dir, name, fd, LockKind::Write)? {
+        let opened = open_or_create(dir, name, mode)?;
+        if let Some(lock) = held.take(dir, name, opened, LockKind::Write)? {
             return Ok(lock);
         }
     }
@@ -117,12 +120,12 @@ pub(super) fn acquire_shared(dir: BorrowedFd<'_>, name: &str) -> Result<Option<R
             let owner = Origin::here();
             return Ok(Some(RealLock { fd, id, owner }));
         }
-        let fd = match open_regular(dir, name, OFlags::RDONLY) {
-            Ok((fd, _)) => fd,
+        let (fd, id) = match open_regular(dir, name, OFlags::RDONLY) {
+            Ok((fd, stat)) => (fd, file_id(&stat)),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        match held.take(dir, name, fd, LockKind::Read) {
+        match held.take(dir, name, (fd, id), LockKind::Read) {
             Ok(None) => {}
             Err(error) if error.kind() == ErrorKind::NotSupported => return Ok(None),
             result => return result,
@@ -136,12 +139,9 @@ impl Held {
         &mut self,
         dir: BorrowedFd<'_>,
         name: &str,
-        fd: OwnedFd,
+        (fd, id): (OwnedFd, FileId),
         kind: LockKind,
     ) -> Result<Option<RealLock>> {
-        let stat = rustix::fs::fstat(&fd)
-            .map_err(|errno| system_error("look at the lock file", errno).file(name))?;
-        let id = file_id(&stat);
         if self.files.contains_key(&id) {
             return Err(held_here(name));
         }
@@ -192,16 +192,21 @@ fn held_here(name: &str) -> Error {
 
 /// Opens the lock file, made where it is missing. Not one call with `CREATE` alone, so that what exists
 /// is always checked to be a regular file.
-fn open_or_create(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<OwnedFd> {
+fn open_or_create(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<(OwnedFd, FileId)> {
     let new = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     loop {
         match open_regular(dir, name, OFlags::RDWR) {
-            Ok((fd, _)) => return Ok(fd),
+            Ok((fd, stat)) => return Ok((fd, file_id(&stat))),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
         match rustix::fs::openat(dir, name, new, mode) {
-            Ok(fd) => return above_stdio(fd),
+            Ok(fd) => {
+                let fd = above_stdio(fd)?;
+                let stat = rustix::fs::fstat(&fd)
+                    .map_err(|errno| system_error("look at the lock file", errno).file(name))?;
+                return Ok((fd, file_id(&stat)));
+            }
             // Somebody else has made it meanwhile.
             Err(Errno::EXIST) => {}
             Err(errno) => return Err(system_error("create the lock file", errno).file(name)),

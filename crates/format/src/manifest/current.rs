@@ -1,6 +1,6 @@
 //! `CURRENT`: which manifest is the valid one.
 
-use cairndb_base::{Error, FileNumber, Result};
+use cairndb_base::{Error, ErrorKind, FileNumber, Result};
 use cairndb_env::Dir;
 
 use crate::name::{self, CURRENT, FileKind};
@@ -13,10 +13,11 @@ const BYTES_MAX: usize = name::MANIFEST_PREFIX.len() + 20 + 1;
 /// # Errors
 /// `Corruption` when it holds anything but `MANIFEST-`, six to twenty digits and a newline; `Io`.
 pub fn read_current(dir: &dyn Dir) -> Result<Option<FileNumber>> {
-    if dir.size_of(CURRENT)?.is_none() {
-        return Ok(None);
-    }
-    let file = dir.open_read(CURRENT)?;
+    let file = match dir.open_read(CURRENT) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
     let mut bytes = vec![0; BYTES_MAX];
     let len = usize::try_from(file.size())
         .ok()

@@ -58,7 +58,7 @@ pub fn read_manifest(dir: &dyn Dir, number: FileNumber) -> Result<Manifest> {
         header: *reader.header(),
         edits,
         tail: reader.tail(),
-        bytes: reader.size,
+        bytes: reader.window.size,
     })
 }
 
@@ -66,16 +66,44 @@ pub fn read_manifest(dir: &dyn Dir, number: FileNumber) -> Result<Manifest> {
 /// the rest of the file is read at once, to tell a torn tail from damage.
 #[derive(Debug)]
 pub struct ManifestReader {
-    file: Arc<dyn ReadFile>,
+    window: Window,
     name: String,
     header: ManifestHeader,
-    size: u64,
     at: u64,
-    buffer: Vec<u8>,
-    buffer_at: u64,
     edits: u64,
     tables: u64,
     tail: Tail,
+}
+
+/// The part of a file that is in memory.
+#[derive(Debug)]
+struct Window {
+    file: Arc<dyn ReadFile>,
+    size: u64,
+    bytes: Vec<u8>,
+    start: u64,
+}
+
+impl Window {
+    /// `len` bytes at `offset`, which lie within the file; what follows is read with them.
+    fn read(&mut self, offset: u64, len: u64) -> Result<&[u8]> {
+        let short = || Error::corruption("manifest is too large for this machine");
+        let end = self.start.saturating_add(self.bytes.len() as u64);
+        if offset < self.start || offset.saturating_add(len) > end {
+            let left = self.size.saturating_sub(offset);
+            let fill = usize::try_from(len.max(BUFFER_BYTES.min(left))).map_err(|_| short())?;
+            let more = fill.saturating_sub(self.bytes.len());
+            self.bytes.try_reserve(more).map_err(|_| short())?;
+            self.bytes.resize(fill, 0);
+            self.start = offset;
+            self.file.read_at(offset, &mut self.bytes)?;
+        }
+        let start = usize::try_from(offset.saturating_sub(self.start)).map_err(|_| short())?;
+        let len = usize::try_from(len).map_err(|_| short())?;
+        let rest = self.bytes.get(start..).unwrap_or_default();
+        rest.get(..len)
+            .ok_or_else(|| Error::corruption("manifest ends early"))
+    }
 }
 
 /// Most bytes behind a bad record, twice the base aside: the longest edit, and what makes a manifest long.
@@ -99,13 +127,18 @@ impl ManifestReader {
     pub fn new(file: Arc<dyn ReadFile>, number: FileNumber) -> Result<ManifestReader> {
         let name = name::manifest(number);
         let size = file.size();
-        let read = || {
-            let mut bytes = [0; HEADER_BYTES];
+        let mut window = Window {
+            file,
+            size,
+            bytes: Vec::new(),
+            start: 0,
+        };
+        let mut read = || {
             if size < HEADER_BYTES as u64 {
                 return ManifestHeader::decode(&[], number);
             }
-            file.read_at(0, &mut bytes)?;
-            let header = ManifestHeader::decode(&bytes, number)?;
+            let bytes = window.read(0, HEADER_BYTES as u64)?;
+            let header = ManifestHeader::decode(bytes, number)?;
             if header.base_end > size || header.base_end < HEADER_BYTES as u64 {
                 return Err(Error::corruption("manifest ends within its base")
                     .offset(size)
@@ -116,13 +149,10 @@ impl ManifestReader {
         };
         let header = read().map_err(|error| error.file(name.clone()))?;
         Ok(ManifestReader {
-            file,
+            window,
             name,
             header,
-            size,
             at: HEADER_BYTES as u64,
-            buffer: Vec::new(),
-            buffer_at: 0,
             edits: 0,
             tables: 0,
             tail: Tail::Clean,
@@ -145,7 +175,7 @@ impl ManifestReader {
     /// `Corruption` naming file and offset: of bytes that a sync had covered, of an intact record
     /// that makes no sense, or of more edits or tables than the limits. `FormatTooNew`, `Io`.
     pub fn advance(&mut self) -> Result<Option<VersionEdit>> {
-        if self.at == self.size || self.tail != Tail::Clean {
+        if self.at == self.window.size || self.tail != Tail::Clean {
             return Ok(None);
         }
         let offset = self.at;
@@ -160,7 +190,7 @@ impl ManifestReader {
         };
         let seed = self.header.seed();
         let start = offset.saturating_add(FRAME_BYTES as u64);
-        let payload = self.read(start, u64::from(frame.len))?;
+        let payload = self.window.read(start, u64::from(frame.len))?;
         if crc32c_append(frame.checksum_before(seed, offset), payload) != frame.crc {
             return self.end_at(offset);
         }
@@ -171,32 +201,12 @@ impl ManifestReader {
     }
 
     fn frame(&mut self, offset: u64) -> Result<Option<Frame>> {
-        let size = self.size;
+        let size = self.window.size;
         if size.saturating_sub(offset) < FRAME_BYTES as u64 {
             return Ok(None);
         }
-        let head = self.read(offset, FRAME_BYTES as u64)?;
+        let head = self.window.read(offset, FRAME_BYTES as u64)?;
         Ok(Frame::decode(head, offset, size))
-    }
-
-    /// `len` bytes at `offset`, which lie within the file.
-    fn read(&mut self, offset: u64, len: u64) -> Result<&[u8]> {
-        let short = || Error::corruption("manifest is too large for this machine");
-        let buffered = self.buffer_at.saturating_add(self.buffer.len() as u64);
-        if offset < self.buffer_at || offset.saturating_add(len) > buffered {
-            let left = self.size.saturating_sub(offset);
-            let fill = usize::try_from(len.max(BUFFER_BYTES.min(left))).map_err(|_| short())?;
-            let more = fill.saturating_sub(self.buffer.len());
-            self.buffer.try_reserve(more).map_err(|_| short())?;
-            self.buffer.resize(fill, 0);
-            self.buffer_at = offset;
-            self.file.read_at(offset, &mut self.buffer)?;
-        }
-        let start = usize::try_from(offset.saturating_sub(self.buffer_at)).map_err(|_| short())?;
-        let len = usize::try_from(len).map_err(|_| short())?;
-        let rest = self.buffer.get(start..).unwrap_or_default();
-        rest.get(..len)
-            .ok_or_else(|| Error::corruption("manifest ends early"))
     }
 
     fn count(&mut self, edit: &VersionEdit) -> Result<()> {
@@ -233,7 +243,7 @@ impl ManifestReader {
     ///
     /// Every byte is a candidate; the cost for each is bounded whatever its length claims.
     fn find_later_synced(&mut self, from: u64) -> Result<Option<u64>> {
-        let size = self.size;
+        let size = self.window.size;
         let seed = self.header.seed();
         let left = size.saturating_sub(from);
         // A manifest longer than this, and than twice its base, is begun anew before the next edit.
@@ -243,7 +253,7 @@ impl ManifestReader {
                 .expected(format_args!("at most {longest} bytes behind a bad record"))
                 .found(left));
         }
-        let rest = self.read(from, left)?;
+        let rest = self.window.read(from, left)?;
         let mut sums = RangeChecksum::new(rest);
         let found = (1..rest.len()).find_map(|at| {
             let offset = from.checked_add(at as u64)?;
