@@ -16,6 +16,8 @@ pub enum Order {
 pub enum Target {
     /// Any key.
     All,
+    /// A key that the store holds.
+    Stored,
     /// One of the first hundredth.
     Hot,
     /// A key with its last digit cut off, which is never there.

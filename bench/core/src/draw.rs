@@ -33,6 +33,8 @@ pub enum Draws {
         /// The place of the next.
         next: usize,
     },
+    /// Any index of a list, with replacement.
+    Among(Vec<u32>),
     /// A few far more often, wherever they are.
     Zipfian(Zipf),
     /// The last far more often.
@@ -99,6 +101,10 @@ impl Draws {
                     *next + 1
                 };
                 u64::from(index)
+            }
+            Self::Among(list) => {
+                let bound = u32::try_from(list.len()).unwrap_or(u32::MAX);
+                u64::from(list[random.uniform(bound) as usize])
             }
             Self::Zipfian(zipf) => zipf.scattered(random),
             Self::Latest(zipf) => zipf.items() - 1 - zipf.rank(random),

@@ -86,6 +86,17 @@ pub trait Engine: Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
+    /// Whether it is a store that somebody would choose; the rows of one that shows what a machine can do
+    /// are not ranked.
+    fn contends(&self) -> bool {
+        true
+    }
+
+    /// Why it runs no rows with values of `value_bytes` whose writes are to survive what `durability` says, in a few words.
+    fn declines(&self, _value_bytes: usize, _durability: Durability) -> Option<&'static str> {
+        None
+    }
+
     /// Why it has no batches, in a word or two, where they are not simply missing.
     fn without_batch(&self) -> Option<&'static str> {
         None

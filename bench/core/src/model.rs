@@ -166,6 +166,14 @@ impl Model {
         Word(self.words[index].load(Ordering::Relaxed))
     }
 
+    /// The indexes of the keys that are there; none where that is not known.
+    pub fn stored(&self) -> Vec<u32> {
+        let present = |index: &u32| self.load(*index as usize).is_present();
+        let keys = u32::try_from(self.keys()).unwrap_or(u32::MAX);
+        let all = 0..if self.known { keys } else { 0 };
+        all.filter(present).collect()
+    }
+
     /// Records the only writer's write, after it has returned.
     #[inline]
     pub fn store(&self, index: usize, word: Word) {

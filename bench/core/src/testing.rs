@@ -51,6 +51,8 @@ pub(crate) struct Liar {
     /// What writes survive that were asked to survive the process.
     pub(crate) survival: Survival,
     pub(crate) variants: &'static [Variant],
+    /// The smallest values of rows it takes part in, out of competition.
+    pub(crate) least: Option<usize>,
     pub(crate) compactions: AtomicU32,
     map: Mutex<(PathBuf, Map)>,
 }
@@ -73,6 +75,7 @@ impl Liar {
             able,
             survival: Survival::Os,
             variants: &[Variant::Fair],
+            least: None,
             compactions: AtomicU32::new(0),
             map: Mutex::new((PathBuf::new(), Map::new())),
         }
@@ -100,6 +103,15 @@ impl<'e> Engine for &'e Liar {
 
     fn variants(&self) -> &'static [Variant] {
         self.variants
+    }
+
+    fn contends(&self) -> bool {
+        self.least.is_none()
+    }
+
+    fn declines(&self, value_bytes: usize, durability: Durability) -> Option<&'static str> {
+        let least = self.least?;
+        (value_bytes < least && durability == Durability::Os).then_some("too small")
     }
 
     fn survival(&self, asked: Durability, _variant: Variant) -> Survival {

@@ -8,6 +8,7 @@ use bench_core::library::Library;
 use bench_core::plan::Plan;
 use bench_core::runner::{self, Event};
 use engine_cairndb::Cairn;
+use engine_disk::Disk;
 use engine_kyoto::TreeDb;
 use engine_leveldb::LevelDb;
 use engine_lmdb::Lmdb;
@@ -28,6 +29,7 @@ pub(crate) const NAMES: &[&str] = &[
     "wiredtiger_btree",
     "wiredtiger_lsm",
     "lmdb",
+    "disk",
     "null",
 ];
 
@@ -115,6 +117,7 @@ where
 fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Output, Trouble> {
     match name {
         "cairndb" => task.with(&Cairn).map_err(Trouble::Broken),
+        "disk" => task.with(&Disk).map_err(Trouble::Broken),
         "null" => task.with(&Null).map_err(Trouble::Broken),
         "leveldb" => loaded(LevelDb::load(library), task),
         "rocksdb" => loaded(RocksDb::load(library), task),

@@ -17,7 +17,7 @@ use bench_core::record::Status;
 
 pub(crate) use figure::amount;
 use layout::{head, line, sheets, width};
-use row::{Row, is_event};
+use row::{BARE, Row, is_event};
 pub(crate) use row::{Rows, label};
 
 /// Columns kept for the ratio to the best peer, its name and a word.
@@ -47,7 +47,7 @@ fn cell(row: &Row, engine: &str, absent: bool, aggregate: Aggregate) -> String {
         return "FAILED".into();
     }
     let Some(spread) = row.rates(engine, aggregate) else {
-        return if row.of(engine).next().is_some() {
+        return if row.of(engine).next().is_some() && engine != BARE {
             "skipped".into()
         } else {
             "-".into()
@@ -201,6 +201,8 @@ fn reasons(text: &mut String, rows: &Rows) {
             let word = match record.status {
                 Status::Ok if record.reason.is_some() => "told",
                 Status::Ok => continue,
+                // It has no part in most rows.
+                Status::Skipped if record.engine == BARE => continue,
                 Status::Skipped => "skipped",
                 Status::Failed => "FAILED",
             };

@@ -15,6 +15,7 @@ pub(crate) enum Pattern {
     Cross,
     Mesh,
     Wide,
+    Ruled,
     Hollow,
 }
 
@@ -40,6 +41,8 @@ pub(crate) const OURS: &str = "cairndb";
 pub(crate) const OURS_IN_C: &str = "cairndb-c";
 /// The engine that stores nothing.
 pub(crate) const HARNESS: &str = "null";
+/// The engine that shows what the disk and the system calls cost.
+pub(crate) const BARE: &str = "disk";
 /// What the page of 2011 was about, and what ratios refer to.
 pub(crate) const REFERENCE: &str = "leveldb";
 
@@ -79,7 +82,7 @@ const fn spare(colour: &'static str, pattern: Pattern) -> Face {
 }
 
 /// Every face, in the order of rows; the last three are for engines that are not in the list.
-pub(crate) const FACES: [Face; 13] = [
+pub(crate) const FACES: [Face; 14] = [
     known(OURS, "CairnDB", "#30363d", LIGHT, Pattern::Solid, "cairndb"),
     known(
         OURS_IN_C,
@@ -138,6 +141,7 @@ pub(crate) const FACES: [Face; 13] = [
         "wiredtiger",
     ),
     known("lmdb", "LMDB", "#00a3a3", LIGHT, Pattern::Wide, "lmdb"),
+    known(BARE, "Disk", "#f3efe6", DARK, Pattern::Ruled, "disk"),
     known(HARNESS, "null", "#d0d4d9", DARK, Pattern::Hollow, "null"),
     spare("#8a5a2b", Pattern::Slash),
     spare("#e070b0", Pattern::Upright),

@@ -73,7 +73,10 @@ fn strokes(pattern: Pattern) -> (String, &'static str) {
     let every = |step: usize, shape: fn(usize) -> String| -> String {
         (0..PATTERN_PX).step_by(step).map(shape).collect()
     };
-    let level = |heights: [u32; 2]| heights.map(|y| format!("M0 {y}h{PATTERN_PX}")).concat();
+    let level = |heights: &[u32]| -> String {
+        let lines = heights.iter().map(|y| format!("M0 {y}h{PATTERN_PX}"));
+        lines.collect()
+    };
     match pattern {
         Pattern::Solid => (String::new(), "0"),
         Pattern::Slash => (every(8, |x| format!("M{x} 16l16 -16")), "1.4"),
@@ -83,14 +86,15 @@ fn strokes(pattern: Pattern) -> (String, &'static str) {
             "2.4",
         ),
         Pattern::Upright => (every(4, |x| format!("M{} 0v16", x + 2)), "1"),
-        Pattern::Level => (level([5, 11]), "1.4"),
+        Pattern::Level => (level(&[5, 11]), "1.4"),
         Pattern::Cross => (every(8, |x| format!("M{x} 16l16 -16M{x} 0l16 16")), "0.9"),
         Pattern::Mesh => (
-            every(8, |x| format!("M{} 0v16", x + 4)) + &level([5, 11]),
+            every(8, |x| format!("M{} 0v16", x + 4)) + &level(&[5, 11]),
             "0.9",
         ),
         Pattern::Wide => (every(10, |x| format!("M{x} 16l16 -16")), "3"),
-        Pattern::Hollow => (level([1, 15]), "1"),
+        Pattern::Ruled => (level(&[4, 8, 12]), "0.8"),
+        Pattern::Hollow => (level(&[1, 15]), "1"),
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) fn verdict(table: &Table) -> String {
     sentences.extend(our_place(table, &ranking));
     sentences.extend(last(table, &ranking));
     sentences.extend(unranked(table, &ranking));
+    sentences.extend(of_bare_loop(table));
     sentences.extend(by_hand(table));
     sentences.extend(beside(table));
     sentences.extend(missing(table));
@@ -115,11 +116,24 @@ fn last(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
 /// Rows without a rank that would have come first.
 fn unranked(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
     let best = ranking.first()?.1;
-    let ahead =
-        |row: &&Row| row.unranked().is_some() && row.rate().is_some_and(|rate| rate.beats(best));
+    let ahead = |row: &&Row| {
+        let beats = row.rate().is_some_and(|rate| rate.beats(best));
+        beats && row.unranked().is_some() && row.engine != face::BARE
+    };
     let names: Vec<String> = table.engines().filter(ahead).map(Row::title).collect();
     let verb = if names.len() == 1 { "is" } else { "are" };
     (!names.is_empty()).then(|| format!("{} {verb} faster still and not ranked.", list(&names)))
+}
+
+/// How near ours comes to what the disk and the system calls allow.
+fn of_bare_loop(table: &Table) -> Option<String> {
+    let ours = table.row(face::OURS)?;
+    let share = ours.rate()?.middle / table.row(face::BARE)?.rate()?.middle;
+    Some(format!(
+        "{} does {} times what the bare loop does.",
+        ours.title(),
+        number::ratio(share)
+    ))
 }
 
 /// Who has no merge, and does more work in this row than those that have one.

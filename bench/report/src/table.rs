@@ -158,6 +158,8 @@ impl Row {
         let below = |record: &Record| record.durability.as_deref() == Some("below_os");
         if self.engine == face::HARNESS {
             Some("stores nothing")
+        } else if self.engine == face::BARE {
+            Some("no store: a bare loop")
         } else if self.apart.is_some() {
             self.apart
         } else if self.records.iter().any(below) {
@@ -283,7 +285,7 @@ pub(crate) fn tables(records: &[Record], choose: impl Fn(&Record) -> Aggregate) 
         .partition(|&index| records[index].data.is_some() || records[index].threads.is_some());
     for index in known.into_iter().chain(unknown) {
         let record = &records[index];
-        if is_text(record) {
+        if is_text(record) || is_beside_the_point(record) {
             continue;
         }
         let takes = |table: &Table| {
@@ -335,6 +337,11 @@ fn order(row: &Row) -> (usize, &str, bool, Option<&str>) {
 /// Whether the row only printed something.
 fn is_text(record: &Record) -> bool {
     record.status == Status::Ok && catalog::named(&record.workload).is_some_and(Workload::is_text)
+}
+
+/// Whether the bare loop has no part in the row.
+fn is_beside_the_point(record: &Record) -> bool {
+    record.status == Status::Skipped && record.engine == face::BARE
 }
 
 impl Table {

@@ -173,6 +173,17 @@ impl<E: Engine> Runner<'_, E> {
                 .map_or(String::new(), |why| format!(": {why}"));
             return Some(format!("not supported by {}{why}", self.engine.name()));
         }
+        if !workload.is_engineless() {
+            let value_bytes = if workload.changes() {
+                Task::value_bytes(self.plan, workload)
+            } else {
+                self.made_for.1
+            };
+            let declined = self.engine.declines(value_bytes, self.asked(workload));
+            if let Some(why) = declined {
+                return Some(why.into());
+            }
+        }
         if !workload.fresh && !workload.is_engineless() && self.missing.is_some() {
             return self.missing.clone();
         }
@@ -181,11 +192,7 @@ impl<E: Engine> Runner<'_, E> {
 
     /// Brings the store into the state a row begins with.
     pub(super) fn prepare(&mut self, workload: &Workload) -> Result<(), Fault> {
-        let durability = if workload.sync || self.plan.sync {
-            Durability::Sync
-        } else {
-            Durability::Os
-        };
+        let durability = self.asked(workload);
         if workload.fresh {
             self.close()?;
             place::make_fresh(&self.plan.db)?;
@@ -287,6 +294,7 @@ impl<E: Engine> Runner<'_, E> {
         let stores = self.engine.capabilities().stores;
         record.ranked = Some(
             stores
+                && self.engine.contends()
                 && plan.ranked
                 && plan.variant == Variant::Fair
                 && survival != Some(Survival::BelowOs),
@@ -311,12 +319,17 @@ impl<E: Engine> Runner<'_, E> {
         if !self.engine.capabilities().stores {
             return Survival::None;
         }
-        let asked = if self.plan.sync || workload.sync {
+        self.engine
+            .survival(self.asked(workload), self.plan.variant)
+    }
+
+    /// What writes of a row are asked to survive.
+    fn asked(&self, workload: &Workload) -> Durability {
+        if self.plan.sync || workload.sync {
             Durability::Sync
         } else {
             Durability::Os
-        };
-        self.engine.survival(asked, self.plan.variant)
+        }
     }
 
     /// Waits for background work and notes what the row cost until then.

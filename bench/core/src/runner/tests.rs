@@ -476,6 +476,45 @@ fn writes_below_os_are_shown_and_not_ranked() {
 }
 
 #[test]
+fn rows_that_an_engine_declines_are_skipped_and_its_others_not_ranked() {
+    let home = tempfile::tempdir().expect("a directory");
+    let list = [
+        "fillseq",
+        "readrandom",
+        "fillseqsync",
+        "fillseq100K",
+        "readseq100K",
+        "readrand100K",
+    ];
+    let mut engine = Liar::new(Lie::None);
+    engine.least = Some(1000);
+    let rows = rows_of(&engine, &plan(&home.path().join("db"), 3000, &list)).0;
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| (row.status == Status::Skipped, row.ranked))
+        .collect();
+    let (declined, run) = ((true, Some(false)), (false, Some(false)));
+    assert_eq!(told, [declined, declined, run, run, run, run]);
+    assert_eq!(rows[0].reason.as_deref(), Some("too small"));
+}
+
+/// A thousandth of all keys is stored: drawn from all, one in a thousand would be found.
+#[test]
+fn large_values_are_read_by_keys_that_are_there() {
+    let home = tempfile::tempdir().expect("a directory");
+    let engine = Liar::new(Lie::None);
+    for fill in ["fillseq100K", "fillrand100K"] {
+        let plan = plan(&home.path().join("db"), 20_000, &[fill, "readrand100K"]);
+        let (rows, _) = rows_of(&engine, &plan);
+        assert_eq!(
+            (rows[1].status, rows[1].found),
+            (Status::Ok, Some(20)),
+            "{fill}"
+        );
+    }
+}
+
+#[test]
 fn a_variant_the_engine_has_not_skips_its_rows() {
     let home = tempfile::tempdir().expect("a directory");
     let plan = Plan {

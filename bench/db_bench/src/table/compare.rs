@@ -4,7 +4,7 @@ use bench_core::outline::Outline;
 use bench_core::spread::Spread;
 use bench_core::standing::{Standing, standing};
 
-use super::row::{HARNESS, OURS, OURS_IN_C, Row, Rows};
+use super::row::{BARE, HARNESS, OURS, OURS_IN_C, Row, Rows};
 
 /// Behind a ratio of our plain row to peers of a variant that we take no part in.
 const PLAIN: &str = " (plain)";
@@ -22,7 +22,7 @@ pub(super) fn ratio(rows: &Rows, row: &Row, outline: &Outline) -> String {
     let peers: Vec<(&String, Spread)> = outline
         .engines
         .iter()
-        .filter(|name| ![OURS, OURS_IN_C, HARNESS].contains(&name.as_str()))
+        .filter(|name| ![OURS, OURS_IN_C, BARE, HARNESS].contains(&name.as_str()))
         .filter(|name| row.is_ranked(name))
         .filter_map(|name| Some((name, row.rates(name, outline.aggregate)?)))
         .collect();

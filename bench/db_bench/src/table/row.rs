@@ -14,6 +14,8 @@ pub(super) const OURS: &str = "cairndb";
 pub(super) const OURS_IN_C: &str = "cairndb-c";
 /// The engine that shows what the harness costs.
 pub(super) const HARNESS: &str = "null";
+/// The engine that shows what the disk and the system calls cost.
+pub(super) const BARE: &str = "disk";
 
 /// Rows in the order they first ended, each with all its records.
 #[derive(Debug, Default)]
@@ -158,9 +160,10 @@ impl Row {
         self.of(engine).any(|record| record.by_hand)
     }
 
-    /// Whether an engine's figures may be compared; those of the harness itself have no mark.
+    /// Whether an engine's figures may be compared; those of the harness itself and of the bare loop have no mark.
     pub(super) fn is_ranked(&self, engine: &str) -> bool {
-        engine == HARNESS || self.of(engine).all(|record| record.ranked != Some(false))
+        [HARNESS, BARE].contains(&engine)
+            || self.of(engine).all(|record| record.ranked != Some(false))
     }
 
     /// A figure's median over the rounds.

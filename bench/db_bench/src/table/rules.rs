@@ -84,4 +84,8 @@ const RULES: &[(&str, &str)] = &[
         "a tie where a round of any ranked peer lies among ours, behind where all rounds of one lie above;",
     ),
     ("", "null is the cost of the harness itself"),
+    (
+        "",
+        "disk is one pwrite a write, with fdatasync where it is synced, and one pread a read: no store;",
+    ),
 ];

@@ -230,6 +230,11 @@ fn cairndb_conforms() {
 }
 
 #[test]
+fn disk_conforms() {
+    conforms(Ok(engine_disk::Disk), "");
+}
+
+#[test]
 fn leveldb_conforms() {
     let loaded = engine_leveldb::LevelDb::load(None);
     conforms(loaded.as_ref().map_err(Clone::clone), "libleveldb1d");

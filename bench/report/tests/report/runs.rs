@@ -241,6 +241,23 @@ fn the_harness_is_told_apart() {
 }
 
 #[test]
+fn the_bare_loop_is_a_measure_and_no_rival() {
+    let mut lines = rounds("cairndb", "2C", "fillseqsync", 9e3);
+    lines.extend(rounds("lmdb", "2C", "fillseqsync", 3e3));
+    let bare = rounds("disk", "2C", "fillseqsync", 1e4);
+    lines.extend(bare.into_iter().map(|line| with(line, "ranked", false)));
+    let declined = json!({
+        "engine": "disk", "section": "1C", "workload": "fillseq", "round": 1, "status": "skipped",
+        "reason": "not bound",
+    });
+    lines.push(declined);
+    let html = report(&lines).html();
+    assert!(html.contains("CairnDB does 0.90 times what the bare loop does."));
+    assert!(html.contains("CairnDB is fastest, 3.00 times LMDB, the next."));
+    assert!(!html.contains("faster still") && !html.contains("not bound"));
+}
+
+#[test]
 fn of_a_suite_that_trims_its_rounds_the_last_instance_counts() {
     let of = |engine: &str, instance: u32, rate: f64| {
         let mut lines = rounds(engine, "random read", "readrandom", rate);

@@ -1,0 +1,213 @@
+//! An open file, and one thread's way into it.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::path::Path;
+
+use bench_core::engine::{Cursor, Durability, Quiet, Role, Session, Store};
+use bench_core::fault::Fault;
+use bench_core::settings::Settings;
+use parking_lot::{Mutex, RwLock};
+
+use crate::file::{PREWRITTEN, Place, Records};
+
+/// An open directory.
+#[derive(Debug)]
+pub struct DiskStore {
+    records: Records,
+    /// Where the next record begins.
+    end: Mutex<u64>,
+    places: RwLock<BTreeMap<Vec<u8>, Place>>,
+    asked: Settings,
+}
+
+impl DiskStore {
+    pub(crate) fn open(dir: &Path, settings: &Settings) -> Result<Self, Fault> {
+        let mut places = BTreeMap::new();
+        let (records, end) = Records::open(&dir.join("records"), |key, place| {
+            match place {
+                Some(place) => places.insert(key, place),
+                None => places.remove(&key),
+            };
+        })?;
+        Ok(Self {
+            records,
+            end: Mutex::new(end),
+            places: RwLock::new(places),
+            asked: *settings,
+        })
+    }
+
+    fn write(&self, key: &[u8], value: Option<&[u8]>, sync: bool) -> Result<(), Fault> {
+        let offset = {
+            let mut end = self.end.lock();
+            let offset = *end;
+            *end += Records::bytes_of(key, value);
+            offset
+        };
+        let place = self.records.write(offset, key, value, sync)?;
+        let mut places = self.places.write();
+        match place {
+            Some(place) => places.insert(key.to_vec(), place),
+            None => places.remove(key),
+        };
+        Ok(())
+    }
+}
+
+impl Store for DiskStore {
+    type Session<'s> = DiskSession<'s>;
+
+    fn session(&self, role: Role) -> Result<DiskSession<'_>, Fault> {
+        Ok(DiskSession {
+            store: self,
+            sync: role.durability == Durability::Sync,
+            value: Vec::new(),
+        })
+    }
+
+    fn compact(&mut self) -> Result<(), Fault> {
+        Err(Fault::new("there is nothing to compact"))
+    }
+
+    fn quiesce(&self) -> Result<Quiet, Fault> {
+        Ok(Quiet::Known)
+    }
+
+    fn property(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    fn options(&self) -> Vec<(String, String)> {
+        let told = [
+            ("prewritten", PREWRITTEN.to_string()),
+            ("checksums", "none".to_owned()),
+        ];
+        let told = told.map(|(name, value)| (name.to_owned(), value));
+        told.into_iter().chain(self.asked.unused()).collect()
+    }
+
+    fn close(self) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+/// One thread's way in.
+#[derive(Debug)]
+pub struct DiskSession<'s> {
+    store: &'s DiskStore,
+    sync: bool,
+    value: Vec<u8>,
+}
+
+impl Session for DiskSession<'_> {
+    type Cursor<'c>
+        = DiskCursor<'c>
+    where
+        Self: 'c;
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        self.store.write(key, Some(value), self.sync)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.store.write(key, None, self.sync)
+    }
+
+    fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
+        let place = self.store.places.read().get(key).copied();
+        let Some(place) = place else {
+            return Ok(None);
+        };
+        self.store.records.read(place, &mut self.value)?;
+        Ok(Some(found(&self.value)))
+    }
+
+    fn batch_put(&mut self, _key: &[u8], _value: &[u8]) -> Result<(), Fault> {
+        Err(Fault::new("there are no batches"))
+    }
+
+    fn batch_write(&mut self) -> Result<(), Fault> {
+        Err(Fault::new("there are no batches"))
+    }
+
+    fn merge(&mut self, _key: &[u8], _operand: &[u8]) -> Result<(), Fault> {
+        Err(Fault::new("there are no merge operands"))
+    }
+
+    fn cursor(&mut self) -> Result<DiskCursor<'_>, Fault> {
+        Ok(DiskCursor {
+            store: self.store,
+            entry: None,
+            value: &mut self.value,
+        })
+    }
+}
+
+/// A position in key order. Each step looks the next key up, so that writers need not wait.
+#[derive(Debug)]
+pub struct DiskCursor<'c> {
+    store: &'c DiskStore,
+    entry: Option<(Vec<u8>, Place)>,
+    value: &'c mut Vec<u8>,
+}
+
+impl DiskCursor<'_> {
+    /// Goes to the nearest entry in a range, from its lower or its upper end.
+    fn go(&mut self, range: (Bound<&[u8]>, Bound<&[u8]>), backward: bool) {
+        let places = self.store.places.read();
+        let mut entries = places.range::<[u8], _>(range);
+        let entry = if backward {
+            entries.next_back()
+        } else {
+            entries.next()
+        };
+        self.entry = entry.map(|(key, place)| (key.clone(), *place));
+    }
+}
+
+impl Cursor for DiskCursor<'_> {
+    fn first(&mut self) -> Result<(), Fault> {
+        self.go((Bound::Unbounded, Bound::Unbounded), false);
+        Ok(())
+    }
+
+    fn last(&mut self) -> Result<(), Fault> {
+        self.go((Bound::Unbounded, Bound::Unbounded), true);
+        Ok(())
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.go((Bound::Included(key), Bound::Unbounded), false);
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<(), Fault> {
+        if let Some((key, _)) = self.entry.take() {
+            self.go((Bound::Excluded(&key), Bound::Unbounded), false);
+        }
+        Ok(())
+    }
+
+    fn prev(&mut self) -> Result<(), Fault> {
+        if let Some((key, _)) = self.entry.take() {
+            self.go((Bound::Unbounded, Bound::Excluded(&key)), true);
+        }
+        Ok(())
+    }
+
+    fn valid(&self) -> bool {
+        self.entry.is_some()
+    }
+
+    fn key(&self) -> &[u8] {
+        self.entry.as_ref().map_or(&[], |(key, _)| key)
+    }
+
+    fn value(&mut self) -> Result<&[u8], Fault> {
+        if let Some((_, place)) = &self.entry {
+            self.store.records.read(*place, self.value)?;
+        }
+        Ok(self.value)
+    }
+}
