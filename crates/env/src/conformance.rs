@@ -54,7 +54,7 @@ fn files(dir: &dyn Dir) {
     assert_eq!(short.file_offset(), Some(70_000));
     file.advise(0, 4096, true);
     file.advise(0, 0, false);
-    let bytes = file.map(Access::Random).unwrap().unwrap();
+    let bytes = file.map(file.size(), Access::Random).unwrap().unwrap();
     assert_eq!(bytes.len(), 70_006);
     assert_eq!(&bytes[..7], b"hello \x07");
     // A mapping outlives the name and the file it was made of.
@@ -64,7 +64,13 @@ fn files(dir: &dyn Dir) {
     assert_eq!(dir.size_of("a").unwrap(), None);
     dir.create("empty").unwrap();
     let empty = dir.open_read("empty").unwrap();
-    assert!(empty.map(Access::Sequential).unwrap().unwrap().is_empty());
+    assert!(
+        empty
+            .map(0, Access::Sequential)
+            .unwrap()
+            .unwrap()
+            .is_empty()
+    );
     dir.unlink("empty").unwrap();
 }
 

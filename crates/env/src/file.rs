@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cairndb_base::Result;
+use cairndb_base::{Error, ErrorKind, Result};
 
 /// How a reader means to use a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub enum Access {
     Random,
     /// A scan or merge from front to back.
     Sequential,
+    /// Pieces of many pages, each from front to back: what the system does unasked.
+    Pieces,
 }
 
 /// A file that is written once, from front to back.
@@ -76,15 +78,29 @@ pub trait ReadFile: Debug + Send + Sync {
     /// `Corruption` when the file ends before; `Io` otherwise.
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()>;
 
-    /// Maps the whole file, or `None` where the environment does not map.
+    /// Maps the first `len` bytes, at most as many as the file had when it was opened, or `None` where the environment
+    /// does not map. None of them may be changed while the mapping lives; the file may become longer.
     ///
     /// # Errors
-    /// `Io`.
-    fn map(&self, access: Access) -> Result<Option<Mapping>>;
+    /// `Io`; `Corruption` when the file is shorter.
+    fn map(&self, len: u64, access: Access) -> Result<Option<Mapping>>;
 
     /// Tells the system that a range will be read soon, or (with `wanted` false) is not needed in
     /// memory any more. Advice only.
     fn advise(&self, offset: u64, len: u64, wanted: bool);
+}
+
+/// The first `len` bytes of a file of `size` as a length in memory, for [`ReadFile::map`].
+pub(crate) fn front_of(len: u64, size: u64, name: &str) -> Result<usize> {
+    if len > size {
+        return Err(Error::corruption("the file ends before the bytes wanted")
+            .file(name.to_owned())
+            .offset(size)
+            .expected(format_args!("{len} bytes"))
+            .found(format_args!("a file of {size} bytes")));
+    }
+    usize::try_from(len)
+        .map_err(|_| Error::new(ErrorKind::NotSupported, "the file is larger than memory"))
 }
 
 /// What keeps mapped bytes alive: a real mapping, or heap bytes under simulation.

@@ -13,7 +13,9 @@ use cairndb_base::{Error, ErrorKind, Result};
 
 use crate::dir::{Dir, DirLock, Holders};
 use crate::environment::{Background, Env, Join, Priority};
-use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
+use crate::file::{
+    Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile, front_of,
+};
 use crate::lending::OneRegion;
 use crate::mirror::Mirror;
 use crate::sync::Mutex;
@@ -369,20 +371,24 @@ impl ReadFile for MemReader {
         }
     }
 
-    fn map(&self, _access: Access) -> Result<Option<Mapping>> {
+    fn map(&self, len: u64, _access: Access) -> Result<Option<Mapping>> {
         let bytes = self.file.bytes.lock().clone();
-        Ok(Some(Mapping::new(Arc::new(MemBytes(bytes)))))
+        let len = front_of(len, bytes.len() as u64, &self.name)?;
+        Ok(Some(Mapping::new(Arc::new(MemBytes { bytes, len }))))
     }
 
     fn advise(&self, _offset: u64, _len: u64, _wanted: bool) {}
 }
 
 #[derive(Debug)]
-struct MemBytes(Arc<Vec<u8>>);
+struct MemBytes {
+    bytes: Arc<Vec<u8>>,
+    len: usize,
+}
 
 impl MappedBytes for MemBytes {
     fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes[..self.len]
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a large value costs: put into a value file, encoded at rest, read as it is and read encoded.
 //!
 //! `cargo bench -p cairndb-format --bench values`. A thousand values of 100,000 bytes, warm, in a real file; every figure
-//! is one value's. Most of a read is the copy out of the system's page cache.
+//! is one value's. Most of a read that is not mapped is the copy out of the system's page cache.
 
 #![allow(
     missing_docs,
@@ -12,9 +12,9 @@
 use std::hint::black_box;
 
 use cairndb_base::FileNumber;
-use cairndb_env::{Dir, Env, RealEnv};
+use cairndb_env::{Access, Dir, Env, RealEnv};
 use cairndb_format::name;
-use cairndb_format::value_file::{Pointer, ValueEncoder, ValueWriter, read_value};
+use cairndb_format::value_file::{Pointer, ValueEncoder, ValueWriter, read_value, value_of};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const VALUE_BYTES: usize = 100_000;
@@ -86,6 +86,15 @@ fn values(c: &mut Criterion) {
                 hash = (hash + 7) % VALUES;
                 let pointer = &pointers[usize::try_from(hash).unwrap()];
                 read_value(&*file, number, pointer, hash, &mut out).unwrap();
+                out.len()
+            });
+        });
+        let mapped = file.map(file.size(), Access::Pieces).unwrap().unwrap();
+        group.bench_function(format!("read {what}, mapped"), |b| {
+            b.iter(|| {
+                hash = (hash + 7) % VALUES;
+                let pointer = &pointers[usize::try_from(hash).unwrap()];
+                value_of(&mapped, number, pointer, hash, &mut out).unwrap();
                 out.len()
             });
         });

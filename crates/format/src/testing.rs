@@ -251,7 +251,7 @@ impl ReadFile for MemoryBytes {
         Ok(())
     }
 
-    fn map(&self, _: Access) -> Result<Option<Mapping>> {
+    fn map(&self, _: u64, _: Access) -> Result<Option<Mapping>> {
         Ok(None)
     }
 

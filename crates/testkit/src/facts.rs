@@ -72,7 +72,7 @@ impl ReadFile for Bytes {
         Ok(())
     }
 
-    fn map(&self, _access: Access) -> Result<Option<Mapping>> {
+    fn map(&self, _len: u64, _access: Access) -> Result<Option<Mapping>> {
         Ok(None)
     }
 

@@ -189,8 +189,10 @@ fn a_value_that_cannot_be_read_under_an_operand_stops_no_flush() {
     db.put(b"k", &[1; 9000]).unwrap();
     db.merge(b"k", b"2").unwrap();
     db.put(b"other", b"1").unwrap();
-    let broken = Fault::on(OpKind::ReadAt, ".val", Effect::Fails(Cause::Io));
-    env.inject(broken.sticky());
+    for kind in [OpKind::Map, OpKind::ReadAt] {
+        let broken = Fault::on(kind, ".val", Effect::Fails(Cause::Io));
+        env.inject(broken.sticky());
+    }
     db.flush().unwrap();
     db.compact_range(..).unwrap();
     assert_eq!(db.get(b"k").unwrap_err().kind(), ErrorKind::Io);

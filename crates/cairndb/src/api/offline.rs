@@ -13,7 +13,7 @@ use cairndb_format::value_file::ValueScan;
 use crate::engine::core::Core;
 use crate::read::fold::read_pointer;
 use crate::state::options::Options;
-use crate::state::version::ValueHandle;
+use crate::state::value_handle::ValueHandle;
 
 /// What [`verify`] read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

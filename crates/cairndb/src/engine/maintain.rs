@@ -10,7 +10,8 @@ use cairndb_format::manifest::{ManifestWriter, VersionEdit, prepare_current};
 use cairndb_format::name::{self, FileKind};
 
 use crate::engine::core::{Core, State};
-use crate::state::version::{ValueHandle, Version};
+use crate::state::value_handle::ValueHandle;
+use crate::state::version::Version;
 use crate::write::commit::Commit;
 
 impl Core {

@@ -17,7 +17,8 @@ use cairndb_format::value_file::{Pointer, ValueWriter};
 
 use crate::engine::recovered::Recovered;
 use crate::read::fold::read_pointer;
-use crate::state::version::{TableOpener, ValueHandle};
+use crate::state::opener::TableOpener;
+use crate::state::value_handle::ValueHandle;
 
 /// What one attempt at opening does with large values, and whether it met any.
 #[derive(Debug, Default)]

@@ -28,11 +28,12 @@ use crate::read::view::{Readers, Shown, View};
 use crate::state::budget::Budget;
 use crate::state::context::ReadContext;
 use crate::state::files::OpenFiles;
+use crate::state::opener::{Mapping, TableOpener};
 use crate::state::options::{FILTER_BITS_MAX, MEMORY_BUDGET_MIN, Options};
 use crate::state::reaper::Reaper;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
-use crate::state::version::{Mapping, TableOpener, Version};
+use crate::state::version::Version;
 use crate::write::commit::Commit;
 use crate::write::manifest::Manifest;
 use crate::write::segments::Segments;
@@ -88,6 +89,7 @@ impl Core {
                 local: dir.prefers_mapping(),
                 bytes_max: env.memory_bytes() / 2,
                 bytes: AtomicU64::new(0),
+                value_bytes: AtomicU64::new(0),
             },
             verify_always: options.verify_always,
             reaper: Arc::clone(&reaper),

@@ -34,8 +34,10 @@ use crate::engine::recovered::Recovered;
 use crate::engine::replay::{Replay, Replayed};
 use crate::engine::unnamed::Mentioned;
 use crate::state::context::ReadContext;
+use crate::state::opener::TableOpener;
 use crate::state::options::RecoveryMode;
-use crate::state::version::{Run, TableHandle, TableOpener, ValueHandle, Values, Version};
+use crate::state::value_handle::ValueHandle;
+use crate::state::version::{Run, TableHandle, Values, Version};
 
 /// The manifest's edits, folded.
 #[derive(Debug, Default)]

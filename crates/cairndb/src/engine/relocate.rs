@@ -35,7 +35,8 @@ use crate::engine::core::{Core, State};
 use crate::engine::install::MergePlan;
 use crate::jobs::census::{Census, Filled, choose, is_much, is_worth_it};
 use crate::jobs::relocation::Relocation;
-use crate::state::version::{Run, TableHandle, ValueHandle, Version};
+use crate::state::value_handle::ValueHandle;
+use crate::state::version::{Run, TableHandle, Version};
 use crate::write::commit::Commit;
 use crate::write::values::UNSYNCED_FILES_MAX;
 

@@ -23,7 +23,8 @@ use crate::jobs::rules::Rules;
 use crate::read::merger::Merger;
 use crate::read::source::Source;
 use crate::state::context::ReadContext;
-use crate::state::version::{Run, TableHandle, TableOpener};
+use crate::state::opener::TableOpener;
+use crate::state::version::{Run, TableHandle};
 use crate::write::commit::PartValues;
 
 /// A replay under way.

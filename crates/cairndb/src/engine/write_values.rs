@@ -18,7 +18,7 @@ use crate::engine::write::closing;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
 use crate::state::stats::Stats;
-use crate::state::version::ValueHandle;
+use crate::state::value_handle::ValueHandle;
 use crate::write::commit::{Commit, Payload};
 use crate::write::values::UNSYNCED_FILES_MAX;
 

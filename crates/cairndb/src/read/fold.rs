@@ -20,13 +20,12 @@ pub(crate) fn read_pointer(
             .file(cairndb_format::name::value(pointer.file))
             .offset(pointer.offset)
     })?;
-    value_file::read_value(
-        &*handle.file(pointer.end().unwrap_or(0))?,
-        pointer.file,
-        &pointer,
-        order.hash(key),
-        out,
-    )
+    let hash = order.hash(key);
+    let end = pointer.end().unwrap_or(0);
+    if let Some(mapping) = handle.mapping(end) {
+        return value_file::value_of(&mapping, pointer.file, &pointer, hash, out);
+    }
+    value_file::read_value(&*handle.file(end)?, pointer.file, &pointer, hash, out)
 }
 
 /// A buffer of operands above this size is given back after its key.

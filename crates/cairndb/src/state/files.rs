@@ -136,8 +136,8 @@ impl ReadFile for PooledFile {
         self.file()?.read_at(offset, out)
     }
 
-    fn map(&self, access: Access) -> Result<Option<Mapping>> {
-        self.file()?.map(access)
+    fn map(&self, len: u64, access: Access) -> Result<Option<Mapping>> {
+        self.file()?.map(len, access)
     }
 
     fn advise(&self, offset: u64, len: u64, wanted: bool) {

@@ -212,7 +212,7 @@ impl Options {
         self
     }
 
-    /// Forces tables to be read through a mapping (`true`) or with `pread` and the page cache
+    /// Forces tables and value files to be read through a mapping (`true`) or with `pread`, tables with the page cache
     /// (`false`). By default they are mapped on the local file systems that are known (ext2 to 4, XFS, Btrfs,
     /// F2FS, ZFS, tmpfs, overlayfs, on Linux) while the data is below half of the machine's memory. The log
     /// is mapped on ext2 to 4 and XFS whatever is said here.

@@ -7,85 +7,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cairndb_base::head::{behind_prefix, head_behind};
-use cairndb_base::{Error, FileNumber, Order, PageCache, Result};
-use cairndb_env::ReadFile;
-use cairndb_env::sync::RwLock;
+use cairndb_base::{Error, FileNumber, Order, Result};
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
-use cairndb_format::table::{PageAccess, Table};
+use cairndb_format::table::Table;
 
-use crate::state::dictionaries::Dictionaries;
-use crate::state::files::OpenFiles;
-use crate::state::reaper::Reaper;
-
-/// What opening a table needs besides its record.
-#[derive(Debug)]
-pub(crate) struct TableOpener {
-    pub(crate) files: Arc<OpenFiles>,
-    pub(crate) order: Order,
-    pub(crate) cache: Arc<dyn PageCache>,
-    pub(crate) mapping: Mapping,
-    pub(crate) verify_always: bool,
-    pub(crate) reaper: Arc<Reaper>,
-    pub(crate) dictionaries: Arc<Dictionaries>,
-}
-
-/// When tables are mapped.
-#[derive(Debug)]
-pub(crate) struct Mapping {
-    /// The user's word, which decides.
-    pub(crate) forced: Option<bool>,
-    /// The directory is on a local file system.
-    pub(crate) local: bool,
-    /// Beyond this many bytes of tables the page cache of the system cannot hold them, and faults
-    /// on mapped pages would be slower and block more than `pread` does.
-    pub(crate) bytes_max: u64,
-    /// Bytes of all tables now.
-    pub(crate) bytes: AtomicU64,
-}
-
-impl Mapping {
-    /// Whether a table opened now is mapped.
-    pub(crate) fn wanted(&self) -> bool {
-        let fits = self.bytes.load(Ordering::Relaxed) <= self.bytes_max;
-        self.forced.unwrap_or(self.local && fits)
-    }
-}
-
-impl TableOpener {
-    fn open(&self, record: &TableRecord) -> Result<Arc<Table>> {
-        let file = self.files.open(name::table(FileNumber(record.file)))?;
-        if file.size() != record.bytes {
-            return Err(
-                Error::corruption("table file has another length than the manifest says")
-                    .file(name::table(FileNumber(record.file)))
-                    .offset(file.size().min(record.bytes))
-                    .expected(record.bytes)
-                    .found(file.size()),
-            );
-        }
-        let access = if self.mapping.wanted() {
-            PageAccess::Mapped(Some(Arc::clone(&self.cache)))
-        } else {
-            PageAccess::Cached(Arc::clone(&self.cache))
-        };
-        let (number, source) = (FileNumber(record.file), Arc::clone(&file));
-        let mut table = Table::open(source, number, &self.order, access, record.checksum)?;
-        table.share_dictionary(self.dictionaries.met(table.dictionary()));
-        if table.is_mapped() {
-            // The mapping keeps the file.
-            file.close();
-        } else {
-            file.keep();
-        }
-        let table = table.with_deferred(record.deferred);
-        Ok(Arc::new(table.verify_always(self.verify_always)))
-    }
-}
+use crate::state::opener::TableOpener;
+use crate::state::value_handle::ValueHandle;
 
 /// One table of a version: its manifest record, and its file.
 #[derive(Debug)]
@@ -183,81 +115,6 @@ impl Drop for TableFile {
             self.opener.cache.evict_file(FileNumber(self.number));
             let name = name::table(FileNumber(self.number));
             self.opener.reaper.let_go(name, self.bytes);
-        }
-    }
-}
-
-/// A value file and how much of it is dead.
-#[derive(Debug)]
-pub(crate) struct ValueHandle {
-    pub(crate) number: u64,
-    pub(crate) bytes: AtomicU64,
-    pub(crate) dead: AtomicU64,
-    /// Bytes that are whole records and durable, as a clean close found them; 0 if none ever did.
-    pub(crate) whole: AtomicU64,
-    /// Nothing in it is left to be encoded.
-    pub(crate) settled: AtomicBool,
-    /// This handle of the database began the file, so that `bytes` ends with a record.
-    begun: bool,
-    opener: Arc<TableOpener>,
-    /// Opened at the first read, and again when a value lies behind the length it had then.
-    open: RwLock<Option<Arc<dyn ReadFile>>>,
-    doomed: AtomicBool,
-}
-
-impl ValueHandle {
-    pub(crate) fn new(number: u64, opener: &Arc<TableOpener>) -> ValueHandle {
-        ValueHandle {
-            number,
-            bytes: AtomicU64::new(0),
-            dead: AtomicU64::new(0),
-            whole: AtomicU64::new(0),
-            settled: AtomicBool::new(false),
-            begun: false,
-            opener: Arc::clone(opener),
-            open: RwLock::new(None),
-            doomed: AtomicBool::new(false),
-        }
-    }
-
-    /// A file that is being begun.
-    pub(crate) fn begun(number: u64, opener: &Arc<TableOpener>) -> ValueHandle {
-        let mut handle = ValueHandle::new(number, opener);
-        handle.begun = true;
-        handle
-    }
-
-    /// Notes that everything appended is durable and nothing more will be.
-    pub(crate) fn complete(&self) {
-        if self.begun {
-            let bytes = self.bytes.load(Ordering::Relaxed);
-            self.whole.store(bytes, Ordering::Relaxed);
-        }
-    }
-
-    /// The file, opened when it was at least `bytes` long, if it ever was.
-    pub(crate) fn file(&self, bytes: u64) -> Result<Arc<dyn ReadFile>> {
-        let open = self.open.read().clone();
-        if let Some(file) = open.filter(|file| file.size() >= bytes) {
-            return Ok(file);
-        }
-        let named = name::value(FileNumber(self.number));
-        let file = self.opener.files.open(named)?;
-        file.keep();
-        let file: Arc<dyn ReadFile> = file;
-        *self.open.write() = Some(Arc::clone(&file));
-        Ok(file)
-    }
-
-    pub(crate) fn doom(&self) {
-        self.doomed.store(true, Ordering::Release);
-    }
-}
-
-impl Drop for ValueHandle {
-    fn drop(&mut self) {
-        if self.doomed.load(Ordering::Acquire) {
-            self.opener.reaper.add(name::value(FileNumber(self.number)));
         }
     }
 }

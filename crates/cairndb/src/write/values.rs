@@ -13,7 +13,7 @@ use cairndb_env::FileSync;
 use cairndb_env::sync::Mutex;
 use cairndb_format::value_file::{HEADER_BYTES, Pointer, ValueWriter};
 
-use crate::state::version::ValueHandle;
+use crate::state::value_handle::ValueHandle;
 
 /// A file with a value in it is longer: one is never closed with none.
 const FILLED_BYTES_MIN: u64 = HEADER_BYTES as u64 + 1;
@@ -22,6 +22,12 @@ const FILLED_BYTES_MIN: u64 = HEADER_BYTES as u64 + 1;
 struct Active {
     handle: Arc<ValueHandle>,
     writer: ValueWriter,
+}
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        self.handle.end();
+    }
 }
 
 /// Value files that may wait for their sync.

@@ -47,7 +47,7 @@ fn a_mapping_keeps_the_bytes_it_was_made_of() {
     let map = dir
         .open_read("f")
         .unwrap()
-        .map(Access::Random)
+        .map(6, Access::Random)
         .unwrap()
         .unwrap();
     file.append(b" and after").unwrap();

@@ -15,7 +15,7 @@ use cairndb_base::{Error, ErrorKind, Result};
 use rustix::io::Errno;
 
 use super::descriptor::system_error;
-use crate::file::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile};
+use crate::file::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile, front_of};
 
 /// Parts handed to one system call: records have two or three, pages of a table a few more.
 const PARTS_MAX: usize = 16;
@@ -214,23 +214,23 @@ impl ReadFile for RealReadFile {
         Ok(())
     }
 
-    fn map(&self, access: Access) -> Result<Option<Mapping>> {
-        if self.size == 0 {
+    fn map(&self, len: u64, access: Access) -> Result<Option<Mapping>> {
+        if len == 0 {
             return Ok(Some(Mapping::new(Arc::new(NoBytes))));
         }
         let fail = |cause| Error::io("map the file", cause).file(&*self.file.name);
-        let len = usize::try_from(self.size)
-            .map_err(|_| Error::new(ErrorKind::NotSupported, "the file is larger than memory"))?;
+        let len = front_of(len, self.size, &self.file.name)?;
         let mut options = memmap2::MmapOptions::new();
         options.len(len);
-        // SAFETY: files are written once, under the directory's lock, and only mapped when closed;
-        // nothing in this program changes or shortens one afterwards. What another program does to
+        // SAFETY: files are written once, from front to back and under the directory's lock; nothing in this program
+        // changes what has been written or shortens the file, and `len` bytes were there when it was opened. What another program does to
         // them is outside what any reader of a shared mapping can exclude, and documented so.
         #[expect(unsafe_code, reason = "tables are read in place")]
         let map = unsafe { options.map(&self.file.fd) }.map_err(fail)?;
         let advice = match access {
             Access::Random => memmap2::Advice::Random,
             Access::Sequential => memmap2::Advice::Sequential,
+            Access::Pieces => memmap2::Advice::Normal,
         };
         // Advice: a kernel without it reads more than it should, or less.
         let _ = map.advise(advice);

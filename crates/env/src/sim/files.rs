@@ -14,7 +14,9 @@ use super::fault::Effect;
 use super::op::OpKind;
 use super::protocol::Event;
 use super::state::{Call, State};
-use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
+use crate::file::{
+    Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile, front_of,
+};
 use crate::mirror::Mirror;
 use crate::random::Random;
 use crate::sync::Mutex;
@@ -287,14 +289,15 @@ impl ReadFile for SimReader {
         Err(state.refuse(error))
     }
 
-    fn map(&self, _access: Access) -> Result<Option<Mapping>> {
+    fn map(&self, len: u64, _access: Access) -> Result<Option<Mapping>> {
         let handle = &self.handle;
         let mut state = handle.shared.lock();
         state.begin(&handle.call(OpKind::Map, 0, 0), || None)?;
         if !state.settings.mapping {
             return Ok(None);
         }
-        let bytes = state.disk.inode(handle.inode).visible.to_vec();
+        let mut bytes = state.disk.inode(handle.inode).visible.to_vec();
+        bytes.truncate(front_of(len, bytes.len() as u64, &handle.name)?);
         Ok(Some(Mapping::new(Arc::new(SimBytes(bytes)))))
     }
 

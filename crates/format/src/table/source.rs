@@ -108,7 +108,7 @@ impl Pages {
         let backing = match access {
             PageAccess::Cached(cache) => Backing::Read(Some(cache)),
             // A process has some ten thousand mappings, and 32 bits few gigabytes, for all it opens.
-            PageAccess::Mapped(cache) => match source.map(Access::Random) {
+            PageAccess::Mapped(cache) => match source.map(size, Access::Random) {
                 Ok(Some(mapping)) if mapping.len() as u64 >= size => Backing::Mapped(mapping),
                 _ => Backing::Read(cache),
             },

@@ -8,7 +8,7 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use cairndb_base::coding::get_u32;
-use cairndb_kernel::codec::{Encoder, RAW_BYTES_MAX, decode_into};
+use cairndb_kernel::codec::{self, Encoder, RAW_BYTES_MAX, decode_into};
 
 /// Bytes of the value that a block holds, but for the last.
 const BLOCK_BYTES: usize = RAW_BYTES_MAX;
@@ -86,6 +86,28 @@ pub(crate) fn stored_min(raw_len: u64) -> u64 {
     blocks
         .saturating_mul(HEADER_BYTES as u64)
         .saturating_add(blocks)
+}
+
+/// Appends the `raw_len` bytes that `stored` stands for to `out`; `None` when it is malformed or stands for
+/// another length. No more room is made than what is stored can fill.
+pub(crate) fn append(stored: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
+    let (mut rest, mut left) = (stored, raw_len);
+    while left > 0 {
+        let block_len = left.min(BLOCK_BYTES);
+        let header = get_u32(rest, 0)?;
+        let len = usize::try_from(header & !AS_IT_IS).ok()?;
+        let (body, behind) = rest.get(HEADER_BYTES..)?.split_at_checked(len)?;
+        if header & AS_IT_IS == 0 {
+            codec::decode(body, block_len, out)?;
+        } else if len == block_len {
+            out.extend_from_slice(body);
+        } else {
+            return None;
+        }
+        rest = behind;
+        left = left.saturating_sub(block_len);
+    }
+    rest.is_empty().then_some(())
 }
 
 /// Decodes `stored` into the whole of `out`; `None` when it is malformed or stands for another length.

@@ -41,6 +41,39 @@ pub fn read_value(
     placed(read(out), number, pointer, out)
 }
 
+/// Copies the value of `pointer` out of `file`, the bytes of its file up to the value's end or beyond, or decodes it from there, into `out`, replacing
+/// what it holds. No copy of what is stored is made, and `out` is not filled with zeros first.
+///
+/// # Errors
+/// As [`read_value`].
+pub fn value_of(
+    file: &[u8],
+    number: FileNumber,
+    pointer: &Pointer,
+    key_hash: u64,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    out.clear();
+    let mut read = || {
+        let malformed = || Error::corruption("encoded value is malformed");
+        let len = stored_len(pointer, number, file.len() as u64)?;
+        let behind = usize::try_from(pointer.value_at())
+            .ok()
+            .and_then(|at| file.get(at..));
+        let stored = behind.and_then(|behind| behind.get(..len));
+        let stored = stored.ok_or_else(malformed)?;
+        compare(pointer, key_hash, stored)?;
+        if pointer.codec == CODEC_RAW {
+            out.extend_from_slice(stored);
+            return Ok(());
+        }
+        let raw_len = usize::try_from(pointer.raw_len).map_err(|_| malformed())?;
+        out.reserve(raw_len);
+        blocks::append(stored, raw_len, out).ok_or_else(malformed)
+    };
+    placed(read(), number, pointer, out)
+}
+
 /// Reads what is stored of the value of `pointer` into `out`, replacing what it holds: for whoever copies it as it is.
 ///
 /// # Errors

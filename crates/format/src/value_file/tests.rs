@@ -29,6 +29,26 @@ fn write(values: &[Vec<u8>]) -> (Vec<u8>, Vec<Pointer>) {
     (bytes, pointers)
 }
 
+/// Reads a value from its file and from the bytes of it, which must come to the same.
+fn read_both(
+    file: &dyn ReadFile,
+    number: FileNumber,
+    pointer: &Pointer,
+    key_hash: u64,
+    out: &mut Vec<u8>,
+) -> cairndb_base::Result<()> {
+    let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];
+    file.read_at(0, &mut bytes)?;
+    let mut mapped = out.clone();
+    let found = value_of(&bytes, number, pointer, key_hash, &mut mapped);
+    let read = read_value(file, number, pointer, key_hash, out);
+    let text =
+        |result: &cairndb_base::Result<()>| result.as_ref().map_err(ToString::to_string).copied();
+    assert_eq!(text(&found), text(&read));
+    assert_eq!(&mapped, out);
+    read
+}
+
 fn scan(bytes: &[u8]) -> cairndb_base::Result<Vec<(Scanned, Vec<u8>)>> {
     let file = MemoryBytes(bytes.to_vec());
     let mut scan = ValueScan::new(&file, NUMBER)?;
@@ -53,7 +73,7 @@ fn values_come_back_through_their_pointers() {
     let mut out = vec![7; 100_000];
     for ((hash, value), pointer) in (0u64..).zip(&values).zip(&pointers) {
         assert!(pointer.offset.is_multiple_of(8));
-        read_value(&file, NUMBER, pointer, hash, &mut out).unwrap();
+        read_both(&file, NUMBER, pointer, hash, &mut out).unwrap();
         assert_eq!(&out, value);
         assert_eq!(Pointer::decode(&pointer.encode()).unwrap(), *pointer);
     }
@@ -73,7 +93,7 @@ fn a_pointer_answers_for_its_own_key_place_and_file_only() {
     let file = MemoryBytes(bytes.clone());
     let mut out = Vec::new();
     let mut fails = |number, pointer: &Pointer, hash| {
-        let error = read_value(&file, number, pointer, hash, &mut out).unwrap_err();
+        let error = read_both(&file, number, pointer, hash, &mut out).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corruption);
         assert_eq!(error.file_offset(), Some(pointer.offset));
         assert!(out.is_empty());
@@ -147,7 +167,7 @@ fn an_unknown_codec_is_too_new() {
         ..pointers[0]
     };
     let file = MemoryBytes(bytes);
-    let error = read_value(&file, NUMBER, &newer, 0, &mut Vec::new()).unwrap_err();
+    let error = read_both(&file, NUMBER, &newer, 0, &mut Vec::new()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FormatTooNew);
     let error = Pointer::decode(&newer.encode()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FormatTooNew);
@@ -182,7 +202,7 @@ fn every_changed_byte_of_a_pointer_or_value_is_noticed() {
             let mut changed = pointer.encode();
             changed[at] ^= damage;
             let result = Pointer::decode(&changed)
-                .and_then(|pointer| read_value(&file, NUMBER, &pointer, 0, &mut out));
+                .and_then(|pointer| read_both(&file, NUMBER, &pointer, 0, &mut out));
             assert!(result.is_err(), "pointer byte {at} ^ {damage}");
         }
     }
@@ -191,8 +211,8 @@ fn every_changed_byte_of_a_pointer_or_value_is_noticed() {
         let mut changed = bytes.clone();
         changed[at] ^= 0x10;
         let file = MemoryBytes(changed);
-        read_value(&file, NUMBER, &pointer, 0, &mut out).unwrap_err();
-        read_value(&file, NUMBER, &pointers[1], 1, &mut out).unwrap();
+        read_both(&file, NUMBER, &pointer, 0, &mut out).unwrap_err();
+        read_both(&file, NUMBER, &pointers[1], 1, &mut out).unwrap();
     }
 }
 
@@ -252,7 +272,7 @@ fn nothing_is_appended_after_a_failure() {
     assert_eq!(error.kind(), ErrorKind::Io);
     let file: Arc<dyn ReadFile> = dir.open_read(NAME).unwrap();
     let mut out = Vec::new();
-    read_value(&*file, NUMBER, &kept, 1, &mut out).unwrap();
+    read_both(&*file, NUMBER, &kept, 1, &mut out).unwrap();
     assert_eq!(out, b"kept");
     dir.take_calls();
     writer.syncer().sync().unwrap();
@@ -298,7 +318,7 @@ fn encoded_values_come_back_whatever_was_in_the_buffer() {
     for value in &values {
         let (bytes, pointer) = write_encoded(value);
         assert_eq!(Pointer::decode(&pointer.encode()).unwrap(), pointer);
-        read_value(&MemoryBytes(bytes.clone()), NUMBER, &pointer, 5, &mut out).unwrap();
+        read_both(&MemoryBytes(bytes.clone()), NUMBER, &pointer, 5, &mut out).unwrap();
         assert!(out == *value, "{} bytes", value.len());
         read_stored(&MemoryBytes(bytes.clone()), NUMBER, &pointer, 5, &mut out).unwrap();
         assert_eq!(out.len(), usize::try_from(pointer.len).unwrap());
@@ -355,7 +375,7 @@ fn malformed_blocks_are_corruption() {
     let file = MemoryBytes(dir.bytes(NAME).unwrap());
     let mut out = Vec::new();
     let refused = pointers.iter().filter(|pointer| {
-        let error = read_value(&file, NUMBER, pointer, 5, &mut out);
+        let error = read_both(&file, NUMBER, pointer, 5, &mut out);
         error.is_err_and(|error| {
             error.kind() == ErrorKind::Corruption && error.file_offset() == Some(pointer.offset)
         })
@@ -371,7 +391,7 @@ fn a_pointer_cannot_promise_more_than_blocks_can_hold() {
     let file = MemoryBytes(bytes);
     for raw_len in [0, pointer.len, 1 << 30, u32::MAX] {
         let lying = Pointer { raw_len, ..pointer };
-        let error = read_value(&file, NUMBER, &lying, 5, &mut Vec::new()).unwrap_err();
+        let error = read_both(&file, NUMBER, &lying, 5, &mut Vec::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corruption);
         assert_eq!(
             Pointer::decode(&lying.encode()).unwrap_err().kind(),

@@ -1,7 +1,11 @@
+use std::sync::atomic::AtomicU64;
+
 use cairndb_env::{Background, Env, MemEnv};
 use cairndb_mem::LruCache;
 
 use super::*;
+use crate::state::files::OpenFiles;
+use crate::state::opener::Mapping;
 
 fn opener() -> Arc<TableOpener> {
     let env = MemEnv::new(Background::Stepped);
@@ -14,6 +18,7 @@ fn opener() -> Arc<TableOpener> {
             local: true,
             bytes_max: 0,
             bytes: AtomicU64::new(0),
+            value_bytes: AtomicU64::new(0),
         },
         verify_always: false,
         reaper: Arc::default(),

@@ -155,7 +155,7 @@ fn every_operation_can_fail_with_every_cause() {
         dir.size_of("f")?;
         let reader = dir.open_read("f")?;
         reader.read_at(0, &mut [0; 5])?;
-        reader.map(Access::Random)?;
+        reader.map(reader.size(), Access::Random)?;
         let log = dir.create_log("l", 100)?;
         log.write(0, &[b"x"], false)?;
         drop(log);

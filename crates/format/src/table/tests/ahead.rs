@@ -55,7 +55,7 @@ impl ReadFile for File {
         out.copy_from_slice(&self.0.bytes[at..at + out.len()]);
         Ok(())
     }
-    fn map(&self, _: Access) -> Result<Option<Mapping>> {
+    fn map(&self, _: u64, _: Access) -> Result<Option<Mapping>> {
         Ok(Some(Mapping::new(self.0.clone())))
     }
     fn advise(&self, _: u64, _: u64, _: bool) {}

@@ -68,7 +68,7 @@ impl ReadFile for Image {
         out.copy_from_slice(bytes.ok_or_else(|| Error::corruption("file ends before"))?);
         Ok(())
     }
-    fn map(&self, _: Access) -> Result<Option<Mapping>> {
+    fn map(&self, _: u64, _: Access) -> Result<Option<Mapping>> {
         Ok(self.maps.then(|| Mapping::new(self.bytes.clone())))
     }
     fn advise(&self, _: u64, _: u64, _: bool) {}

@@ -1,0 +1,102 @@
+//! How tables and value files of a database are opened: mapped or read, and by whose cache.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cairndb_base::{Error, FileNumber, Order, PageCache, Result};
+use cairndb_env::ReadFile;
+use cairndb_format::manifest::TableRecord;
+use cairndb_format::name;
+use cairndb_format::table::{PageAccess, Table};
+
+use crate::state::dictionaries::Dictionaries;
+use crate::state::files::OpenFiles;
+use crate::state::reaper::Reaper;
+
+/// What opening a table needs besides its record.
+#[derive(Debug)]
+pub(crate) struct TableOpener {
+    pub(crate) files: Arc<OpenFiles>,
+    pub(crate) order: Order,
+    pub(crate) cache: Arc<dyn PageCache>,
+    pub(crate) mapping: Mapping,
+    pub(crate) verify_always: bool,
+    pub(crate) reaper: Arc<Reaper>,
+    pub(crate) dictionaries: Arc<Dictionaries>,
+}
+
+/// When tables and value files are mapped.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    /// The user's word, which decides.
+    pub(crate) forced: Option<bool>,
+    /// The directory is on a local file system.
+    pub(crate) local: bool,
+    /// Beyond this many bytes the page cache of the system cannot hold them, and faults on mapped pages would be
+    /// slower and block more than `pread` does.
+    pub(crate) bytes_max: u64,
+    /// Bytes of all tables now.
+    pub(crate) bytes: AtomicU64,
+    /// Bytes of value files that are mapped. They do not count against tables: a page saves more than a value, which is
+    /// read whole either way.
+    pub(crate) value_bytes: AtomicU64,
+}
+
+impl Mapping {
+    /// Whether a table opened now is mapped.
+    pub(crate) fn wanted(&self) -> bool {
+        let fits = self.bytes.load(Ordering::Relaxed) <= self.bytes_max;
+        self.forced.unwrap_or(self.local && fits)
+    }
+
+    /// Whether a value file of `bytes` is mapped, which then counts.
+    pub(crate) fn take_values(&self, bytes: u64) -> bool {
+        let values = self.value_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let fits = values.saturating_add(self.bytes.load(Ordering::Relaxed)) <= self.bytes_max;
+        let wanted = self.forced.unwrap_or(self.local && fits);
+        if !wanted {
+            self.give_values_back(bytes);
+        }
+        wanted
+    }
+
+    /// What was mapped is no more.
+    pub(crate) fn give_values_back(&self, bytes: u64) {
+        self.value_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+impl TableOpener {
+    /// Opens a table.
+    ///
+    /// # Errors
+    /// `Corruption`, also where the file has another length than the record says; `Io`.
+    pub(crate) fn open(&self, record: &TableRecord) -> Result<Arc<Table>> {
+        let file = self.files.open(name::table(FileNumber(record.file)))?;
+        if file.size() != record.bytes {
+            return Err(
+                Error::corruption("table file has another length than the manifest says")
+                    .file(name::table(FileNumber(record.file)))
+                    .offset(file.size().min(record.bytes))
+                    .expected(record.bytes)
+                    .found(file.size()),
+            );
+        }
+        let access = if self.mapping.wanted() {
+            PageAccess::Mapped(Some(Arc::clone(&self.cache)))
+        } else {
+            PageAccess::Cached(Arc::clone(&self.cache))
+        };
+        let (number, source) = (FileNumber(record.file), Arc::clone(&file));
+        let mut table = Table::open(source, number, &self.order, access, record.checksum)?;
+        table.share_dictionary(self.dictionaries.met(table.dictionary()));
+        if table.is_mapped() {
+            // The mapping keeps the file.
+            file.close();
+        } else {
+            file.keep();
+        }
+        let table = table.with_deferred(record.deferred);
+        Ok(Arc::new(table.verify_always(self.verify_always)))
+    }
+}

@@ -1,0 +1,255 @@
+//! A value file as the versions of a database share it: its length, what of it is dead, and how it is read.
+//!
+//! It is mapped as tables are and where they are (`docs/design/0006-mapped-or-pread.md`), and read by descriptor otherwise:
+//! a value is checked and decoded, or copied, from where the system keeps it, without a copy between. Of a file that is
+//! still appended to what was there is mapped, anew when it is twice as long; its last values are read meanwhile.
+//!
+//! Threads: all fields may be read and written by any; what must agree with the manifest changes under the commit lock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use cairndb_base::{FileNumber, Result};
+use cairndb_env::sync::RwLock;
+use cairndb_env::{Access, Mapping, ReadFile};
+use cairndb_format::name;
+
+use crate::state::opener::TableOpener;
+
+/// A value file and how much of it is dead.
+#[derive(Debug)]
+pub(crate) struct ValueHandle {
+    pub(crate) number: u64,
+    pub(crate) bytes: AtomicU64,
+    pub(crate) dead: AtomicU64,
+    /// Bytes that are whole records and durable, as a clean close found them; 0 if none ever did.
+    pub(crate) whole: AtomicU64,
+    /// Nothing in it is left to be encoded.
+    pub(crate) settled: AtomicBool,
+    /// This handle of the database began the file, so that `bytes` ends with a record.
+    begun: bool,
+    /// Nothing more is appended.
+    ended: AtomicBool,
+    opener: Arc<TableOpener>,
+    /// Opened at the first read, and again when a value lies behind the length it had then.
+    open: RwLock<Option<Arc<dyn ReadFile>>>,
+    mapped: RwLock<Mapped>,
+    doomed: AtomicBool,
+}
+
+/// How much of a value file is mapped.
+#[derive(Debug, Default)]
+struct Mapped {
+    /// Whole records from the first, as many as there were: nothing changes those any more.
+    front: Option<Mapping>,
+    /// More is not to be mapped, or cannot be.
+    refused: bool,
+}
+
+impl Mapped {
+    fn len(&self) -> u64 {
+        self.front.as_ref().map_or(0, |front| front.len() as u64)
+    }
+}
+
+impl ValueHandle {
+    pub(crate) fn new(number: u64, opener: &Arc<TableOpener>) -> ValueHandle {
+        ValueHandle {
+            number,
+            bytes: AtomicU64::new(0),
+            dead: AtomicU64::new(0),
+            whole: AtomicU64::new(0),
+            settled: AtomicBool::new(false),
+            begun: false,
+            ended: AtomicBool::new(true),
+            opener: Arc::clone(opener),
+            open: RwLock::new(None),
+            mapped: RwLock::default(),
+            doomed: AtomicBool::new(false),
+        }
+    }
+
+    /// A file that is being begun.
+    pub(crate) fn begun(number: u64, opener: &Arc<TableOpener>) -> ValueHandle {
+        let mut handle = ValueHandle::new(number, opener);
+        handle.begun = true;
+        handle.ended = AtomicBool::new(false);
+        handle
+    }
+
+    /// Notes that nothing more will be appended.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+    }
+
+    /// Notes that everything appended is durable and nothing more will be.
+    pub(crate) fn complete(&self) {
+        if self.begun {
+            let bytes = self.bytes.load(Ordering::Relaxed);
+            self.whole.store(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// The file, opened when it was at least `bytes` long, if it ever was.
+    pub(crate) fn file(&self, bytes: u64) -> Result<Arc<dyn ReadFile>> {
+        let open = self.open.read().clone();
+        if let Some(file) = open.filter(|file| file.size() >= bytes) {
+            return Ok(file);
+        }
+        let named = name::value(FileNumber(self.number));
+        let file = self.opener.files.open(named)?;
+        file.keep();
+        let file: Arc<dyn ReadFile> = file;
+        *self.open.write() = Some(Arc::clone(&file));
+        Ok(file)
+    }
+
+    /// A mapping of the file's first `bytes` or more; `None` where they are to be read.
+    #[inline]
+    pub(crate) fn mapping(&self, bytes: u64) -> Option<Mapping> {
+        let mapped = self.mapped.read();
+        if mapped.len() >= bytes {
+            return mapped.front.clone();
+        }
+        let more = self.worth_mapping(&mapped, bytes);
+        drop(mapped);
+        more.and_then(|_| self.map_more(bytes))
+    }
+
+    /// So many bytes, where they are `bytes` at least and enough more than what is mapped: once there are twice as many,
+    /// or no more will come.
+    fn worth_mapping(&self, mapped: &Mapped, bytes: u64) -> Option<u64> {
+        // In this order: who ends it has stored its length before.
+        let ended = self.ended.load(Ordering::Acquire);
+        let all = self.bytes.load(Ordering::Relaxed);
+        let grown = ended || all >= mapped.len().saturating_mul(2);
+        (grown && all >= bytes && !mapped.refused).then_some(all)
+    }
+
+    #[cold]
+    fn map_more(&self, bytes: u64) -> Option<Mapping> {
+        let mut mapped = self.mapped.write();
+        // Another reader may have been first.
+        if mapped.len() < bytes {
+            let all = self.worth_mapping(&mapped, bytes)?;
+            let (policy, more) = (&self.opener.mapping, all - mapped.len());
+            let wanted = policy.take_values(more);
+            let Some(front) = wanted.then(|| self.map(all)).flatten() else {
+                mapped.refused = true;
+                if wanted {
+                    policy.give_values_back(more);
+                }
+                return None;
+            };
+            mapped.front = Some(front);
+        }
+        mapped.front.clone()
+    }
+
+    /// What is wrong with the file is found by who reads it without a mapping.
+    fn map(&self, bytes: u64) -> Option<Mapping> {
+        let named = name::value(FileNumber(self.number));
+        let file = self.opener.files.open(named).ok()?;
+        let mapped = file.map(bytes, Access::Pieces).unwrap_or_default();
+        // The mapping keeps the file.
+        file.close();
+        mapped
+    }
+
+    pub(crate) fn doom(&self) {
+        self.doomed.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for ValueHandle {
+    fn drop(&mut self) {
+        let mapped = self.mapped.write().len();
+        self.opener.mapping.give_values_back(mapped);
+        if self.doomed.load(Ordering::Acquire) {
+            self.opener.reaper.add(name::value(FileNumber(self.number)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cairndb_base::Order;
+    use cairndb_env::{Background, Dir, Env, MemEnv};
+    use cairndb_mem::LruCache;
+
+    use super::*;
+    use crate::state::files::OpenFiles;
+    use crate::state::opener::Mapping as Policy;
+
+    const MIB: u64 = 1 << 20;
+
+    fn opener(dir: Arc<dyn Dir>, bytes_max: u64) -> Arc<TableOpener> {
+        Arc::new(TableOpener {
+            files: OpenFiles::new(dir, 8),
+            order: Order::Bytewise,
+            cache: Arc::new(LruCache::new(1 << 10)),
+            mapping: Policy {
+                forced: None,
+                local: true,
+                bytes_max,
+                bytes: AtomicU64::new(0),
+                value_bytes: AtomicU64::new(0),
+            },
+            verify_always: false,
+            reaper: Arc::default(),
+            dictionaries: Arc::default(),
+        })
+    }
+
+    #[test]
+    fn a_file_is_mapped_anew_when_it_is_twice_as_long_and_at_its_end() {
+        let dir = MemEnv::new(Background::Stepped)
+            .open_dir("db".as_ref(), true)
+            .unwrap();
+        let mut file = dir.create(&name::value(FileNumber(7))).unwrap();
+        let opener = opener(Arc::clone(&dir), 4 * MIB);
+        let handle = ValueHandle::begun(7, &opener);
+        let mut append = |bytes: u64| {
+            file.append(&vec![9; usize::try_from(bytes).unwrap()])
+                .unwrap();
+            handle.bytes.fetch_add(bytes, Ordering::Relaxed);
+        };
+        let mapped = |bytes| handle.mapping(bytes).map(|mapped| mapped.len() as u64);
+        append(MIB);
+        assert_eq!(mapped(2 * MIB), None, "not there");
+        assert_eq!(mapped(1), Some(MIB));
+        append(MIB / 2);
+        assert_eq!(mapped(MIB), Some(MIB));
+        assert_eq!(mapped(MIB + 1), None, "to be read, for now");
+        append(MIB / 2);
+        assert_eq!(mapped(MIB + 1), Some(2 * MIB));
+        append(1);
+        assert_eq!(mapped(2 * MIB + 1), None);
+        handle.end();
+        assert_eq!(mapped(2 * MIB + 1), Some(2 * MIB + 1));
+        let taken = || opener.mapping.value_bytes.load(Ordering::Relaxed);
+        assert_eq!(taken(), 2 * MIB + 1);
+        drop(handle);
+        assert_eq!(taken(), 0);
+    }
+
+    #[test]
+    fn beyond_the_bound_a_file_is_read() {
+        let dir = MemEnv::new(Background::Stepped)
+            .open_dir("db".as_ref(), true)
+            .unwrap();
+        let opener = opener(Arc::clone(&dir), MIB);
+        let handles = [1, 2].map(|number| {
+            let mut file = dir.create(&name::value(FileNumber(number))).unwrap();
+            file.append(&vec![9; 1 << 19]).unwrap();
+            let handle = ValueHandle::new(number, &opener);
+            handle.bytes.store(1 << 19, Ordering::Relaxed);
+            handle
+        });
+        opener.mapping.bytes.store(MIB / 4, Ordering::Relaxed);
+        let [first, second] = &handles;
+        assert!(first.mapping(1 << 19).is_some());
+        assert!(second.mapping(1 << 19).is_none());
+        assert_eq!(opener.mapping.value_bytes.load(Ordering::Relaxed), MIB / 2);
+    }
+}
