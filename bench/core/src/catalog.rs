@@ -171,13 +171,13 @@ pub const CATALOG: &[Workload] = &[
         Action::Scan { backward: false },
         "read N/1000 times sequentially",
     )
-    .divided(1000),
+    .large(),
     Workload::new(
         "readrand100K",
         Action::Get(Target::Stored),
         "read N/1000 of the keys that are stored, in random order",
     )
-    .divided(1000),
+    .large(),
     Workload::new(
         "multireadrandom",
         Action::MultiGet,

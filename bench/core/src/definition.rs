@@ -16,7 +16,8 @@ pub enum Order {
 pub enum Target {
     /// Any key.
     All,
-    /// A key that the store holds.
+    /// A key that the store holds: behind the rows named 100K, which store a thousandth of all keys, one drawn from all is
+    /// hardly ever there.
     Stored,
     /// One of the first hundredth.
     Hot,

@@ -33,8 +33,13 @@ pub enum Draws {
         /// The place of the next.
         next: usize,
     },
-    /// Any index of a list, with replacement.
-    Among(Vec<u32>),
+    /// Indexes of a list, at places that are drawn.
+    Among {
+        /// The indexes.
+        list: Vec<u32>,
+        /// Of the places.
+        places: Box<Self>,
+    },
     /// A few far more often, wherever they are.
     Zipfian(Zipf),
     /// The last far more often.
@@ -72,6 +77,13 @@ impl Draws {
         }
     }
 
+    /// Draws of a list, as [`Draws::new`] draws of as many keys.
+    pub fn among(list: Vec<u32>, plan: &Plan, seed: u32, random: &mut Random) -> Self {
+        let places = Self::new(plan, Order::Random, list.len() as u64, seed, random);
+        let places = Box::new(places);
+        Self::Among { list, places }
+    }
+
     fn listed(range: u32, random: &mut Random) -> Self {
         Self::Listed {
             list: permutation(range, random),
@@ -102,9 +114,9 @@ impl Draws {
                 };
                 u64::from(index)
             }
-            Self::Among(list) => {
-                let bound = u32::try_from(list.len()).unwrap_or(u32::MAX);
-                u64::from(list[random.uniform(bound) as usize])
+            Self::Among { list, places } => {
+                let place = usize::try_from(places.next(random)).unwrap_or(usize::MAX);
+                u64::from(list[place])
             }
             Self::Zipfian(zipf) => zipf.scattered(random),
             Self::Latest(zipf) => zipf.items() - 1 - zipf.rank(random),

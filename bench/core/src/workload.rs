@@ -445,10 +445,9 @@ fn draws_of(task: &Task<'_>, beside: bool, seed: u32, random: &mut Random) -> Dr
         }
         Action::Fill(order) | Action::Delete(order) => (order, plan.num),
         Action::Get(Target::Hot) => (Order::Random, plan.num.div_ceil(100)),
-        // A thousandth of all keys is stored behind the rows named 100K: one drawn from all is hardly ever there.
         Action::Get(Target::Stored) => match task.model.stored() {
-            stored if stored.is_empty() => (Order::Random, plan.num / task.workload.divisor),
-            stored => return Draws::Among(stored),
+            list if list.is_empty() => (Order::Random, plan.num / task.workload.divisor),
+            list => return Draws::among(list, plan, seed, random),
         },
         _ => (Order::Random, plan.num),
     };

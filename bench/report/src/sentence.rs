@@ -116,10 +116,8 @@ fn last(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
 /// Rows without a rank that would have come first.
 fn unranked(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
     let best = ranking.first()?.1;
-    let ahead = |row: &&Row| {
-        let beats = row.rate().is_some_and(|rate| rate.beats(best));
-        beats && row.unranked().is_some() && row.engine != face::BARE
-    };
+    let ahead =
+        |row: &&Row| row.unranked().is_some() && row.rate().is_some_and(|rate| rate.beats(best));
     let names: Vec<String> = table.engines().filter(ahead).map(Row::title).collect();
     let verb = if names.len() == 1 { "is" } else { "are" };
     (!names.is_empty()).then(|| format!("{} {verb} faster still and not ranked.", list(&names)))
@@ -128,11 +126,12 @@ fn unranked(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
 /// How near ours comes to what the disk and the system calls allow.
 fn of_bare_loop(table: &Table) -> Option<String> {
     let ours = table.row(face::OURS)?;
-    let share = ours.rate()?.middle / table.row(face::BARE)?.rate()?.middle;
+    let bare = table.row(face::BARE)?.rate()?.middle;
     Some(format!(
-        "{} does {} times what the bare loop does.",
+        "{} does {} times the {} a second of the bare loop.",
         ours.title(),
-        number::ratio(share)
+        number::ratio(ours.rate()?.middle / bare),
+        number::rate(bare)
     ))
 }
 

@@ -256,9 +256,10 @@ impl Table {
         }
     }
 
-    /// Rows that stand for engines; the harness's own is told apart.
+    /// Rows that stand for stores; those of the harness and of the bare loop are told apart.
     pub(crate) fn engines(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(|row| row.engine != face::HARNESS)
+        let stores = |row: &&Row| ![face::HARNESS, face::BARE].contains(&row.engine.as_str());
+        self.rows.iter().filter(stores)
     }
 
     /// The row of an engine with its ordinary settings; any of its rows where there is none.

@@ -57,6 +57,11 @@ fn files(dir: &dyn Dir) {
     let bytes = file.map(file.size(), Access::Random).unwrap().unwrap();
     assert_eq!(bytes.len(), 70_006);
     assert_eq!(&bytes[..7], b"hello \x07");
+    let front = file.map(9, Access::Pieces).unwrap().unwrap();
+    assert_eq!(&front[..], &bytes[..9]);
+    let beyond = file.map(70_007, Access::Pieces).unwrap_err();
+    assert_eq!(beyond.kind(), ErrorKind::Corruption);
+    assert_eq!(beyond.file_name(), Some("a"));
     // A mapping outlives the name and the file it was made of.
     dir.unlink("a").unwrap();
     drop(file);

@@ -39,7 +39,7 @@ mod token;
 #[cfg(test)]
 mod tests;
 
-pub use decode::{decode, decode_each, decode_into};
+pub use decode::{DECODE_SLACK, decode, decode_each, decode_into};
 pub use dictionary::{DICTIONARY_BYTES_MAX, Dictionary, Matcher, Padded, decode_with};
 pub use encode::Encoder;
 pub use token::RAW_BYTES_MAX;

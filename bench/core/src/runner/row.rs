@@ -97,6 +97,10 @@ impl<E: Engine> Runner<'_, E> {
 
     /// Tells that a row is not run.
     pub(super) fn skip(&mut self, workload: &'static Workload, instance: u32, reason: String) {
+        if workload.fresh && !self.engine.contends() && !self.plan.use_existing_db {
+            // What is there is another row's: to read it would tell nothing of those that follow.
+            self.missing = Some(unmade(workload));
+        }
         let mut record = self.blank(workload, instance);
         record.status = Status::Skipped;
         let text = format!("{}\n", line::skipped(workload.name, &reason));
@@ -174,12 +178,14 @@ impl<E: Engine> Runner<'_, E> {
             return Some(format!("not supported by {}{why}", self.engine.name()));
         }
         if !workload.is_engineless() {
-            let value_bytes = if workload.changes() {
-                Task::value_bytes(self.plan, workload)
+            let (value_bytes, durability) = if workload.changes() {
+                (Task::value_bytes(self.plan, workload), self.asked(workload))
             } else {
-                self.made_for.1
+                // What a database that was there holds only the row's name tells.
+                let of_row = Task::value_bytes(self.plan, workload);
+                (of_row.max(self.made_for.1), Durability::Os)
             };
-            let declined = self.engine.declines(value_bytes, self.asked(workload));
+            let declined = self.engine.declines(value_bytes, durability);
             if let Some(why) = declined {
                 return Some(why.into());
             }

@@ -83,9 +83,12 @@ const RULES: &[(&str, &str)] = &[
         "noise",
         "a tie where a round of any ranked peer lies among ours, behind where all rounds of one lie above;",
     ),
-    ("", "null is the cost of the harness itself"),
     (
         "",
-        "disk is one pwrite a write, with fdatasync where it is synced, and one pread a read: no store;",
+        "null is the cost of the harness itself; disk is no store but a bare loop, in rows that the disk may bound: one pwrite a",
+    ),
+    (
+        "",
+        "write, with fdatasync where it is synced, and one pread a read",
     ),
 ];

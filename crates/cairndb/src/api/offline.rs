@@ -11,7 +11,7 @@ use cairndb_format::name::{self, FileKind};
 use cairndb_format::value_file::ValueScan;
 
 use crate::engine::core::Core;
-use crate::read::fold::read_pointer;
+use crate::read::fold::read_pointer_unmapped;
 use crate::state::options::Options;
 use crate::state::value_handle::ValueHandle;
 
@@ -198,7 +198,7 @@ impl Core {
         while cursor.valid() {
             if cursor.kind() == cairndb_base::Kind::Pointer {
                 cursor.load_value()?;
-                read_pointer(order, values, cursor.key(), cursor.loaded(), &mut value)?;
+                read_pointer_unmapped(order, values, cursor.key(), cursor.loaded(), &mut value)?;
                 read += 1;
             }
             cursor.next()?;

@@ -16,9 +16,10 @@ use cairndb_format::name;
 use cairndb_format::value_file::{Pointer, ValueWriter};
 
 use crate::engine::recovered::Recovered;
-use crate::read::fold::read_pointer;
+use crate::read::fold::read_pointer_unmapped;
 use crate::state::opener::TableOpener;
 use crate::state::value_handle::ValueHandle;
+use crate::state::version::Values;
 
 /// What one attempt at opening does with large values, and whether it met any.
 #[derive(Debug, Default)]
@@ -104,7 +105,7 @@ impl MovedValues {
     ) -> Result<Pointer> {
         let mut value = Vec::new();
         let values = Arc::clone(&recovered.version.values);
-        read_pointer(&opener.order, &values, key, encoded, &mut value)?;
+        read_pointer_unmapped(&opener.order, &values, key, encoded, &mut value)?;
         if self
             .open
             .as_ref()
@@ -119,6 +120,13 @@ impl MovedValues {
             }
             self.syncs.push(writer.syncer());
             let mut values = (*recovered.version.values).clone();
+            if let Some(full) = self
+                .open
+                .as_ref()
+                .and_then(|(number, _)| values.get(number))
+            {
+                full.end();
+            }
             values.insert(number, Arc::new(ValueHandle::begun(number, opener)));
             recovered.version.values = Arc::new(values);
             self.open = Some((number, writer));
@@ -132,7 +140,14 @@ impl MovedValues {
     }
 
     /// Makes all values durable.
-    pub(crate) fn sync(&self, dir: &dyn Dir) -> Result<()> {
+    pub(crate) fn sync(&self, dir: &dyn Dir, values: &Values) -> Result<()> {
+        if let Some(handle) = self
+            .open
+            .as_ref()
+            .and_then(|(number, _)| values.get(number))
+        {
+            handle.end();
+        }
         self.syncs.iter().try_for_each(|file| file.sync())?;
         let mut in_place = self.in_place.iter();
         in_place.try_for_each(|file| dir.sync_file(&name::value(FileNumber(*file))))

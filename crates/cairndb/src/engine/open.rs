@@ -1,6 +1,6 @@
 //! Opening: the steps, in order.
 //!
-//! look -> lock -> CURRENT -> manifest -> names and sizes -> (replay -> new manifest -> sweep) ->
+//! look -> lock -> CURRENT -> manifest -> names, and sizes where a log is to be brought in -> (replay -> new manifest -> sweep) ->
 //! ready. Nothing on disk changes before the last doubt is gone: every refusal leaves the directory
 //! as it was.
 
@@ -221,14 +221,16 @@ fn other_database(dir: &dyn Dir, number: FileNumber, error: Error) -> Error {
 /// The directory, made if need be and allowed, unless what it holds cannot be opened.
 fn directory(env: &dyn Env, path: &Path, options: &Options) -> Result<Arc<dyn Dir>> {
     let create = options.create_if_missing && !options.read_only;
-    let dir = match env.open_dir(path, false) {
-        Err(error) if create && error.kind() == ErrorKind::NotFound => env.open_dir(path, true)?,
-        opened => opened?,
+    let (dir, made) = match env.open_dir(path, false) {
+        Err(error) if create && error.kind() == ErrorKind::NotFound => {
+            (env.open_dir(path, true)?, true)
+        }
+        opened => (opened?, false),
     };
     // Before LOCK is made: a refusal leaves nothing behind. Where it is, locking makes nothing.
     if options.read_only || dir.size_of(name::LOCK)?.is_none() {
         let found = look(&*dir, options)?;
-        if create && matches!(found, Found::Empty) {
+        if create && !made && matches!(found, Found::Empty) {
             // Who made it may have died before its own name was durable. Asked only here: to be found empty
             // it has to be listed.
             return env.open_dir(path, true);

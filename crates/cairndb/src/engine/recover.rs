@@ -263,6 +263,8 @@ impl Recovery<'_> {
         check_components(&folded, self.context, number)?;
         let listed = dir.list()?;
         let version = folded.version(self.opener, &listed)?;
+        let mapped = &self.opener.mapping.bytes;
+        mapped.store(version.bytes(), Ordering::Relaxed);
         let next_file = unused_file(&listed, folded.next_file.max(number.0.saturating_add(1)))?;
         let next_run = folded.runs.iter().max().map_or(1, |run| run + 1);
         let mut recovered = Recovered {

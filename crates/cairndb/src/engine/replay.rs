@@ -232,7 +232,8 @@ impl Replay<'_> {
         }
         self.write_out()?;
         // Values that only a kill left readable must be durable before the log is dropped.
-        self.pending.values.sync(self.dir)?;
+        let values = &self.recovered.version.values;
+        self.pending.values.sync(self.dir, values)?;
         self.dir.sync()?;
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! Position: between the directory and what reads a table or a value file with `pread`. A file that
 //! was closed here is opened again at its next read, which is why its name must stay until the last
-//! reader is gone: a handle of `state/version.rs` keeps it. A mapped file needs its descriptor for
+//! reader is gone: a handle of `state/version.rs` or `state/value_handle.rs` keeps it. A mapped file needs its descriptor for
 //! nothing but the mapping and gives it back at once.
 //!
 //! Locks: the ring, then one slot; no file is opened under either, one may be closed.

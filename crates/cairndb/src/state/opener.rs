@@ -51,13 +51,16 @@ impl Mapping {
 
     /// Whether a value file of `bytes` is mapped, which then counts.
     pub(crate) fn take_values(&self, bytes: u64) -> bool {
-        let values = self.value_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let fits = values.saturating_add(self.bytes.load(Ordering::Relaxed)) <= self.bytes_max;
-        let wanted = self.forced.unwrap_or(self.local && fits);
-        if !wanted {
-            self.give_values_back(bytes);
-        }
-        wanted
+        let tables = self.bytes.load(Ordering::Relaxed);
+        let take = |mapped: u64| {
+            let values = mapped.saturating_add(bytes);
+            let fits = values.saturating_add(tables) <= self.bytes_max;
+            self.forced.unwrap_or(self.local && fits).then_some(values)
+        };
+        let value_bytes = &self.value_bytes;
+        value_bytes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+            .is_ok()
     }
 
     /// What was mapped is no more.

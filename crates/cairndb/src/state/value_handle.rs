@@ -40,7 +40,8 @@ pub(crate) struct ValueHandle {
 /// How much of a value file is mapped.
 #[derive(Debug, Default)]
 struct Mapped {
-    /// Whole records from the first, as many as there were: nothing changes those any more.
+    /// All from the first byte that there was then. Nothing changes that any more, but for what a crash has left behind
+    /// the last record, to which no pointer leads.
     front: Option<Mapping>,
     /// More is not to be mapped, or cannot be.
     refused: bool,
@@ -130,27 +131,36 @@ impl ValueHandle {
     fn map_more(&self, bytes: u64) -> Option<Mapping> {
         let mut mapped = self.mapped.write();
         // Another reader may have been first.
-        if mapped.len() < bytes {
-            let all = self.worth_mapping(&mapped, bytes)?;
-            let (policy, more) = (&self.opener.mapping, all - mapped.len());
-            let wanted = policy.take_values(more);
-            let Some(front) = wanted.then(|| self.map(all)).flatten() else {
-                mapped.refused = true;
-                if wanted {
-                    policy.give_values_back(more);
-                }
-                return None;
-            };
-            mapped.front = Some(front);
+        if mapped.len() >= bytes {
+            return mapped.front.clone();
         }
-        mapped.front.clone()
+        let all = self.worth_mapping(&mapped, bytes)?;
+        let (policy, more) = (&self.opener.mapping, all - mapped.len());
+        if !policy.take_values(more) {
+            mapped.refused = true;
+            return None;
+        }
+        let front = self.map(all);
+        if !matches!(&front, Ok(Some(front)) if front.len() as u64 == all) {
+            policy.give_values_back(more);
+            // An error may pass; what is wrong with the file is told to who reads it.
+            mapped.refused = front.is_ok();
+            return None;
+        }
+        let front = front.unwrap_or_default();
+        let shorter = std::mem::replace(&mut mapped.front, front.clone());
+        drop(mapped);
+        // Unmapped when nobody waits.
+        drop(shorter);
+        front
     }
 
-    /// What is wrong with the file is found by who reads it without a mapping.
-    fn map(&self, bytes: u64) -> Option<Mapping> {
-        let named = name::value(FileNumber(self.number));
-        let file = self.opener.files.open(named).ok()?;
-        let mapped = file.map(bytes, Access::Pieces).unwrap_or_default();
+    fn map(&self, bytes: u64) -> Result<Option<Mapping>> {
+        let file = self
+            .opener
+            .files
+            .open(name::value(FileNumber(self.number)))?;
+        let mapped = file.map(bytes, Access::Pieces);
         // The mapping keeps the file.
         file.close();
         mapped

@@ -223,7 +223,8 @@ impl ReadFile for RealReadFile {
         let mut options = memmap2::MmapOptions::new();
         options.len(len);
         // SAFETY: files are written once, from front to back and under the directory's lock; nothing in this program
-        // changes what has been written or shortens the file, and `len` bytes were there when it was opened. What another program does to
+        // changes what an append has returned for, or shortens the file below that, and `len` bytes were there when it
+        // was opened; behind an append that fails while they are mapped no pointer leads. What another program does to
         // them is outside what any reader of a shared mapping can exclude, and documented so.
         #[expect(unsafe_code, reason = "tables are read in place")]
         let map = unsafe { options.map(&self.file.fd) }.map_err(fail)?;

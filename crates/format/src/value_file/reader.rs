@@ -5,6 +5,8 @@
 use cairndb_base::{Error, FileNumber, Result};
 use cairndb_env::ReadFile;
 
+use cairndb_kernel::codec::DECODE_SLACK;
+
 use crate::name;
 use crate::value_file::blocks;
 use crate::value_file::pointer::{CODEC_RAW, Pointer};
@@ -68,7 +70,8 @@ pub fn value_of(
             return Ok(());
         }
         let raw_len = usize::try_from(pointer.raw_len).map_err(|_| malformed())?;
-        out.reserve(raw_len);
+        // At once, and with the room that the last block wants: the caller may keep the buffer.
+        out.reserve(raw_len.saturating_add(DECODE_SLACK));
         blocks::append(stored, raw_len, out).ok_or_else(malformed)
     };
     placed(read(), number, pointer, out)

@@ -413,3 +413,18 @@ proptest! {
         }
     }
 }
+
+/// A buffer of just the value's length grew to twice that at its last block.
+#[test]
+fn a_buffer_takes_no_more_room_than_its_value() {
+    let value = vec![b'x'; 200_000];
+    let dir = MemoryDir::default();
+    let mut writer = ValueWriter::create(&dir, NUMBER).unwrap();
+    let mut encoder = ValueEncoder::default();
+    let stored = encoder.encode(&value).unwrap();
+    let pointer = writer.append_encoded(5, stored, value.len()).unwrap();
+    let mut out = Vec::new();
+    value_of(&dir.bytes(NAME).unwrap(), NUMBER, &pointer, 5, &mut out).unwrap();
+    assert_eq!(out, value);
+    assert!(out.capacity() <= value.len() + cairndb_kernel::codec::DECODE_SLACK);
+}

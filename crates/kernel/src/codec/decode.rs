@@ -13,8 +13,8 @@
 use super::copy;
 use super::token::{HALF_MAX, MATCH_BYTES_MIN, literal_half, match_half, raw_len_max};
 
-/// Spare room behind the raw length, so that short runs near the end may be copied whole.
-const SLACK: usize = 64;
+/// Spare room behind the raw length that [`decode`] wants, so that short runs near the end may be copied whole.
+pub const DECODE_SLACK: usize = 64;
 
 /// Appends the `raw_len` bytes that `src` stands for to `out`.
 ///
@@ -69,7 +69,7 @@ pub fn decode_each(src: &[u8], stored_len: usize, raw_len: usize, out: &mut Vec<
             // SAFETY: `done` is at most `total`, which lies within the room.
             let to = unsafe { to.add(done) };
             // SAFETY: of the room `done` bytes were taken by as many values as came before, so that `raw_len`
-            // and `SLACK` are left, apart from `src`.
+            // and `DECODE_SLACK` are left, apart from `src`.
             unsafe { decode_raw(value, to, raw_len, room - done) }?;
             done += raw_len;
         }
@@ -80,7 +80,7 @@ pub fn decode_each(src: &[u8], stored_len: usize, raw_len: usize, out: &mut Vec<
     unsafe { append(out, total, each) }
 }
 
-/// Appends the `len` bytes that `fill` writes at the address it is given, where `len` and [`SLACK`] are
+/// Appends the `len` bytes that `fill` writes at the address it is given, where `len` and [`DECODE_SLACK`] are
 /// writable; nothing where it gives `None`.
 ///
 /// # Safety
@@ -93,7 +93,7 @@ unsafe fn append(
     fill: impl FnOnce(*mut u8, usize) -> Option<()>,
 ) -> Option<()> {
     // On 32 bits a source of 17 MB may stand for more than there are addresses.
-    let room = len.checked_add(SLACK)?;
+    let room = len.checked_add(DECODE_SLACK)?;
     out.reserve(room);
     let old_len = out.len();
     let spare = out.spare_capacity_mut();
