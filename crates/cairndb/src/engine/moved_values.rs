@@ -120,13 +120,7 @@ impl MovedValues {
             }
             self.syncs.push(writer.syncer());
             let mut values = (*recovered.version.values).clone();
-            if let Some(full) = self
-                .open
-                .as_ref()
-                .and_then(|(number, _)| values.get(number))
-            {
-                full.end();
-            }
+            self.end_open(&values);
             values.insert(number, Arc::new(ValueHandle::begun(number, opener)));
             recovered.version.values = Arc::new(values);
             self.open = Some((number, writer));
@@ -139,15 +133,17 @@ impl MovedValues {
         Ok(moved)
     }
 
-    /// Makes all values durable.
-    pub(crate) fn sync(&self, dir: &dyn Dir, values: &Values) -> Result<()> {
-        if let Some(handle) = self
-            .open
-            .as_ref()
-            .and_then(|(number, _)| values.get(number))
-        {
+    /// Notes that nothing more goes to the file that was filled last.
+    fn end_open(&self, values: &Values) {
+        let filled = self.open.as_ref().map(|(number, _)| *number);
+        if let Some(handle) = filled.and_then(|number| values.get(&number)) {
             handle.end();
         }
+    }
+
+    /// Makes all values durable.
+    pub(crate) fn sync(&self, dir: &dyn Dir, values: &Values) -> Result<()> {
+        self.end_open(values);
         self.syncs.iter().try_for_each(|file| file.sync())?;
         let mut in_place = self.in_place.iter();
         in_place.try_for_each(|file| dir.sync_file(&name::value(FileNumber(*file))))

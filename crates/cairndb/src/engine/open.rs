@@ -1,6 +1,6 @@
 //! Opening: the steps, in order.
 //!
-//! look -> lock -> CURRENT -> manifest -> names, and sizes where a log is to be brought in -> (replay -> new manifest -> sweep) ->
+//! look -> lock -> CURRENT -> manifest -> names -> (sizes -> replay -> new manifest -> sweep) ->
 //! ready. Nothing on disk changes before the last doubt is gone: every refusal leaves the directory
 //! as it was.
 
