@@ -413,15 +413,6 @@ impl Core {
         }
     }
 
-    /// Gives back what a busy log kept in reserve.
-    pub(crate) fn trim_spares(&self) {
-        for file in self.segments.trim_spares() {
-            self.reaper
-                .add(cairndb_format::name::log(cairndb_base::FileNumber(file)));
-        }
-        self.reap();
-    }
-
     /// Keeps one segment ready, so that a commit that needs one does not wait for zeros.
     fn prepare_spare(&self) {
         let bytes = self.settings.budget.segment;

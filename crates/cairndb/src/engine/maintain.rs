@@ -169,6 +169,19 @@ impl Core {
 
     /// Unlinks obsolete files; whether there were any. A poisoned handle deletes nothing.
     pub(crate) fn reap(&self) -> bool {
+        self.reap_with(Vec::new)
+    }
+
+    /// Gives back what a busy log kept in reserve.
+    pub(crate) fn trim_spares(&self) {
+        self.reap_with(|| {
+            let spares = self.segments.trim_spares().into_iter();
+            spares.map(|file| name::log(FileNumber(file))).collect()
+        });
+    }
+
+    /// As [`Core::reap`], and those whose names `more` gives.
+    fn reap_with(&self, more: impl FnOnce() -> Vec<String>) -> bool {
         if self.origin.check().is_err() {
             return false;
         }
@@ -178,7 +191,8 @@ impl Core {
             return false;
         }
         // A file that will not go now is swept at the next opening.
-        self.reaper.reap(|obsolete| drop(self.dir.unlink(obsolete)))
+        self.reaper
+            .reap(more, |obsolete| drop(self.dir.unlink(obsolete)))
     }
 
     /// Drops value files that nothing refers to; whether there were any.

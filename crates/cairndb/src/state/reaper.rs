@@ -36,14 +36,44 @@ impl Reaper {
         self.held.load(Ordering::Relaxed)
     }
 
-    /// Hands every waiting name to `unlink`; whether there were any. Callers take turns, so that
-    /// when this returns no file is half way out: who waits for quiet counts on it.
-    pub(crate) fn reap(&self, mut unlink: impl FnMut(&str)) -> bool {
+    /// Hands every waiting name, and those that `more` gives, to `unlink`; whether there were any. Callers take
+    /// turns, `more` included, so that when this returns no file is half way out: who waits for quiet counts on it.
+    pub(crate) fn reap(
+        &self,
+        more: impl FnOnce() -> Vec<String>,
+        mut unlink: impl FnMut(&str),
+    ) -> bool {
         let _turn = self.turn.lock();
-        let names = std::mem::take(&mut *self.names.lock());
+        let mut names = std::mem::take(&mut *self.names.lock());
+        names.extend(more());
         for name in &names {
             unlink(name);
         }
         !names.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The syncer had taken spare segments out of their set, not yet in the list of names, when whoever waited for quiet
+    /// found neither: 58 MiB of files were still there once in 150 times.
+    #[test]
+    fn what_is_on_its_way_out_is_waited_for() {
+        let reaper = Reaper::default();
+        reaper.add("1.tbl".to_owned());
+        let (mut unlinked, mut asked) = (Vec::new(), false);
+        let more = || {
+            asked = true;
+            assert!(reaper.turn.try_lock().is_none(), "others wait meanwhile");
+            vec!["2.log".to_owned()]
+        };
+        assert!(reaper.reap(more, |name| unlinked.push(name.to_owned())));
+        assert_eq!(
+            (asked, unlinked.as_slice()),
+            (true, &["1.tbl".to_owned(), "2.log".to_owned()][..])
+        );
+        assert!(!reaper.reap(Vec::new, |name| panic!("{name} is gone")));
     }
 }
