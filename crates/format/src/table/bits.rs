@@ -80,6 +80,13 @@ pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
+/// Length of the common end of two keys.
+#[inline]
+pub(super) fn common_suffix(a: &[u8], b: &[u8]) -> usize {
+    let pairs = a.iter().rev().zip(b.iter().rev());
+    pairs.take_while(|(x, y)| x == y).count()
+}
+
 /// Reads item `index` of a column of `width`-byte numbers at `at`; 0 outside the page, which the
 /// page's parse has excluded.
 #[inline]

@@ -394,7 +394,7 @@ impl TableCursor {
         key.truncate(self.prefix_len);
         key.extend_from_slice(&head);
         let mut len = self.prefix_len + page.head_len(self.index);
-        if self.layout.has(flag::TAILS) {
+        if self.layout.has(flag::TAILS | flag::ENDING) {
             key.truncate(len);
             key.extend_from_slice(page.tail(self.index));
             len = key.len();

@@ -45,8 +45,10 @@ pub(super) mod flag {
     pub(crate) const RAWS: u8 = 16;
     /// Stored lengths differ: a column of value ends.
     pub(crate) const ENDS: u8 = 32;
+    /// Keys of one length end alike: the ending stands once, behind the prefix, and heads are all between.
+    pub(crate) const ENDING: u8 = 64;
     /// All that this version knows.
-    pub(crate) const ALL: u8 = 63;
+    pub(crate) const ALL: u8 = 127;
 }
 
 /// How the values of one page are stored.
@@ -91,6 +93,7 @@ pub(super) struct Layout {
     pub(super) seqs_at: u32,
     pub(super) groups_at: u32,
     pub(super) ends_at: u32,
+    /// Of the tails, or of the ending, which the heads follow.
     pub(super) tails_at: u32,
     pub(super) values_at: u32,
     pub(super) values_end: u32,
@@ -235,7 +238,9 @@ impl Layout {
         let (lens, tail_ends) = (column(flag::HEAD_LENS, 1), column(flag::TAILS, 2));
         let (kinds, raws) = (column(flag::KINDS, 1), column(flag::RAWS, 2));
         let ends = column(flag::ENDS, 2);
-        self.heads_at = HEADER_END + self.prefix_len;
+        let prefix_end = HEADER_END + self.prefix_len;
+        let ended = self.has(flag::ENDING);
+        self.heads_at = prefix_end + if ended { tails_bytes } else { 0 };
         self.head_lens_at = self.heads_at + u32::from(self.head_width) * count;
         self.tail_ends_at = self.head_lens_at + lens;
         self.kinds_at = self.tail_ends_at + tail_ends;
@@ -243,8 +248,9 @@ impl Layout {
         self.seqs_at = self.raws_at + raws;
         self.groups_at = self.seqs_at + u32::from(self.seq_width) * count;
         self.ends_at = self.groups_at + 4 * u32::from(self.groups);
-        self.tails_at = self.ends_at + ends;
-        self.values_at = self.tails_at + tails_bytes;
+        let columns_end = self.ends_at + ends;
+        self.tails_at = if ended { prefix_end } else { columns_end };
+        self.values_at = columns_end + if ended { 0 } else { tails_bytes };
         self.values_end = self.values_at + values_bytes;
     }
 
@@ -297,7 +303,7 @@ impl Layout {
         })
     }
 
-    /// Whether a column or other property is present.
+    /// Whether a column or other property is present, of several bits any.
     #[inline]
     pub(super) fn has(&self, bit: u8) -> bool {
         self.flags & bit != 0
@@ -323,7 +329,8 @@ impl Layout {
             }
             return Ok(());
         }
-        if !order.is_bytewise() && (self.head_bytes != 0 || self.prefix_len != 0) {
+        let cuts_keys = self.head_bytes != 0 || self.prefix_len != 0 || self.has(flag::ENDING);
+        if !order.is_bytewise() && cuts_keys {
             return Err(Flaw::Damaged(
                 "page cuts keys of an order that is not bytewise",
             ));
@@ -352,8 +359,11 @@ impl Layout {
         if fits.is_none_or(|head| head > limit) {
             return Err(Flaw::Damaged("key heads are out of order"));
         }
+        if self.has(flag::ENDING) && !self.has(flag::TAILS | flag::HEAD_LENS) {
+            return Ok(());
+        }
         let tails = self.validate_tails(bytes)?;
-        if tails != (self.values_at - self.tails_at) as usize {
+        if self.has(flag::ENDING) || tails != (self.values_at - self.tails_at) as usize {
             return Err(Flaw::Damaged("key tails are malformed"));
         }
         Ok(())

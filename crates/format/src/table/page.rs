@@ -77,6 +77,9 @@ impl<'a> Page<'a, '_> {
     /// What follows an entry's head.
     #[inline]
     pub(super) fn tail(&self, index: usize) -> &'a [u8] {
+        if self.layout.has(flag::ENDING) {
+            return self.ending();
+        }
         if !self.layout.has(flag::TAILS) {
             return &[];
         }
@@ -85,8 +88,20 @@ impl<'a> Page<'a, '_> {
         self.bytes.get(at + start..at + end).unwrap_or_default()
     }
 
+    /// What follows every head, where that is alike.
+    #[inline]
+    pub(super) fn ending(&self) -> &'a [u8] {
+        if !self.layout.has(flag::ENDING) {
+            return &[];
+        }
+        self.slice(self.layout.tails_at, self.layout.heads_at)
+    }
+
     /// Bytes of what follows the heads of all entries.
     pub(super) fn tail_bytes(&self) -> usize {
+        if self.layout.has(flag::ENDING) {
+            return self.count() * self.ending().len();
+        }
         match self.count().checked_sub(1) {
             Some(last) if self.layout.has(flag::TAILS) => {
                 load_span(self.bytes, self.layout.tail_ends_at, last).1
@@ -101,10 +116,10 @@ impl<'a> Page<'a, '_> {
         head_bytes(self.head(index), self.layout.head_bytes.into())
     }
 
-    /// Whether a key is always prefix and whole head: no lengths, no tails.
+    /// Whether a key is always prefix, whole head and the page's ending, if it has one: no lengths, no tails.
     #[inline]
     pub(super) fn fixed_keys(&self) -> bool {
-        self.layout.flags & (flag::TAILS | flag::HEAD_LENS) == 0
+        !self.layout.has(flag::TAILS | flag::HEAD_LENS)
     }
 
     #[inline]
@@ -253,11 +268,14 @@ impl<'a> Page<'a, '_> {
         if index >= count || self.delta(index) != sought {
             return outside(index);
         }
-        if self.fixed_keys() && suffix.len() <= head_bytes {
+        if !layout.has(flag::TAILS | flag::HEAD_LENS | flag::ENDING) && suffix.len() <= head_bytes {
             return Slot {
                 index,
                 exact: suffix.len() == head_bytes,
             };
+        }
+        if layout.has(flag::ENDING) && suffix.get(head_bytes..) == Some(self.ending()) {
+            return Slot { index, exact: true };
         }
         let end = if width == 0 {
             count

@@ -10,7 +10,7 @@ use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Kind, SeqNo};
 use cairndb_kernel::append_parts;
 
-use super::bits::{common_prefix, head_of, low8, low16, low32};
+use super::bits::{common_prefix, common_suffix, head_of, low8, low16, low32};
 use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
 use super::shape::{Shape, Step};
 
@@ -142,7 +142,7 @@ impl PageWriter {
         }
     }
 
-    /// Brings prefix, heads and tails up to date for a key behind the last.
+    /// Brings prefix, ending, heads and tails up to date for a key behind the last.
     #[inline]
     fn cut_keys(&self, shape: &mut Shape, key: &[u8]) {
         let old = &self.shape;
@@ -150,15 +150,21 @@ impl PageWriter {
         if behind_prefix(key, &first[..old.prefix]).is_none() {
             shape.prefix = common_prefix(&first[..old.prefix], key);
         }
-        shape.head_bytes = (shape.key_len_max - shape.prefix).min(8);
+        shape.ending = self.ending_with(shape, key);
+        shape.head_bytes = (shape.key_len_max - shape.prefix - shape.ending).min(8);
         let cut = shape.prefix + shape.head_bytes;
         shape.last_head = head_of(key, shape.prefix, shape.head_bytes);
-        if shape.prefix == old.prefix && shape.head_bytes == old.head_bytes {
-            shape.tails += key.len().saturating_sub(cut);
+        let cut_alike = shape.prefix == old.prefix
+            && shape.head_bytes == old.head_bytes
+            && shape.ending == old.ending;
+        if cut_alike {
+            shape.tails += key.len().saturating_sub(cut + shape.ending);
             return;
         }
         shape.first_head = head_of(first, shape.prefix, shape.head_bytes);
-        shape.tails = if shape.key_len_min >= cut {
+        shape.tails = if shape.ending > 0 {
+            0
+        } else if shape.key_len_min >= cut {
             shape.key_bytes - shape.count * cut
         } else {
             let mut start = 0;
@@ -171,6 +177,25 @@ impl PageWriter {
         };
     }
 
+    /// Bytes of the ending of a page that has `key` as well, for the prefix of `shape`: what all keys end with, if
+    /// they have one length and a head holds all that is between. Ids with something constant behind them have
+    /// heads of a byte or two then, where eight bytes and a tail each took up to a third of the page.
+    #[inline]
+    fn ending_with(&self, shape: &Shape, key: &[u8]) -> usize {
+        let (old, first) = (&self.shape, self.key(0));
+        let len = key.len();
+        if shape.key_len_min != shape.key_len_max || shape.prefix == len {
+            return 0;
+        }
+        // One key, or versions of one, ends as it likes.
+        let before = if old.prefix == len { len } else { old.ending };
+        let ending = common_suffix(&first[len - before..], key);
+        if len - shape.prefix - ending > 8 {
+            return 0;
+        }
+        ending
+    }
+
     /// The head of a key of the others' length and prefix that sorts behind all of them by its head alone.
     #[inline]
     pub(super) fn head_behind(&self, key: &[u8]) -> Option<u64> {
@@ -181,6 +206,12 @@ impl PageWriter {
             && key.len() == shape.key_len_max;
         if !alike || behind_prefix(key, &self.keys[..shape.prefix]).is_none() {
             return None;
+        }
+        if shape.ending > 0 {
+            let at = key.len() - shape.ending;
+            if key[at..] != self.keys[at..key.len()] {
+                return None;
+            }
         }
         let head = head_of(key, shape.prefix, shape.head_bytes);
         (head > shape.last_head).then_some(head)
@@ -308,7 +339,9 @@ impl PageWriter {
         let raws = shape.raws_differ && mode != ValueMode::Raw;
         let ends = shape.stored_differ && mode != ValueMode::Groups;
         out.extend_from_slice(&self.header(mode, groups.len(), values.len(), continued));
-        out.extend_from_slice(&self.key(0)[..shape.prefix]);
+        let first = self.key(0);
+        out.extend_from_slice(&first[..shape.prefix]);
+        out.extend_from_slice(&first[first.len() - shape.ending..]);
         self.write_heads(out);
         if shape.has_short_heads() {
             let cut = shape.prefix + shape.head_bytes;
@@ -365,6 +398,7 @@ impl PageWriter {
             (shape.kinds_differ, flag::KINDS),
             (shape.raws_differ && mode != ValueMode::Raw, flag::RAWS),
             (shape.stored_differ && !grouped, flag::ENDS),
+            (shape.ending > 0, flag::ENDING),
         ] {
             if set {
                 flags |= bit;
@@ -395,7 +429,9 @@ impl PageWriter {
         header[24..32].copy_from_slice(&shape.seq_min.to_le_bytes());
         header[32..34].copy_from_slice(&low16(raw_len).to_le_bytes());
         header[34..36].copy_from_slice(&low16(stored_len).to_le_bytes());
-        header[36..38].copy_from_slice(&low16(shape.tails).to_le_bytes());
+        // One of them is 0.
+        let tails = shape.tails + shape.ending;
+        header[36..38].copy_from_slice(&low16(tails).to_le_bytes());
         header[38..40].copy_from_slice(&low16(values).to_le_bytes());
         header
     }

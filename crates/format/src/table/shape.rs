@@ -21,6 +21,8 @@ pub(super) struct Shape {
     pub(super) key_len_max: usize,
     pub(super) key_bytes: usize,
     pub(super) tails: usize,
+    /// Bytes that all keys end with and that stand once; there are no tails then.
+    pub(super) ending: usize,
     pub(super) seq_min: SeqNo,
     pub(super) seq_max: SeqNo,
     pub(super) kind: u8,
@@ -57,7 +59,7 @@ impl Shape {
             + 2 * usize::from(self.tails > 0)
             + 2 * usize::from(raws)
             + 2 * usize::from(self.stored_differ && !grouped);
-        HEADER_BYTES + self.prefix + self.tails + self.count * entry
+        HEADER_BYTES + self.prefix + self.ending + self.tails + self.count * entry
     }
 
     /// Encoded size of a page of entries stored each alone.
@@ -70,7 +72,7 @@ impl Shape {
         let width = self.head_width();
         let tail = self
             .key_len_min
-            .saturating_sub(self.prefix + self.head_bytes);
+            .saturating_sub(self.prefix + self.head_bytes + self.ending);
         let used = self.bytes();
         let more = Shape {
             count: self.count + 1,

@@ -10,8 +10,10 @@ use super::bits::low32;
 use super::page::Page;
 use super::values::value_at;
 
-/// What the loop copies of a prefix, whatever part of it is wanted. Longer ones are copied apart.
-const PREFIX_BYTES: usize = 32;
+/// What the loop copies of a prefix or an ending, whatever part of it is wanted. Longer ones are copied apart.
+const ENDS_BYTES: usize = 32;
+/// What the loop writes of one key, whatever its length.
+const KEY_WORDS_BYTES: usize = ENDS_BYTES + 8 + ENDS_BYTES;
 
 /// Where one key ends and the next begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,11 +71,12 @@ impl Spelled {
     /// Spells the keys of a page, unless they are more than `most` bytes.
     pub(super) fn spell(&mut self, page: &Page<'_, '_>, most: usize) {
         let layout = page.layout;
-        let key_len = layout.prefix_len as usize + usize::from(layout.head_bytes);
+        let key_len =
+            layout.prefix_len as usize + usize::from(layout.head_bytes) + page.ending().len();
         let equal = page.fixed_keys();
         let tails = if equal { 0 } else { page.tail_bytes() };
         // Each is written in words, which the next overwrites.
-        let room = page.count() * key_len + tails + PREFIX_BYTES + 8;
+        let room = page.count() * key_len + tails + KEY_WORDS_BYTES;
         self.forget();
         if room > most {
             return;
@@ -81,7 +84,8 @@ impl Spelled {
         if self.bytes.len() < room {
             self.bytes.resize(room, 0);
         }
-        if equal && layout.prefix_len as usize <= PREFIX_BYTES {
+        let apart = layout.prefix_len as usize > ENDS_BYTES || page.ending().len() > ENDS_BYTES;
+        if equal && !apart {
             self.spell_equal(page, key_len);
             self.lengths = Lengths::Equal(key_len);
         } else {
@@ -90,12 +94,13 @@ impl Spelled {
         }
     }
 
-    /// Spells keys that are prefix and whole head.
+    /// Spells keys that are prefix, whole head and the page's ending.
     fn spell_equal(&mut self, page: &Page<'_, '_>, key_len: usize) {
         let layout = page.layout;
         let bytes = usize::from(layout.head_bytes);
         let loops = Heads {
             prefix: page.prefix(),
+            ending: page.ending(),
             key_len,
             base: layout.base_head,
             shift: if bytes == 0 { 0 } else { 64 - 8 * bytes },
@@ -139,7 +144,7 @@ impl Spelled {
             };
             if let Some(slot) = rest
                 .first_chunk_mut()
-                .filter(|_| prefix.len() <= PREFIX_BYTES)
+                .filter(|_| prefix.len() <= ENDS_BYTES)
             {
                 *slot = padded;
             } else if let Some(slot) = rest.get_mut(..prefix.len()) {
@@ -158,9 +163,10 @@ impl Spelled {
     }
 }
 
-/// What keys are spelled from that are prefix and whole head.
+/// What keys are spelled from that are prefix, whole head and the page's ending.
 struct Heads<'p> {
     prefix: &'p [u8],
+    ending: &'p [u8],
     key_len: usize,
     base: u64,
     /// Bits above the head's.
@@ -172,26 +178,32 @@ impl Heads<'_> {
     /// writes beyond its end the next overwrites.
     #[inline]
     fn write(&self, out: &mut [u8], deltas: impl Iterator<Item = u64>) {
-        let prefix = padded(self.prefix);
+        let (prefix, ending) = (padded(self.prefix), padded(self.ending));
         let prefix_len = self.prefix.len();
+        let ended_at = self.key_len - self.ending.len();
         let mut at = 0;
         for delta in deltas {
             let head = self.base.wrapping_add(delta) << self.shift;
-            let Some(rest) = out.get_mut(at..at + PREFIX_BYTES + 8) else {
+            let Some(rest) = out.get_mut(at..at + KEY_WORDS_BYTES) else {
                 break;
             };
-            rest[..PREFIX_BYTES].copy_from_slice(&prefix);
+            rest[..ENDS_BYTES].copy_from_slice(&prefix);
             if let Some(slot) = rest.get_mut(prefix_len..prefix_len + 8) {
                 slot.copy_from_slice(&head.swap_bytes().to_le_bytes());
+            }
+            if !self.ending.is_empty()
+                && let Some(slot) = rest.get_mut(ended_at..ended_at + ENDS_BYTES)
+            {
+                slot.copy_from_slice(&ending);
             }
             at += self.key_len;
         }
     }
 }
 
-/// The first bytes of a prefix, and zeros behind it.
-fn padded(prefix: &[u8]) -> [u8; PREFIX_BYTES] {
-    let mut padded = [0; PREFIX_BYTES];
+/// The first bytes of a prefix or ending, and zeros behind it.
+fn padded(prefix: &[u8]) -> [u8; ENDS_BYTES] {
+    let mut padded = [0; ENDS_BYTES];
     for (slot, byte) in padded.iter_mut().zip(prefix) {
         *slot = *byte;
     }

@@ -100,6 +100,7 @@ fn every_flipped_byte_is_noticed() {
         (0, Reach::Mapped),
         (6, Reach::Mapped),
         (3, Reach::Cached),
+        (8, Reach::Mapped),
         (98, Reach::Mapped),
         (99, Reach::Mapped),
     ] {
@@ -200,6 +201,37 @@ fn damage_after_the_first_touch_is_noticed_by_those_who_check_always() {
     assert!(!cursor.valid());
     assert_names_the_place(&read_all(&always, &entries).unwrap_err());
     assert_names_the_place(&once.verify().unwrap_err());
+}
+
+#[test]
+fn an_ending_beside_tails_or_lengths_of_heads_is_damage() {
+    let (entries, bytes, checksum) = settled_table(16, Compression::None);
+    assert!(endings(&bytes).0 > 1);
+    for (flags, damaged) in [(0, false), (2, true), (4, true), (6, true)] {
+        let mut forged = bytes.clone();
+        let first = &mut forged[..4096];
+        assert_eq!(first[5] & 0x46, 0x40);
+        // One entry without a value: whatever columns the flags add are there, of zeros.
+        let number = |at| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
+        let columns = 40 + number(8) + number(36);
+        first[columns..].fill(0);
+        first[5] = 64 | flags;
+        first[6..8].copy_from_slice(&1u16.to_le_bytes());
+        first[11..13].fill(0);
+        first[14..16].fill(0);
+        first[34..36].fill(0);
+        first[38..40].fill(0);
+        seal(file_seed(FILE), 0, first);
+        let table = open_with(forged, &Order::Bytewise, checksum, Reach::Mapped).unwrap();
+        let mut cursor = table.cursor();
+        match cursor.seek(&entries[0].key, SEQ_MAX) {
+            Ok(()) => assert!(!damaged && cursor.key() == entries[0].key, "flags {flags}"),
+            Err(error) => {
+                assert_names_the_place(&error);
+                assert!(damaged && error.to_string().contains("tails"), "{error}");
+            }
+        }
+    }
 }
 
 /// Uses a table whose checksums are right but whose fields lie: any answer, but no panic and no

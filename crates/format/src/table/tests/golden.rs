@@ -9,6 +9,7 @@ use crate::golden::parse;
 use crate::table::{Compression, TableOptions};
 
 const CLASSIC: &str = include_str!("../../../../../testdata/golden/table-classic-v1.hex");
+const ENDED: &str = include_str!("../../../../../testdata/golden/table-ended-v1.hex");
 const MIXED: &str = include_str!("../../../../../testdata/golden/table-mixed-v1.hex");
 const RECORDS: &str = include_str!("../../../../../testdata/golden/table-records-v1.hex");
 const ROWS: &str = include_str!("../../../../../testdata/golden/table-rows-v1.hex");
@@ -19,6 +20,23 @@ fn classic() -> Vec<Entry> {
     (0..150u32)
         .map(|number| Entry {
             key: format!("{number:016}").into_bytes(),
+            seq: 0,
+            kind: Kind::Put,
+            value: classic_value(&mut rng),
+        })
+        .collect()
+}
+
+/// Keys that end alike, numbers in digits and a name, then numbers as bytes and many zeros.
+fn ended() -> Vec<Entry> {
+    let mut rng = Rng(43);
+    let digits = (0..90u32).map(|number| format!("{number:05}/name").into_bytes());
+    let numbers = (0..90u32)
+        .map(|number| [b"name/", &number.swap_bytes().to_le_bytes()[..], &[0; 40]].concat());
+    digits
+        .chain(numbers)
+        .map(|key| Entry {
+            key,
             seq: 0,
             kind: Kind::Put,
             value: classic_value(&mut rng),
@@ -106,6 +124,13 @@ fn check(golden: &str, entries: &[Entry], compression: Compression) {
 #[test]
 fn a_classic_table_is_as_recorded() {
     check(CLASSIC, &classic(), Compression::Short);
+}
+
+#[test]
+fn a_table_of_keys_that_end_alike_is_as_recorded() {
+    check(ENDED, &ended(), Compression::Short);
+    // The page between has keys of both kinds.
+    assert_eq!(endings(&parse(ENDED)), (2, 1));
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn check_table(entries: &[Entry], options: &TableOptions, rng: &mut Rng, context
 
 #[test]
 fn bytewise_tables_answer_as_a_sorted_list() {
-    for seed in 0..48u64 {
+    for seed in 0..50u64 {
         let mut rng = Rng(seed);
         let shape = seed as usize % KEY_SHAPES;
         let compression =
@@ -352,6 +352,92 @@ fn every_key_and_every_gap_of_a_dense_table_is_found() {
     for number in 0..8002 {
         let key = format!("{number:016}");
         check_probe(&table, &entries, key.as_bytes(), SEQ_MAX, &key);
+    }
+}
+
+#[test]
+fn keys_that_end_alike_are_found_and_told_from_all_that_end_otherwise() {
+    let order = Order::Bytewise;
+    for ending in [
+        "/",
+        "/name",
+        "/an ending that is longer than what one load takes",
+    ] {
+        let entries: Vec<Entry> = (0..3000u32)
+            .map(|number| Entry {
+                key: format!("{:08}{ending}", number * 2).into_bytes(),
+                seq: 0,
+                kind: Kind::Put,
+                value: classic_value(&mut Rng(number.into())),
+            })
+            .collect();
+        let (bytes, summary) = build(&entries, options(&order, Compression::Short));
+        assert_eq!(endings(&bytes).1, 0, "{ending}: pages without an ending");
+        let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
+        check_scans(&table, &entries, ending);
+        let cut = &ending[..ending.len() - 1];
+        for number in 0..6002 {
+            let id = format!("{number:08}");
+            for end in [ending, cut, "", "\0", "~"] {
+                let key = format!("{id}{end}");
+                check_probe(&table, &entries, key.as_bytes(), SEQ_MAX, &key);
+            }
+            for end in ["\0", "~"] {
+                let key = format!("{id}{ending}{end}");
+                check_probe(&table, &entries, key.as_bytes(), SEQ_MAX, &key);
+                let key = format!("{id}{cut}{end}");
+                check_probe(&table, &entries, key.as_bytes(), SEQ_MAX, &key);
+            }
+            let within = &id[..=number % 7];
+            check_probe(&table, &entries, within.as_bytes(), SEQ_MAX, within);
+        }
+    }
+}
+
+#[test]
+fn a_page_has_an_ending_only_where_heads_hold_all_before_it() {
+    type KeyOf = fn(usize) -> String;
+    let keys: [(&str, KeyOf, bool); 7] = [
+        ("ids", |n| format!("{n:06}/name"), true),
+        (
+            "eight bytes apart",
+            |n| format!("{:08}", 7919 * n % 9_999_991) + "/name",
+            true,
+        ),
+        ("digits alone", |n| format!("{n:07}x"), true),
+        (
+            "two lengths",
+            |n| format!("{n:06}/{}", ["name", "names"][n % 2]),
+            false,
+        ),
+        (
+            "two endings",
+            |n| format!("{n:06}/{}", ["name", "born"][n % 2]),
+            false,
+        ),
+        (
+            "twelve bytes apart",
+            |n| format!("{:08}abcd{:03}/name", n, n % 997),
+            false,
+        ),
+        ("no ending", |n| format!("{n:06}{:02}", n % 89), false),
+    ];
+    let order = Order::Bytewise;
+    for (what, key, ends) in keys {
+        let mut entries: Vec<Entry> = (0..2000)
+            .map(|number| Entry {
+                key: key(number).into_bytes(),
+                seq: 0,
+                kind: Kind::Put,
+                value: classic_value(&mut Rng(number as u64)),
+            })
+            .collect();
+        sort(&mut entries, &order);
+        let (bytes, summary) = build(&entries, options(&order, Compression::Short));
+        let (ended, other) = endings(&bytes);
+        assert_eq!(ended > other, ends, "{what}: {ended} and {other}");
+        let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
+        check_scans(&table, &entries, what);
     }
 }
 

@@ -187,6 +187,13 @@ fn pages_are_lent_whatever_their_keys_are() {
         ("with a long prefix, and tails", |n| {
             format!("{}{n:05}{}", "prefix/".repeat(8), "tail".repeat(n % 5))
         }),
+        ("that end alike", |n| format!("{n:05}/name")),
+        ("with a long ending", |n| {
+            format!("{n:05}{}", "/ending".repeat(8))
+        }),
+        ("with a long prefix, and an ending", |n| {
+            format!("{}{n:05}/name", "prefix/".repeat(8))
+        }),
         ("too many bytes together", |n| {
             format!("{}{n:05}", "p".repeat(1000))
         }),
@@ -265,8 +272,9 @@ fn check_steps(what: &str, entries: &[Entry]) {
 fn steps_before_a_bound_stay_before_it_and_are_told_where_they_are_many() {
     // Sequence numbers of the versions of a key, newest first.
     type Versions = fn(usize) -> Vec<u64>;
-    let rows: [(&str, Versions, usize); 5] = [
+    let rows: [(&str, Versions, usize); 6] = [
         ("one version, numbers elided", |_| vec![0], 0),
+        ("keys that end alike", |_| vec![0], 1),
         ("keys with tails", |_| vec![0], 12),
         ("one version, all of one number", |_| vec![5], 0),
         (
@@ -286,7 +294,11 @@ fn steps_before_a_bound_stay_before_it_and_are_told_where_they_are_many() {
     for (what, versions, tail) in rows {
         let mut entries = Vec::new();
         for number in 0..400 {
-            let key = format!("{:06}{}", 2 * number, "x".repeat(number % (tail + 1)));
+            let tail = match tail {
+                1 => 3,
+                tails => number % (tails + 1),
+            };
+            let key = format!("{:06}{}", 2 * number, "x".repeat(tail));
             for seq in versions(number) {
                 let value = format!("a value of {number}").into_bytes();
                 entries.push(Entry {

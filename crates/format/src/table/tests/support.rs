@@ -279,21 +279,33 @@ pub(super) fn rows(count: usize, rng: &mut Rng) -> Vec<Entry> {
     entries
 }
 
+/// The data pages of a table, extents left out.
+fn data_pages(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let pages = bytes.chunks(4096).enumerate();
+    pages.filter_map(|(number, page)| {
+        // What lies inside an extent may look like a page, but for its checksum.
+        let checksum = page_checksum(file_seed(FILE), number as u32, page);
+        (page[4] == 1 && page[..4] == checksum.to_le_bytes()).then_some(page)
+    })
+}
+
 /// How the data pages of a table store their values: pages of each mode.
 pub(super) fn modes(bytes: &[u8]) -> [usize; 4] {
     let mut modes = [0; 4];
-    for (number, page) in bytes.chunks(4096).enumerate() {
-        // What lies inside an extent may look like a page, but for its checksum.
-        let checksum = page_checksum(file_seed(FILE), number as u32, page);
-        if page[4] == 1 && page[..4] == checksum.to_le_bytes() {
-            modes[usize::from(page[14])] += 1;
-        }
+    for page in data_pages(bytes) {
+        modes[usize::from(page[14])] += 1;
     }
     modes
 }
 
+/// Data pages of a table that have an ending, and that have none.
+pub(super) fn endings(bytes: &[u8]) -> (usize, usize) {
+    let ended = data_pages(bytes).filter(|page| page[5] & 64 != 0).count();
+    (ended, data_pages(bytes).count() - ended)
+}
+
 /// Shapes of keys that tests go through.
-pub(super) const KEY_SHAPES: usize = 8;
+pub(super) const KEY_SHAPES: usize = 10;
 
 pub(super) fn key_of_shape(shape: usize, rng: &mut Rng) -> Vec<u8> {
     match shape {
@@ -318,9 +330,21 @@ pub(super) fn key_of_shape(shape: usize, rng: &mut Rng) -> Vec<u8> {
             key
         }
         6 => format!("user{}/field{}", rng.below(40), rng.below(500)).into_bytes(),
-        _ => {
+        7 => {
             let len = if rng.below(40) == 0 { 5000 } else { 30 };
             rng.text(len)
+        }
+        8 => format!("id{:05}/name", rng.below(100_000)).into_bytes(),
+        // Ids as numbers, with the zeros that fill them up to a length, some with another ending or length.
+        _ => {
+            let mut key = (rng.next() >> 40).swap_bytes().to_le_bytes().to_vec();
+            let ending = match rng.below(300) {
+                0 => &[0; 39][..],
+                1 => &[1; 40],
+                _ => &[0; 40],
+            };
+            key.extend_from_slice(ending);
+            key
         }
     }
 }
