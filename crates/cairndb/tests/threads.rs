@@ -24,6 +24,8 @@ mod round;
 mod story;
 #[path = "threads/upkeep.rs"]
 mod upkeep;
+#[path = "threads/values.rs"]
+mod values;
 
 /// Rounds of a push: some ten seconds of two cores.
 const ROUNDS: u64 = 24;

@@ -152,9 +152,10 @@ impl Core {
             0
         };
         let log = self.segments.retained_bytes() + self.segments.spare_bytes();
+        let values = self.opener.mapping.value_bytes.load(Ordering::Relaxed);
         let _ = write!(
             out,
-            ",\"total\":{total},\"mapped_index\":{mapped},\"mapped_log\":{log}}}"
+            ",\"total\":{total},\"mapped_index\":{mapped},\"mapped_log\":{log},\"mapped_values\":{values}}}"
         );
         out
     }
