@@ -33,6 +33,15 @@ pub(crate) const NAMES: &[&str] = &[
     "null",
 ];
 
+/// What an engine that is no store is there for.
+pub(crate) fn stands_for(name: &str) -> Option<&'static str> {
+    match name {
+        "disk" => Some("no store: the bare loop of writes and reads"),
+        "null" => Some("no store: what the harness itself takes"),
+        _ => None,
+    }
+}
+
 /// Every engine by name.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
     let brought = extra::all().iter().map(|extra| extra.name);

@@ -98,7 +98,10 @@ fn list() -> String {
     for name in engines::names() {
         let found = child::probe(name);
         // Writing to a String cannot fail, here and below.
-        let _ = writeln!(text, "  {name:<16} {found}");
+        let _ = match engines::stands_for(name) {
+            Some(what) => writeln!(text, "  {name:<16} {found}, {what}"),
+            None => writeln!(text, "  {name:<16} {found}"),
+        };
     }
     text.push_str("workloads:\n");
     for workload in bench_core::catalog::CATALOG {

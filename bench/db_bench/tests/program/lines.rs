@@ -201,4 +201,8 @@ fn help_and_list_name_flags_engines_and_workloads() {
         list.contains("  null             version ") && list.contains("\n  fillrandbatch\n"),
         "{list}"
     );
+    assert!(
+        list.contains(", no store: the bare loop of writes and reads\n"),
+        "{list}"
+    );
 }
