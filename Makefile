@@ -90,7 +90,7 @@ test: toolchain tools ## every test of a push: format, lints, documentation, tid
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	cargo xtask tidy
 	@xtask/check.sh loom
-	$(with_peers) cargo test --workspace --locked --no-fail-fast || { CI=false xtask/skips.sh; exit 1; }
+	@$(with_peers) xtask/check.sh tests || { CI=false xtask/skips.sh; exit 1; }
 	@xtask/skips.sh
 
 .PHONY: nightly

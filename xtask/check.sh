@@ -45,6 +45,16 @@ advisories)
         exit 1
     }
     ;;
+tests)
+    # What failed stands once more at the end: a run of all has thousands of lines.
+    echo "cargo test --workspace --locked --no-fail-fast"
+    log=${CARGO_TARGET_DIR:-target}/tests.log
+    cargo test --workspace --locked --no-fail-fast 2>&1 | tee "$log" || {
+        echo "failed, of $log:" >&2
+        grep -E '^test .*FAILED$|^error' "$log" >&2 || true
+        exit 1
+    }
+    ;;
 loom)
     # Another configuration is another build: it gets a folder of its own.
     target=${CARGO_TARGET_DIR:-target}/loom
