@@ -13,18 +13,21 @@ use cairndb_format::name;
 
 use crate::{all, real_dir, reverse};
 
+/// What lies in a directory. Files that go meanwhile, as an open database's may, are none of it.
 fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
-    std::fs::read_dir(path)
-        .map(|entries| {
-            entries
-                .map(|entry| {
-                    let entry = entry.unwrap();
-                    let name = entry.file_name().into_string().unwrap();
-                    (name, std::fs::read(entry.path()).unwrap())
-                })
-                .collect()
-        })
-        .unwrap_or_default()
+    let Ok(entries) = std::fs::read_dir(path) else {
+        return BTreeMap::new();
+    };
+    let mut files = BTreeMap::new();
+    for entry in entries.map(|entry| entry.expect("the directory can be listed")) {
+        match std::fs::read(entry.path()) {
+            Ok(bytes) => {
+                files.insert(entry.file_name().into_string().unwrap(), bytes);
+            }
+            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}"),
+        }
+    }
+    files
 }
 
 /// A closed database with a table and a few keys.
