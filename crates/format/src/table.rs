@@ -36,6 +36,7 @@ mod sample;
 mod shape;
 mod source;
 mod spelled;
+mod straight;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -49,7 +50,7 @@ pub use cairndb_kernel::codec::Dictionary;
 pub use builder::TableBuilder;
 pub use cursor::{PageWindow, TableCursor};
 pub(crate) use meta::is_marked;
-pub use open::{Found, FoundValue, GetHints, Table};
+pub use open::{Found, GetHints, Table};
 pub use source::PageAccess;
 
 /// How a table stores its values.

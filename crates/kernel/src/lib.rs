@@ -20,6 +20,7 @@ mod append;
 pub mod codec;
 mod cpu;
 pub mod crc;
+pub mod filter;
 mod prefetch;
 pub mod search;
 

@@ -21,7 +21,7 @@ use column::column;
 
 /// The safe twins of this module's searches, for tests and fuzzing.
 pub mod twin {
-    pub use super::portable::{lower_bound, lower_bound_u64_le, upper_bound};
+    pub use super::portable::{locate, lower_bound, lower_bound_u64_le, upper_bound};
 }
 
 /// Number of heads smaller than `key` among the first `count` heads of `width` bytes.
@@ -63,15 +63,43 @@ pub fn upper_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize 
     }
 }
 
+/// Where `key` belongs among the first `count` heads of `width` bytes, which ascend: how many are smaller, and
+/// whether the next one is `key`. As [`lower_bound`] and a look at the head it leads to, which need not be waited for.
+///
+/// ```
+/// use cairndb_kernel::search::locate;
+/// let heads = [3, 0, 5, 0, 5, 0, 9, 0]; // 3, 5, 5, 9 as u16
+/// assert_eq!(locate(&heads, 2, 4, 5), (1, true));
+/// assert_eq!(locate(&heads, 2, 4, 6), (3, false));
+/// ```
+///
+/// # Panics
+///
+/// As [`lower_bound`].
+#[inline]
+pub fn locate(heads: &[u8], width: usize, count: usize, key: u64) -> (usize, bool) {
+    let column = column(heads, width, count);
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    return x86::locate(column, width, key);
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    return portable::located(column, width, key);
+}
+
+/// So many entries of eight bytes are compared with a key sooner than a search of them is done.
+const COUNTED_MAX: usize = 64;
+
 /// Number of entries smaller than `key` in an ascending column of `count` little-endian u64.
 ///
-/// Branch-free: the time depends on `count` alone. On a column that does not ascend the answer is
-/// some number up to `count`.
+/// Branch-free: the time depends on `count` alone. Up to 64 are counted, more are searched. On a column that does not
+/// ascend the answer is some number up to `count`.
 ///
 /// # Panics
 ///
 /// When `bytes` is shorter than `8 * count` bytes.
 #[inline]
 pub fn lower_bound_u64_le(bytes: &[u8], count: usize, key: u64) -> usize {
+    if count <= COUNTED_MAX {
+        return lower_bound(bytes, 8, count, key);
+    }
     fence::lower_bound(column(bytes, 8, count).as_chunks().0, key)
 }

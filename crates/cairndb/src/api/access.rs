@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use arc_swap::Guard;
-use cairndb_base::{Result, SeqNo};
+use cairndb_base::{Error, Result, SeqNo};
 
 use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 use crate::read::get;
 use crate::read::held::HeldView;
+use crate::read::presence::Presence;
 use crate::read::view::View;
 
 thread_local! {
@@ -22,34 +23,47 @@ thread_local! {
 /// A thread's buffer above this size is given back after use.
 const SCRATCH_BYTES_MAX: usize = 64 << 10;
 
-/// Replaces `out` by the value of `key`; `false` when it has none.
+/// Replaces `out` by the value of `key`.
 #[inline]
 pub(crate) fn get_into(
     core: &Core,
     key: &[u8],
     at: Option<SeqNo>,
     out: &mut Vec<u8>,
-) -> Result<bool> {
+) -> Result<Presence> {
     core.health.check_read()?;
     let (view, newest) = core.read_point();
-    let result = get::get(&view, &core.context, key, at.unwrap_or(newest), out);
-    if result.is_err() {
-        // What a closed handle did not open yet may be gone.
-        core.health.check_read()?;
+    match get::get(&view, &core.context, key, at.unwrap_or(newest), out) {
+        Ok(presence) => Ok(presence),
+        Err(error) => get_again(core, &view, error, key, at, out),
     }
-    if result.is_err() && !Arc::ptr_eq(&view, &core.view.load()) {
-        // A pointer written since may lead to a value file that the older view does not know. At a
-        // moment there is no such pair, however often views change meanwhile.
-        let (view, newest) = moment(core);
-        return get::get(&view, &core.context, key, at.unwrap_or(newest), out);
+}
+
+/// What a get says that has failed.
+#[cold]
+fn get_again(
+    core: &Core,
+    view: &Arc<View>,
+    error: Error,
+    key: &[u8],
+    at: Option<SeqNo>,
+    out: &mut Vec<u8>,
+) -> Result<Presence> {
+    // What a closed handle did not open yet may be gone.
+    core.health.check_read()?;
+    if Arc::ptr_eq(view, &core.view.load()) {
+        return Err(error);
     }
-    result
+    // A pointer written since may lead to a value file that the older view does not know. At a
+    // moment there is no such pair, however often views change meanwhile.
+    let (view, newest) = moment(core);
+    get::get(&view, &core.context, key, at.unwrap_or(newest), out)
 }
 
 pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Option<Value>> {
     with_scratch(|scratch| {
         let found = get_into(core, key, at, scratch)?;
-        Ok(found.then(|| Value::from_scratch(scratch)))
+        Ok(found.is_there().then(|| Value::from_scratch(scratch)))
     })
 }
 

@@ -15,6 +15,7 @@ use crate::api::value::Value;
 use crate::engine::background::Job;
 use crate::engine::core::{Core, OpenReport};
 use crate::read::get;
+use crate::read::presence::Presence;
 use crate::state::batch::WriteBatch;
 use crate::state::options::{Options, WriteOptions};
 
@@ -187,7 +188,7 @@ impl Db {
     /// As [`Db::get`].
     #[inline]
     pub fn get_into(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        get_into(self.core(), key, None, out)
+        get_into(self.core(), key, None, out).map(Presence::is_there)
     }
 
     /// The values of `keys`, all at one moment, in the order asked.
@@ -203,7 +204,7 @@ impl Db {
         for key in keys {
             core.health.check_read()?;
             let found = get::get(&view, &core.context, key.as_ref(), seq, &mut scratch)?;
-            values.push(found.then(|| Value::from_scratch(&mut scratch)));
+            values.push(found.is_there().then(|| Value::from_scratch(&mut scratch)));
         }
         Ok(values)
     }

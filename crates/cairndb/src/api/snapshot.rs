@@ -10,6 +10,7 @@ use crate::api::iter::Iter;
 use crate::api::range::KeyRange;
 use crate::api::value::Value;
 use crate::engine::core::Core;
+use crate::read::presence::Presence;
 
 /// The database as it was when the snapshot was taken, whatever is written later.
 ///
@@ -53,7 +54,7 @@ impl Snapshot {
     /// # Errors
     /// As [`crate::Db::get`].
     pub fn get_into(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        get_into(&self.core, key, Some(self.seq), out)
+        get_into(&self.core, key, Some(self.seq), out).map(Presence::is_there)
     }
 
     /// A cursor over the snapshot, not yet placed.

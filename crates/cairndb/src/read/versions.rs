@@ -5,9 +5,10 @@
 //! that have the key lost: reads beside a writer of operands took 1909 ns instead of 1602.
 
 use cairndb_base::{Kind, Result, SeqNo};
-use cairndb_format::table::{FoundValue, GetHints};
+use cairndb_format::table::GetHints;
 
 use crate::read::fold::{Fold, resolve};
+use crate::read::presence::Presence;
 use crate::read::source::{RunCursor, Source};
 use crate::read::view::View;
 use crate::state::context::ReadContext;
@@ -55,7 +56,7 @@ impl<'a> Versions<'a> {
     }
 
     /// Replaces `out`, the operand that is `first`, by what the key's versions up to `seq` are folded to.
-    pub(crate) fn folded(self, seq: SeqNo, first: Operand, out: &mut Vec<u8>) -> Result<bool> {
+    pub(crate) fn folded(self, seq: SeqNo, first: Operand, out: &mut Vec<u8>) -> Result<Presence> {
         self.view.note_folded();
         let mut fold = Fold::begun_with(out);
         let mut older = first.seq.checked_sub(1).filter(|_| first.goes_on);
@@ -67,7 +68,7 @@ impl<'a> Versions<'a> {
         }
         fold.reverse();
         *out = fold.finish(self.context, self.key)?;
-        Ok(true)
+        Ok(Presence::THERE)
     }
 
     /// Adds the versions up to `seq` that a source has to `fold`, down to one that is no operand; whether
@@ -132,15 +133,10 @@ impl<'a> Versions<'a> {
         };
         let hints = GetHints::default();
         let found = table.table()?.get(key, hash, seq, hints, out)?;
-        Ok(found.map(|found| {
-            if let FoundValue::Mapped(bytes) = found.value {
-                out.extend_from_slice(bytes);
-            }
-            VersionIn {
-                kind: found.kind,
-                seq: found.seq,
-                goes_on: found.goes_on,
-            }
+        Ok(found.map(|found| VersionIn {
+            kind: found.kind(),
+            seq: found.seq(),
+            goes_on: found.goes_on(),
         }))
     }
 

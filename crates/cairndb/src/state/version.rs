@@ -10,11 +10,12 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use cairndb_base::head::{behind_prefix, head_behind};
+use cairndb_base::head::{HEAD_BYTES, behind_prefix, head_behind};
 use cairndb_base::{Error, FileNumber, Order, Result};
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
 use cairndb_format::table::Table;
+use cairndb_kernel::search;
 
 use crate::state::opener::TableOpener;
 use crate::state::value_handle::ValueHandle;
@@ -129,13 +130,19 @@ pub(crate) struct Run {
     pub(crate) id: u64,
     tables: Vec<Arc<TableHandle>>,
     prefix: Vec<u8>,
-    heads: Vec<u64>,
+    /// Little-endian, as searches take them.
+    heads: Vec<[u8; HEAD_BYTES]>,
     /// Of the tables' files.
     bytes: u64,
     /// Of those whose values are to be encoded.
     deferred: u64,
     /// So many tables, from the first, were in the run that this one continues.
     continued: usize,
+}
+
+/// The head of a table's last key behind `prefix`.
+fn head_of_last(table: &TableHandle, prefix: &[u8]) -> [u8; HEAD_BYTES] {
+    head_behind(&table.record.largest, prefix.len()).to_le_bytes()
 }
 
 impl Run {
@@ -149,8 +156,8 @@ impl Run {
             let pairs = first.record.smallest.iter().zip(&last.record.largest);
             prefix = pairs.take_while(|(a, b)| a == b).map(|(a, _)| *a).collect();
             // Tables of a damaged manifest need not share the prefix: `Version::check` refuses those.
-            let rest = |table: &Arc<TableHandle>| head_behind(&table.record.largest, prefix.len());
-            heads = tables.iter().map(rest).collect();
+            let head = |table: &Arc<TableHandle>| head_of_last(table, &prefix);
+            heads = tables.iter().map(head).collect();
         }
         Run {
             id,
@@ -182,8 +189,7 @@ impl Run {
             }
             if order.is_bytewise() {
                 behind_prefix(&table.record.largest, &run.prefix)?;
-                run.heads
-                    .push(head_behind(&table.record.largest, run.prefix.len()));
+                run.heads.push(head_of_last(&table, &run.prefix));
             }
             run.bytes += table.record.bytes;
             run.deferred += table.deferred_bytes();
@@ -245,7 +251,9 @@ impl Run {
             };
         }
         let wanted = head_behind(key, self.prefix.len());
-        let mut at = self.heads.partition_point(|head| *head < wanted);
+        let heads = self.heads.as_flattened();
+        let mut at = search::lower_bound_u64_le(heads, self.heads.len(), wanted);
+        let wanted = wanted.to_le_bytes();
         while self.heads.get(at) == Some(&wanted) && self.tables[at].record.largest.as_slice() < key
         {
             at += 1;

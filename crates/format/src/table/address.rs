@@ -62,15 +62,19 @@ impl Table {
         }
     }
 
+    /// Whether units are pages and heads tell them apart.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.order.is_bytewise() && !self.meta.numbered
+    }
+
     /// Number of fence blocks whose first head is not greater than `head`.
     #[inline]
     pub(super) fn blocks_up_to(&self, head: u64) -> usize {
         let top = &self.meta.top;
         let count = top.len() / 8;
-        match head.checked_add(1) {
-            Some(next) if count > 64 => search::lower_bound_u64_le(top, count, next),
-            _ => search::upper_bound(top, 8, count, head),
-        }
+        let next = head.checked_add(1);
+        next.map_or(count, |next| search::lower_bound_u64_le(top, count, next))
     }
 
     /// Page of a fence block, and the index of its first head there.

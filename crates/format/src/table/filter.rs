@@ -8,11 +8,12 @@
 //! filters" (2007).
 
 use cairndb_base::limits::PAGE_BYTES;
+use cairndb_kernel::filter;
 
 use super::bits::low32;
 
 /// Bytes of a line: one cache line.
-pub(super) const LINE_BYTES: usize = 64;
+pub(super) const LINE_BYTES: usize = filter::LINE_BYTES;
 /// Lines of a page; the first 64 bytes are its header.
 pub(super) const LINES_PER_PAGE: usize = PAGE_BYTES / LINE_BYTES - 1;
 
@@ -54,14 +55,10 @@ const FACTORS: [u32; PROBES_MAX as usize] = {
     factors
 };
 
-/// The bits of a folded hash within its line.
+/// What the bits of a folded hash are made of.
 #[inline]
-fn bits(folded: u32, probes: u32) -> impl Iterator<Item = (usize, u8)> {
-    let state = folded.wrapping_mul(SPREAD) ^ (folded >> 15);
-    FACTORS.iter().take(probes as usize).map(move |factor| {
-        let bit = state.wrapping_mul(*factor) >> 23;
-        ((bit >> 3) as usize, 1u8 << (bit & 7))
-    })
+fn state_of(folded: u32) -> u32 {
+    folded.wrapping_mul(SPREAD) ^ (folded >> 15)
 }
 
 /// Whether a line may hold the key of this folded hash. A line cut short holds everything.
@@ -70,20 +67,13 @@ pub(super) fn line_may_hold(line: &[u8], folded: u32, probes: u32) -> bool {
     let Some(line) = line.first_chunk::<LINE_BYTES>() else {
         return true;
     };
-    if probes == PROBES_USUAL {
-        // All probes at once: no branch between them that could be mispredicted.
-        let misses = bits(folded, PROBES_USUAL)
-            .map(|(byte, mask)| !line[byte & (LINE_BYTES - 1)] & mask)
-            .fold(0, |misses, miss| misses | miss);
-        return misses == 0;
-    }
-    bits(folded, probes).all(|(byte, mask)| line[byte & (LINE_BYTES - 1)] & mask != 0)
+    filter::all_set(line, state_of(folded), &FACTORS, probes)
 }
 
 /// Enters a folded hash.
 #[inline]
 fn set(line: &mut [u8; LINE_BYTES], folded: u32, probes: u32) {
-    for (byte, mask) in bits(folded, probes) {
+    for (byte, mask) in filter::bits(state_of(folded), &FACTORS, probes) {
         line[byte & (LINE_BYTES - 1)] |= mask;
     }
 }

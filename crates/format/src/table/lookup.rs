@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Result, SeqNo};
-use cairndb_kernel::{codec, prefetch, search};
+use cairndb_kernel::{prefetch, search};
 
 use super::address::share;
 use super::bits::low32;
@@ -18,10 +18,9 @@ use super::extent::pages_of;
 use super::fence::{self, BLOCK_HEADS, heads_per_page};
 use super::filter::{LINE_BYTES, fold, line_may_hold};
 use super::layout::Layout;
-use super::open::{Found, FoundValue, Table};
+use super::open::{Found, Table};
 use super::page::Page;
 use super::source::PageRef;
-use super::values::Stored;
 
 /// One operation's view of a table.
 #[derive(Clone, Copy, Debug)]
@@ -68,8 +67,18 @@ pub(super) struct Place<'t> {
     pub(super) index: usize,
 }
 
+/// A page's bytes, whose length the compiler knows.
+pub(super) type PageBytes = [u8; PAGE_BYTES];
+
+/// A data page that has been checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot<'t> {
+    pub(super) page: &'t PageBytes,
+    pub(super) number: u32,
+}
+
 /// Lines of a page that hold its header and, on most pages, its heads.
-const LINES_OF_COLUMNS: usize = 4;
+pub(super) const LINES_OF_COLUMNS: usize = 4;
 /// Lines of the page after next that a scan requests in three portions: when it enters a page, before it
 /// decodes its values, and behind that (the last two not where values are given in place, or one by one).
 /// All 64 at once wait for each other; a line with each value decoded gained nothing; with the first
@@ -78,7 +87,7 @@ const LINES_OF_COLUMNS: usize = 4;
 pub(super) const LINES_AHEAD: [Range<usize>; 3] = [0..16, 16..40, 40..LINES_OF_PAGE];
 const LINES_OF_PAGE: usize = PAGE_BYTES / LINE_BYTES;
 /// Lines requested around the likely place of a value.
-const LINES_OF_VALUE: usize = 4;
+pub(super) const LINES_OF_VALUE: usize = 4;
 
 impl<'t> Lookup<'t> {
     #[inline]
@@ -95,74 +104,41 @@ impl<'t> Lookup<'t> {
         Lookup { recheck, ..self }
     }
 
-    /// The newest version of `key` that `snapshot` sees, not asking the filter.
-    #[inline]
+    /// The newest version of `key` that `snapshot` sees, its value in place of what `value` holds; not asking
+    /// the filter.
+    #[inline(never)]
     pub(super) fn get(
         &self,
         key: &[u8],
         snapshot: SeqNo,
-        scratch: &mut Vec<u8>,
-    ) -> Result<Option<Found<'t>>> {
-        let span = self.span_of(key)?;
-        if span.below != span.end {
-            return self.get_among(span, key, snapshot, scratch);
-        }
-        // No page begins with the key's head, so only the last that begins before can hold it.
-        let Some(unit) = span.end.checked_sub(1) else {
+        value: &mut Vec<u8>,
+    ) -> Result<Option<Found>> {
+        let Some(place) = self.find_exact(self.span_of(key)?, key, snapshot)? else {
             return Ok(None);
         };
-        self.request(unit, span.share);
-        if let Some(bytes) = self.checked_page(unit) {
-            let table = self.table;
-            let layout = Layout::parse(bytes).map_err(|flaw| table.pages.flaw(unit, flaw))?;
-            let page = Page {
-                bytes,
-                layout: &layout,
-            };
-            let slot = page.search(key, snapshot, &table.order);
-            if !slot.exact {
-                return Ok(None);
-            }
-            scratch.clear();
-            let decoded = match page.stored(slot.index) {
-                Stored::Encoded { bytes, raw_len } => Some(codec::decode(bytes, raw_len, scratch)),
-                Stored::Shared {
-                    start,
-                    end,
-                    raw_len,
-                } => {
-                    let dictionary = &table.meta.dictionary;
-                    let span = start..end;
-                    Some(codec::decode_with(
-                        dictionary, bytes, span, raw_len, scratch,
-                    ))
-                }
-                Stored::Raw(_) | Stored::Grouped => None,
-            };
-            if let Some(decoded) = decoded {
-                if decoded.is_none() {
-                    return Err(table.pages.damage(unit, "value does not decode"));
-                }
-                let mark = page.mark(slot.index);
-                return Ok(Some(Found {
-                    seq: mark.seq,
-                    kind: mark.kind,
-                    value: FoundValue::InScratch,
-                    goes_on: page.goes_on(slot.index, mark.kind, &table.order),
-                }));
-            }
-        }
-        self.get_among(span, key, snapshot, scratch)
+        let unit = &place.unit;
+        self.found(unit.view(), unit.page, place.index, value)
+            .map(Some)
     }
 
-    /// The data page of a unit, in the mapping and checked, where units are pages.
-    #[inline]
-    fn checked_page(&self, unit: u32) -> Option<&'t [u8]> {
-        let mapping = self.mapping?;
-        let start = unit as usize * PAGE_BYTES;
-        let bytes = mapping.get(start..start + PAGE_BYTES)?;
-        let known = !self.table.meta.numbered && self.table.pages.is_checked(unit);
-        known.then_some(bytes)
+    /// The same, where only one page can hold the key.
+    #[inline(never)]
+    pub(super) fn get_in(
+        &self,
+        spot: Spot<'_>,
+        key: &[u8],
+        snapshot: SeqNo,
+        value: &mut Vec<u8>,
+    ) -> Result<Option<Found>> {
+        let (table, bytes) = (self.table, spot.page.as_slice());
+        let layout = Layout::parse(bytes).map_err(|flaw| table.pages.flaw(spot.number, flaw))?;
+        let layout = &layout;
+        let page = Page { bytes, layout };
+        let place = page.search(key, snapshot, &table.order);
+        if !place.exact {
+            return Ok(None);
+        }
+        self.found(page, spot.number, place.index, value).map(Some)
     }
 
     /// Requests the columns of a unit and the lines where the value is likely to stand at once: the
@@ -200,40 +176,21 @@ impl<'t> Lookup<'t> {
         }
     }
 
-    /// As `get`, where several pages begin with the key's head, or a page is met for the first time.
-    #[inline(never)]
-    fn get_among(
+    /// What an entry says, its value in place of what `value` holds.
+    fn found(
         &self,
-        span: Span,
-        key: &[u8],
-        snapshot: SeqNo,
-        scratch: &mut Vec<u8>,
-    ) -> Result<Option<Found<'t>>> {
-        match self.find_exact(span, key, snapshot)? {
-            Some(place) => self.found(&place, scratch).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn found(&self, place: &Place<'t>, scratch: &mut Vec<u8>) -> Result<Found<'t>> {
-        let view = place.unit.view();
-        let mark = view.mark(place.index);
-        let found = |value| Found {
-            seq: mark.seq,
-            kind: mark.kind,
-            value,
-            goes_on: view.goes_on(place.index, mark.kind, &self.table.order),
-        };
-        if let PageRef::Mapped(bytes) = place.unit.bytes {
-            let layout = &place.unit.layout;
-            if let Stored::Raw(bytes) = (Page { bytes, layout }).stored(place.index) {
-                return Ok(found(FoundValue::Mapped(bytes)));
-            }
-        }
-        scratch.clear();
-        view.value_into(place.index, &self.table.meta.dictionary, scratch)
-            .map_err(|flaw| self.table.pages.flaw(place.unit.page, flaw))?;
-        Ok(found(FoundValue::InScratch))
+        page: Page<'_, '_>,
+        number: u32,
+        index: usize,
+        value: &mut Vec<u8>,
+    ) -> Result<Found> {
+        let table = self.table;
+        value.clear();
+        page.value_into(index, &table.meta.dictionary, value)
+            .map_err(|flaw| table.pages.flaw(number, flaw))?;
+        let mark = page.mark(index);
+        let goes_on = page.goes_on(index, mark.kind, &table.order);
+        Ok(Found::new(mark.seq, mark.kind, goes_on))
     }
 
     /// Whether the filter lets a key of this hash pass; always, where there is no filter.

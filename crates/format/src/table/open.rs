@@ -1,9 +1,10 @@
 //! An open table: how it is opened, and what its meta block says.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use cairndb_base::limits::PAGE_BYTES;
-use cairndb_base::{Error, FileNumber, Kind, Order, Result, SeqNo};
+use cairndb_base::{Error, FileNumber, Kind, Order, Result, SEQ_MAX, SeqNo};
 use cairndb_env::ReadFile;
 
 use super::meta::Meta;
@@ -17,38 +18,43 @@ pub struct GetHints {
     pub skip_filter: bool,
 }
 
-/// The newest visible version of a key in one table.
+/// What a table says of the newest visible version of a key: its sequence number, its kind, and whether older ones
+/// may follow. In one word, which a get hands up in a register: as fields it was stored and loaded again at
+/// each floor, a twentieth of a get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found<'t> {
-    /// Its sequence number.
-    pub seq: SeqNo,
+pub struct Found(NonZeroU64);
+
+/// Below the sequence number stand this, the kind in four bits, and a one.
+const GOES_ON: u64 = 1 << 6;
+const SEQ_SHIFT: u32 = 8;
+const KIND_BITS: u64 = 0xf;
+
+impl Found {
+    /// `goes_on` says that the table may hold older versions of the key.
+    #[inline]
+    pub(super) fn new(seq: SeqNo, kind: Kind, goes_on: bool) -> Found {
+        debug_assert!(seq <= SEQ_MAX);
+        let goes_on = if goes_on { GOES_ON } else { 0 };
+        Found(NonZeroU64::MIN | (seq << SEQ_SHIFT | goes_on | (kind as u64) << 1))
+    }
+
+    /// The version's sequence number.
+    #[inline]
+    pub fn seq(self) -> SeqNo {
+        self.0.get() >> SEQ_SHIFT
+    }
+
     /// What it does to the key.
-    pub kind: Kind,
-    /// Its value.
-    pub value: FoundValue<'t>,
-    /// It is a merge operand, and the table may hold older versions of its key.
-    pub goes_on: bool,
-}
+    #[inline]
+    pub fn kind(self) -> Kind {
+        let number = (self.0.get() >> 1 & KIND_BITS) as u8;
+        Kind::from_u8(number).unwrap_or(Kind::Delete)
+    }
 
-/// Where the value of a [`Found`] is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FoundValue<'t> {
-    /// In place, in the table's mapping.
-    Mapped(&'t [u8]),
-    /// The caller's scratch buffer holds it and nothing else.
-    InScratch,
-}
-
-impl<'t> FoundValue<'t> {
-    /// The bytes, given the scratch buffer that the get was given.
-    pub fn bytes<'s>(&self, scratch: &'s [u8]) -> &'s [u8]
-    where
-        't: 's,
-    {
-        match self {
-            FoundValue::Mapped(bytes) => bytes,
-            FoundValue::InScratch => scratch,
-        }
+    /// Whether it is a merge operand, and the table may hold older versions of its key.
+    #[inline]
+    pub fn goes_on(self) -> bool {
+        self.0.get() & GOES_ON != 0
     }
 }
 

@@ -6,6 +6,7 @@ use cairndb_base::{Result, SeqNo};
 use super::EntryMark;
 use super::lookup::Lookup;
 use super::open::{Found, GetHints, Table};
+use super::straight::Straight;
 
 impl Table {
     /// Bytes of the file up to about where `key` would stand.
@@ -46,24 +47,53 @@ impl Table {
 
     /// The newest version of `key` that `snapshot` sees. `hash` is `hash64(key)`.
     ///
-    /// `scratch` is cleared and receives a value that is not stored raw in the mapping.
+    /// Its value replaces what `value` holds, which is anything where there is none.
     ///
     /// # Errors
     /// `Corruption` when a page on the way is damaged; the errors of the file.
     #[inline]
-    pub fn get<'t>(
-        &'t self,
+    pub fn get(
+        &self,
         key: &[u8],
         hash: u64,
         snapshot: SeqNo,
         hints: GetHints,
-        scratch: &mut Vec<u8>,
-    ) -> Result<Option<Found<'t>>> {
+        value: &mut Vec<u8>,
+    ) -> Result<Option<Found>> {
+        if let Some(mapping) = self.pages.mapping() {
+            let passes = hints.skip_filter
+                || match self.straight_filter(mapping, hash) {
+                    Some(false) => return Ok(None),
+                    asked => asked.is_some(),
+                };
+            if passes {
+                match self.straight_get(mapping, key, snapshot, value)? {
+                    Straight::Answer(found) => return Ok(found),
+                    Straight::Page(spot) => {
+                        return Lookup::new(self).get_in(spot, key, snapshot, value);
+                    }
+                    Straight::Unknown => {}
+                }
+            }
+        }
+        self.get_any_way(key, hash, snapshot, hints, value)
+    }
+
+    /// As [`Table::get`], where the straight way does not lead to an answer.
+    #[inline(never)]
+    fn get_any_way(
+        &self,
+        key: &[u8],
+        hash: u64,
+        snapshot: SeqNo,
+        hints: GetHints,
+        value: &mut Vec<u8>,
+    ) -> Result<Option<Found>> {
         let lookup = Lookup::new(self);
         if !hints.skip_filter && !lookup.may_hold(hash)? {
             return Ok(None);
         }
-        lookup.get(key, snapshot, scratch)
+        lookup.get(key, snapshot, value)
     }
 
     /// The first entry not before (`key`, `snapshot`), versions of a key standing newest first; `None` behind
@@ -80,6 +110,12 @@ impl Table {
         found: &mut Vec<u8>,
         value: &mut Vec<u8>,
     ) -> Result<Option<EntryMark>> {
+        if let Some(mapping) = self.pages.mapping() {
+            let straight = self.straight_seek(mapping, key, snapshot, found, value)?;
+            if straight.is_some() {
+                return Ok(straight);
+            }
+        }
         let lookup = Lookup::new(self);
         let Some(place) = lookup.find(lookup.approach(key)?, key, snapshot)? else {
             return Ok(None);

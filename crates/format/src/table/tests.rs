@@ -15,4 +15,5 @@ mod merged;
 mod model;
 mod scan;
 mod shared;
+mod straight;
 mod support;

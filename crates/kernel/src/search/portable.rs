@@ -27,6 +27,36 @@ pub fn upper_bound(heads: &[u8], width: usize, count: usize, key: u64) -> usize 
     }
 }
 
+/// As [`crate::search::locate`].
+///
+/// # Panics
+///
+/// As [`crate::search::locate`].
+pub fn locate(heads: &[u8], width: usize, count: usize, key: u64) -> (usize, bool) {
+    located(column(heads, width, count), width, key)
+}
+
+/// As [`locate`], of a whole column.
+pub(super) fn located(column: &[u8], width: usize, key: u64) -> (usize, bool) {
+    let below = count_below(column, width, key);
+    (below, head_is(column, width, below, key))
+}
+
+/// Whether there is a head at `index`, and it is `key`.
+#[inline]
+pub(super) fn head_is(column: &[u8], width: usize, index: usize, key: u64) -> bool {
+    let head = column
+        .get(index * width..)
+        .and_then(|rest| rest.get(..width));
+    head.is_some_and(|head| {
+        let number = head
+            .iter()
+            .rev()
+            .fold(0, |number, byte| number << 8 | u64::from(*byte));
+        number == key
+    })
+}
+
 /// Number of heads of `width` bytes in `column` that are smaller than `key`.
 pub(super) fn count_below(column: &[u8], width: usize, key: u64) -> usize {
     match width {

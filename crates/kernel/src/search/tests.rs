@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{lower_bound, lower_bound_u64_le, twin, upper_bound};
+use super::{locate, lower_bound, lower_bound_u64_le, twin, upper_bound};
 
 const WIDTHS: [usize; 4] = [1, 2, 4, 8];
 
@@ -30,6 +30,11 @@ fn check(heads: &[u64], width: usize, key: u64) {
         "{heads:?} {width} {key}"
     );
     assert_eq!(twin::lower_bound(&bytes, width, heads.len(), key), below);
+    if heads.is_sorted() {
+        let located = (below, not_above > below);
+        assert_eq!(locate(&bytes, width, heads.len(), key), located);
+        assert_eq!(twin::locate(&bytes, width, heads.len(), key), located);
+    }
     assert_eq!(
         twin::upper_bound(&bytes, width, heads.len(), key),
         not_above

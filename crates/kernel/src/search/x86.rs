@@ -14,9 +14,10 @@ use std::arch::x86_64::{
     _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmpgt_epi64,
     _mm256_loadu_si256, _mm256_min_epu8, _mm256_min_epu16, _mm256_min_epu32, _mm256_movemask_epi8,
     _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_xor_si256,
-    _mm512_cmplt_epu8_mask, _mm512_cmplt_epu16_mask, _mm512_cmplt_epu32_mask,
-    _mm512_cmplt_epu64_mask, _mm512_loadu_si512, _mm512_maskz_loadu_epi8, _mm512_set1_epi8,
-    _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64,
+    _mm512_cmpeq_epu8_mask, _mm512_cmpeq_epu16_mask, _mm512_cmpeq_epu32_mask,
+    _mm512_cmpeq_epu64_mask, _mm512_cmplt_epu8_mask, _mm512_cmplt_epu16_mask,
+    _mm512_cmplt_epu32_mask, _mm512_cmplt_epu64_mask, _mm512_loadu_si512, _mm512_maskz_loadu_epi8,
+    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64,
 };
 
 use super::portable;
@@ -31,6 +32,84 @@ pub(super) fn count_below(column: &[u8], width: usize, key: u64) -> usize {
         // SAFETY: the level just read says that this processor has AVX2 and POPCNT.
         Level::Avx2 => unsafe { count_avx2(column, width, key) },
         Level::Sse42 | Level::Baseline => portable::count_below(column, width, key),
+    }
+}
+
+/// As [`crate::search::locate`], of a whole column.
+#[inline]
+pub(super) fn locate(column: &[u8], width: usize, key: u64) -> (usize, bool) {
+    if level() >= Level::Avx512 {
+        // SAFETY: the level just read says that this processor has AVX-512 F and BW, and POPCNT.
+        return unsafe { locate_avx512(column, width, key) };
+    }
+    let below = count_below(column, width, key);
+    (below, portable::head_is(column, width, below, key))
+}
+
+/// As [`count_64`], and whether a head is the key.
+macro_rules! locate_64 {
+    ($column:ident, $width:literal, $key:expr, $less:ident, $equal:ident) => {{
+        let key = $key;
+        let (vectors, tail) = $column.as_chunks::<64>();
+        let (mut count, mut equal) = (0, 0);
+        for vector in vectors {
+            // SAFETY: `vector` covers the 64 bytes that are read.
+            let heads = unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) };
+            count += $less(heads, key).count_ones();
+            equal |= u64::from($equal(heads, key));
+        }
+        if !tail.is_empty() {
+            let bytes = u64::MAX >> (64 - tail.len());
+            // SAFETY: the mask selects the first `tail.len()` bytes; the others are not read.
+            let heads = unsafe { _mm512_maskz_loadu_epi8(bytes, tail.as_ptr().cast()) };
+            let lanes = u64::MAX >> (64 - tail.len() / $width);
+            count += (u64::from($less(heads, key)) & lanes).count_ones();
+            equal |= u64::from($equal(heads, key)) & lanes;
+        }
+        (count as usize, equal != 0)
+    }};
+}
+
+#[target_feature(enable = "avx512f,avx512bw,popcnt")]
+fn locate_avx512(column: &[u8], width: usize, key: u64) -> (usize, bool) {
+    if !fits(key, width) {
+        return (column.len() / width, false);
+    }
+    let Lanes {
+        byte,
+        half,
+        word,
+        long,
+    } = Lanes::of(key);
+    match width {
+        1 => locate_64!(
+            column,
+            1,
+            _mm512_set1_epi8(byte),
+            _mm512_cmplt_epu8_mask,
+            _mm512_cmpeq_epu8_mask
+        ),
+        2 => locate_64!(
+            column,
+            2,
+            _mm512_set1_epi16(half),
+            _mm512_cmplt_epu16_mask,
+            _mm512_cmpeq_epu16_mask
+        ),
+        4 => locate_64!(
+            column,
+            4,
+            _mm512_set1_epi32(word),
+            _mm512_cmplt_epu32_mask,
+            _mm512_cmpeq_epu32_mask
+        ),
+        _ => locate_64!(
+            column,
+            8,
+            _mm512_set1_epi64(long),
+            _mm512_cmplt_epu64_mask,
+            _mm512_cmpeq_epu64_mask
+        ),
     }
 }
 
@@ -178,7 +257,7 @@ impl Lanes {
 
 #[cfg(test)]
 mod tests {
-    use super::{Level, count_avx2, count_avx512, level, portable};
+    use super::{Level, count_avx2, count_avx512, level, locate_avx512, portable};
 
     /// The dispatcher picks one kernel per machine; this runs each that the machine has.
     #[test]
@@ -205,6 +284,9 @@ mod tests {
                             found, expected,
                             "avx512 width {width} count {count} key {key}"
                         );
+                        // SAFETY: as above.
+                        let (located, _) = unsafe { locate_avx512(column, width, key) };
+                        assert_eq!(located, expected, "width {width} count {count} key {key}");
                     }
                 }
             }

@@ -99,6 +99,7 @@ fn a_value_that_comes_during_a_sync_pass_is_not_durable_in_the_log_alone() {
         let mut has = |key: &[u8]| {
             crate::read::get::get(&view, &reopened.context, key, seq, &mut out)
                 .expect("what is there can be read")
+                .is_there()
         };
         assert!(has(b"first") && has(b"second"));
         lost += u32::from(!has(b"late"));
@@ -236,7 +237,7 @@ fn what_is_done_with_a_view_limits_runs_and_parts() {
     assert_eq!(limits(), (None, None), "nobody reads");
     let mut out = Vec::new();
     let found = crate::read::get::get(&view, &core.context, b"k", 1, &mut out);
-    assert!(found.expect("what is there can be read"));
+    assert!(found.expect("what is there can be read").is_there());
     assert_eq!(limits(), (Some(10), Some(6)));
     assert_eq!(seek(&core, b"j"), b"k");
     assert_eq!(limits(), (Some(6), Some(6)));

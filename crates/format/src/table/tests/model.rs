@@ -116,19 +116,16 @@ pub(super) fn check_probe(
             (None, None) => {}
             (Some(entry), Some(found)) => {
                 assert_eq!(
-                    (found.seq, found.kind),
+                    (found.seq(), found.kind()),
                     (entry.seq, entry.kind),
                     "{context}"
                 );
-                assert!(
-                    found.value.bytes(&scratch) == entry.value,
-                    "{context}: wrong value"
-                );
+                assert!(scratch == entry.value, "{context}: wrong value");
             }
             (expected, found) => panic!(
                 "{context}: {:?} against {:?}",
                 expected.map(|entry| entry.seq),
-                found.map(|found| found.seq)
+                found.map(crate::table::Found::seq)
             ),
         }
     }

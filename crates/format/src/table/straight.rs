@@ -1,0 +1,337 @@
+//! The straight way of a get: a filter line, one search of the fence in memory, one of a fence block, one of a
+//! page's heads, one value.
+//!
+//! Nearly every get meets the same: a mapped table in bytewise order, pages that have been checked, keys that
+//! are prefix and head and perhaps the page's ending, entries of one kind and no sequence numbers of their own. All of
+//! that is asked with three comparisons, and what is left are a few loads and searches, in a fifth of the instructions
+//! that placing every column of a page takes. Whatever is not so is left to [`Lookup::get`], which knows everything;
+//! nothing here judges whether bytes are right.
+//!
+//! Invariant: where the straight way gives an answer, it is the one that the general way gives. The tests' model asks
+//! for every key more than once: a page is not checked the first time, and straight from then on.
+//!
+//! ([`Layout::parse`] with fewer columns, for all readers, lost: a cursor wants them all.)
+//!
+//! [`Layout::parse`]: super::layout::Layout::parse
+
+use cairndb_base::head::behind_prefix;
+use cairndb_base::limits::PAGE_BYTES;
+use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_kernel::{append_parts, codec, prefetch_span, search};
+
+use super::EntryMark;
+use super::address::share;
+use super::bits::{head_bytes, head_of, load, load_span, load16, low8, low32};
+use super::fence::{BLOCK_HEADS, BLOCKS, FENCE_HEADER_BYTES};
+use super::filter::{LINE_BYTES, LINES_PER_PAGE, fold, line_may_hold, line_of};
+use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
+use super::lookup::{LINES_OF_COLUMNS, LINES_OF_VALUE, PageBytes, Spot};
+use super::open::{Found, Table};
+
+/// What the straight way leads to.
+#[derive(Debug)]
+pub(super) enum Straight<'t> {
+    /// The newest version of the key, or that the table has none.
+    Answer(Option<Found>),
+    /// The table has it in this page or nowhere, and the page is of another sort.
+    Page(Spot<'t>),
+    /// Where it would be only the general way knows.
+    Unknown,
+}
+
+impl Table {
+    /// Whether the filter lets a key of this hash pass, if its page has been checked. `mapping` is the table's.
+    #[inline]
+    pub(super) fn straight_filter(&self, mapping: &[u8], hash: u64) -> Option<bool> {
+        if self.filter_lines == 0 {
+            return Some(true);
+        }
+        let folded = fold(hash);
+        let line = line_of(folded, self.filter_lines);
+        let page = self.meta.data_pages + line / low32(LINES_PER_PAGE);
+        if !self.pages.is_checked(page) {
+            return None;
+        }
+        let at = page as usize * PAGE_BYTES + (1 + line as usize % LINES_PER_PAGE) * LINE_BYTES;
+        let line = mapping.get(at..at + LINE_BYTES)?;
+        Some(line_may_hold(line, folded, self.meta.filter_probes))
+    }
+
+    /// The newest version of `key` that `snapshot` sees, its value in place of what `value` holds. The filter has been
+    /// asked.
+    #[inline]
+    pub(super) fn straight_get<'t>(
+        &'t self,
+        mapping: &'t [u8],
+        key: &[u8],
+        snapshot: SeqNo,
+        value: &mut Vec<u8>,
+    ) -> Result<Straight<'t>> {
+        let Some(spot) = self.spot(mapping, key) else {
+            return Ok(Straight::Unknown);
+        };
+        let columns = Columns::of(spot.page).filter(|columns| columns.seq <= snapshot);
+        let Some(columns) = columns else {
+            return Ok(Straight::Page(spot));
+        };
+        let (index, is_there) = columns.place_of(spot.page, key);
+        if !is_there {
+            return Ok(Straight::Answer(None));
+        }
+        self.straight_value(&spot, &columns, index, value)?;
+        let found = Found::new(columns.seq, columns.kind, false);
+        Ok(Straight::Answer(Some(found)))
+    }
+
+    /// The first entry not before (`key`, `snapshot`), its key and value in place of what `found` and `value` hold;
+    /// `None` where only the general way knows.
+    #[inline]
+    pub(super) fn straight_seek(
+        &self,
+        mapping: &[u8],
+        key: &[u8],
+        snapshot: SeqNo,
+        found: &mut Vec<u8>,
+        value: &mut Vec<u8>,
+    ) -> Result<Option<EntryMark>> {
+        let Some(spot) = self.spot(mapping, key) else {
+            return Ok(None);
+        };
+        let columns = Columns::of(spot.page).filter(|columns| columns.seq <= snapshot);
+        let Some(columns) = columns else {
+            return Ok(None);
+        };
+        let (index, is_there) = columns.place_of(spot.page, key);
+        found.clear();
+        if is_there {
+            found.extend_from_slice(key);
+        } else if index < columns.count {
+            columns.key_into(spot.page, index, found);
+        } else {
+            return Ok(None);
+        }
+        self.straight_value(&spot, &columns, index, value)?;
+        Ok(Some(EntryMark {
+            seq: columns.seq,
+            kind: columns.kind,
+        }))
+    }
+
+    /// The one page that can hold `key`, its lines requested, if it is told from all others by its first head.
+    #[inline]
+    fn spot<'t>(&self, mapping: &'t [u8], key: &[u8]) -> Option<Spot<'t>> {
+        if !self.is_plain() {
+            return None;
+        }
+        // Of a key without the table's prefix it is some number, and the page it leads to refuses the key.
+        let head = head_of(key, self.meta.prefix as usize, 8);
+        let block = self.blocks_up_to(head).checked_sub(1)?;
+        let fence_page = self.meta.fence_at() + low32(block / BLOCKS);
+        if !self.pages.is_checked(fence_page) {
+            return None;
+        }
+        let at = fence_page as usize * PAGE_BYTES
+            + FENCE_HEADER_BYTES
+            + 8 * BLOCK_HEADS * (block % BLOCKS);
+        let first = block * BLOCK_HEADS;
+        let count = (self.meta.units as usize)
+            .saturating_sub(first)
+            .min(BLOCK_HEADS);
+        let heads = mapping.get(at..at + 8 * count)?;
+        let (heads_as_numbers, _) = heads.as_chunks::<8>();
+        let below = search::upper_bound(heads, 8, count, head);
+        let head_at = |index: usize| {
+            heads_as_numbers
+                .get(index)
+                .map(|head| u64::from_le_bytes(*head))
+        };
+        let low = head_at(below.wrapping_sub(1))?;
+        if low == head {
+            // Pages before this one may begin with the same head.
+            return None;
+        }
+        let number = low32(first + below - 1);
+        let page = mapping.get(number as usize * PAGE_BYTES..)?.first_chunk()?;
+        let values = self.pages.values_hint();
+        let share = share(low, head, head_at(below).unwrap_or_default());
+        let value = values + (PAGE_BYTES - values) * share as usize / PAGE_BYTES;
+        prefetch_span(page.as_ptr(), LINES_OF_COLUMNS * LINE_BYTES);
+        // From the line before on: half of the guesses are too high.
+        let value = page.as_ptr().wrapping_add(value).wrapping_sub(LINE_BYTES);
+        prefetch_span(value, LINES_OF_VALUE * LINE_BYTES);
+        self.pages
+            .is_checked(number)
+            .then_some(Spot { page, number })
+    }
+
+    /// Replaces what `value` holds by the value of an entry.
+    #[inline]
+    fn straight_value(
+        &self,
+        spot: &Spot<'_>,
+        columns: &Columns,
+        index: usize,
+        value: &mut Vec<u8>,
+    ) -> Result<()> {
+        let page = spot.page;
+        let (start, end, raw_len) = columns.value_of(page, index);
+        let stored = page.get(start..end).unwrap_or_default();
+        value.clear();
+        if raw_len == stored.len() {
+            value.extend_from_slice(stored);
+            return Ok(());
+        }
+        let decoded = if columns.mode == ValueMode::Each as u8 {
+            codec::decode(stored, raw_len, value)
+        } else {
+            let dictionary = &self.meta.dictionary;
+            codec::decode_with(dictionary, page, start..end, raw_len, value)
+        };
+        let damage = || self.pages.damage(spot.number, "value does not decode");
+        decoded.ok_or_else(damage)
+    }
+}
+
+/// What a get asks of a page's header, of a page whose keys have no tails and no lengths of their own, whose
+/// entries are of one kind other than an operand, all of one sequence number, and whose values stand alone.
+#[derive(Clone, Copy, Debug)]
+struct Columns {
+    count: usize,
+    prefix_len: usize,
+    /// Bytes of the ending, 0 where there is none.
+    ending_len: usize,
+    head_bytes: usize,
+    head_width: usize,
+    base_head: u64,
+    seq: SeqNo,
+    flags: u8,
+    mode: u8,
+    kind: Kind,
+    raw_len: usize,
+    stored_len: usize,
+}
+
+/// Columns that a page of this sort has not.
+const UNUSUAL: u8 = flag::TAILS | flag::HEAD_LENS | flag::KINDS;
+
+impl Columns {
+    /// Reads the header of a page that has been checked; `None` of one that is not of this sort.
+    #[inline]
+    fn of(page: &PageBytes) -> Option<Columns> {
+        let header = page.first_chunk::<HEADER_BYTES>()?;
+        let half = |at: usize| usize::from(u16::from_le_bytes([header[at], header[at + 1]]));
+        let long = |at: usize| load8(header, at);
+        let (flags, mode) = (header[5], header[14]);
+        let kind = match header[13] {
+            kind if kind == Kind::Put as u8 => Kind::Put,
+            kind if kind == Kind::Delete as u8 => Kind::Delete,
+            kind if kind == Kind::Pointer as u8 => Kind::Pointer,
+            _ => return None,
+        };
+        let (head_bytes, head_width, seq_width) = (header[10], header[11], header[12]);
+        if header[4] != page_kind::DATA
+            || flags & UNUSUAL != 0
+            || seq_width != 0
+            || mode == ValueMode::Groups as u8
+            || head_width == 0
+        {
+            return None;
+        }
+        let ended = flags & flag::ENDING != 0;
+        Some(Columns {
+            count: half(6),
+            prefix_len: half(8),
+            ending_len: if ended { half(36) } else { 0 },
+            head_bytes: head_bytes.into(),
+            head_width: head_width.into(),
+            base_head: long(16),
+            seq: long(24),
+            flags,
+            mode,
+            kind,
+            raw_len: half(32),
+            stored_len: half(34),
+        })
+    }
+
+    #[inline]
+    fn heads_at(&self) -> usize {
+        HEADER_BYTES + self.prefix_len + self.ending_len
+    }
+
+    /// The first entry not before `key`, and whether it has this very key.
+    #[inline]
+    fn place_of(&self, page: &PageBytes, key: &[u8]) -> (usize, bool) {
+        let prefix_end = HEADER_BYTES + self.prefix_len;
+        let prefix = page.get(HEADER_BYTES..prefix_end).unwrap_or_default();
+        let Some(suffix) = behind_prefix(key, prefix) else {
+            return (if key < prefix { 0 } else { self.count }, false);
+        };
+        let head = head_of(key, self.prefix_len, self.head_bytes);
+        let Some(sought) = head.checked_sub(self.base_head) else {
+            return (0, false);
+        };
+        let column = self.heads_at()..self.heads_at() + self.count * self.head_width;
+        let Some(heads) = page.get(column) else {
+            return (self.count, false);
+        };
+        let (index, same_head) = search::locate(heads, self.head_width, self.count, sought);
+        let Some(tail) = suffix.get(self.head_bytes..).filter(|_| same_head) else {
+            // A key that ends within its head comes before those that go on.
+            return (index, false);
+        };
+        if tail.is_empty() && self.ending_len == 0 {
+            return (index, true);
+        }
+        // All keys of the page go on alike, and each has a head of its own.
+        let ending = page.get(prefix_end..self.heads_at()).unwrap_or_default();
+        let order = ending.cmp(tail);
+        (index + usize::from(order.is_lt()), order.is_eq())
+    }
+
+    /// Appends the key of an entry.
+    #[inline]
+    fn key_into(&self, page: &PageBytes, index: usize, key: &mut Vec<u8>) {
+        let prefix_end = HEADER_BYTES + self.prefix_len;
+        let ending = page.get(prefix_end..self.heads_at()).unwrap_or_default();
+        let delta = load(page, low32(self.heads_at()), low8(self.head_width), index);
+        let head = head_bytes(self.base_head.wrapping_add(delta), self.head_bytes);
+        let prefix = page.get(HEADER_BYTES..prefix_end).unwrap_or_default();
+        append_parts(key, [prefix, &head[..self.head_bytes], ending]);
+    }
+
+    /// Where the stored value of an entry begins and ends, and how long the value is.
+    #[inline]
+    fn value_of(&self, page: &PageBytes, index: usize) -> (usize, usize, usize) {
+        let raws_at = self.heads_at() + self.count * self.head_width;
+        let column = |bit| {
+            if self.flags & bit == 0 {
+                0
+            } else {
+                2 * self.count
+            }
+        };
+        let ends_at = raws_at + column(flag::RAWS);
+        let values_at = ends_at + column(flag::ENDS);
+        let (start, end) = if self.flags & flag::ENDS == 0 {
+            (index * self.stored_len, (index + 1) * self.stored_len)
+        } else {
+            load_span(page, low32(ends_at), index)
+        };
+        let raw_len = if self.mode == ValueMode::Raw as u8 {
+            end.saturating_sub(start)
+        } else if self.flags & flag::RAWS == 0 {
+            self.raw_len
+        } else {
+            load16(page, low32(raws_at), index)
+        };
+        (values_at + start, values_at + end, raw_len)
+    }
+}
+
+/// The eight bytes at `at`.
+#[inline]
+fn load8(header: &[u8; HEADER_BYTES], at: usize) -> u64 {
+    let bytes = header.get(at..).and_then(|rest| rest.first_chunk());
+    bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
