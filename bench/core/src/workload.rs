@@ -42,10 +42,9 @@ const TIMED_OPS_PER_SECOND: u64 = 500_000;
 /// The longest piece of a pause.
 const REST_PIECE: Duration = Duration::from_millis(10);
 
-/// Answers and writes of a thread that is alone are noted, and settled with the model so many at a time.
-/// The model is larger than the near caches: loads that stand next to each other wait together instead
-/// of one after the other, and a store after each write would be waited for at the engine's next atomic
-/// operation, 70 ns a random put.
+/// Answers and writes of a thread that is alone are noted, and settled with the model so many at a time. The model is
+/// larger than the near caches: loads that stand next to each other wait together, and a store after each
+/// write would be waited for at the engine's next atomic operation, 70 ns a random put.
 const NOTED_AT_ONCE: usize = 128;
 
 /// What is still to be settled with the model, in the order in which it came to be.
@@ -53,6 +52,8 @@ const NOTED_AT_ONCE: usize = 128;
 enum Noted {
     /// The fold of an answer for a key index.
     Answer(u64, u64),
+    /// A seek to the key of this index found that key.
+    Hit(u64),
     /// A write that has returned, or that of a batch on its way: where in the model, and what.
     Write(usize, Word),
 }
@@ -327,6 +328,7 @@ impl<S: Session> Worker<'_, S> {
                     let word = self.task.model.load(position(index));
                     self.judge(index, word, Some(folded));
                 }
+                Noted::Hit(index) => self.judge_hit(index),
                 Noted::Write(at, word) => self.task.model.store(at, word),
             }
         }

@@ -199,6 +199,9 @@ fn repeated_swapped_undeleted_and_misplaced_entries_are_caught() {
     assert!(caught(Lie::SwapsValues, 2000, &["fillseq", "readseq"]).contains("readseq"));
     assert!(caught(Lie::KeepsDeleted, 20_000, &["fillseq", "deleteseq"]).contains("deleteseq"));
     assert!(caught(Lie::SeeksLate, 2000, &["fillseq", "seekrandom"]).contains("seekrandom"));
+    // A seek that finds its key is judged later than one that does not.
+    let seeks = ["fillseq", "deleteseq", "seekrandom"];
+    assert!(caught(Lie::KeepsDeleted, 20_000, &seeks).contains("seekrandom"));
 }
 
 #[test]

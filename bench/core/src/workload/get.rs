@@ -96,7 +96,7 @@ impl<S: Session> Worker<'_, S> {
             MULTI_DEFAULT
         };
         let mut buffers = vec![task.pool.layout().buffer(); position(size)];
-        let mut asked = vec![(0, Word::ABSENT); buffers.len()];
+        let mut asked = vec![(0, None); buffers.len()];
         let mut answers = vec![None; buffers.len()];
         let (mut found, mut bytes) = (0, 0);
         while self.meter.wants() {
@@ -104,7 +104,9 @@ impl<S: Session> Worker<'_, S> {
             for (buffer, slot) in buffers.iter_mut().zip(&mut asked).take(count) {
                 let index = self.draw();
                 buffer.set(index);
-                *slot = (index, task.model.load(position(index)));
+                // Of a thread that is alone the word is loaded when it is judged: there the waits are one.
+                let before = task.contended.then(|| task.model.load(position(index)));
+                *slot = (index, before);
             }
             let keys: Vec<&[u8]> = buffers[..count].iter().map(KeyBuffer::bytes).collect();
             self.session.multi_get(&keys, |at, value| {
@@ -113,6 +115,7 @@ impl<S: Session> Worker<'_, S> {
             })?;
             for at in 0..count {
                 let (index, before) = asked[at];
+                let before = before.unwrap_or_else(|| task.model.load(position(index)));
                 found += u64::from(answers[at].is_some());
                 self.judge(index, before, answers[at]);
             }

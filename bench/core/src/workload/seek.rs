@@ -2,7 +2,7 @@
 //! `--seek_nexts` asks for entries behind it.
 
 use super::walk::{Walk, walk};
-use super::{Worker, position};
+use super::{Noted, Worker, position};
 use crate::engine::{Cursor, Session};
 use crate::fault::Fault;
 use crate::key;
@@ -23,9 +23,10 @@ impl<S: Session> Worker<'_, S> {
             cursor.seek(self.key.bytes())?;
             let landed = cursor.valid().then(|| cursor.key());
             let hit = landed == Some(self.key.bytes());
-            // Judged also where nobody asks: a store without answers shows what the harness costs.
-            let right = is_right(task.model, index, landed, hit, task.contended);
-            if !right && task.judged {
+            // Judged also where nobody asks: a store without answers shows what the harness costs. The key itself
+            // is noted, as an answer is: the model's word would be waited for, a fifth of a seek.
+            let noted = hit && !task.contended;
+            if !noted && !is_right(task.model, index, landed, hit, task.contended) && task.judged {
                 let text = describe(task.model, index, landed);
                 self.meter.wrong(|| text);
             }
@@ -39,11 +40,25 @@ impl<S: Session> Worker<'_, S> {
             cursor.check()?;
             found += u64::from(hit);
             drop(cursor);
+            if noted {
+                self.note(Noted::Hit(index));
+            }
             self.meter.op();
             self.pace_read(1);
         }
         self.meter.found = found;
         Ok(self.found_message())
+    }
+
+    /// Judges a seek that found the key of this index.
+    #[inline]
+    pub(super) fn judge_hit(&mut self, index: u64) {
+        let task = self.task;
+        if !task.model.load(position(index)).is_present() && task.judged {
+            let key = task.model.layout().show(index);
+            self.meter
+                .wrong(|| format!("seek to {key} landed on it, and it is not there"));
+        }
     }
 
     /// One cursor for all, stepping by up to 99 keys.
