@@ -24,6 +24,7 @@ mod extent;
 mod fence;
 mod filter;
 mod groups;
+mod hits;
 mod layout;
 mod lookup;
 mod meta;

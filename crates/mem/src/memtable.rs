@@ -109,6 +109,10 @@ impl Memtable {
     /// system failed to write the page, dropped it, and read back something else.
     #[inline]
     pub fn get(&self, key: &[u8], hash: u64, snapshot: SeqNo) -> Result<Option<MemEntry<'_>>> {
+        // Of an idle database the mutable part is empty, and its directory in no near cache.
+        if self.list.is_empty() {
+            return Ok(None);
+        }
         match self.list.look(key, hash) {
             Looked::Absent => Ok(None),
             Looked::Here(newest) => self.version(newest, key, snapshot),

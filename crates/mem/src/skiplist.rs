@@ -190,6 +190,12 @@ impl SkipList {
         unsafe { NodeRef::from_ptr(self.sentinel) }
     }
 
+    /// Whether there is no entry that the caller has a right to.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sentinel().next() == self.sentinel()
+    }
+
     /// Finds the neighbours around `target`.
     #[inline]
     pub(crate) fn find(&self, target: &Target<'_>) -> Found<'_> {

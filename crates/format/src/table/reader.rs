@@ -33,6 +33,15 @@ impl Table {
         Lookup::new(self).request_filter(hash);
     }
 
+    /// Requests the lines that a get of `key` will wait for, if the filter, which is asked here, lets it pass; whether it
+    /// does. So that gets of several keys can overlap their loads: for each [`Table::request_filter`], for each this,
+    /// then the gets. `false` also of tables and pages that are not read in place.
+    #[inline]
+    pub fn request_page(&self, key: &[u8], hash: u64) -> bool {
+        let mapping = self.pages.mapping();
+        mapping.is_some_and(|mapping| self.request_straight(mapping, key, hash))
+    }
+
     /// Checks the pages of a mapped table that every read begins with, filter and fence, so that no
     /// reader has to. About 2 % of the table.
     ///
@@ -61,19 +70,13 @@ impl Table {
         value: &mut Vec<u8>,
     ) -> Result<Option<Found>> {
         if let Some(mapping) = self.pages.mapping() {
-            let passes = hints.skip_filter
-                || match self.straight_filter(mapping, hash) {
-                    Some(false) => return Ok(None),
-                    asked => asked.is_some(),
-                };
-            if passes {
-                match self.straight_get(mapping, key, snapshot, value)? {
-                    Straight::Answer(found) => return Ok(found),
-                    Straight::Page(spot) => {
-                        return Lookup::new(self).get_in(spot, key, snapshot, value);
-                    }
-                    Straight::Unknown => {}
+            let asked = (!hints.skip_filter).then_some(hash);
+            match self.straight_get(mapping, key, asked, snapshot, value)? {
+                Straight::Answer(found) => return Ok(found),
+                Straight::Page(spot) => {
+                    return Lookup::new(self).get_in(spot, key, snapshot, value);
                 }
+                Straight::Unknown => {}
             }
         }
         self.get_any_way(key, hash, snapshot, hints, value)

@@ -24,6 +24,7 @@ use super::address::share;
 use super::bits::{head_bytes, head_of, load, load_span, load16, low8, low32};
 use super::fence::{BLOCK_HEADS, BLOCKS, FENCE_HEADER_BYTES};
 use super::filter::{LINE_BYTES, LINES_PER_PAGE, fold, line_may_hold, line_of};
+use super::hits;
 use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
 use super::lookup::{LINES_OF_COLUMNS, LINES_OF_VALUE, PageBytes, Spot};
 use super::open::{Found, Table};
@@ -40,9 +41,50 @@ pub(super) enum Straight<'t> {
 }
 
 impl Table {
+    /// Requests the lines that a get of this key will wait for, if the filter lets it pass; whether it does, as far as that
+    /// is known.
+    #[inline]
+    pub(super) fn request_straight(&self, mapping: &[u8], key: &[u8], hash: u64) -> bool {
+        let passes = self.straight_filter(mapping, hash) == Some(true);
+        if passes {
+            let _ = self.spot(mapping, key);
+        }
+        passes
+    }
+
+    /// The newest version of `key` that `snapshot` sees, its value in place of what `value` holds.
+    #[inline]
+    pub(super) fn straight_get<'t>(
+        &'t self,
+        mapping: &'t [u8],
+        key: &[u8],
+        hash: Option<u64>,
+        snapshot: SeqNo,
+        value: &mut Vec<u8>,
+    ) -> Result<Straight<'t>> {
+        let Some(hash) = hash else {
+            return self.straight_at(self.spot(mapping, key), key, snapshot, value);
+        };
+        // Both waits at once where the key is likely to be there; else the page's lines would be asked for in vain.
+        let first = hits::likely().then(|| {
+            self.request_filter(hash);
+            self.spot(mapping, key)
+        });
+        match self.straight_filter(mapping, hash) {
+            Some(true) => hits::note_pass(),
+            Some(false) => {
+                hits::note_refusal();
+                return Ok(Straight::Answer(None));
+            }
+            None => return Ok(Straight::Unknown),
+        }
+        let spot = first.unwrap_or_else(|| self.spot(mapping, key));
+        self.straight_at(spot, key, snapshot, value)
+    }
+
     /// Whether the filter lets a key of this hash pass, if its page has been checked. `mapping` is the table's.
     #[inline]
-    pub(super) fn straight_filter(&self, mapping: &[u8], hash: u64) -> Option<bool> {
+    fn straight_filter(&self, mapping: &[u8], hash: u64) -> Option<bool> {
         if self.filter_lines == 0 {
             return Some(true);
         }
@@ -57,17 +99,16 @@ impl Table {
         Some(line_may_hold(line, folded, self.meta.filter_probes))
     }
 
-    /// The newest version of `key` that `snapshot` sees, its value in place of what `value` holds. The filter has been
-    /// asked.
+    /// The same, at the one page that can hold the key, which the filter has let pass.
     #[inline]
-    pub(super) fn straight_get<'t>(
+    fn straight_at<'t>(
         &'t self,
-        mapping: &'t [u8],
+        spot: Option<Spot<'t>>,
         key: &[u8],
         snapshot: SeqNo,
         value: &mut Vec<u8>,
     ) -> Result<Straight<'t>> {
-        let Some(spot) = self.spot(mapping, key) else {
+        let Some(spot) = spot else {
             return Ok(Straight::Unknown);
         };
         let columns = Columns::of(spot.page).filter(|columns| columns.seq <= snapshot);

@@ -19,7 +19,7 @@ fn answered(entries: &[Entry]) -> usize {
     }
     let mut answered = 0;
     for entry in entries {
-        let found = table.straight_get(mapping, &entry.key, SEQ_MAX, &mut value);
+        let found = table.straight_get(mapping, &entry.key, None, SEQ_MAX, &mut value);
         if let Straight::Answer(found) = found.unwrap() {
             let found = found.expect("it is there");
             assert_eq!((found.seq(), found.kind()), (entry.seq, entry.kind));
