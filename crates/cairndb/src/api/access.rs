@@ -67,6 +67,29 @@ pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Op
     })
 }
 
+/// Keys that [`multi_get`] requests at once: a processor waits for some dozens of lines at a time, and what is
+/// requested has to stay in the nearest cache until it is read.
+const KEYS_REQUESTED: usize = 16;
+
+/// The values of `keys` at one moment.
+pub(crate) fn multi_get<K: AsRef<[u8]>>(core: &Core, keys: &[K]) -> Result<Vec<Option<Value>>> {
+    core.health.check_read()?;
+    let (view, seq) = moment(core);
+    let mut scratch = Vec::new();
+    let mut values = Vec::with_capacity(keys.len());
+    for keys in keys.chunks(KEYS_REQUESTED) {
+        if keys.len() > 1 {
+            get::request(&view, &core.context, keys);
+        }
+        for key in keys {
+            core.health.check_read()?;
+            let found = get::get(&view, &core.context, key.as_ref(), seq, &mut scratch)?;
+            values.push(found.is_there().then(|| Value::from_scratch(&mut scratch)));
+        }
+    }
+    Ok(values)
+}
+
 /// Hands out the thread's buffer. It is taken for that long and not borrowed: a merge operator may
 /// read the database too, and then works in a buffer of its own. A thread that is ending has none.
 fn with_scratch<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {

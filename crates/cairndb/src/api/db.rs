@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Kind, Result};
 
-use crate::api::access::{contains, get_into, get_value, moment};
+use crate::api::access::{contains, get_into, get_value, multi_get};
 use crate::api::cursor::Cursor;
 use crate::api::iter::Iter;
 use crate::api::range::KeyRange;
@@ -14,7 +14,6 @@ use crate::api::snapshot::Snapshot;
 use crate::api::value::Value;
 use crate::engine::background::Job;
 use crate::engine::core::{Core, OpenReport};
-use crate::read::get;
 use crate::read::presence::Presence;
 use crate::state::batch::WriteBatch;
 use crate::state::options::{Options, WriteOptions};
@@ -191,22 +190,13 @@ impl Db {
         get_into(self.core(), key, None, out).map(Presence::is_there)
     }
 
-    /// The values of `keys`, all at one moment, in the order asked.
+    /// The values of `keys`, all at one moment, in the order asked. From a database larger than the processor's caches
+    /// some sixteen keys wait for memory together: half the time of as many gets.
     ///
     /// # Errors
     /// As [`Db::get`], of the first key that gives one; the other values are not returned then.
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
-        let core = self.core();
-        core.health.check_read()?;
-        let (view, seq) = moment(core);
-        let mut scratch = Vec::new();
-        let mut values = Vec::with_capacity(keys.len());
-        for key in keys {
-            core.health.check_read()?;
-            let found = get::get(&view, &core.context, key.as_ref(), seq, &mut scratch)?;
-            values.push(found.is_there().then(|| Value::from_scratch(&mut scratch)));
-        }
-        Ok(values)
+        multi_get(self.core(), keys)
     }
 
     /// Whether `key` has a value. A large value is not read, and operands are not folded.

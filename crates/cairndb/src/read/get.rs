@@ -77,6 +77,31 @@ fn pointed(view: &View, context: &ReadContext, key: &[u8], out: &mut Vec<u8>) ->
     Ok(Presence::THERE)
 }
 
+/// Requests what gets of `keys` will wait for, so that they wait for it together: first the lines that say where a key
+/// may be, of all, then those of the pages, of all.
+pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: &[K]) {
+    for key in keys {
+        let (key, hash) = (key.as_ref(), context.order.hash(key.as_ref()));
+        for part in std::iter::once(&view.mutable).chain(&view.sealed) {
+            part.request(hash);
+        }
+        for run in &view.version.runs {
+            if let Some(table) = run.tables().get(run.find(&context.order, key)) {
+                table.request_filter(hash);
+            }
+        }
+    }
+    for key in keys {
+        let (key, hash) = (key.as_ref(), context.order.hash(key.as_ref()));
+        let mut runs = view.version.runs.iter();
+        // The newest that has it is asked last.
+        runs.any(|run| {
+            let table = run.tables().get(run.find(&context.order, key));
+            table.is_some_and(|table| table.request_page(key, hash))
+        });
+    }
+}
+
 /// Whether `key` has a value at `seq`. No pointer is followed and no operand folded: the newest
 /// version's kind says it. `scratch` is for decoding and holds nothing of use afterwards.
 pub(crate) fn contains(

@@ -77,6 +77,14 @@ impl TableHandle {
         }
     }
 
+    /// Requests what a get of this key will read of the table, if that is open and its filter lets the key pass; whether
+    /// it does.
+    #[inline]
+    pub(crate) fn request_page(&self, key: &[u8], hash: u64) -> bool {
+        let table = self.file.open.get();
+        table.is_some_and(|table| table.request_page(key, hash))
+    }
+
     #[cold]
     fn open_now(&self) -> Result<&Arc<Table>> {
         let table = self.file.opener.open(&self.record)?;
