@@ -169,6 +169,7 @@ impl Core {
             target,
             bottom,
             waited_for: false,
+            at_rest: false,
             relocation: None,
         }
         .begun(state)
@@ -244,12 +245,15 @@ impl Core {
 
     /// Picks and runs one merge to its end; `false` when there is nothing to do.
     pub(crate) fn merge_once(&self) -> Result<bool> {
-        self.merge_picked(|state| self.merge_wanted(state, false))
+        self.merge_picked(false, |state| self.merge_wanted(state, false))
     }
 
     /// As [`Core::merge_once`], idle merges included; where nothing is to be merged, what waits is encoded.
     pub(crate) fn merge_idle(&self) -> Result<bool> {
-        Ok(self.merge_picked(|state| self.merge_wanted(state, true))? || self.encode_deferred()?)
+        Ok(
+            self.merge_picked(true, |state| self.merge_wanted(state, true))?
+                || self.encode_deferred()?,
+        )
     }
 
     /// Gives back what is dead in value files: all that a database at rest would, if all keys were asked for, else
@@ -282,15 +286,18 @@ impl Core {
 
     /// As [`Core::merge_once`], for a writer that waits for its end.
     pub(crate) fn merge_for_room(&self) -> Result<bool> {
-        self.merge_picked(|state| self.merge_for_room_wanted(state))
+        self.merge_picked(false, |state| self.merge_for_room_wanted(state))
     }
 
-    fn merge_picked(&self, pick: impl Fn(&State) -> Option<Group>) -> Result<bool> {
+    fn merge_picked(&self, at_rest: bool, pick: impl Fn(&State) -> Option<Group>) -> Result<bool> {
         let mut state = self.state.lock();
         let Some(group) = pick(&state) else {
             return Ok(false);
         };
-        let plan = Self::group_plan(&mut state, group);
+        let plan = MergePlan {
+            at_rest,
+            ..Self::group_plan(&mut state, group)
+        };
         drop(state);
         self.merge_plan(&plan)?;
         Ok(true)
@@ -427,6 +434,7 @@ impl Core {
                 target,
                 bottom: true,
                 waited_for: true,
+                at_rest: false,
                 relocation: None,
             }
         })

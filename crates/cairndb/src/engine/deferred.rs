@@ -104,6 +104,7 @@ impl Core {
                 target: run.id,
                 bottom: at + 1 == state.version.runs.len(),
                 waited_for: false,
+                at_rest: true,
                 relocation: None,
             };
             plan.begun(&mut state)

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairndb_base::SeqNo;
+use cairndb_base::{Result, SeqNo};
 use cairndb_format::manifest::TableRecord;
+use cairndb_format::table::Table;
 
 use crate::engine::core::{Added, Core, Pending, State};
 use crate::jobs::merge::Outcome;
@@ -25,6 +26,8 @@ pub(crate) struct MergePlan {
     pub(crate) bottom: bool,
     /// Somebody waits until it is durable: two threads share it, and the disk begins with each table at once.
     pub(crate) waited_for: bool,
+    /// There is nothing else to do: what it makes is checked before it is shown, and mapped, for who reads next.
+    pub(crate) at_rest: bool,
     /// Values to be copied elsewhere.
     pub(crate) relocation: Option<Arc<Relocation>>,
 }
@@ -151,20 +154,46 @@ impl Core {
     /// Opens tables that were just written, where somebody reads, and has them mapped: else the first to
     /// look into one would wait for a dozen system calls and for filter and fence to be checked, and every
     /// page of it would cost somebody a page fault, 0.5 us.
-    /// So will be what `compact_range` makes: who compacts by hand is about to read.
     pub(crate) fn open_for_readers(&self, outcome: &mut Outcome) {
         if !self.view.load().was_read() && self.compacting.load(Ordering::Relaxed) == 0 {
             return;
         }
         for written in &mut outcome.tables {
-            let opened = TableHandle::new(written.record.clone(), &self.opener);
             // What is wrong with it, those who need it are told.
-            let _ = opened.table().and_then(|table| {
-                table.map_now();
-                table.check_index()
-            });
+            let (opened, _) = self.open_mapped(&written.record, |table| table.check_index());
             written.opened = Some(opened);
         }
+    }
+
+    /// The same of what was made at rest or by `compact_range`, every page of it checked: there is time, or somebody who is
+    /// about to read and would have each page checked then. And while the inputs are there, a table that is not as it
+    /// was written is none that anything is lost with.
+    ///
+    /// # Errors
+    /// `Corruption` of a table just written; none of them is left then.
+    pub(crate) fn open_checked(&self, outcome: &mut Outcome) -> Result<()> {
+        for written in &mut outcome.tables {
+            let (opened, checked) = self.open_mapped(&written.record, |table| table.check_pages());
+            if checked.is_err() {
+                outcome.discard(&*self.dir);
+                return checked;
+            }
+            written.opened = Some(opened);
+        }
+        Ok(())
+    }
+
+    fn open_mapped(
+        &self,
+        record: &TableRecord,
+        check: impl FnOnce(&Table) -> Result<()>,
+    ) -> (TableHandle, Result<()>) {
+        let opened = TableHandle::new(record.clone(), &self.opener);
+        let checked = opened.table().and_then(|table| {
+            table.map_now();
+            check(table)
+        });
+        (opened, checked)
     }
 
     /// Handles of tables just written, as members of run `id`.
@@ -296,3 +325,6 @@ impl Core {
         self.publish_view(state);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,7 +60,11 @@ impl Core {
             Some(middle) => self.merge_halves(plan, middle)?,
             None => self.merge_keys(plan, Keys::default(), &Halves::default())?,
         };
-        self.open_for_readers(&mut outcome);
+        if plan.waited_for || plan.at_rest {
+            self.open_checked(&mut outcome)?;
+        } else {
+            self.open_for_readers(&mut outcome);
+        }
         Ok(outcome)
     }
 

@@ -140,6 +140,7 @@ impl Core {
             target: run.id,
             bottom: at + 1 == state.version.runs.len(),
             waited_for: false,
+            at_rest: false,
             relocation: Some(Arc::new(Relocation::new(
                 victims,
                 values,

