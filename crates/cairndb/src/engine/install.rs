@@ -160,7 +160,7 @@ impl Core {
         }
         for written in &mut outcome.tables {
             // What is wrong with it, those who need it are told.
-            let (opened, _) = self.open_mapped(&written.record, |table| table.check_index());
+            let (opened, _) = self.open_mapped(&written.record, Table::check_index);
             written.opened = Some(opened);
         }
     }
@@ -173,7 +173,7 @@ impl Core {
     /// `Corruption` of a table just written; none of them is left then.
     pub(crate) fn open_checked(&self, outcome: &mut Outcome) -> Result<()> {
         for written in &mut outcome.tables {
-            let (opened, checked) = self.open_mapped(&written.record, |table| table.check_pages());
+            let (opened, checked) = self.open_mapped(&written.record, Table::check_pages);
             if checked.is_err() {
                 outcome.discard(&*self.dir);
                 return checked;
