@@ -6,7 +6,9 @@
 //! below the key needs no order among them: on a page with disordered heads (damage that a
 //! checksum missed) the answer is still the count, the same on every processor.
 //!
-//! Fence columns are longer (up to 508 u64 per page) and are searched, not counted.
+//! [`locate`] also looks for the key itself, and promises that of ascending heads alone.
+//!
+//! Fence columns may be longer (up to 508 u64 per page): above 64 they are searched, not counted.
 
 mod column;
 mod fence;

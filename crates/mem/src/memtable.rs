@@ -109,10 +109,6 @@ impl Memtable {
     /// system failed to write the page, dropped it, and read back something else.
     #[inline]
     pub fn get(&self, key: &[u8], hash: u64, snapshot: SeqNo) -> Result<Option<MemEntry<'_>>> {
-        // Of an idle database the mutable part is empty, and its directory in no near cache.
-        if self.list.is_empty() {
-            return Ok(None);
-        }
         match self.list.look(key, hash) {
             Looked::Absent => Ok(None),
             Looked::Here(newest) => self.version(newest, key, snapshot),
@@ -195,6 +191,13 @@ impl Memtable {
     /// Entries inserted.
     pub fn len(&self) -> usize {
         self.counters.entries.load(Ordering::Relaxed)
+    }
+
+    /// Whether something was inserted that the caller may see. As [`Memtable::is_empty`], without a look at the counters,
+    /// whose line the writer stores to at each insert.
+    #[inline]
+    pub fn has_begun(&self) -> bool {
+        self.list.has_begun()
     }
 
     /// Whether nothing has been inserted.

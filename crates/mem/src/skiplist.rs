@@ -46,7 +46,7 @@ use crate::directory::{Directory, Looked, Place};
 use crate::height::{SEED, draw_height};
 use crate::index::Index;
 use crate::node::{HEIGHT_MAX, NewEntry, Node, NodeRef, node_bytes};
-use crate::sync::{AtomicUsize, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 
 /// A place in the list: before the first node of `key` whose tag is below `bound`.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +64,8 @@ pub(crate) struct Target<'a> {
 pub(crate) struct SkipList {
     sentinel: NonNull<Node>,
     height: AtomicUsize,
+    /// Stored once: a line that readers share.
+    begun: AtomicBool,
     order: Order,
     arena: Arena,
     /// Where newest versions stand; none for orders that cannot hash.
@@ -143,6 +145,7 @@ impl SkipList {
         let list = SkipList {
             sentinel,
             height: AtomicUsize::new(1),
+            begun: AtomicBool::new(false),
             order,
             arena,
             directory,
@@ -190,10 +193,10 @@ impl SkipList {
         unsafe { NodeRef::from_ptr(self.sentinel) }
     }
 
-    /// Whether there is no entry that the caller has a right to.
+    /// Whether there are entries. Who acquired the publication of one is told so: this was stored before. Hence relaxed.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.sentinel().next() == self.sentinel()
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun.load(Ordering::Relaxed)
     }
 
     /// Finds the neighbours around `target`.
@@ -487,6 +490,9 @@ impl SkipList {
             if height > self.height.load(Ordering::Relaxed) {
                 self.height.store(height, Ordering::Relaxed);
             }
+        }
+        if !self.begun.load(Ordering::Relaxed) {
+            self.begun.store(true, Ordering::Relaxed);
         }
         splice.last = node.as_ptr();
         splice.next_head = next.head();

@@ -23,9 +23,9 @@ impl<S: Session> Worker<'_, S> {
             cursor.seek(self.key.bytes())?;
             let landed = cursor.valid().then(|| cursor.key());
             let hit = landed == Some(self.key.bytes());
-            // Judged also where nobody asks: a store without answers shows what the harness costs. The key itself
-            // is noted, as an answer is: the model's word would be waited for, a fifth of a seek.
-            let noted = hit && !task.contended;
+            // The key itself is noted, as an answer is: the model's word would be waited for, a fifth of a seek. So is
+            // what a store without answers finds, which shows what the harness costs.
+            let noted = !task.contended && (hit || !task.judged);
             if !noted && !is_right(task.model, index, landed, hit, task.contended) && task.judged {
                 let text = describe(task.model, index, landed);
                 self.meter.wrong(|| text);

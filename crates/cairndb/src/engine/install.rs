@@ -153,7 +153,8 @@ impl Core {
 
     /// Opens tables that were just written, where somebody reads, and has them mapped: else the first to
     /// look into one would wait for a dozen system calls and for filter and fence to be checked, and every
-    /// page of it would cost somebody a page fault, 0.5 us.
+    /// page of it would cost somebody a page fault, 0.5 us. So it is while `compact_range` is under way: who compacts by
+    /// hand is about to read.
     pub(crate) fn open_for_readers(&self, outcome: &mut Outcome) {
         if !self.view.load().was_read() && self.compacting.load(Ordering::Relaxed) == 0 {
             return;
@@ -165,25 +166,8 @@ impl Core {
         }
     }
 
-    /// The same of what was made at rest or by `compact_range`, every page of it checked: there is time, or somebody who is
-    /// about to read and would have each page checked then. And while the inputs are there, a table that is not as it
-    /// was written is none that anything is lost with.
-    ///
-    /// # Errors
-    /// `Corruption` of a table just written; none of them is left then.
-    pub(crate) fn open_checked(&self, outcome: &mut Outcome) -> Result<()> {
-        for written in &mut outcome.tables {
-            let (opened, checked) = self.open_mapped(&written.record, Table::check_pages);
-            if checked.is_err() {
-                outcome.discard(&*self.dir);
-                return checked;
-            }
-            written.opened = Some(opened);
-        }
-        Ok(())
-    }
-
-    fn open_mapped(
+    /// A handle of a table just written, open and mapped, and what `check` says of it.
+    pub(crate) fn open_mapped(
         &self,
         record: &TableRecord,
         check: impl FnOnce(&Table) -> Result<()>,
@@ -325,6 +309,3 @@ impl Core {
         self.publish_view(state);
     }
 }
-
-#[cfg(test)]
-mod tests;

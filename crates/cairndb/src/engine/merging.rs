@@ -9,9 +9,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cairndb_base::{ErrorKind, Result};
+use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::sync::Mutex;
 use cairndb_env::{Join, Priority};
+use cairndb_format::table::Table;
 
 use crate::engine::compact::stopped;
 use crate::engine::core::Core;
@@ -22,6 +23,10 @@ use crate::read::merger::Merger;
 use crate::read::source::{RunCursor, Source};
 use crate::state::guard::guarded;
 use crate::state::version::Run;
+
+/// What a merge makes is read back where it is no more than this, the bound of what an idle database is merged for: that
+/// is sure to be in memory still. More may not be, and would be read from the disk once more.
+const CHECKED_BYTES_MAX: u64 = 256 << 20;
 
 /// The keys that one thread merges.
 #[derive(Clone, Debug, Default)]
@@ -60,7 +65,8 @@ impl Core {
             Some(middle) => self.merge_halves(plan, middle)?,
             None => self.merge_keys(plan, Keys::default(), &Halves::default())?,
         };
-        if plan.waited_for || plan.at_rest {
+        let bytes: u64 = outcome.tables.iter().map(|table| table.record.bytes).sum();
+        if (plan.waited_for || plan.at_rest) && bytes <= CHECKED_BYTES_MAX {
             self.open_checked(&mut outcome)?;
         } else {
             self.open_for_readers(&mut outcome);
@@ -163,6 +169,41 @@ impl Core {
         }
     }
 
+    /// Opens what was made at rest or by `compact_range`, mapped and every page of it checked: there is time, or somebody
+    /// who is about to read and would have each page checked then. And while the inputs are there, a table that is not
+    /// as it was written is none that anything is lost with. A millisecond a table, between which flushes are done as
+    /// between the steps of the merge; what is left when the database is closed is checked by its first reader, as are
+    /// tables that are not mapped or cannot be opened now.
+    ///
+    /// # Errors
+    /// `Corruption` of a table just written; none of them is left then.
+    pub(crate) fn open_checked(&self, outcome: &mut Outcome) -> Result<()> {
+        for at in 0..outcome.tables.len() {
+            let record = &outcome.tables[at].record;
+            let (opened, checked) = self.open_mapped(record, Table::check_pages);
+            match checked {
+                Ok(()) => outcome.tables[at].opened = Some(opened),
+                Err(error) if error.kind() == ErrorKind::Corruption => {
+                    outcome.discard(&*self.dir);
+                    let message = "a table that was just written is not as it was written; it was thrown away";
+                    let named =
+                        Error::corruption(message).file(error.file_name().unwrap_or_default());
+                    return Err(named.source_error(error));
+                }
+                // It says nothing of the table's bytes: those who need it are told.
+                Err(_) => {}
+            }
+            if self.state.lock().closing {
+                break;
+            }
+            if self.run_due() {
+                // As above.
+                let _ = self.flush_up_to(self.settings.budget.flush_max);
+            }
+        }
+        Ok(())
+    }
+
     fn job_of(&self, plan: &MergePlan, keys: Keys) -> Job {
         let order = &self.context.order;
         let source = |run: &Run| {
@@ -196,3 +237,6 @@ impl Core {
         self.flush_wanted(&state, self.settings.budget.run)
     }
 }
+
+#[cfg(test)]
+mod tests;

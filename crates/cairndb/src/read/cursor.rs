@@ -64,14 +64,6 @@ enum Merged {
     Elsewhere,
 }
 
-/// Sources from which on a seek always asks for its very key first. With fewer, a scan that begins with
-/// the seek would lose more than a seek alone gains.
-const SOURCES_ASKED: usize = 4;
-
-/// The same where seeks are expected to be alone: a memtable and a run, as a load leaves a small database. (With 3 a
-/// seek there took 616 ns, with 2 it takes 519.) A lone run is placed for the price of a get.
-const SOURCES_ASKED_ALONE: usize = 2;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heading {
     Forward,
@@ -214,20 +206,8 @@ impl ViewCursor {
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.end_seek();
         self.sought = true;
-        if self.found_in_run(key)? {
+        if self.found_first(key)? {
             return Ok(());
-        }
-        let sources = 1 + self.view.sealed.len() + self.view.version.runs.len();
-        let asked = sources >= SOURCES_ASKED
-            || sources >= SOURCES_ASKED_ALONE && self.view.readers.stripes.mine().seeks.alone();
-        // Equal keys of another order may differ, and only a source can tell how one was written.
-        if asked && self.view.context().order.can_hash() {
-            if self.found(key)? {
-                return Ok(());
-            }
-            if sources < SOURCES_ASKED {
-                self.view.readers.stripes.mine().seeks.note_vain();
-            }
         }
         self.arrive(|merger, seq| merger.seek(key, seq), Heading::Forward)
     }

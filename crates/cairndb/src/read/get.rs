@@ -93,8 +93,8 @@ pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: 
     }
     for key in keys {
         let (key, hash) = (key.as_ref(), context.order.hash(key.as_ref()));
+        // From the newest on; behind one that may have it none is likely to be read.
         let mut runs = view.version.runs.iter();
-        // The newest that has it is asked last.
         runs.any(|run| {
             let table = run.tables().get(run.find(&context.order, key));
             table.is_some_and(|table| table.request_page(key, hash))
@@ -136,7 +136,10 @@ pub(crate) fn newest(
     for part in &view.sealed {
         part.request(hash);
     }
-    if let Some(newest) = newest_in_part(&view.mutable, 0, key, hash, seq, out)? {
+    // Of an idle database it is empty, and its directory in no near cache.
+    if view.mutable.has_begun()
+        && let Some(newest) = newest_in_part(&view.mutable, 0, key, hash, seq, out)?
+    {
         return Ok(newest);
     }
     for (at, part) in view.sealed.iter().enumerate() {

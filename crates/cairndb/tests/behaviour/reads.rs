@@ -413,6 +413,16 @@ fn several_keys_at_once_come_in_the_order_asked() {
     assert_eq!(values[0].as_deref(), Some(&[7u8; 20][..]));
     assert_eq!(values[1], None);
     assert_eq!(values[2].as_deref(), Some(&[3u8; 20][..]));
+    // More than are waited for at once, over all layers, some of them deleted and some never there.
+    let keys: Vec<String> = (0..100)
+        .flat_map(|n| [format!("{n:02}"), format!("{n:02}x"), format!("{n:02}y")])
+        .collect();
+    for db in [layered(), three_layers()] {
+        let values = db.multi_get(&keys).unwrap();
+        for (key, value) in keys.iter().zip(values) {
+            assert_eq!(value, db.get(key.as_bytes()).unwrap(), "{key}");
+        }
+    }
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! What the model test found, each reduced to a few lines.
+//! What the model test, or a reader, found, each reduced to a few lines.
 
 use std::sync::Arc;
 
 use cairndb::{Append, Db, Job, MergeOperator, Options};
 
-use crate::{all, all_backward, mem_db, reverse, stepped};
+use crate::{all, all_backward, mem_db, real_dir, reverse, stepped};
 
 fn fill(db: &Db, keys: std::ops::Range<u32>, value: &[u8]) {
     for n in keys {
@@ -176,4 +176,44 @@ fn a_prefix_under_another_order_ends_where_the_keys_do() {
     assert_eq!(db.prefix(b"ab").count(), 1);
     assert_eq!(db.prefix(b"ab").rev().count(), 1);
     assert_eq!(db.prefix(b"").rev().count(), 0, "the empty key is the last");
+}
+
+/// Read straight, a lone seek to a key before all that a table's keys have in common came to the first entry of
+/// whatever page the rest of the key led to.
+#[test]
+fn a_lone_seek_before_the_first_key_comes_to_the_first() {
+    let dir = real_dir();
+    let db = Options::new()
+        .create_if_missing(true)
+        .open(dir.path())
+        .unwrap();
+    let key = |n: u32| format!("user{n:06}");
+    // Values that do not shrink, together neither: pages of groups are not read straight.
+    for n in 0..20_000_u32 {
+        let noise = |part: u32| {
+            (n ^ part << 17)
+                .wrapping_mul(0x9e37_79b9)
+                .rotate_left(part)
+                .to_le_bytes()
+        };
+        let value: Vec<u8> = (0..15).flat_map(noise).collect();
+        db.put(key(n).as_bytes(), &value).unwrap();
+    }
+    db.compact_range(..).unwrap();
+    // Pages are read straight once they have been checked.
+    assert_eq!(db.iter().count(), 20_000);
+    for round in 0..50 {
+        let mut cursor = db.cursor();
+        cursor.seek(b"item005000").unwrap();
+        assert_eq!(cursor.key(), key(0).as_bytes(), "seek {round}");
+        let mut cursor = db.cursor();
+        cursor.seek(b"usfr005000").unwrap();
+        assert!(!cursor.valid(), "seek {round}");
+        let mut cursor = db.cursor();
+        cursor.seek(key(5_000 + round).as_bytes()).unwrap();
+        assert_eq!(cursor.key(), key(5_000 + round).as_bytes());
+    }
+    let all = db.range(&b"item005000"[..]..).count();
+    assert_eq!(all, 20_000);
+    db.close().unwrap();
 }

@@ -18,7 +18,7 @@ pub(super) const FENCE_HEADER_BYTES: usize = 64;
 /// Heads to a block; eight blocks fill a page of heads alone.
 pub(super) const BLOCK_HEADS: usize = 63;
 /// Blocks of a page without and with page numbers.
-pub(super) const BLOCKS: usize = 8;
+const BLOCKS: usize = 8;
 const BLOCKS_NUMBERED: usize = 5;
 /// Where page numbers stand.
 const NUMBERS_AT: usize = FENCE_HEADER_BYTES + 8 * BLOCK_HEADS * BLOCKS_NUMBERED;

@@ -19,6 +19,7 @@ pub(super) const LINES_PER_PAGE: usize = PAGE_BYTES / LINE_BYTES - 1;
 
 /// Most probes a table may ask for.
 pub(super) const PROBES_MAX: u32 = 16;
+const _: () = assert!(PROBES_MAX as usize == filter::PROBES_MAX);
 
 /// The probes of a filter of ten bits a key.
 const PROBES_USUAL: u32 = 6;

@@ -119,7 +119,7 @@ pub(super) fn u32_at(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
 }
 
 #[inline]
-fn u64_at(header: &[u8; HEADER_BYTES], at: usize) -> u64 {
+pub(super) fn u64_at(header: &[u8; HEADER_BYTES], at: usize) -> u64 {
     load(header, low32(at), 8, 0)
 }
 

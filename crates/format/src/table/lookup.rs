@@ -77,8 +77,6 @@ pub(super) struct Spot<'t> {
     pub(super) number: u32,
 }
 
-/// Lines of a page that hold its header and, on most pages, its heads.
-pub(super) const LINES_OF_COLUMNS: usize = 4;
 /// Lines of the page after next that a scan requests in three portions: when it enters a page, before it
 /// decodes its values, and behind that (the last two not where values are given in place, or one by one).
 /// All 64 at once wait for each other; a line with each value decoded gained nothing; with the first
@@ -86,8 +84,6 @@ pub(super) const LINES_OF_COLUMNS: usize = 4;
 /// forwards and 12 % backwards.
 pub(super) const LINES_AHEAD: [Range<usize>; 3] = [0..16, 16..40, 40..LINES_OF_PAGE];
 const LINES_OF_PAGE: usize = PAGE_BYTES / LINE_BYTES;
-/// Lines requested around the likely place of a value.
-pub(super) const LINES_OF_VALUE: usize = 4;
 
 impl<'t> Lookup<'t> {
     #[inline]
@@ -141,24 +137,15 @@ impl<'t> Lookup<'t> {
         self.found(page, spot.number, place.index, value).map(Some)
     }
 
-    /// Requests the columns of a unit and the lines where the value is likely to stand at once: the
-    /// page is rarely in a cache, and one wait is less than two.
+    /// Requests the columns of a unit and the lines where the value is likely to stand.
     #[inline]
     fn request(&self, unit: u32, share: u32) {
-        let Some(mapping) = self.mapping else {
-            return;
-        };
-        let start = unit as usize * PAGE_BYTES;
-        let values = self.table.pages.values_hint();
-        let value = values + (PAGE_BYTES - values) * share as usize / PAGE_BYTES;
-        for line in 0..LINES_OF_COLUMNS {
-            prefetch(mapping, start + line * LINE_BYTES);
-        }
-        for line in 0..LINES_OF_VALUE {
-            prefetch(
-                mapping,
-                (start + value + line * LINE_BYTES).saturating_sub(LINE_BYTES),
-            );
+        let page = self.mapping.and_then(|mapping| {
+            let rest = mapping.get(unit as usize * PAGE_BYTES..)?;
+            rest.first_chunk()
+        });
+        if let Some(page) = page {
+            self.table.request_lines(page, share);
         }
     }
 
@@ -197,20 +184,16 @@ impl<'t> Lookup<'t> {
     #[inline]
     pub(super) fn may_hold(&self, hash: u64) -> Result<bool> {
         let table = self.table;
+        let straight = |mapping| table.straight_filter(mapping, hash);
+        if let Some(passes) = self.mapping.and_then(straight) {
+            return Ok(passes);
+        }
         let Some((page, at)) = table.filter_place(hash) else {
             return Ok(true);
         };
-        let folded = fold(hash);
-        if let Some(mapping) = self.mapping
-            && table.pages.is_checked(page)
-        {
-            let start = page as usize * PAGE_BYTES + at;
-            let line = mapping.get(start..start + LINE_BYTES).unwrap_or_default();
-            return Ok(line_may_hold(line, folded, table.meta.filter_probes));
-        }
         let bytes = self.filter_page(page)?;
         let line = bytes.get(at..at + LINE_BYTES).unwrap_or_default();
-        Ok(line_may_hold(line, folded, table.meta.filter_probes))
+        Ok(line_may_hold(line, fold(hash), table.meta.filter_probes))
     }
 
     /// Fetches every page of filter and fence.

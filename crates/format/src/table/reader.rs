@@ -69,7 +69,7 @@ impl Table {
 
     /// The newest version of `key` that `snapshot` sees. `hash` is `hash64(key)`.
     ///
-    /// Its value replaces what `value` holds, which is anything where there is none.
+    /// Its value replaces what `value` holds; where there is none, `value` may hold anything afterwards.
     ///
     /// # Errors
     /// `Corruption` when a page on the way is damaged; the errors of the file.

@@ -3,16 +3,14 @@
 //!
 //! Nearly every get meets the same: a mapped table in bytewise order, pages that have been checked, keys that
 //! are prefix and head and perhaps the page's ending, entries of one kind and no sequence numbers of their own. All of
-//! that is asked with three comparisons, and what is left are a few loads and searches, in a fifth of the instructions
-//! that placing every column of a page takes. Whatever is not so is left to [`Lookup::get`], which knows everything;
+//! that is asked with a few comparisons, and what is left are loads and searches: 340 instructions of a get's, where
+//! placing every column of the page made it 800. Whatever is not so is left to [`Lookup::get`], which knows everything;
 //! nothing here judges whether bytes are right.
 //!
 //! Invariant: where the straight way gives an answer, it is the one that the general way gives. The tests' model asks
 //! for every key more than once: a page is not checked the first time, and straight from then on.
 //!
-//! ([`Layout::parse`] with fewer columns, for all readers, lost: a cursor wants them all.)
-//!
-//! [`Layout::parse`]: super::layout::Layout::parse
+//! [`Lookup::get`]: super::lookup::Lookup::get
 
 use cairndb_base::head::behind_prefix;
 use cairndb_base::limits::PAGE_BYTES;
@@ -22,12 +20,17 @@ use cairndb_kernel::{append_parts, codec, prefetch_span, search};
 use super::EntryMark;
 use super::address::share;
 use super::bits::{head_bytes, head_of, load, load_span, load16, low8, low32};
-use super::fence::{BLOCK_HEADS, BLOCKS, FENCE_HEADER_BYTES};
-use super::filter::{LINE_BYTES, LINES_PER_PAGE, fold, line_may_hold, line_of};
+use super::fence::{self, BLOCK_HEADS};
+use super::filter::{LINE_BYTES, fold, line_may_hold};
 use super::hits;
-use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
-use super::lookup::{LINES_OF_COLUMNS, LINES_OF_VALUE, PageBytes, Spot};
+use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind, u64_at};
+use super::lookup::{PageBytes, Spot};
 use super::open::{Found, Table};
+
+/// Lines of a page that hold its header and, on most pages, its heads.
+const LINES_OF_COLUMNS: usize = 4;
+/// Lines requested around the likely place of a value.
+const LINES_OF_VALUE: usize = 4;
 
 /// What the straight way leads to.
 #[derive(Debug)]
@@ -84,19 +87,16 @@ impl Table {
 
     /// Whether the filter lets a key of this hash pass, if its page has been checked. `mapping` is the table's.
     #[inline]
-    fn straight_filter(&self, mapping: &[u8], hash: u64) -> Option<bool> {
-        if self.filter_lines == 0 {
+    pub(super) fn straight_filter(&self, mapping: &[u8], hash: u64) -> Option<bool> {
+        let Some((page, at)) = self.filter_place(hash) else {
             return Some(true);
-        }
-        let folded = fold(hash);
-        let line = line_of(folded, self.filter_lines);
-        let page = self.meta.data_pages + line / low32(LINES_PER_PAGE);
+        };
         if !self.pages.is_checked(page) {
             return None;
         }
-        let at = page as usize * PAGE_BYTES + (1 + line as usize % LINES_PER_PAGE) * LINE_BYTES;
+        let at = page as usize * PAGE_BYTES + at;
         let line = mapping.get(at..at + LINE_BYTES)?;
-        Some(line_may_hold(line, folded, self.meta.filter_probes))
+        Some(line_may_hold(line, fold(hash), self.meta.filter_probes))
     }
 
     /// The same, at the one page that can hold the key, which the filter has let pass.
@@ -143,13 +143,16 @@ impl Table {
             return Ok(None);
         };
         let (index, is_there) = columns.place_of(spot.page, key);
+        // A key behind the head that leads to a page is behind the page's first key, unless it has not the prefix that
+        // heads are taken behind: then the page is any.
+        if index == 0 || index >= columns.count {
+            return Ok(None);
+        }
         found.clear();
         if is_there {
             found.extend_from_slice(key);
-        } else if index < columns.count {
-            columns.key_into(spot.page, index, found);
         } else {
-            return Ok(None);
+            columns.key_into(spot.page, index, found);
         }
         self.straight_value(&spot, &columns, index, value)?;
         Ok(Some(EntryMark {
@@ -158,34 +161,41 @@ impl Table {
         }))
     }
 
+    /// Requests the columns of a page and the lines where a value is likely to stand, `share` of 4096 into the values, at
+    /// once: the page is rarely in a cache, and one wait is less than two.
+    #[inline]
+    pub(super) fn request_lines(&self, page: &PageBytes, share: u32) {
+        let values = self.pages.values_hint();
+        let value = values + (PAGE_BYTES - values) * share as usize / PAGE_BYTES;
+        prefetch_span(page.as_ptr(), LINES_OF_COLUMNS * LINE_BYTES);
+        // From the line before on: half of the guesses are too high.
+        let value = page.as_ptr().wrapping_add(value).wrapping_sub(LINE_BYTES);
+        prefetch_span(value, LINES_OF_VALUE * LINE_BYTES);
+    }
+
     /// The one page that can hold `key`, its lines requested, if it is told from all others by its first head.
     #[inline]
     fn spot<'t>(&self, mapping: &'t [u8], key: &[u8]) -> Option<Spot<'t>> {
         if !self.is_plain() {
             return None;
         }
-        // Of a key without the table's prefix it is some number, and the page it leads to refuses the key.
+        // Of a key without the table's prefix it is some number, and leads to any page, before which or behind which
+        // the key belongs.
         let head = head_of(key, self.meta.prefix as usize, 8);
         let block = self.blocks_up_to(head).checked_sub(1)?;
-        let fence_page = self.meta.fence_at() + low32(block / BLOCKS);
+        let (fence_page, start) = self.place_of_block(block);
         if !self.pages.is_checked(fence_page) {
             return None;
         }
-        let at = fence_page as usize * PAGE_BYTES
-            + FENCE_HEADER_BYTES
-            + 8 * BLOCK_HEADS * (block % BLOCKS);
         let first = block * BLOCK_HEADS;
         let count = (self.meta.units as usize)
             .saturating_sub(first)
             .min(BLOCK_HEADS);
-        let heads = mapping.get(at..at + 8 * count)?;
-        let (heads_as_numbers, _) = heads.as_chunks::<8>();
-        let below = search::upper_bound(heads, 8, count, head);
-        let head_at = |index: usize| {
-            heads_as_numbers
-                .get(index)
-                .map(|head| u64::from_le_bytes(*head))
-        };
+        let fence = mapping.get(fence_page as usize * PAGE_BYTES..)?;
+        let heads = fence::block_of(fence, start, count);
+        let below = search::upper_bound(heads, 8, heads.len() / 8, head);
+        let (heads, _) = heads.as_chunks::<8>();
+        let head_at = |index: usize| heads.get(index).map(|head| u64::from_le_bytes(*head));
         let low = head_at(below.wrapping_sub(1))?;
         if low == head {
             // Pages before this one may begin with the same head.
@@ -193,13 +203,8 @@ impl Table {
         }
         let number = low32(first + below - 1);
         let page = mapping.get(number as usize * PAGE_BYTES..)?.first_chunk()?;
-        let values = self.pages.values_hint();
-        let share = share(low, head, head_at(below).unwrap_or_default());
-        let value = values + (PAGE_BYTES - values) * share as usize / PAGE_BYTES;
-        prefetch_span(page.as_ptr(), LINES_OF_COLUMNS * LINE_BYTES);
-        // From the line before on: half of the guesses are too high.
-        let value = page.as_ptr().wrapping_add(value).wrapping_sub(LINE_BYTES);
-        prefetch_span(value, LINES_OF_VALUE * LINE_BYTES);
+        let next = head_at(below).unwrap_or_default();
+        self.request_lines(page, share(low, head, next));
         self.pages
             .is_checked(number)
             .then_some(Spot { page, number })
@@ -261,7 +266,6 @@ impl Columns {
     fn of(page: &PageBytes) -> Option<Columns> {
         let header = page.first_chunk::<HEADER_BYTES>()?;
         let half = |at: usize| usize::from(u16::from_le_bytes([header[at], header[at + 1]]));
-        let long = |at: usize| load8(header, at);
         let (flags, mode) = (header[5], header[14]);
         let kind = match header[13] {
             kind if kind == Kind::Put as u8 => Kind::Put,
@@ -270,11 +274,13 @@ impl Columns {
             _ => return None,
         };
         let (head_bytes, head_width, seq_width) = (header[10], header[11], header[12]);
+        // Widths and head bytes were checked with the page, but a page may come back otherwise from a disk that fails.
         if header[4] != page_kind::DATA
             || flags & UNUSUAL != 0
             || seq_width != 0
             || mode == ValueMode::Groups as u8
-            || head_width == 0
+            || !matches!(head_width, 1 | 2 | 4 | 8)
+            || head_bytes > 8
         {
             return None;
         }
@@ -285,8 +291,8 @@ impl Columns {
             ending_len: if ended { half(36) } else { 0 },
             head_bytes: head_bytes.into(),
             head_width: head_width.into(),
-            base_head: long(16),
-            seq: long(24),
+            base_head: u64_at(header, 16),
+            seq: u64_at(header, 24),
             flags,
             mode,
             kind,
@@ -368,11 +374,4 @@ impl Columns {
         };
         (values_at + start, values_at + end, raw_len)
     }
-}
-
-/// The eight bytes at `at`.
-#[inline]
-fn load8(header: &[u8; HEADER_BYTES], at: usize) -> u64 {
-    let bytes = header.get(at..).and_then(|rest| rest.first_chunk());
-    bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }

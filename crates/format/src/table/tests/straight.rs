@@ -1,10 +1,13 @@
-//! That usual tables are read straight: else nothing would show whose the model's answers are.
+//! The straight way beside the general one: over usual tables it gives answers, and the same.
 
-use cairndb_base::{Kind, Order, SEQ_MAX};
+use std::sync::Arc;
+
+use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo};
 
 use super::support::*;
+use crate::table::lookup::Lookup;
 use crate::table::straight::Straight;
-use crate::table::{GetHints, TableOptions};
+use crate::table::{Compression, GetHints, Table, TableOptions};
 
 /// How many of the keys are answered straight, once their pages have been checked.
 fn answered(entries: &[Entry]) -> usize {
@@ -90,5 +93,121 @@ fn what_is_not_usual_is_left_to_the_general_way() {
             })
             .collect();
         assert_eq!(answered(&entries), 0);
+    }
+}
+
+/// A table all of whose pages have been checked.
+fn checked(entries: &[Entry], options: TableOptions) -> Arc<Table> {
+    let (bytes, summary) = build(entries, options);
+    let table = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped).unwrap();
+    table.check_pages().unwrap();
+    table
+}
+
+/// Compares what both ways say of one key.
+fn compare_ways(table: &Table, key: &[u8], snapshot: SeqNo) {
+    let (mut value, mut expected) = (b"rubbish".to_vec(), b"other".to_vec());
+    let hints = GetHints { skip_filter: true };
+    let found = table.get(key, 0, snapshot, hints, &mut value).unwrap();
+    let lookup = Lookup::new(table);
+    let general = lookup.get(key, snapshot, &mut expected).unwrap();
+    assert_eq!(found, general, "{}", key.escape_ascii());
+    assert!(
+        found.is_none() || value == expected,
+        "{}",
+        key.escape_ascii()
+    );
+
+    let (mut landed, mut found_value) = (b"rubbish".to_vec(), Vec::new());
+    let sought = table
+        .seek(key, snapshot, &mut landed, &mut found_value)
+        .unwrap();
+    let span = lookup.span_of(key).unwrap();
+    let place = lookup.find(span, key, snapshot).unwrap();
+    let Some(place) = place else {
+        return assert!(sought.is_none(), "{}", key.escape_ascii());
+    };
+    let page = place.unit.view();
+    let (mut general_key, mut general_value) = (Vec::new(), Vec::new());
+    page.key_into(place.index, &mut general_key);
+    page.value_into(place.index, table.dictionary(), &mut general_value)
+        .unwrap();
+    assert_eq!(landed, general_key, "{}", key.escape_ascii());
+    assert!(found_value == general_value, "{}", key.escape_ascii());
+    let mark = sought.expect("the general way found one");
+    let expected = page.mark(place.index);
+    assert_eq!((mark.seq, mark.kind), (expected.seq, expected.kind));
+}
+
+/// Keys in and around those of a table: each with its bytes lowered and raised, cut short and gone on.
+fn probes(entries: &[Entry], rng: &mut Rng) -> Vec<Vec<u8>> {
+    let mut probes = vec![Vec::new(), vec![0xff; 40], b"0".to_vec()];
+    for _ in 0..400 {
+        let key = &entries[rng.below(entries.len())].key;
+        probes.push(key.clone());
+        probes.push(key[..rng.below(key.len())].to_vec());
+        let more = rng.below(3);
+        probes.push([key.as_slice(), &rng.bytes(more)].concat());
+        for at in 0..key.len() {
+            for step in [1, 0xff, rng.bytes(1)[0]] {
+                let mut other = key.clone();
+                other[at] = other[at].wrapping_add(step);
+                probes.push(other);
+            }
+        }
+    }
+    probes
+}
+
+#[test]
+fn both_ways_say_the_same() {
+    let mut rng = Rng(29);
+    let with_gaps = |number: u64| format!("user{:012}", number * 7 + number % 3).into_bytes();
+    let ended = |number: u64| format!("{:09}/of one kind", number * 3).into_bytes();
+    let keys: [&dyn Fn(u64) -> Vec<u8>; 2] = [&with_gaps, &ended];
+    for (shape, key) in keys.into_iter().enumerate() {
+        for values in 0..4 {
+            for (seq, kind) in [
+                (0, Kind::Put),
+                (9, Kind::Put),
+                (0, Kind::Delete),
+                (0, Kind::Pointer),
+            ] {
+                let value = |number: usize, rng: &mut Rng| match (kind, values) {
+                    (Kind::Delete, _) => Vec::new(),
+                    (Kind::Pointer, _) => pointer(rng).encode().to_vec(),
+                    (_, 0) => classic_value(rng),
+                    (_, 1) => row_value(number, rng),
+                    (_, 2) => rng.bytes(number % 90),
+                    _ => vec![7; 60],
+                };
+                let entries: Vec<Entry> = (0..3_000)
+                    .map(|number| Entry {
+                        key: key(number),
+                        seq,
+                        kind,
+                        value: value(number as usize, &mut rng),
+                    })
+                    .collect();
+                let compression = if values == 3 {
+                    Compression::None
+                } else {
+                    Compression::Adaptive
+                };
+                let table = checked(
+                    &entries,
+                    TableOptions {
+                        compression,
+                        ..TableOptions::new(FILE)
+                    },
+                );
+                println!("keys {shape}, values {values}, number {seq}, {kind:?}");
+                for probe in probes(&entries, &mut rng) {
+                    for snapshot in [SEQ_MAX, 8] {
+                        compare_ways(&table, &probe, snapshot);
+                    }
+                }
+            }
+        }
     }
 }

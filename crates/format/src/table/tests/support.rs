@@ -349,7 +349,7 @@ pub(super) fn key_of_shape(shape: usize, rng: &mut Rng) -> Vec<u8> {
     }
 }
 
-fn pointer(rng: &mut Rng) -> Pointer {
+pub(super) fn pointer(rng: &mut Rng) -> Pointer {
     let len = rng.below(1 << 20) as u32;
     Pointer {
         file: FileNumber(1 + rng.below(3) as u64),
