@@ -1,8 +1,9 @@
-//! Any bytes as a column of heads or fences: the kernels must count as the safe twins do.
+//! Any bytes as a column of heads or fences, or as a filter's line: the kernels must answer as the safe twins do.
 
 #![no_main]
 
-use cairndb_kernel::search::{lower_bound, lower_bound_u64_le, twin, upper_bound};
+use cairndb_kernel::filter;
+use cairndb_kernel::search::{locate, lower_bound, lower_bound_u64_le, twin, upper_bound};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -22,6 +23,16 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(below, twin::lower_bound(&column, width, count, key));
     assert_eq!(not_above, twin::upper_bound(&column, width, count, key));
     assert!(below <= not_above && not_above <= count);
+    let (located, _) = locate(&column, width, count, key);
+    assert_eq!(located, below);
+    if let Some((line, factors)) = column.split_first_chunk::<{ filter::LINE_BYTES }>() {
+        let (words, _) = factors.as_chunks();
+        let mut drawn = words.iter().map(|word| u32::from_le_bytes(*word));
+        let factors = std::array::from_fn(|_| drawn.next().unwrap_or(1));
+        let (state, probes) = (key as u32, u32::from(shape) % 20);
+        let answer = filter::all_set(line, state, &factors, probes);
+        assert_eq!(answer, filter::twin::all_set(line, state, &factors, probes));
+    }
 
     let count = column.len() / 8;
     assert!(lower_bound_u64_le(&column, count, key) <= count);
@@ -34,4 +45,8 @@ fuzz_target!(|input: &[u8]| {
         .collect();
     let expected = twin::lower_bound_u64_le(&sorted, count, key);
     assert_eq!(lower_bound_u64_le(&sorted, count, key), expected);
+    assert_eq!(
+        locate(&sorted, 8, count, key),
+        twin::locate(&sorted, 8, count, key)
+    );
 });

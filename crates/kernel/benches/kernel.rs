@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 
-use cairndb_kernel::{codec, crc, crc32c, memory_check, search};
+use cairndb_kernel::{codec, crc, crc32c, filter, memory_check, search};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 const VARIANTS: usize = 4096;
@@ -195,6 +195,11 @@ fn searches(criterion: &mut Criterion) {
                     search::lower_bound(black_box(&column), width, count, keys[turn] >> shift)
                 });
             });
+            group.bench_function(BenchmarkId::new("locate", &id), |bencher| {
+                cycle(bencher, |turn| {
+                    search::locate(black_box(&column), width, count, keys[turn] >> shift)
+                });
+            });
             group.bench_function(BenchmarkId::new("twin", &id), |bencher| {
                 cycle(bencher, |turn| {
                     search::twin::lower_bound(black_box(&column), width, count, keys[turn] >> shift)
@@ -223,6 +228,26 @@ fn searches(criterion: &mut Criterion) {
     group.finish();
 }
 
+fn filters(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("filter");
+    let mut random = Random(17);
+    let line: [u8; filter::LINE_BYTES] = std::array::from_fn(|_| random.next().to_le_bytes()[0]);
+    let mut half = || ((random.next() >> 32) & 0xffff_ffff) as u32;
+    let factors: [u32; filter::PROBES_MAX] = std::array::from_fn(|_| half() | 1);
+    let states: Vec<u32> = (0..VARIANTS).map(|_| half()).collect();
+    group.bench_function("kernel", |bencher| {
+        cycle(bencher, |turn| {
+            filter::all_set(black_box(&line), states[turn], &factors, 6)
+        });
+    });
+    group.bench_function("twin", |bencher| {
+        cycle(bencher, |turn| {
+            filter::twin::all_set(black_box(&line), states[turn], &factors, 6)
+        });
+    });
+    group.finish();
+}
+
 fn checksums(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("crc32c");
     for len in [16, 64, 100, 130, 200, 1000, 4092, 65536] {
@@ -244,5 +269,5 @@ fn checksums(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(kernels, codecs, dictionaries, searches, checksums);
+criterion_group!(kernels, codecs, dictionaries, searches, filters, checksums);
 criterion_main!(kernels);

@@ -1,5 +1,5 @@
-//! The few loops CairnDB spends its time in: checksum, short-value codec, head search, prefetch, copies of
-//! keys.
+//! The few loops CairnDB spends its time in: checksum, short-value codec, head search, bits of a filter, prefetch,
+//! copies of keys.
 //!
 //! Floor 0 of the house: no dependency on another CairnDB crate, no input or output, no threads,
 //! no policy. Callers are the page, log, table, batch and memtable code of the upper floors.

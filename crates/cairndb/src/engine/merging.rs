@@ -25,7 +25,7 @@ use crate::state::guard::guarded;
 use crate::state::version::Run;
 
 /// What a merge makes is read back where it is no more than this, the bound of what an idle database is merged for: that
-/// is sure to be in memory still. More may not be, and would be read from the disk once more.
+/// is in memory still, as a rule. More may not be, and would be read from the disk once more.
 const CHECKED_BYTES_MAX: u64 = 256 << 20;
 
 /// The keys that one thread merges.
