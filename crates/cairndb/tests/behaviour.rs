@@ -20,6 +20,8 @@ mod descriptors;
 mod halves;
 #[path = "behaviour/handles.rs"]
 mod handles;
+#[path = "behaviour/lent_values.rs"]
+mod lent_values;
 #[path = "behaviour/logged_values.rs"]
 mod logged_values;
 #[path = "behaviour/operators.rs"]

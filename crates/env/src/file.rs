@@ -143,8 +143,20 @@ impl Mapping {
         Mapping { start, len, owner }
     }
 
+    /// The `len` bytes at `offset`, which keep all of the mapping alive; `None` where it has not so many.
+    #[must_use]
+    pub fn part(&self, offset: usize, len: usize) -> Option<Mapping> {
+        let part = self.get(offset..offset.checked_add(len)?)?;
+        let start = NonNull::from(part).cast::<u8>();
+        Some(Mapping {
+            start,
+            len,
+            owner: Arc::clone(&self.owner),
+        })
+    }
+
     /// Has the system begin to read what of the range is not in memory, in as few requests as it can.
-    /// Advice only; does not wait.
+    /// Advice only; does not wait. Ranges are of the whole mapping, also where this is a part of it.
     pub fn read_ahead(&self, offset: usize, len: usize) {
         self.owner.read_ahead(offset, len);
     }
@@ -165,8 +177,8 @@ impl Deref for Mapping {
         reason = "a virtual call on each use would cost more than the use"
     )]
     fn deref(&self) -> &[u8] {
-        // SAFETY: `start` and `len` come from a slice borrowed from the owner, which this value
-        // shares. An `Arc` never moves what it owns and gives no exclusive access while shared, so
+        // SAFETY: `start` and `len` come from a slice borrowed from the owner, or from one within that (`part`),
+        // which this value shares. An `Arc` never moves what it owns and gives no exclusive access while shared, so
         // the slice, borrowed for as long as the owner lives, is valid and unchanged here.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }

@@ -14,7 +14,7 @@ use std::hint::black_box;
 use cairndb_base::FileNumber;
 use cairndb_env::{Access, Dir, Env, RealEnv};
 use cairndb_format::name;
-use cairndb_format::value_file::{Pointer, ValueEncoder, ValueWriter, read_value, value_of};
+use cairndb_format::value_file::{Check, Pointer, ValueEncoder, ValueWriter, read_value, value_of};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const VALUE_BYTES: usize = 100_000;
@@ -94,7 +94,7 @@ fn values(c: &mut Criterion) {
             b.iter(|| {
                 hash = (hash + 7) % VALUES;
                 let pointer = &pointers[usize::try_from(hash).unwrap()];
-                value_of(&mapped, number, pointer, hash, &mut out).unwrap();
+                value_of(&mapped, number, pointer, hash, Check::Now, &mut out).unwrap();
                 out.len()
             });
         });

@@ -20,7 +20,7 @@ pub(crate) use header::is_marked;
 pub use pointer::{
     CODEC_BLOCKS, CODEC_RAW, POINTER_BYTES, Pointer, RECORD_HEADER_BYTES, record_bytes,
 };
-pub use reader::{read_stored, read_value, value_of};
+pub use reader::{Check, raw_value_in, read_stored, read_value, value_of};
 pub use scan::{Scanned, ValueScan};
 pub use writer::ValueWriter;
 

@@ -176,6 +176,48 @@ fn codecs(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// What a page's values and a large value are decoded by: many at once, and one of many sequences.
+fn rows(criterion: &mut Criterion) {
+    let mut random = Random(7);
+    let mut encoder = codec::Encoder::new();
+    let mut group = criterion.benchmark_group("rows");
+    let mut row = Vec::new();
+    let mut stored_len = 0;
+    for _ in 0..64 {
+        let value = random.classic();
+        let before = row.len();
+        encoder.encode(&value, &mut row);
+        if stored_len != 0 && row.len() - before != stored_len {
+            row.truncate(before);
+        }
+        stored_len = if stored_len == 0 {
+            row.len()
+        } else {
+            stored_len
+        };
+    }
+    let mut out = Vec::with_capacity(1 << 17);
+    group.bench_function("decode_each_64_classic_100", |bencher| {
+        bencher.iter(|| {
+            out.clear();
+            codec::decode_each(black_box(&row), stored_len, 100, &mut out)
+        });
+    });
+    let block: Vec<u8> = std::iter::repeat_with(|| random.classic())
+        .take(655)
+        .flatten()
+        .collect();
+    let mut stored = Vec::new();
+    assert!(encoder.encode(&block, &mut stored), "classic values shrink");
+    group.bench_function("decode_classic_65500", |bencher| {
+        bencher.iter(|| {
+            out.clear();
+            codec::decode(black_box(&stored), block.len(), &mut out)
+        });
+    });
+    group.finish();
+}
+
 fn searches(criterion: &mut Criterion) {
     let mut random = Random(11);
     let keys: Vec<u64> = (0..VARIANTS).map(|_| random.next()).collect();
@@ -269,5 +311,13 @@ fn checksums(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(kernels, codecs, dictionaries, searches, filters, checksums);
+criterion_group!(
+    kernels,
+    codecs,
+    rows,
+    dictionaries,
+    searches,
+    filters,
+    checksums
+);
 criterion_main!(kernels);

@@ -33,6 +33,9 @@ mod dictionary;
 mod encode;
 mod lanes;
 mod portable;
+mod row;
+mod runs;
+mod shape;
 mod sink;
 mod token;
 

@@ -78,6 +78,7 @@ impl Store for CairnStore {
         Ok(CairnSession {
             db: &self.db,
             value: Vec::new(),
+            large: false,
             batch: WriteBatch::new(),
         })
     }
@@ -141,7 +142,27 @@ impl Store for CairnStore {
 pub struct CairnSession<'s> {
     db: &'s Db,
     value: Vec<u8>,
+    /// The last value that was read into `value` was a large one.
+    large: bool,
     batch: WriteBatch,
+}
+
+/// Bytes from which on a value is large: the next is asked for in place, and not to be copied into a buffer.
+const LARGE_BYTES: usize = 8 << 10;
+
+impl CairnSession<'_> {
+    #[inline(never)]
+    fn get_in_place<R>(
+        &mut self,
+        key: &[u8],
+        found: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>, Fault> {
+        let value = self.db.get(key).map_err(|error| fault(&error))?;
+        self.large = value
+            .as_ref()
+            .is_none_or(|value| value.len() >= LARGE_BYTES);
+        Ok(value.map(|value| found(&value)))
+    }
 }
 
 impl Session for CairnSession<'_> {
@@ -162,10 +183,14 @@ impl Session for CairnSession<'_> {
 
     #[inline]
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
+        if self.large {
+            return self.get_in_place(key, found);
+        }
         let is_there = self
             .db
             .get_into(key, &mut self.value)
             .map_err(|error| fault(&error))?;
+        self.large = self.value.len() >= LARGE_BYTES;
         Ok(is_there.then(|| found(&self.value)))
     }
 

@@ -31,24 +31,65 @@ pub(crate) fn get_into(
     at: Option<SeqNo>,
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
+    at_point(core, at, |view, seq| {
+        get::get(view, &core.context, key, seq, out)
+    })
+}
+
+pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Option<Value>> {
+    with_scratch(|scratch| {
+        at_point(core, at, |view, seq| {
+            value_at(view, core, key, seq, scratch)
+        })
+    })
+}
+
+/// The value of `key`, lent where its file is mapped, else made of what is read into `scratch`.
+#[inline]
+fn value_at(
+    view: &View,
+    core: &Core,
+    key: &[u8],
+    seq: SeqNo,
+    scratch: &mut Vec<u8>,
+) -> Result<Option<Value>> {
+    let context = &core.context;
+    Ok(
+        match get::get_or_pointer(view, context, key, seq, scratch)? {
+            Presence::MISSING => None,
+            Presence::POINTER => Some(match get::lent(view, context, key, scratch)? {
+                Some(lent) => Value::lent(lent),
+                None => Value::from_scratch(scratch),
+            }),
+            _ => Some(Value::from_scratch(scratch)),
+        },
+    )
+}
+
+/// What `read` finds at a number, the newest unless `at` says another.
+#[inline]
+fn at_point<T>(
+    core: &Core,
+    at: Option<SeqNo>,
+    mut read: impl FnMut(&View, SeqNo) -> Result<T>,
+) -> Result<T> {
     core.health.check_read()?;
     let (view, newest) = core.read_point();
-    match get::get(&view, &core.context, key, at.unwrap_or(newest), out) {
-        Ok(presence) => Ok(presence),
-        Err(error) => get_again(core, &view, error, key, at, out),
+    match read(&view, at.unwrap_or(newest)) {
+        Ok(found) => Ok(found),
+        Err(error) => read_again(core, &view, error, at, &mut read),
     }
 }
 
-/// What a get says that has failed.
+/// What a read says that has failed.
 #[cold]
-fn get_again(
+fn read_again<T>(
     core: &Core,
     view: &Arc<View>,
     error: Error,
-    key: &[u8],
     at: Option<SeqNo>,
-    out: &mut Vec<u8>,
-) -> Result<Presence> {
+    read: &mut dyn FnMut(&View, SeqNo) -> Result<T>,
+) -> Result<T> {
     // What a closed handle did not open yet may be gone.
     core.health.check_read()?;
     if Arc::ptr_eq(view, &core.view.load()) {
@@ -57,14 +98,7 @@ fn get_again(
     // A pointer written since may lead to a value file that the older view does not know. At a
     // moment there is no such pair, however often views change meanwhile.
     let (view, newest) = moment(core);
-    get::get(&view, &core.context, key, at.unwrap_or(newest), out)
-}
-
-pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Option<Value>> {
-    with_scratch(|scratch| {
-        let found = get_into(core, key, at, scratch)?;
-        Ok(found.is_there().then(|| Value::from_scratch(scratch)))
-    })
+    read(&view, at.unwrap_or(newest))
 }
 
 /// Keys that [`multi_get`] requests at once: a processor waits for some dozens of lines at a time, and what is
@@ -83,8 +117,7 @@ pub(crate) fn multi_get<K: AsRef<[u8]>>(core: &Core, keys: &[K]) -> Result<Vec<O
         }
         for key in keys {
             core.health.check_read()?;
-            let found = get::get(&view, &core.context, key.as_ref(), seq, &mut scratch)?;
-            values.push(found.is_there().then(|| Value::from_scratch(&mut scratch)));
+            values.push(value_at(&view, core, key.as_ref(), seq, &mut scratch)?);
         }
     }
     Ok(values)

@@ -3,6 +3,7 @@
 use cairndb_base::{Result, SeqNo};
 
 use crate::api::access::view_cursor;
+use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 
@@ -74,6 +75,14 @@ impl Cursor {
     #[inline]
     pub fn key(&self) -> &[u8] {
         self.inner.key()
+    }
+
+    /// The value as one that outlives the next move.
+    pub(crate) fn owned_value(&self) -> Value {
+        match self.inner.lent_value() {
+            Some(lent) => Value::lent(lent.clone()),
+            None => Value::from(self.inner.value()),
+        }
     }
 
     /// The value, empty when the cursor is not valid.

@@ -197,10 +197,7 @@ impl Iter {
             return Ok(None);
         }
         moved?;
-        Ok(Some((
-            Value::from(cursor.key()),
-            Value::from(cursor.value()),
-        )))
+        Ok(Some((Value::from(cursor.key()), cursor.owned_value())))
     }
 
     fn step_front(&mut self) -> Option<Result<Entry>> {

@@ -11,7 +11,7 @@ use cairndb_format::name::{self, FileKind};
 use cairndb_format::value_file::ValueScan;
 
 use crate::engine::core::Core;
-use crate::read::fold::read_pointer_unmapped;
+use crate::read::pointed::read_pointer_unmapped;
 use crate::state::options::Options;
 use crate::state::value_handle::ValueHandle;
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Deref;
 
+use cairndb_env::Mapping;
+
 /// Values up to this length live inside the handle, without an allocation.
 const INLINE_BYTES_MAX: usize = 119;
 
@@ -12,9 +14,15 @@ enum Repr {
         bytes: [u8; INLINE_BYTES_MAX],
     },
     Heap(Vec<u8>),
+    /// A part of a mapped value file.
+    Lent(Mapping),
 }
 
-/// A value, owned: derefs to its bytes and stays valid whatever happens to the database.
+/// A value: derefs to its bytes and stays valid whatever happens to the database.
+///
+/// Short ones (up to 119 bytes) are inside of it. One of 8 KiB or more that is stored as it is, in a value file that is
+/// mapped, is not copied: its bytes are the file's, and as long as it lives they keep the space of a file that was
+/// removed since. [`Value::into_vec`] copies it.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -41,11 +49,17 @@ impl Value {
         Some(Value(Repr::Inline { len, bytes }))
     }
 
-    /// The bytes as a vector.
+    /// A value where it lies in its file.
+    pub(crate) fn lent(bytes: Mapping) -> Value {
+        Value(Repr::Lent(bytes))
+    }
+
+    /// The bytes as a vector: a copy of one that is short or lent.
     pub fn into_vec(self) -> Vec<u8> {
         match self.0 {
             Repr::Inline { len, bytes } => bytes[..usize::from(len)].to_vec(),
             Repr::Heap(bytes) => bytes,
+            Repr::Lent(bytes) => bytes.to_vec(),
         }
     }
 }
@@ -63,6 +77,7 @@ impl Deref for Value {
         match &self.0 {
             Repr::Inline { len, bytes } => &bytes[..usize::from(*len)],
             Repr::Heap(bytes) => bytes,
+            Repr::Lent(bytes) => bytes,
         }
     }
 }
@@ -81,6 +96,9 @@ impl fmt::Debug for Value {
 
 impl Clone for Value {
     fn clone(&self) -> Value {
+        if let Repr::Lent(bytes) = &self.0 {
+            return Value::lent(bytes.clone());
+        }
         Value::from(&**self)
     }
 }

@@ -16,7 +16,7 @@ use cairndb_format::name;
 use cairndb_format::value_file::{Pointer, ValueWriter};
 
 use crate::engine::recovered::Recovered;
-use crate::read::fold::read_pointer_unmapped;
+use crate::read::pointed::read_pointer_unmapped;
 use crate::state::opener::TableOpener;
 use crate::state::value_handle::ValueHandle;
 use crate::state::version::Values;

@@ -20,15 +20,18 @@
 
 mod backward;
 mod buffers;
+mod shown_value;
 mod sought;
 
 use std::mem;
 
 use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_env::Mapping;
 use cairndb_format::table::PageWindow;
 
 use self::buffers::Buffers;
-use crate::read::fold::{Fold, read_pointer, resolve};
+use self::shown_value::ShownValue;
+use crate::read::fold::{Fold, resolve};
 use crate::read::get::sources;
 use crate::read::held::HeldView;
 use crate::read::merger::Merger;
@@ -42,8 +45,8 @@ enum Shown {
     InPlace,
     /// In `window`, which the merger has lent.
     Window,
-    /// Key as the merger's, value in `value`; the merger stands on it.
-    ValueCopied,
+    /// Key as the merger's, value in `value`, whose file it points to; the merger stands on it.
+    Pointed,
     /// Key and value are in `key` and `value`; the merger has moved on in its direction.
     Copied,
     /// Key and value are in `key` and `value`; the merger stands anywhere.
@@ -86,7 +89,7 @@ pub(crate) struct ViewCursor {
     moved: bool,
     window: PageWindow,
     key: Vec<u8>,
-    value: Vec<u8>,
+    value: ShownValue,
     fold: Fold,
 }
 
@@ -100,6 +103,7 @@ impl Drop for ViewCursor {
         }
         self.end_seek();
         let (key, value) = (mem::take(&mut self.key), mem::take(&mut self.value));
+        let value = value.into_buffer();
         Buffers { key, value }.keep();
     }
 }
@@ -119,7 +123,7 @@ impl ViewCursor {
             moved: false,
             window: PageWindow::default(),
             key,
-            value,
+            value: ShownValue::with_buffer(value),
             fold: Fold::default(),
         }
     }
@@ -172,13 +176,19 @@ impl ViewCursor {
         self.value_elsewhere()
     }
 
+    /// What keeps the bytes of `value`, where they are lent by its file and not by the cursor.
+    pub(crate) fn lent_value(&self) -> Option<&Mapping> {
+        let apart = matches!(self.shown, Shown::Pointed | Shown::Copied | Shown::Apart);
+        self.value.lent().filter(|_| apart)
+    }
+
     /// As `key`, where no window is shown: apart, so that a scan has the window's few instructions in its loop.
     #[inline(never)]
     fn key_elsewhere(&self) -> &[u8] {
         match self.shown {
             Shown::Nothing | Shown::Failed => &[],
             Shown::Window => self.window.key(),
-            Shown::InPlace | Shown::ValueCopied => self.merger.key(),
+            Shown::InPlace | Shown::Pointed => self.merger.key(),
             Shown::Copied | Shown::Apart => &self.key,
         }
     }
@@ -190,7 +200,7 @@ impl ViewCursor {
             Shown::Nothing | Shown::Failed => &[],
             Shown::Window => self.window.value(),
             Shown::InPlace => self.merger.value(),
-            Shown::ValueCopied | Shown::Copied | Shown::Apart => &self.value,
+            Shown::Pointed | Shown::Copied | Shown::Apart => self.value.bytes(),
         }
     }
 
@@ -309,7 +319,7 @@ impl ViewCursor {
         self.moved = true;
         let merged = match self.shown {
             Shown::Nothing => return None,
-            Shown::InPlace | Shown::ValueCopied | Shown::Window => {
+            Shown::InPlace | Shown::Pointed | Shown::Window => {
                 self.key.clear();
                 self.key.extend_from_slice(self.merger.key());
                 Merged::There
@@ -370,16 +380,13 @@ impl ViewCursor {
                 }
                 Kind::Pointer => {
                     self.merger.load_value()?;
-                    let values = &self.view.version.values;
-                    self.value.clear();
-                    read_pointer(
+                    self.value.follow(
                         &self.view.context().order,
-                        values,
+                        &self.view.version.values,
                         self.merger.key(),
                         self.merger.value(),
-                        &mut self.value,
                     )?;
-                    self.shown = Shown::ValueCopied;
+                    self.shown = Shown::Pointed;
                     return Ok(());
                 }
                 Kind::Merge => return self.fold_forward(),
@@ -443,7 +450,7 @@ impl ViewCursor {
     /// Folds what was gathered for `self.key`; the merger has moved on.
     fn fold_gathered(&mut self) -> Result<()> {
         self.shown = Shown::Failed;
-        self.value = self.fold.finish(self.view.context(), &self.key)?;
+        *self.value.own() = self.fold.finish(self.view.context(), &self.key)?;
         self.shown = Shown::Copied;
         Ok(())
     }

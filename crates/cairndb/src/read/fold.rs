@@ -1,53 +1,10 @@
-//! From what the tree holds to what the user wrote: value pointers followed, merge operands folded.
-
-use std::sync::Arc;
+//! From what the tree holds to what the user wrote: merge operands folded over the value below them.
 
 use cairndb_base::{Error, Kind, Order, Result};
-use cairndb_format::value_file::{self, Pointer};
 
+use crate::read::pointed::read_pointer;
 use crate::state::context::ReadContext;
-use crate::state::value_handle::ValueHandle;
 use crate::state::version::Values;
-
-/// Replaces `out` by the value behind an encoded pointer.
-pub(crate) fn read_pointer(
-    order: &Order,
-    values: &Values,
-    key: &[u8],
-    encoded: &[u8],
-    out: &mut Vec<u8>,
-) -> Result<()> {
-    let pointer = Pointer::decode(encoded)?;
-    let handle = handle_of(values, &pointer)?;
-    let hash = order.hash(key);
-    let end = pointer.end().unwrap_or(0);
-    if let Some(mapping) = handle.mapping(end) {
-        return value_file::value_of(&mapping, pointer.file, &pointer, hash, out);
-    }
-    value_file::read_value(&*handle.file(end)?, pointer.file, &pointer, hash, out)
-}
-
-/// The same without a mapping, of which an I/O error would end the process: for who opens or verifies, and reads each
-/// value once.
-pub(crate) fn read_pointer_unmapped(
-    order: &Order,
-    values: &Values,
-    key: &[u8],
-    encoded: &[u8],
-    out: &mut Vec<u8>,
-) -> Result<()> {
-    let pointer = Pointer::decode(encoded)?;
-    let file = handle_of(values, &pointer)?.file(pointer.end().unwrap_or(0))?;
-    value_file::read_value(&*file, pointer.file, &pointer, order.hash(key), out)
-}
-
-fn handle_of<'v>(values: &'v Values, pointer: &Pointer) -> Result<&'v Arc<ValueHandle>> {
-    values.get(&pointer.file.0).ok_or_else(|| {
-        Error::corruption("a value pointer names a file the manifest does not")
-            .file(cairndb_format::name::value(pointer.file))
-            .offset(pointer.offset)
-    })
-}
 
 /// A buffer of operands above this size is given back after its key.
 const OPERAND_BYTES_KEPT: usize = 64 << 10;

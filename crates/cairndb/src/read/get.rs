@@ -5,11 +5,12 @@
 //! a source has many is gathered with a cursor.
 
 use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_env::Mapping;
 use cairndb_format::table::GetHints;
 use cairndb_format::value_file::Pointer;
 use cairndb_mem::Memtable;
 
-use crate::read::fold::read_pointer;
+use crate::read::pointed::{lend_pointer, read_pointer};
 use crate::read::presence::Presence;
 use crate::read::source::{RunCursor, Source};
 use crate::read::versions::{Operand, Versions};
@@ -56,6 +57,21 @@ pub(crate) fn get(
     seq: SeqNo,
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
+    match get_or_pointer(view, context, key, seq, out)? {
+        Presence::POINTER => pointed(view, context, key, out),
+        presence => Ok(presence),
+    }
+}
+
+/// The same, but that a value in a value file is not read: `POINTER`, and that is in `out`.
+#[inline]
+pub(crate) fn get_or_pointer(
+    view: &View,
+    context: &ReadContext,
+    key: &[u8],
+    seq: SeqNo,
+    out: &mut Vec<u8>,
+) -> Result<Presence> {
     out.clear();
     match newest(view, context, key, seq, out)? {
         Newest::Value => Ok(Presence::THERE),
@@ -63,7 +79,7 @@ pub(crate) fn get(
             out.clear();
             Ok(Presence::MISSING)
         }
-        Newest::Pointer => pointed(view, context, key, out),
+        Newest::Pointer => Ok(Presence::POINTER),
         Newest::Operand(first) => Versions::new(view, context, key).folded(seq, first, out),
     }
 }
@@ -75,6 +91,18 @@ fn pointed(view: &View, context: &ReadContext, key: &[u8], out: &mut Vec<u8>) ->
     let pointer = Pointer::decode(out)?.encode();
     read_pointer(&context.order, &view.version.values, key, &pointer, out)?;
     Ok(Presence::THERE)
+}
+
+/// Where the value lies behind the pointer that `out` holds; or `None`, and it is in `out`.
+#[inline(never)]
+pub(crate) fn lent(
+    view: &View,
+    context: &ReadContext,
+    key: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<Option<Mapping>> {
+    let pointer = Pointer::decode(out)?.encode();
+    lend_pointer(&context.order, &view.version.values, key, &pointer, out)
 }
 
 /// Requests what gets of `keys` will wait for, so that they wait for it together: first the lines that say where a key

@@ -5,6 +5,7 @@ pub(crate) mod fold;
 pub(crate) mod get;
 pub(crate) mod held;
 pub(crate) mod merger;
+pub(crate) mod pointed;
 pub(crate) mod presence;
 pub(crate) mod seek_habit;
 pub(crate) mod source;

@@ -8,6 +8,8 @@ pub(crate) struct Presence(usize);
 impl Presence {
     pub(crate) const MISSING: Presence = Presence(0);
     pub(crate) const THERE: Presence = Presence(1);
+    /// There, behind the encoded pointer that was found.
+    pub(crate) const POINTER: Presence = Presence(2);
 
     #[inline]
     pub(crate) fn is_there(self) -> bool {

@@ -222,8 +222,9 @@ impl Options {
         self
     }
 
-    /// Verifies a page's checksum each time it is read from its mapping, or from its file, instead of once per
-    /// open. A page in the page cache was verified when it came there.
+    /// Verifies the checksum of a page, or of a large value, each time it is read from its mapping, or from its file,
+    /// instead of once per open. A page in the page cache was verified when it came there; a value that is read from
+    /// its file always is.
     #[must_use]
     pub fn verify_always(mut self, always: bool) -> Options {
         self.verify_always = always;

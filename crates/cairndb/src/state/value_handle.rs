@@ -1,8 +1,8 @@
 //! A value file as the versions of a database share it: its length, what of it is dead, and how it is read.
 //!
 //! It is mapped as tables are and where they are (`docs/design/0006-mapped-or-pread.md`), and read by descriptor otherwise:
-//! a value is checked and decoded, or copied, from where the system keeps it, without a copy between. Of a file that is
-//! still appended to what was there is mapped, anew when it is twice as long; its last values are read meanwhile.
+//! a value is checked and decoded, copied, or lent from where the system keeps it, without a copy between. Of a file that
+//! is still appended to what was there is mapped, anew when it is twice as long; its last values are read meanwhile.
 //!
 //! Threads: all fields may be read and written by any; what must agree with the manifest changes under the commit lock.
 
@@ -13,7 +13,9 @@ use cairndb_base::{FileNumber, Result};
 use cairndb_env::sync::RwLock;
 use cairndb_env::{Access, Mapping, ReadFile};
 use cairndb_format::name;
+use cairndb_format::value_file::{Check, Pointer};
 
+use crate::state::front::Front;
 use crate::state::opener::TableOpener;
 
 /// A value file and how much of it is dead.
@@ -40,16 +42,14 @@ pub(crate) struct ValueHandle {
 /// How much of a value file is mapped.
 #[derive(Debug, Default)]
 struct Mapped {
-    /// All from the first byte that there was then. Nothing changes that any more, but for what a crash has left behind
-    /// the last record, to which no pointer leads.
-    front: Option<Mapping>,
+    front: Option<Arc<Front>>,
     /// More is not to be mapped, or cannot be.
     refused: bool,
 }
 
 impl Mapped {
     fn len(&self) -> u64 {
-        self.front.as_ref().map_or(0, |front| front.len() as u64)
+        self.front.as_ref().map_or(0, |front| front.len())
     }
 }
 
@@ -105,9 +105,18 @@ impl ValueHandle {
         Ok(file)
     }
 
-    /// A mapping of the file's first `bytes` or more; `None` where they are to be read.
+    /// Whether the value of `pointer` is still to be checked in `front`.
+    pub(crate) fn check(&self, front: &Front, pointer: &Pointer, key_hash: u64) -> Check {
+        if self.opener.verify_always {
+            Check::Now
+        } else {
+            front.check(pointer, key_hash)
+        }
+    }
+
+    /// The file's first `bytes` or more as they are mapped; `None` where they are to be read.
     #[inline]
-    pub(crate) fn mapping(&self, bytes: u64) -> Option<Mapping> {
+    pub(crate) fn front(&self, bytes: u64) -> Option<Arc<Front>> {
         let mapped = self.mapped.read();
         if mapped.len() >= bytes {
             return mapped.front.clone();
@@ -128,7 +137,7 @@ impl ValueHandle {
     }
 
     #[cold]
-    fn map_more(&self, bytes: u64) -> Option<Mapping> {
+    fn map_more(&self, bytes: u64) -> Option<Arc<Front>> {
         let mut mapped = self.mapped.write();
         // Another reader may have been first.
         if mapped.len() >= bytes {
@@ -140,19 +149,23 @@ impl ValueHandle {
             mapped.refused = true;
             return None;
         }
-        let front = self.map(all);
-        if !matches!(&front, Ok(Some(front)) if front.len() as u64 == all) {
-            policy.give_values_back(more);
-            // An error may pass; what is wrong with the file is told to who reads it.
-            mapped.refused = front.is_ok();
-            return None;
-        }
-        let front = front.unwrap_or_default();
-        let shorter = std::mem::replace(&mut mapped.front, front.clone());
+        let bytes = self.map(all);
+        let bytes = match bytes {
+            Ok(Some(bytes)) if bytes.len() as u64 == all => bytes,
+            other => {
+                policy.give_values_back(more);
+                // An error may pass; what is wrong with the file is told to who reads it.
+                mapped.refused = other.is_ok();
+                return None;
+            }
+        };
+        let shorter = mapped.front.take();
+        let front = Arc::new(Front::new(bytes, shorter.as_deref()));
+        mapped.front = Some(Arc::clone(&front));
         drop(mapped);
         // Unmapped when nobody waits.
         drop(shorter);
-        front
+        Some(front)
     }
 
     fn map(&self, bytes: u64) -> Result<Option<Mapping>> {
@@ -224,7 +237,7 @@ mod tests {
                 .unwrap();
             handle.bytes.fetch_add(bytes, Ordering::Relaxed);
         };
-        let mapped = |bytes| handle.mapping(bytes).map(|mapped| mapped.len() as u64);
+        let mapped = |bytes| handle.front(bytes).map(|front| front.len());
         append(MIB);
         assert_eq!(mapped(2 * MIB), None, "not there");
         assert_eq!(mapped(1), Some(MIB));
@@ -258,8 +271,8 @@ mod tests {
         });
         opener.mapping.bytes.store(MIB / 4, Ordering::Relaxed);
         let [first, second] = &handles;
-        assert!(first.mapping(1 << 19).is_some());
-        assert!(second.mapping(1 << 19).is_none());
+        assert!(first.front(1 << 19).is_some());
+        assert!(second.front(1 << 19).is_none());
         assert_eq!(opener.mapping.value_bytes.load(Ordering::Relaxed), MIB / 2);
     }
 }

@@ -2,6 +2,8 @@
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+use std::ops::Range;
+
 use cairndb_base::{Error, FileNumber, Result};
 use cairndb_env::ReadFile;
 
@@ -40,7 +42,16 @@ pub fn read_value(
         out.truncate(raw_len);
         Ok(())
     };
-    placed(read(out), number, pointer, out)
+    placed(read(out), number, pointer).inspect_err(|_| out.clear())
+}
+
+/// Whether the bytes of a value are compared with their checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// They are.
+    Now,
+    /// They were, for this pointer and key, since the file was mapped.
+    Done,
 }
 
 /// Copies the value of `pointer` out of `file`, the bytes of its file up to the value's end or beyond, or decodes it from there, into `out`, replacing
@@ -53,28 +64,65 @@ pub fn value_of(
     number: FileNumber,
     pointer: &Pointer,
     key_hash: u64,
+    check: Check,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     out.clear();
     let mut read = || {
-        let malformed = || Error::corruption("encoded value is malformed");
-        let len = stored_len(pointer, number, file.len() as u64)?;
-        let behind = usize::try_from(pointer.value_at())
-            .ok()
-            .and_then(|at| file.get(at..));
-        let stored = behind.and_then(|behind| behind.get(..len));
-        let stored = stored.ok_or_else(malformed)?;
-        compare(pointer, key_hash, stored)?;
+        let stored = stored_in(file, number, pointer, key_hash, check)?;
         if pointer.codec == CODEC_RAW {
             out.extend_from_slice(stored);
             return Ok(());
         }
+        let malformed = || Error::corruption("encoded value is malformed");
         let raw_len = usize::try_from(pointer.raw_len).map_err(|_| malformed())?;
         // At once, and with the room that the last block wants: the caller may keep the buffer.
         out.reserve(raw_len.saturating_add(DECODE_SLACK));
         blocks::append(stored, raw_len, out).ok_or_else(malformed)
     };
-    placed(read(), number, pointer, out)
+    placed(read(), number, pointer).inspect_err(|_| out.clear())
+}
+
+/// Where in `file`, the bytes of its file up to the value's end or beyond, the value of `pointer` lies; `None` where it is
+/// stored encoded.
+///
+/// # Errors
+/// As [`read_value`].
+pub fn raw_value_in(
+    file: &[u8],
+    number: FileNumber,
+    pointer: &Pointer,
+    key_hash: u64,
+    check: Check,
+) -> Result<Option<Range<usize>>> {
+    if pointer.codec != CODEC_RAW {
+        return Ok(None);
+    }
+    let stored = stored_in(file, number, pointer, key_hash, check);
+    let stored = placed(stored, number, pointer)?;
+    // It begins there in memory, so it does in the file.
+    let at = usize::try_from(pointer.value_at()).unwrap_or(usize::MAX);
+    Ok(Some(at..at.saturating_add(stored.len())))
+}
+
+/// What is stored of the value of `pointer`.
+fn stored_in<'f>(
+    file: &'f [u8],
+    number: FileNumber,
+    pointer: &Pointer,
+    key_hash: u64,
+    check: Check,
+) -> Result<&'f [u8]> {
+    let len = stored_len(pointer, number, file.len() as u64)?;
+    let behind = usize::try_from(pointer.value_at())
+        .ok()
+        .and_then(|at| file.get(at..));
+    let stored = behind.and_then(|behind| behind.get(..len));
+    let stored = stored.ok_or_else(|| Error::corruption("value lies beyond what is mapped"))?;
+    if check == Check::Now {
+        compare(pointer, key_hash, stored)?;
+    }
+    Ok(stored)
 }
 
 /// Reads what is stored of the value of `pointer` into `out`, replacing what it holds: for whoever copies it as it is.
@@ -89,19 +137,12 @@ pub fn read_stored(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let result = read_behind(0, file, number, pointer, key_hash, out);
-    placed(result, number, pointer, out)
+    placed(result, number, pointer).inspect_err(|_| out.clear())
 }
 
-fn placed(
-    result: Result<()>,
-    number: FileNumber,
-    pointer: &Pointer,
-    out: &mut Vec<u8>,
-) -> Result<()> {
-    result.map_err(|error| {
-        out.clear();
-        error.file(name::value(number)).offset(pointer.offset)
-    })
+/// An error names where the value lies.
+fn placed<T>(result: Result<T>, number: FileNumber, pointer: &Pointer) -> Result<T> {
+    result.map_err(|error| error.file(name::value(number)).offset(pointer.offset))
 }
 
 /// Reads and checks the stored bytes behind the first `front` bytes of `out`.

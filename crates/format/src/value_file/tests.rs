@@ -40,12 +40,17 @@ fn read_both(
     let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];
     file.read_at(0, &mut bytes)?;
     let mut mapped = out.clone();
-    let found = value_of(&bytes, number, pointer, key_hash, &mut mapped);
+    let found = value_of(&bytes, number, pointer, key_hash, Check::Now, &mut mapped);
     let read = read_value(file, number, pointer, key_hash, out);
     let text =
         |result: &cairndb_base::Result<()>| result.as_ref().map_err(ToString::to_string).copied();
     assert_eq!(text(&found), text(&read));
     assert_eq!(&mapped, out);
+    match raw_value_in(&bytes, number, pointer, key_hash, Check::Now) {
+        Ok(Some(range)) => assert_eq!(&bytes[range], out),
+        Ok(None) => assert_ne!(pointer.codec, 0, "raw values lie where they can be lent"),
+        Err(error) => assert_eq!(Err(error.to_string()), text(&read)),
+    }
     read
 }
 
@@ -424,7 +429,15 @@ fn a_buffer_takes_no_more_room_than_its_value() {
     let stored = encoder.encode(&value).unwrap();
     let pointer = writer.append_encoded(5, stored, value.len()).unwrap();
     let mut out = Vec::new();
-    value_of(&dir.bytes(NAME).unwrap(), NUMBER, &pointer, 5, &mut out).unwrap();
+    value_of(
+        &dir.bytes(NAME).unwrap(),
+        NUMBER,
+        &pointer,
+        5,
+        Check::Now,
+        &mut out,
+    )
+    .unwrap();
     assert_eq!(out, value);
     assert!(out.capacity() <= value.len() + cairndb_kernel::codec::DECODE_SLACK);
 }

@@ -4,6 +4,9 @@
 //! longer runs by 16-byte moves whose last one is aligned to the end of the run, so that the
 //! source needs no slack at all. A match that lies wholly within the literals just copied is
 //! taken from the encoded bytes instead of the output: those loads need not wait for the stores.
+//!
+//! Values of a column, and the pieces of a long value, often have their sequences' bytes at the same places, all saying the
+//! same: such [rows](super::row) are decoded by two copies each. In one value alone to look for that took what it saved.
 
 #![allow(
     unsafe_code,
@@ -11,7 +14,19 @@
 )]
 
 use super::copy;
+use super::row::{self, BYTES_AHEAD};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::runs::Wide;
+use super::runs::{Runs, Words};
+use super::shape::Shape;
 use super::token::{HALF_MAX, MATCH_BYTES_MIN, literal_half, match_half, raw_len_max};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use crate::cpu::{Level, level};
+use crate::prefetch::prefetch_span;
+
+/// Bytes of a value from which on a call for wider copies is worth it.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+const WIDE_BYTES_MIN: usize = 400;
 
 /// Spare room behind the raw length that [`decode`] wants, so that short runs near the end may be copied whole.
 pub const DECODE_SLACK: usize = 64;
@@ -35,8 +50,15 @@ pub fn decode(src: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
     if raw_len > raw_len_max(src.len()) {
         return None;
     }
-    // SAFETY: `append` gives `raw_len` bytes and slack, apart from `src`.
-    let whole = |to: *mut u8, room: usize| unsafe { decode_raw(src, to, raw_len, room) };
+    let whole = |to: *mut u8, room: usize| {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if raw_len >= WIDE_BYTES_MIN && level() >= Level::Avx2 {
+            // SAFETY: the level just read says that this processor has AVX2; the rest as below.
+            return unsafe { decode_wide(src, to, raw_len, room) };
+        }
+        // SAFETY: `append` gives `raw_len` bytes and slack, apart from `src`; every processor can copy words.
+        unsafe { decode_raw::<Words>(src, to, raw_len, room) }
+    };
     // SAFETY: on `Some`, `decode_raw` has initialised `raw_len` bytes.
     unsafe { append(out, raw_len, whole) }
 }
@@ -63,20 +85,35 @@ pub fn decode_each(src: &[u8], stored_len: usize, raw_len: usize, out: &mut Vec<
         return None;
     }
     let total = raw_len.checked_mul(src.len() / stored_len)?;
+    let first = src.get(..stored_len);
+    let shape = first.and_then(|first| Shape::of(first, raw_len));
     let each = |to: *mut u8, room: usize| {
         let mut done = 0;
-        for value in src.chunks_exact(stored_len) {
-            // SAFETY: `done` is at most `total`, which lies within the room.
+        let mut rest = src;
+        while !rest.is_empty() {
+            if let Some(shape) = &shape {
+                // SAFETY: `done <= total <= room`.
+                let to = unsafe { to.add(done) };
+                // SAFETY: what is left of `total` is what the rest stands for.
+                let alike = unsafe { row::decode(rest, shape, to) };
+                done += alike * raw_len;
+                rest = &rest[alike * stored_len..];
+            }
+            let Some((value, behind)) = rest.split_at_checked(stored_len) else {
+                break;
+            };
+            // SAFETY: as above.
             let to = unsafe { to.add(done) };
             // SAFETY: of the room `done` bytes were taken by as many values as came before, so that `raw_len`
             // and `DECODE_SLACK` are left, apart from `src`.
-            unsafe { decode_raw(value, to, raw_len, room - done) }?;
+            unsafe { decode_raw::<Words>(value, to, raw_len, room - done) }?;
             done += raw_len;
+            rest = behind;
         }
         debug_assert_eq!(done, total);
         Some(())
     };
-    // SAFETY: on `Some`, `decode_raw` has initialised `raw_len` bytes for each value, `total` together.
+    // SAFETY: on `Some`, `raw_len` bytes are initialised for each value, `total` together.
     unsafe { append(out, total, each) }
 }
 
@@ -111,29 +148,43 @@ unsafe fn append(
 pub fn decode_into(src: &[u8], out: &mut [u8]) -> Option<()> {
     let raw_len = out.len();
     // SAFETY: `out` is `raw_len` writable bytes, apart from `src` as it is borrowed exclusively.
-    unsafe { decode_raw(src, out.as_mut_ptr(), raw_len, raw_len) }
+    unsafe { decode_raw::<Words>(src, out.as_mut_ptr(), raw_len, raw_len) }
+}
+
+/// [`decode_raw`] by the widest copies there are.
+///
+/// # Safety
+///
+/// As of [`decode_raw`].
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx2")]
+unsafe fn decode_wide(src: &[u8], to: *mut u8, raw_len: usize, room: usize) -> Option<()> {
+    // SAFETY: `Wide` has the instructions named above; the caller promises the rest.
+    unsafe { decode_raw::<Wide>(src, to, raw_len, room) }
 }
 
 /// Decodes `src` to `to`; on `Some`, exactly `raw_len` bytes there are initialised.
 ///
 /// # Safety
 ///
-/// `room` bytes are writable at `to`, `room >= raw_len`, and they do not overlap `src`.
+/// `room` bytes are writable at `to`, `room >= raw_len`, and they do not overlap `src`. The processor has the instructions
+/// of `R`.
 #[expect(
     clippy::inline_always,
     reason = "a page's values are decoded in one loop, in which a call is a tenth"
 )]
 #[inline(always)]
-unsafe fn decode_raw(src: &[u8], to: *mut u8, raw_len: usize, room: usize) -> Option<()> {
+unsafe fn decode_raw<R: Runs>(src: &[u8], to: *mut u8, raw_len: usize, room: usize) -> Option<()> {
     debug_assert!(room >= raw_len);
     let mut read = 0;
     let mut written = 0;
     while let Some(&token) = src.get(read) {
-        read += 1;
-        let mut literals = literal_half(token);
-        if literals == HALF_MAX {
-            literals += extension(src, &mut read, raw_len)?;
+        let begin = read;
+        if R::LONG {
+            prefetch_span(src.as_ptr().wrapping_add(read + BYTES_AHEAD), 1);
         }
+        read += 1;
+        let literals = length(literal_half(token), src, &mut read, raw_len)?;
         if literals > src.len() - read || literals > raw_len - written {
             return None;
         }
@@ -141,13 +192,8 @@ unsafe fn decode_raw(src: &[u8], to: *mut u8, raw_len: usize, room: usize) -> Op
         let from = unsafe { src.as_ptr().add(read) };
         // SAFETY: `written <= raw_len <= room`.
         let target = unsafe { to.add(written) };
-        if literals <= 16 && src.len() - read >= 16 && room - written >= 16 {
-            // SAFETY: 16 bytes remain in `src` and in the room, checked just above.
-            unsafe { copy::copy_16(from, target) };
-        } else {
-            // SAFETY: `literals` bytes remain in `src` and in the room, checked above.
-            unsafe { copy::copy_exact(from, target, literals) };
-        }
+        // SAFETY: `literals` bytes remain in `src` and in the room, checked above; and the room is apart from `src`.
+        unsafe { copy_literals::<R>(from, src.len() - read, target, room - written, literals) };
         read += literals;
         written += literals;
         if read == src.len() {
@@ -157,11 +203,7 @@ unsafe fn decode_raw(src: &[u8], to: *mut u8, raw_len: usize, room: usize) -> Op
         let offset = usize::from(u16::from_le_bytes([low, high]));
         let literals_end = read;
         read += 2;
-        let mut len = match_half(token);
-        if len == HALF_MAX {
-            len += extension(src, &mut read, raw_len)?;
-        }
-        len += MATCH_BYTES_MIN;
+        let len = MATCH_BYTES_MIN + length(match_half(token), src, &mut read, raw_len)?;
         if offset == 0 || offset > written || len > raw_len - written {
             return None;
         }
@@ -172,23 +214,55 @@ unsafe fn decode_raw(src: &[u8], to: *mut u8, raw_len: usize, room: usize) -> Op
             let from = unsafe { src.as_ptr().add(literals_end - offset) };
             // SAFETY: the source ends at or before `literals_end` as `len <= offset`; `len` bytes
             // remain in the room, checked above.
-            unsafe { copy::copy_exact(from, target, len) };
+            unsafe { R::copy_exact(from, target, len) };
         } else {
             // SAFETY: `1 <= offset <= written` and `len <= raw_len - written`, checked above.
-            unsafe { copy_match(target, offset, len, room - written) };
+            unsafe { copy_match::<R>(target, offset, len, room - written) };
         }
         written += len;
+        if R::LONG && src.get(read) == Some(&token) {
+            let (stored, stands) = (begin..read, literals + len);
+            // SAFETY: up to `raw_len` the room is writable, and apart from `src`; the caller promises the instructions.
+            let more = unsafe { row::decode_like::<R>(src, stored, stands, to, written..raw_len) };
+            read += more * (read - begin);
+            written += more * stands;
+        }
     }
     (written == raw_len).then_some(())
+}
+
+/// Copies `len` literals.
+///
+/// # Safety
+///
+/// `readable >= len` bytes are readable at `from`, and `room >= len` writable at `to`; the two do not overlap. The
+/// processor has the instructions of `R`.
+#[expect(clippy::inline_always, reason = "a part of `decode_raw`'s loop")]
+#[inline(always)]
+unsafe fn copy_literals<R: Runs>(
+    from: *const u8,
+    readable: usize,
+    to: *mut u8,
+    room: usize,
+    len: usize,
+) {
+    if len <= 16 && readable >= 16 && room >= 16 {
+        // SAFETY: 16 bytes remain on both sides, checked just above.
+        unsafe { copy::copy_16(from, to) };
+    } else {
+        // SAFETY: the caller promises `len` bytes on both sides.
+        unsafe { R::copy_exact(from, to, len) };
+    }
 }
 
 /// Copies a match of `len` bytes that begins `offset` bytes below `to`.
 ///
 /// # Safety
 ///
-/// `offset >= 1` initialised bytes lie below `to`, and `room >= len` bytes are writable at `to`.
+/// `offset >= 1` initialised bytes lie below `to`, and `room >= len` bytes are writable at `to`. The processor has the
+/// instructions of `R`.
 #[inline]
-unsafe fn copy_match(to: *mut u8, offset: usize, len: usize, room: usize) {
+unsafe fn copy_match<R: Runs>(to: *mut u8, offset: usize, len: usize, room: usize) {
     if offset < 16 {
         // SAFETY: the caller's promise is the one asked for.
         return unsafe { copy::repeat_period(to, offset, len) };
@@ -198,10 +272,22 @@ unsafe fn copy_match(to: *mut u8, offset: usize, len: usize, room: usize) {
     if len <= 16 && room >= 16 {
         // SAFETY: `room >= 16`, and the 16 bytes at `from` end at or below `to`.
         unsafe { copy::copy_16(from, to) };
+    } else if len <= offset {
+        // SAFETY: `len <= room`, and as many bytes from `from` on lie below `to`.
+        unsafe { R::copy_exact(from, to, len) };
     } else {
         // SAFETY: `len <= room`, and `from` lies 16 bytes or more below `to`.
         unsafe { copy::copy_exact(from, to, len) };
     }
+}
+
+/// A length of which a token has `half`, with the extension bytes at `*read`, if there are.
+#[inline]
+fn length(half: usize, src: &[u8], read: &mut usize, limit: usize) -> Option<usize> {
+    if half < HALF_MAX {
+        return Some(half);
+    }
+    Some(half + extension(src, read, limit)?)
 }
 
 /// Adds up extension bytes at `*read` and moves `*read` behind them.

@@ -4,7 +4,7 @@
 use cairndb_base::{Kind, Result, SEQ_MAX};
 
 use super::{Heading, Merged, Shown, ViewCursor};
-use crate::read::fold::{read_pointer, resolve};
+use crate::read::fold::resolve;
 
 impl ViewCursor {
     pub(super) fn prev_slow(&mut self) -> Result<()> {
@@ -61,8 +61,9 @@ impl ViewCursor {
                     self.fold.push_operand(self.merger.value());
                 } else {
                     self.fold.clear();
-                    self.value.clear();
-                    self.value.extend_from_slice(self.merger.value());
+                    let value = self.value.own();
+                    value.clear();
+                    value.extend_from_slice(self.merger.value());
                 }
                 newest = Some(kind);
                 if !self.view.context().order.can_hash() {
@@ -78,15 +79,8 @@ impl ViewCursor {
             Kind::Delete => return Ok(false),
             Kind::Put => {}
             Kind::Pointer => {
-                let pointer = std::mem::take(&mut self.value);
-                let values = &self.view.version.values;
-                read_pointer(
-                    &self.view.context().order,
-                    values,
-                    &self.key,
-                    &pointer,
-                    &mut self.value,
-                )?;
+                let (order, values) = (&self.view.context().order, &self.view.version.values);
+                self.value.follow_own(order, values, &self.key)?;
             }
             Kind::Merge => self.fold_gathered()?,
         }
@@ -105,7 +99,7 @@ impl ViewCursor {
                     values,
                     &self.key,
                     kind,
-                    &self.value,
+                    self.value.bytes(),
                     &mut base,
                 )?;
                 Some(base)

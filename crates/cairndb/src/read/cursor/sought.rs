@@ -43,7 +43,7 @@ impl ViewCursor {
         };
         let table = table.table()?;
         self.view.note_read();
-        let found = table.seek(key, self.seq, &mut self.key, &mut self.value)?;
+        let found = table.seek(key, self.seq, &mut self.key, self.value.own())?;
         // Versions stand newest first: what everybody at this number sees comes before the rest of its key.
         let shows = found.is_some_and(|found| found.kind == Kind::Put && found.seq <= self.seq);
         if shows {
@@ -57,14 +57,9 @@ impl ViewCursor {
     /// Shows the entry of the very `key`, if that has a plain value.
     fn found(&mut self, key: &[u8]) -> Result<bool> {
         self.leave_sought();
-        self.value.clear();
-        let newest = newest(
-            &self.view,
-            self.view.context(),
-            key,
-            self.seq,
-            &mut self.value,
-        )?;
+        let value = self.value.own();
+        value.clear();
+        let newest = newest(&self.view, self.view.context(), key, self.seq, value)?;
         if !matches!(newest, Newest::Value) {
             return Ok(false);
         }

@@ -1,0 +1,120 @@
+//! From a pointer that the tree holds to the value in its file: copied, decoded, or lent where it lies.
+//!
+//! What is lent is a part of the mapping, which it keeps: it stays what it is when the file is removed, the database
+//! closed, or more of the file mapped. Copying 100,000 bytes takes as long as all else a reader does with them. A shorter
+//! value is copied: it would hold the space of a removed file for as long as it lives, and spare little.
+
+use std::sync::Arc;
+
+use cairndb_base::{Error, Order, Result};
+use cairndb_env::Mapping;
+use cairndb_format::value_file::{self, Check, Pointer};
+
+use crate::state::value_handle::ValueHandle;
+use crate::state::version::Values;
+
+/// Bytes from which on a value is lent.
+const LENT_BYTES_MIN: usize = 8 << 10;
+
+/// Replaces `out` by the value behind an encoded pointer.
+pub(crate) fn read_pointer(
+    order: &Order,
+    values: &Values,
+    key: &[u8],
+    encoded: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    Pointed::new(order, values, key, encoded)?.read(out)
+}
+
+/// The value behind an encoded pointer where it lies; or `None`, and it is in `out`.
+pub(crate) fn lend_pointer(
+    order: &Order,
+    values: &Values,
+    key: &[u8],
+    encoded: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<Option<Mapping>> {
+    let pointed = Pointed::new(order, values, key, encoded)?;
+    let lent = pointed.lend()?;
+    if lent.is_none() {
+        pointed.read(out)?;
+    }
+    Ok(lent)
+}
+
+/// As [`read_pointer`] without a mapping, of which an I/O error would end the process: for who opens or verifies, and
+/// reads each value once.
+pub(crate) fn read_pointer_unmapped(
+    order: &Order,
+    values: &Values,
+    key: &[u8],
+    encoded: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    Pointed::new(order, values, key, encoded)?.read_by_descriptor(out)
+}
+
+/// A value in its file.
+struct Pointed<'v> {
+    pointer: Pointer,
+    key_hash: u64,
+    handle: &'v Arc<ValueHandle>,
+}
+
+impl<'v> Pointed<'v> {
+    fn new(order: &Order, values: &'v Values, key: &[u8], encoded: &[u8]) -> Result<Pointed<'v>> {
+        let pointer = Pointer::decode(encoded)?;
+        let handle = values.get(&pointer.file.0).ok_or_else(|| {
+            Error::corruption("a value pointer names a file the manifest does not")
+                .file(cairndb_format::name::value(pointer.file))
+                .offset(pointer.offset)
+        })?;
+        Ok(Pointed {
+            pointer,
+            key_hash: order.hash(key),
+            handle,
+        })
+    }
+
+    fn end(&self) -> u64 {
+        self.pointer.end().unwrap_or(0)
+    }
+
+    fn read(&self, out: &mut Vec<u8>) -> Result<()> {
+        let Some(front) = self.handle.front(self.end()) else {
+            return self.read_by_descriptor(out);
+        };
+        let (pointer, hash) = (&self.pointer, self.key_hash);
+        let check = self.handle.check(&front, pointer, hash);
+        value_file::value_of(&front.bytes, pointer.file, pointer, hash, check, out)?;
+        if check == Check::Now {
+            front.note(pointer, hash);
+        }
+        Ok(())
+    }
+
+    fn read_by_descriptor(&self, out: &mut Vec<u8>) -> Result<()> {
+        let (pointer, hash) = (&self.pointer, self.key_hash);
+        let file = self.handle.file(self.end())?;
+        value_file::read_value(&*file, pointer.file, pointer, hash, out)
+    }
+
+    /// Where it lies, if it is mapped there as it is and long enough.
+    fn lend(&self) -> Result<Option<Mapping>> {
+        let (pointer, hash) = (&self.pointer, self.key_hash);
+        if (pointer.len as usize) < LENT_BYTES_MIN {
+            return Ok(None);
+        }
+        let Some(front) = self.handle.front(self.end()) else {
+            return Ok(None);
+        };
+        let check = self.handle.check(&front, pointer, hash);
+        let range = value_file::raw_value_in(&front.bytes, pointer.file, pointer, hash, check)?;
+        let Some(range) = range else { return Ok(None) };
+        if check == Check::Now {
+            front.note(pointer, hash);
+        }
+        Ok(front.bytes.part(range.start, range.len()))
+    }
+}

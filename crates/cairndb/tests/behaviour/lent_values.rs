@@ -1,0 +1,144 @@
+//! Large values that are read where they lie: what is lent stays what it was, and is checked before it is.
+
+use std::path::{Path, PathBuf};
+
+use cairndb::{Compression, Db, ErrorKind, Options, Value};
+
+use crate::real_dir;
+
+const VALUE_BYTES: usize = 30_000;
+const KEYS: u8 = 40;
+
+fn value(n: u8, round: u8) -> Vec<u8> {
+    let words = (0u32..).map(|at| (at + u32::from(n)).wrapping_mul(u32::from(round) * 2 + 77));
+    words.flat_map(u32::to_le_bytes).take(VALUE_BYTES).collect()
+}
+
+fn options() -> Options {
+    let options = Options::new().create_if_missing(true).mapped(true);
+    options
+        .compression(Compression::None)
+        .value_file_bytes(1 << 20)
+}
+
+fn filled(dir: &Path) -> Db {
+    let db = options().open(dir).unwrap();
+    for n in 0..KEYS {
+        db.put(&[n], &value(n, 0)).unwrap();
+    }
+    db.flush().unwrap();
+    db
+}
+
+/// Files of large values.
+fn value_files(dir: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "val"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Changes a byte in the middle of the first value file's first value, in place.
+fn damage(dir: &Path) {
+    use std::os::unix::fs::FileExt;
+
+    let mut file = std::fs::OpenOptions::new();
+    let file = file
+        .read(true)
+        .write(true)
+        .open(&value_files(dir)[0])
+        .unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, 15_000).unwrap();
+    file.write_all_at(&[byte[0] ^ 1], 15_000).unwrap();
+}
+
+#[test]
+fn a_value_is_lent_and_outlives_its_file_and_the_database() {
+    let dir = real_dir();
+    let db = filled(dir.path());
+    let lent: Vec<Value> = (0..KEYS).map(|n| db.get(&[n]).unwrap().unwrap()).collect();
+    let keys: Vec<[u8; 1]> = (0..KEYS).map(|n| [n]).collect();
+    let again = db.multi_get(&keys).unwrap();
+    let scanned: Vec<Value> = db.iter().map(|entry| entry.unwrap().1).collect();
+    let backward: Vec<Value> = db.iter().rev().map(|entry| entry.unwrap().1).collect();
+    let mut places = 0;
+    for (n, value) in lent.iter().enumerate() {
+        let others = [
+            again[n].as_ref().unwrap(),
+            &scanned[n],
+            &backward[usize::from(KEYS) - 1 - n],
+            &value.clone(),
+        ];
+        // No copies: all have their bytes at one address. What the file got since it was mapped is read.
+        let lent = others.iter().all(|other| other.as_ptr() == value.as_ptr());
+        places += usize::from(lent);
+        for other in others {
+            assert_eq!(other, value);
+        }
+    }
+    assert!(places > usize::from(KEYS) / 2, "{places} values were lent");
+    let before = value_files(dir.path());
+    for n in 0..KEYS {
+        db.put(&[n], &value(n, 1)).unwrap();
+    }
+    db.compact_range(..).unwrap();
+    db.wait_idle().unwrap();
+    let after = value_files(dir.path());
+    assert!(!after.contains(&before[0]), "{after:?}");
+    let check = |lent: &[Value], round: u8| {
+        for (n, found) in (0..).zip(lent) {
+            assert!(**found == value(n, round)[..], "key {n}");
+        }
+    };
+    check(&lent, 0);
+    let newest: Vec<Value> = (0..KEYS).map(|n| db.get(&[n]).unwrap().unwrap()).collect();
+    check(&newest, 1);
+    db.close().unwrap();
+    cairndb::destroy(dir.path(), &options()).unwrap();
+    check(&lent, 0);
+    check(&backward.into_iter().rev().collect::<Vec<_>>(), 0);
+    check(&newest, 1);
+    assert_eq!(newest[3].clone().into_vec(), value(3, 1));
+}
+
+#[test]
+fn a_value_is_checked_before_it_is_first_lent() {
+    let dir = real_dir();
+    filled(dir.path()).close().unwrap();
+    damage(dir.path());
+    let db = options().open(dir.path()).unwrap();
+    let refused = |error: cairndb::Error| {
+        assert_eq!(error.kind(), ErrorKind::Corruption);
+        assert!(error.to_string().contains(".val"), "{error}");
+    };
+    for _ in 0..2 {
+        refused(db.get(&[0]).unwrap_err());
+        refused(db.multi_get(&[[0]]).unwrap_err());
+        refused(db.get_into(&[0], &mut Vec::new()).unwrap_err());
+        refused(db.cursor().seek(&[0]).unwrap_err());
+        refused(db.cursor().seek_for_prev(&[0]).unwrap_err());
+    }
+    assert_eq!(db.get(&[1]).unwrap().unwrap(), value(1, 0));
+    // The byte is as it was.
+    damage(dir.path());
+    assert_eq!(db.get(&[0]).unwrap().unwrap(), value(0, 0));
+}
+
+#[test]
+fn a_value_is_checked_whenever_it_is_lent_if_that_is_asked_for() {
+    let dir = real_dir();
+    filled(dir.path()).close().unwrap();
+    let db = options().verify_always(true).open(dir.path()).unwrap();
+    assert_eq!(db.get(&[0]).unwrap().unwrap(), value(0, 0));
+    damage(dir.path());
+    let error = db.get(&[0]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption);
+    assert!(error.to_string().contains(".val"), "{error}");
+    damage(dir.path());
+    assert_eq!(db.get(&[0]).unwrap().unwrap(), value(0, 0));
+}

@@ -1,0 +1,228 @@
+//! Decoding a row of encoded values, or of a long value's sequences, that have one shape.
+//!
+//! What the bytes of a sequence say was found for the first of them; of the others it is compared, and two copies are
+//! left: half of the instructions of decoding each.
+
+#![allow(
+    unsafe_code,
+    reason = "copies inside reserved room, of parts whose places a shape has checked"
+)]
+
+use std::ops::Range;
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::runs::Wide;
+use super::runs::{Runs, Words};
+use super::shape::Shape;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use crate::cpu::{Level, level};
+use crate::prefetch::prefetch_span;
+
+/// How far ahead of its decoding a long value, or a row of them, is requested: without it the processor's own guesses end
+/// with each page of 4 KiB.
+pub(super) const BYTES_AHEAD: usize = 2048;
+
+/// Decodes the values of this shape that `src` begins with to `to`, up to the first of another; how many.
+///
+/// # Safety
+///
+/// What as many values as `src` is long stand for is writable at `to`, and no part of `src`.
+pub(super) unsafe fn decode(src: &[u8], shape: &Shape, to: *mut u8) -> usize {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if level() >= Level::Avx2 {
+        // SAFETY: the level just read says that this processor has AVX2; the caller promises the rest.
+        return unsafe { decode_wide(src, shape, to) };
+    }
+    // SAFETY: every processor can copy words; the caller promises the rest.
+    unsafe { decode_by::<Words>(src, shape, to) }
+}
+
+/// # Safety
+///
+/// As of [`decode`].
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx2")]
+unsafe fn decode_wide(src: &[u8], shape: &Shape, to: *mut u8) -> usize {
+    // SAFETY: `Wide` has the instructions named above; the caller promises the rest.
+    unsafe { decode_by::<Wide>(src, shape, to) }
+}
+
+/// # Safety
+///
+/// As of [`decode`]; and the processor has the instructions of `R`.
+#[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
+#[inline(always)]
+unsafe fn decode_by<R: Runs>(src: &[u8], shape: &Shape, to: *mut u8) -> usize {
+    let raw_len = shape.literals + shape.len;
+    let mut done = 0;
+    for value in src.chunks_exact(shape.stored_len) {
+        if !shape.is_of(value) {
+            break;
+        }
+        prefetch_span(value.as_ptr().wrapping_add(BYTES_AHEAD), 1);
+        // SAFETY: so many values came before this one, whose room this is.
+        let to = unsafe { to.add(done * raw_len) };
+        // SAFETY: what the value stands for is writable there, and apart.
+        unsafe { copy_parts::<R>(value, shape, to) };
+        done += 1;
+    }
+    done
+}
+
+/// Decodes the sequences behind `src[stored]` that have the shape of that, which stands for `stands` bytes, to where `room`
+/// of `to` begins, as far as they fit; how many.
+///
+/// # Safety
+///
+/// The room is writable, and no part of `src`. The processor has the instructions of `R`.
+#[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
+#[inline(always)]
+pub(super) unsafe fn decode_like<R: Runs>(
+    src: &[u8],
+    stored: Range<usize>,
+    stands: usize,
+    to: *mut u8,
+    room: Range<usize>,
+) -> usize {
+    let (stored_len, rest) = (stored.len(), &src[stored.end..]);
+    let Some(shape) = Shape::of(&src[stored], stands) else {
+        return 0;
+    };
+    let fit = (room.len() / stands).min(rest.len() / stored_len);
+    // SAFETY: the room begins there.
+    let to = unsafe { to.add(room.start) };
+    // SAFETY: `fit` times `stands` bytes are writable, and apart.
+    unsafe { decode_by::<R>(&rest[..fit * stored_len], &shape, to) }
+}
+
+/// Decodes a value of this shape to `to`.
+///
+/// # Safety
+///
+/// The value has the shape. What it stands for is writable at `to`, and no part of `value`. The processor has the
+/// instructions of `R`.
+#[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
+#[inline(always)]
+unsafe fn copy_parts<R: Runs>(value: &[u8], shape: &Shape, to: *mut u8) {
+    debug_assert!(shape.is_of(value));
+    // SAFETY: the literals lie within a value of this shape, and so does the match, which is a part of them.
+    let from = unsafe { value.as_ptr().add(shape.literals_at) };
+    // SAFETY: as above.
+    let again = unsafe { value.as_ptr().add(shape.match_at) };
+    // SAFETY: a value of this shape stands for its literals, and the match behind them.
+    let behind = unsafe { to.add(shape.literals) };
+    // SAFETY: as above; the room is apart from the value.
+    unsafe { R::copy_exact(from, to, shape.literals) };
+    // SAFETY: as above.
+    unsafe { R::copy_exact(again, behind, shape.len) };
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "lengths are cut down to what a sequence stores"
+)]
+mod tests {
+    use crate::codec::shape::Shape;
+    use crate::codec::tests::Random;
+    use crate::codec::{decode, decode_each, twin};
+
+    /// A sequence of random literals whose match has `len` bytes and begins `offset` before.
+    fn push_sequence(
+        random: &mut Random,
+        literals: usize,
+        offset: u16,
+        len: usize,
+        to: &mut Vec<u8>,
+    ) {
+        to.push((literals.min(15) << 4 | (len - 4).min(15)) as u8);
+        to.extend(literals.checked_sub(15).map(|more| more as u8));
+        to.extend((0..literals).map(|_| random.byte()));
+        to.extend(offset.to_le_bytes());
+        to.extend((len - 4).checked_sub(15).map(|more| more as u8));
+    }
+
+    /// Lengths of a sequence: literals, and a match within them that may begin and end anywhere.
+    fn lengths(random: &mut Random) -> (usize, u16, usize) {
+        let literals = 4 + random.below(100);
+        let offset = 4 + random.below(literals - 3);
+        (literals, offset as u16, 4 + random.below(offset - 3))
+    }
+
+    /// What the twin makes of each value of a row.
+    fn each_by_twin(row: &[u8], stored_len: usize, raw_len: usize) -> Option<Vec<u8>> {
+        let values = row.chunks(stored_len);
+        let values: Option<Vec<_>> = values.map(|value| twin::decode(value, raw_len)).collect();
+        Some(values?.concat())
+    }
+
+    fn check_row(row: &[u8], stored_len: usize, raw_len: usize) {
+        let mut out = vec![7];
+        let verdict = decode_each(row, stored_len, raw_len, &mut out);
+        let expected = each_by_twin(row, stored_len, raw_len);
+        assert_eq!(verdict.is_some(), expected.is_some());
+        assert_eq!(out[1..], expected.unwrap_or_default());
+    }
+
+    #[test]
+    fn rows_of_one_shape_with_others_between() {
+        let mut random = Random::new(31);
+        for _ in 0..if cfg!(miri) { 20 } else { 2_000 } {
+            let (literals, offset, len) = lengths(&mut random);
+            let mut row = Vec::new();
+            let count = 1 + random.below(20);
+            for _ in 0..count {
+                // As long, from elsewhere within the literals.
+                let other = len as u16 + random.below(literals + 1 - len) as u16;
+                let offset = if random.below(6) == 0 { other } else { offset };
+                push_sequence(&mut random, literals, offset, len, &mut row);
+            }
+            let (stored_len, raw_len) = (row.len() / count, literals + len);
+            let shape = Shape::of(&row[..stored_len], raw_len).unwrap();
+            assert_eq!((shape.literals, shape.len), (literals, len));
+            assert!(each_by_twin(&row, stored_len, raw_len).is_some());
+            check_row(&row, stored_len, raw_len);
+            for _ in 0..if cfg!(miri) { 2 } else { 10 } {
+                let at = random.below(row.len());
+                let before = std::mem::replace(&mut row[at], random.byte());
+                check_row(&row, stored_len, raw_len);
+                row[at] = before;
+            }
+            check_row(&row, stored_len, raw_len + 1);
+        }
+    }
+
+    #[test]
+    fn long_values_whose_sequences_are_alike() {
+        let check = |src: &[u8], raw_len: usize| {
+            let mut out = Vec::new();
+            let verdict = decode(src, raw_len, &mut out);
+            let expected = twin::decode(src, raw_len);
+            assert_eq!(verdict.is_some(), expected.is_some());
+            assert_eq!(out, expected.unwrap_or_default());
+        };
+        let mut random = Random::new(32);
+        for _ in 0..if cfg!(miri) { 3 } else { 300 } {
+            let (mut src, mut raw_len) = (Vec::new(), 0);
+            while raw_len < 1_000 {
+                let (literals, offset, len) = lengths(&mut random);
+                for _ in 0..random.below(9) {
+                    push_sequence(&mut random, literals, offset, len, &mut src);
+                    raw_len += literals + len;
+                }
+            }
+            assert!(twin::decode(&src, raw_len).is_some());
+            check(&src, raw_len);
+            for wrong in [raw_len - 1, raw_len + 1, raw_len + 200, 500] {
+                check(&src, wrong);
+            }
+            for _ in 0..if cfg!(miri) { 3 } else { 40 } {
+                let at = random.below(src.len());
+                let before = std::mem::replace(&mut src[at], random.byte());
+                check(&src, raw_len);
+                src[at] = before;
+                check(&src[..at], raw_len);
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What encoded values of one column have in common, most times: one run of literals and one match within it.
+//!
+//! A record of fixed fields, or a value half of which repeats, has its sequence's bytes at the same places in each
+//! value. Where they are the same, what they say was checked once for all, and a value is two copies.
+
+use super::token::{HALF_MAX, MATCH_BYTES_MIN, literal_half, match_half};
+
+/// Where the parts of an encoded value stand that is one sequence, whose match lies within its own literals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Bytes of the value as it is encoded.
+    pub(super) stored_len: usize,
+    /// Where the literals begin, and how many there are.
+    pub(super) literals_at: usize,
+    pub(super) literals: usize,
+    /// Where in the encoded value the match begins, and its length.
+    pub(super) match_at: usize,
+    pub(super) len: usize,
+    /// The first two and the last four bytes, as far as they are the sequence's own.
+    front: u16,
+    front_mask: u16,
+    back: u32,
+    back_mask: u32,
+}
+
+impl Shape {
+    /// The shape of `value`, which stands for `raw_len` bytes; `None` if it has another, or more than one byte more of
+    /// either length.
+    pub(super) fn of(value: &[u8], raw_len: usize) -> Option<Shape> {
+        let (&[token, more], _) = value.split_first_chunk()?;
+        let mut literals = literal_half(token);
+        let mut literals_at = 1;
+        if literals == HALF_MAX {
+            literals += one_more(more)?;
+            literals_at += 1;
+        }
+        let (_, behind) = value.split_at_checked(literals_at + literals)?;
+        let mut len = match_half(token);
+        let offset = match (len == HALF_MAX, behind) {
+            (false, &[low, high]) => u16::from_le_bytes([low, high]),
+            (true, &[low, high, more]) => {
+                len += one_more(more)?;
+                u16::from_le_bytes([low, high])
+            }
+            _ => return None,
+        };
+        len += MATCH_BYTES_MIN;
+        let offset = usize::from(offset);
+        if len > offset || offset > literals || literals + len != raw_len {
+            return None;
+        }
+        let mut shape = Shape {
+            stored_len: value.len(),
+            literals_at,
+            literals,
+            match_at: literals_at + literals - offset,
+            len,
+            front: 0,
+            front_mask: u16::MAX >> (8 * (2 - literals_at)),
+            back: 0,
+            back_mask: u32::MAX << (8 * (4 - behind.len())),
+        };
+        let (front, back) = ends(value)?;
+        shape.front = front & shape.front_mask;
+        shape.back = back & shape.back_mask;
+        debug_assert!(shape.is_of(value));
+        Some(shape)
+    }
+
+    /// Whether `value`, as long as the one this is the shape of, has it too.
+    #[inline]
+    pub(super) fn is_of(&self, value: &[u8]) -> bool {
+        debug_assert_eq!(value.len(), self.stored_len);
+        ends(value).is_some_and(|(front, back)| {
+            let front = u32::from((front & self.front_mask) ^ self.front);
+            front | ((back & self.back_mask) ^ self.back) == 0
+        })
+    }
+}
+
+/// What a byte adds to a length, if no other follows it.
+fn one_more(byte: u8) -> Option<usize> {
+    (byte < u8::MAX).then_some(byte.into())
+}
+
+/// The first two and the last four bytes.
+#[inline]
+fn ends(value: &[u8]) -> Option<(u16, u32)> {
+    let front = u16::from_le_bytes(*value.first_chunk()?);
+    Some((front, u32::from_le_bytes(*value.last_chunk()?)))
+}
