@@ -3,6 +3,7 @@
 //! A [`Task`] is what all threads of a row share; a [`Worker`] is one thread: its session, its random
 //! generator, its key buffer and its [`Meter`]. [`run`] is the whole measured part of a thread.
 
+mod ahead;
 mod codec;
 mod fill;
 mod get;
@@ -34,6 +35,7 @@ use crate::plan::{Distribution, Plan};
 use crate::pool::{Pool, ValueSet};
 use crate::random::Random;
 
+use ahead::Ahead;
 use reader::Reader;
 
 /// Operations a second of one thread that room for new keys is made for in rows of `--duration`.
@@ -208,6 +210,7 @@ pub struct Worker<'t, S> {
     random: Random,
     key: KeyBuffer,
     draws: Draws,
+    ahead: Ahead,
     meter: Meter,
     /// Holds fills, or the writer beside readers, back.
     write_pace: Option<Pace>,
@@ -234,12 +237,6 @@ pub struct Report {
 }
 
 impl<S: Session> Worker<'_, S> {
-    /// The next key index of this row.
-    #[inline]
-    fn draw(&mut self) -> u64 {
-        self.draws.next(&mut self.random)
-    }
-
     /// Rests after so many reads, where reads are limited.
     #[inline]
     fn pace_read(&mut self, reads: u64) {
@@ -410,6 +407,7 @@ pub fn run<St: Store>(
         random,
         key,
         draws,
+        ahead: Ahead::default(),
         meter,
         write_pace: Pace::share(
             task.plan.write_rate_limit,
