@@ -222,6 +222,10 @@ impl Table {
         let page = spot.page;
         let (start, end, raw_len) = columns.value_of(page, index);
         let stored = page.get(start..end).unwrap_or_default();
+        if stored.len() > LINES_OF_VALUE * LINE_BYTES {
+            // Of a long value a part was asked for at most, and decoding would wait for one line after the other.
+            prefetch_span(stored.as_ptr(), stored.len());
+        }
         value.clear();
         if raw_len == stored.len() {
             value.extend_from_slice(stored);

@@ -53,8 +53,12 @@ pub fn decode(src: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
     let whole = |to: *mut u8, room: usize| {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if raw_len >= WIDE_BYTES_MIN && level() >= Level::Avx2 {
-            // SAFETY: the level just read says that this processor has AVX2; the rest as below.
-            return unsafe { decode_wide(src, to, raw_len, room) };
+            if src.len() > 2 * BYTES_AHEAD {
+                // SAFETY: the level just read says that this processor has AVX2; the rest as below.
+                return unsafe { decode_wide::<true>(src, to, raw_len, room) };
+            }
+            // SAFETY: as above.
+            return unsafe { decode_wide::<false>(src, to, raw_len, room) };
         }
         // SAFETY: `append` gives `raw_len` bytes and slack, apart from `src`; every processor can copy words.
         unsafe { decode_raw::<Words>(src, to, raw_len, room) }
@@ -151,16 +155,21 @@ pub fn decode_into(src: &[u8], out: &mut [u8]) -> Option<()> {
     unsafe { decode_raw::<Words>(src, out.as_mut_ptr(), raw_len, raw_len) }
 }
 
-/// [`decode_raw`] by the widest copies there are.
+/// [`decode_raw`] by the widest copies there are, what is `AHEAD` requested.
 ///
 /// # Safety
 ///
 /// As of [`decode_raw`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx2")]
-unsafe fn decode_wide(src: &[u8], to: *mut u8, raw_len: usize, room: usize) -> Option<()> {
+unsafe fn decode_wide<const AHEAD: bool>(
+    src: &[u8],
+    to: *mut u8,
+    raw_len: usize,
+    room: usize,
+) -> Option<()> {
     // SAFETY: `Wide` has the instructions named above; the caller promises the rest.
-    unsafe { decode_raw::<Wide>(src, to, raw_len, room) }
+    unsafe { decode_raw::<Wide<AHEAD>>(src, to, raw_len, room) }
 }
 
 /// Decodes `src` to `to`; on `Some`, exactly `raw_len` bytes there are initialised.
@@ -180,7 +189,7 @@ unsafe fn decode_raw<R: Runs>(src: &[u8], to: *mut u8, raw_len: usize, room: usi
     let mut written = 0;
     while let Some(&token) = src.get(read) {
         let begin = read;
-        if R::LONG {
+        if R::AHEAD {
             prefetch_span(src.as_ptr().wrapping_add(read + BYTES_AHEAD), 1);
         }
         read += 1;

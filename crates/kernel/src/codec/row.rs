@@ -44,7 +44,7 @@ pub(super) unsafe fn decode(src: &[u8], shape: &Shape, to: *mut u8) -> usize {
 #[target_feature(enable = "avx2")]
 unsafe fn decode_wide(src: &[u8], shape: &Shape, to: *mut u8) -> usize {
     // SAFETY: `Wide` has the instructions named above; the caller promises the rest.
-    unsafe { decode_by::<Wide>(src, shape, to) }
+    unsafe { decode_by::<Wide<true>>(src, shape, to) }
 }
 
 /// # Safety
@@ -59,6 +59,7 @@ unsafe fn decode_by<R: Runs>(src: &[u8], shape: &Shape, to: *mut u8) -> usize {
         if !shape.is_of(value) {
             break;
         }
+        // Behind a page's values lie those of the next, which a scan wants as well.
         prefetch_span(value.as_ptr().wrapping_add(BYTES_AHEAD), 1);
         // SAFETY: so many values came before this one, whose room this is.
         let to = unsafe { to.add(done * raw_len) };

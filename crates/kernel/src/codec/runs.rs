@@ -12,6 +12,8 @@ use super::copy;
 pub(super) trait Runs {
     /// They are for long values.
     const LONG: bool;
+    /// So long that what comes is requested ahead.
+    const AHEAD: bool;
 
     /// Copies exactly `len` bytes.
     ///
@@ -27,6 +29,7 @@ pub(super) struct Words;
 
 impl Runs for Words {
     const LONG: bool = false;
+    const AHEAD: bool = false;
 
     #[inline]
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
@@ -48,10 +51,11 @@ mod wide {
     const LANES: usize = 32;
 
     /// By 32 bytes, runs that take one or two of them: AVX2.
-    pub(in super::super) struct Wide;
+    pub(in super::super) struct Wide<const AHEAD: bool>;
 
-    impl Runs for Wide {
+    impl<const AHEAD: bool> Runs for Wide<AHEAD> {
         const LONG: bool = true;
+        const AHEAD: bool = AHEAD;
 
         #[inline]
         unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
@@ -112,7 +116,7 @@ mod tests {
         use crate::cpu::{Level, level};
         // Elsewhere nothing uses it, so that there is nothing to be tested.
         if level() >= Level::Avx2 {
-            runs_arrive::<super::Wide>();
+            runs_arrive::<super::Wide<true>>();
         }
     }
 }
