@@ -10,6 +10,7 @@
 //! or a change between before and after its read, accepts any value of the pool; (3) two writers that
 //! met on one key leave it ambiguous until a row with one writer writes it again.
 
+use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::definition::Values;
@@ -164,6 +165,14 @@ impl Model {
         // Relaxed: with one thread there is nothing to order, with several the reader compares the
         // word before and after its read and only ever loosens its judgement.
         Word(self.words[index].load(Ordering::Relaxed))
+    }
+
+    /// Has the word of key `index` in a near cache, if there is such a key: what is drawn ahead may lie behind the last.
+    #[inline]
+    pub fn touch(&self, index: usize) {
+        if let Some(word) = self.words.get(index) {
+            black_box(word.load(Ordering::Relaxed));
+        }
     }
 
     /// The indexes of the keys that are there; none where that is not known.

@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 /// What was not used of this time is lost: whoever was held up does not rush afterwards.
 const CREDIT: Duration = Duration::from_millis(100);
 
+/// The longest piece of a pause.
+const REST_PIECE: Duration = Duration::from_millis(10);
+
 /// Work held back to a rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
@@ -42,6 +45,18 @@ impl Pace {
         self.spent = self.spent.max(used) + amount as f64;
         let due = Duration::try_from_secs_f64(self.spent / self.per_second);
         due.unwrap_or(Duration::MAX).saturating_sub(now)
+    }
+}
+
+/// A pause, in pieces between which it may be ended.
+#[cold]
+pub(crate) fn rest(pause: Duration, goes_on: impl Fn() -> bool) {
+    let start = Instant::now();
+    while let Some(left) = pause.checked_sub(start.elapsed())
+        && !left.is_zero()
+        && goes_on()
+    {
+        std::thread::park_timeout(left.min(REST_PIECE));
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) use mixed::by_hand;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::definition::{Action, Beside, LARGE_VALUE_BYTES, Order, Target, Values, Workload};
 use crate::draw::Draws;
@@ -30,7 +30,7 @@ use crate::fold::{ScanSum, fold};
 use crate::key::KeyBuffer;
 use crate::meter::{Meter, MeterMode};
 use crate::model::{ABSENT, Model, Word, Words};
-use crate::pace::Pace;
+use crate::pace::{Pace, rest};
 use crate::plan::{Distribution, Plan};
 use crate::pool::{Pool, ValueSet};
 use crate::random::Random;
@@ -40,9 +40,6 @@ use reader::Reader;
 
 /// Operations a second of one thread that room for new keys is made for in rows of `--duration`.
 const TIMED_OPS_PER_SECOND: u64 = 500_000;
-
-/// The longest piece of a pause.
-const REST_PIECE: Duration = Duration::from_millis(10);
 
 /// Answers and writes of a thread that is alone are noted, and settled with the model so many at a time. The model is
 /// larger than the near caches: loads that stand next to each other wait together, and a store after each
@@ -237,6 +234,17 @@ pub struct Report {
 }
 
 impl<S: Session> Worker<'_, S> {
+    /// The next key index of this row.
+    #[inline]
+    fn draw(&mut self) -> u64 {
+        let (draws, random, model) = (&mut self.draws, &mut self.random, self.task.model);
+        let mut draw = || draws.next(random);
+        if !self.task.contended {
+            return draw();
+        }
+        self.ahead.next(draw, |index| model.touch(position(index)))
+    }
+
     /// Rests after so many reads, where reads are limited.
     #[inline]
     fn pace_read(&mut self, reads: u64) {
@@ -347,18 +355,6 @@ impl<S: Session> Worker<'_, S> {
             self.meter
                 .wrong(|| task.model.describe(index, before, folded));
         }
-    }
-}
-
-/// A pause, in pieces between which it may be ended.
-#[cold]
-fn rest(pause: Duration, goes_on: impl Fn() -> bool) {
-    let start = Instant::now();
-    while let Some(left) = pause.checked_sub(start.elapsed())
-        && !left.is_zero()
-        && goes_on()
-    {
-        std::thread::park_timeout(left.min(REST_PIECE));
     }
 }
 

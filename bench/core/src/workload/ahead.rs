@@ -5,10 +5,6 @@
 //! engine. So keys are drawn some at a time, and their words loaded once: these loads wait together. What is judged is
 //! what is loaded around the operation, as before.
 
-use std::hint::black_box;
-
-use super::{Worker, position};
-
 /// As many waits as a processor has under way, with room for the engine's own.
 const DRAWN_AT_ONCE: usize = 16;
 
@@ -20,29 +16,48 @@ pub(super) struct Ahead {
     left: usize,
 }
 
-impl<S> Worker<'_, S> {
-    /// The next key index of this row.
+impl Ahead {
+    /// The next of what `draw` gives; of each `touch` was called long before.
     #[inline]
-    pub(super) fn draw(&mut self) -> u64 {
-        if !self.task.contended {
-            return self.draws.next(&mut self.random);
+    pub(super) fn next(&mut self, draw: impl FnMut() -> u64, touch: impl Fn(u64)) -> u64 {
+        if self.left == 0 {
+            self.fill(draw, touch);
         }
-        if self.ahead.left == 0 {
-            self.draw_ahead();
-        }
-        let next = DRAWN_AT_ONCE - self.ahead.left;
-        self.ahead.left -= 1;
-        self.ahead.drawn[next]
+        let next = DRAWN_AT_ONCE - self.left;
+        self.left -= 1;
+        self.drawn[next]
     }
 
     #[inline(never)]
-    fn draw_ahead(&mut self) {
-        for drawn in &mut self.ahead.drawn {
-            *drawn = self.draws.next(&mut self.random);
+    fn fill(&mut self, draw: impl FnMut() -> u64, touch: impl Fn(u64)) {
+        self.drawn.fill_with(draw);
+        self.drawn.into_iter().for_each(touch);
+        self.left = DRAWN_AT_ONCE;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::{Ahead, DRAWN_AT_ONCE};
+
+    #[test]
+    fn what_is_drawn_is_given_in_its_order_and_touched_once() {
+        let mut ahead = Ahead::default();
+        let touched = RefCell::new(Vec::new());
+        let mut drawn = 0;
+        for turn in 0..5 * DRAWN_AT_ONCE as u64 + 3 {
+            let draw = || {
+                drawn += 1;
+                drawn - 1
+            };
+            assert_eq!(
+                ahead.next(draw, |index| touched.borrow_mut().push(index)),
+                turn
+            );
+            assert!(touched.borrow().contains(&turn));
         }
-        for &index in &self.ahead.drawn {
-            black_box(self.task.model.load(position(index)));
-        }
-        self.ahead.left = DRAWN_AT_ONCE;
+        assert_eq!(touched.into_inner(), (0..drawn).collect::<Vec<_>>());
     }
 }
