@@ -32,6 +32,18 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(verdict.map(|()| &appended[4..]), both.as_deref());
     assert!(both.is_some() || appended.len() == 4);
 
+    // As values that are not.
+    let stored_len = 1 + raw_len % 61;
+    let row: Box<[u8]> = encoded[..encoded.len() / stored_len * stored_len].into();
+    let each = row.chunks(stored_len).map(|value| twin::decode(value, raw_len));
+    let each: Option<Vec<_>> = each.collect();
+    let mut appended = b"kept".to_vec();
+    let verdict = decode_each(&row, stored_len, raw_len, &mut appended);
+    // Of more than a value can stand for nothing is looked at.
+    if verdict.is_some() || !row.is_empty() {
+        assert_eq!(verdict.map(|()| appended[4..].to_vec()), each.map(|each| each.concat()));
+    }
+
     // Against the same bytes as the dictionary.
     let expected = twin::decode_with(&encoded, &encoded, raw_len);
     let dictionary = Dictionary::new(&encoded);

@@ -239,7 +239,8 @@ impl<S: Session> Worker<'_, S> {
     fn draw(&mut self) -> u64 {
         let (draws, random, model) = (&mut self.draws, &mut self.random, self.task.model);
         let mut draw = || draws.next(random);
-        if !self.task.contended {
+        // Timed one by one, none pays for those behind it.
+        if !self.task.contended || self.task.plan.histogram {
             return draw();
         }
         self.ahead.next(draw, |index| model.touch(position(index)))

@@ -62,6 +62,13 @@ fn files(dir: &dyn Dir) {
     let beyond = file.map(70_007, Access::Pieces).unwrap_err();
     assert_eq!(beyond.kind(), ErrorKind::Corruption);
     assert_eq!(beyond.file_name(), Some("a"));
+    let part = bytes.part(1, 70_000).unwrap();
+    assert_eq!(&part[..6], b"ello \x07");
+    assert_eq!(part.part(2, 2).as_deref(), Some(&b"lo"[..]));
+    assert_eq!(bytes.part(70_006, 0).as_deref(), Some(&b""[..]));
+    for (offset, len) in [(70_006, 1), (0, 70_007), (usize::MAX, 2), (3, usize::MAX)] {
+        assert!(bytes.part(offset, len).is_none(), "{offset} {len}");
+    }
     // A mapping outlives the name and the file it was made of.
     dir.unlink("a").unwrap();
     drop(file);

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Debug};
 use std::ops::Deref;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -104,7 +105,7 @@ pub(crate) fn front_of(len: u64, size: u64, name: &str) -> Result<usize> {
 }
 
 /// What keeps mapped bytes alive: a real mapping, or heap bytes under simulation.
-pub trait MappedBytes: Debug + Send + Sync {
+pub trait MappedBytes: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// The bytes. Asked once, when a [`Mapping`] is made.
     fn bytes(&self) -> &[u8];
 
@@ -156,13 +157,13 @@ impl Mapping {
     }
 
     /// Has the system begin to read what of the range is not in memory, in as few requests as it can.
-    /// Advice only; does not wait. Ranges are of the whole mapping, also where this is a part of it.
+    /// Advice only; does not wait. The range is of the whole mapping, also where this is a part of it.
     pub fn read_ahead(&self, offset: usize, len: usize) {
         self.owner.read_ahead(offset, len);
     }
 
     /// Has the system map the range at once instead of by a page fault for every few pages; waits for
-    /// what must be read. Advice only.
+    /// what must be read. Advice only. The range is as of [`Mapping::read_ahead`].
     pub fn map_now(&self, offset: usize, len: usize) {
         self.owner.map_now(offset, len);
     }

@@ -147,8 +147,9 @@ pub struct CairnSession<'s> {
     batch: WriteBatch,
 }
 
-/// Bytes from which on a value is large: the next is asked for in place, and not to be copied into a buffer.
-const LARGE_BYTES: usize = 8 << 10;
+/// Bytes from which on a value is large: the next is asked for in place, and not to be copied into a buffer. As many as
+/// the library lends.
+const LARGE_BYTES: usize = 64 << 10;
 
 impl CairnSession<'_> {
     #[inline(never)]

@@ -171,7 +171,8 @@ impl Db {
         core.write_one(Kind::Merge, key, operand, durability)
     }
 
-    /// The value of `key`.
+    /// The value of `key`. One of 64 KiB or more that is stored as it is, in a value file that is mapped, is not copied: see
+    /// [`Value`].
     ///
     /// # Errors
     /// `Corruption` with file and offset, `Io`, `Closed`. Of a key with merge operands: that of its merge

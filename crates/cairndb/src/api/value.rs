@@ -18,11 +18,14 @@ enum Repr {
     Lent(Mapping),
 }
 
-/// A value: derefs to its bytes and stays valid whatever happens to the database.
+/// A value: derefs to its bytes and stays valid, whatever becomes of the database.
 ///
-/// Short ones (up to 119 bytes) are inside of it. One of 8 KiB or more that is stored as it is, in a value file that is
-/// mapped, is not copied: its bytes are the file's, and as long as it lives they keep the space of a file that was
-/// removed since. [`Value::into_vec`] copies it.
+/// Short ones (up to 119 bytes) are inside of it. One of 64 KiB or more that is stored as it is, in a value file that is
+/// mapped, is not copied: its bytes are the file's. As long as such a value lives it keeps the space of the whole file
+/// ([`Options::value_file_bytes`](crate::Options::value_file_bytes)) should that be removed, and counts as `mapped_values` in
+/// the property `cairndb.memory`. An I/O error of the disk that meets who reads the bytes, or somebody who shortens the file
+/// after the database was closed, ends the process, as of any mapped file; who overwrites the file changes them
+/// ([`Options::mapped`](crate::Options::mapped)). [`Value::into_vec`] makes a copy: do so with what is kept for long.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
@@ -110,3 +113,16 @@ impl<T: AsRef<[u8]> + ?Sized> PartialEq<T> for Value {
 }
 
 impl Eq for Value {}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{RefUnwindSafe, UnwindSafe};
+
+    use super::Value;
+
+    #[test]
+    fn a_value_goes_anywhere() {
+        fn goes<T: Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
+        goes::<Value>();
+    }
+}

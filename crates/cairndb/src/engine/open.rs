@@ -89,7 +89,7 @@ impl Core {
                 local: dir.prefers_mapping(),
                 bytes_max: env.memory_bytes() / 2,
                 bytes: AtomicU64::new(0),
-                value_bytes: AtomicU64::new(0),
+                value_bytes: Arc::default(),
             },
             verify_always: options.verify_always,
             reaper: Arc::clone(&reaper),

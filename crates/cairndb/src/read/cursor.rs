@@ -28,6 +28,7 @@ use std::mem;
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_env::Mapping;
 use cairndb_format::table::PageWindow;
+use cairndb_format::value_file::Pointer;
 
 use self::buffers::Buffers;
 use self::shown_value::ShownValue;
@@ -384,7 +385,7 @@ impl ViewCursor {
                         &self.view.context().order,
                         &self.view.version.values,
                         self.merger.key(),
-                        self.merger.value(),
+                        Pointer::decode(self.merger.value())?,
                     )?;
                     self.shown = Shown::Pointed;
                     return Ok(());

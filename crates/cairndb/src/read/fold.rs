@@ -1,6 +1,7 @@
 //! From what the tree holds to what the user wrote: merge operands folded over the value below them.
 
 use cairndb_base::{Error, Kind, Order, Result};
+use cairndb_format::value_file::Pointer;
 
 use crate::read::pointed::read_pointer;
 use crate::state::context::ReadContext;
@@ -98,7 +99,7 @@ pub(crate) fn resolve(
 ) -> Result<()> {
     out.clear();
     if kind == Kind::Pointer {
-        return read_pointer(order, values, key, stored, out);
+        return read_pointer(order, values, key, Pointer::decode(stored)?, out);
     }
     out.extend_from_slice(stored);
     Ok(())

@@ -88,8 +88,8 @@ pub(crate) fn get_or_pointer(
 #[inline(never)]
 fn pointed(view: &View, context: &ReadContext, key: &[u8], out: &mut Vec<u8>) -> Result<Presence> {
     // Not taken out of `out`: the caller's buffer is the value's.
-    let pointer = Pointer::decode(out)?.encode();
-    read_pointer(&context.order, &view.version.values, key, &pointer, out)?;
+    let pointer = Pointer::decode(out)?;
+    read_pointer(&context.order, &view.version.values, key, pointer, out)?;
     Ok(Presence::THERE)
 }
 
@@ -101,8 +101,8 @@ pub(crate) fn lent(
     key: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<Option<Mapping>> {
-    let pointer = Pointer::decode(out)?.encode();
-    lend_pointer(&context.order, &view.version.values, key, &pointer, out)
+    let pointer = Pointer::decode(out)?;
+    lend_pointer(&context.order, &view.version.values, key, pointer, out)
 }
 
 /// Requests what gets of `keys` will wait for, so that they wait for it together: first the lines that say where a key

@@ -2,7 +2,7 @@
 //!
 //! What is lent is a part of the mapping, which it keeps: it stays what it is when the file is removed, the database
 //! closed, or more of the file mapped. Copying 100,000 bytes takes as long as all else a reader does with them. A shorter
-//! value is copied: it would hold the space of a removed file for as long as it lives, and spare little.
+//! value is copied: it would hold the space of a removed file, all of it, for as long as it lives, and spare little.
 
 use std::sync::Arc;
 
@@ -14,36 +14,36 @@ use crate::state::value_handle::ValueHandle;
 use crate::state::version::Values;
 
 /// Bytes from which on a value is lent.
-const LENT_BYTES_MIN: usize = 8 << 10;
+const LENT_BYTES_MIN: u32 = 64 << 10;
 
-/// Replaces `out` by the value behind an encoded pointer.
+/// Replaces `out` by the value behind a pointer.
 pub(crate) fn read_pointer(
     order: &Order,
     values: &Values,
     key: &[u8],
-    encoded: &[u8],
+    pointer: Pointer,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    Pointed::new(order, values, key, encoded)?.read(out)
+    Pointed::new(order, values, key, pointer)?.read(out)
 }
 
-/// The value behind an encoded pointer where it lies; or `None`, and it is in `out`.
+/// The value behind a pointer where it lies; or `None`, and it is in `out`.
 pub(crate) fn lend_pointer(
     order: &Order,
     values: &Values,
     key: &[u8],
-    encoded: &[u8],
+    pointer: Pointer,
     out: &mut Vec<u8>,
 ) -> Result<Option<Mapping>> {
-    let pointed = Pointed::new(order, values, key, encoded)?;
-    let lent = pointed.lend()?;
+    let place = Pointed::new(order, values, key, pointer)?;
+    let lent = place.lend()?;
     if lent.is_none() {
-        pointed.read(out)?;
+        place.read(out)?;
     }
     Ok(lent)
 }
 
-/// As [`read_pointer`] without a mapping, of which an I/O error would end the process: for who opens or verifies, and
+/// As [`read_pointer`], of an encoded pointer and without a mapping, of which an I/O error would end the process: for who opens or verifies, and
 /// reads each value once.
 pub(crate) fn read_pointer_unmapped(
     order: &Order,
@@ -52,7 +52,8 @@ pub(crate) fn read_pointer_unmapped(
     encoded: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    Pointed::new(order, values, key, encoded)?.read_by_descriptor(out)
+    let pointer = Pointer::decode(encoded)?;
+    Pointed::new(order, values, key, pointer)?.read_by_descriptor(out)
 }
 
 /// A value in its file.
@@ -63,8 +64,7 @@ struct Pointed<'v> {
 }
 
 impl<'v> Pointed<'v> {
-    fn new(order: &Order, values: &'v Values, key: &[u8], encoded: &[u8]) -> Result<Pointed<'v>> {
-        let pointer = Pointer::decode(encoded)?;
+    fn new(order: &Order, values: &'v Values, key: &[u8], pointer: Pointer) -> Result<Pointed<'v>> {
         let handle = values.get(&pointer.file.0).ok_or_else(|| {
             Error::corruption("a value pointer names a file the manifest does not")
                 .file(cairndb_format::name::value(pointer.file))
@@ -103,7 +103,7 @@ impl<'v> Pointed<'v> {
     /// Where it lies, if it is mapped there as it is and long enough.
     fn lend(&self) -> Result<Option<Mapping>> {
         let (pointer, hash) = (&self.pointer, self.key_hash);
-        if (pointer.len as usize) < LENT_BYTES_MIN {
+        if pointer.len < LENT_BYTES_MIN || !pointer.is_raw() {
             return Ok(None);
         }
         let Some(front) = self.handle.front(self.end()) else {

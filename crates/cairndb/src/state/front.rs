@@ -2,21 +2,25 @@
 //!
 //! As pages are, a value is checked once for as long as its file is mapped, by default: a value that is read again is not
 //! summed up again, and one that is lent costs no more than what its reader does with it. What was found intact is a
-//! mark for each 8 KiB of the file, of the value that begins there: of small ones, which are copied anyway, the last
-//! that was read. A bit for each would say the same of values of one length; the mark binds the pointer and the key
-//! as well, so that a pointer that leads into the middle of a value, or to another key's, is not taken for the one that
-//! was checked.
+//! mark for each 4 KiB of the file, of the last value read that begins there: what is stored in less shares its mark with
+//! a neighbour, and is checked again when that was read between. A mark is half of a hash of the pointer and the key, so that a pointer that
+//! leads into the middle of a value, or to another key's, is not taken for the one that was checked, but for one in 2^32,
+//! as by the checksum itself.
+//!
+//! What was lent keeps the mapping, and is counted with it until it goes.
 //!
 //! Threads: marks are read and written by any, relaxed: they say what was seen in bytes that do not change.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cairndb_base::hash64;
-use cairndb_env::Mapping;
+use cairndb_env::{MappedBytes, Mapping};
 use cairndb_format::value_file::{Check, Pointer};
 
-/// Bytes of the file for each mark: a large value has one of its own, and marks take a two-thousandth of what is mapped.
-const BYTES_A_MARK: u64 = 8 << 10;
+/// Bytes of the file for each mark: what is stored in as many has one of its own, and marks take a thousandth of what is
+/// mapped.
+const BYTES_A_MARK: u64 = 4 << 10;
 
 /// What is there when nothing was checked.
 const NONE: u32 = 0;
@@ -68,6 +72,71 @@ impl Front {
     }
 }
 
+/// Bytes of a value file that are mapped, given back to the total when nobody maps them any more.
+#[derive(Debug)]
+pub(crate) struct MappedCount {
+    total: Arc<AtomicU64>,
+    bytes: AtomicU64,
+}
+
+impl MappedCount {
+    /// Of a file of which nothing is mapped yet.
+    pub(crate) fn new(total: &Arc<AtomicU64>) -> MappedCount {
+        MappedCount {
+            total: Arc::clone(total),
+            bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// So many more, which the total has already, are this file's.
+    pub(crate) fn take(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// So many, which the total has, are not mapped after all.
+    pub(crate) fn refuse(&self, bytes: u64) {
+        self.total.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Drop for MappedCount {
+    fn drop(&mut self) {
+        self.total
+            .fetch_sub(*self.bytes.get_mut(), Ordering::Relaxed);
+    }
+}
+
+/// A mapping, and what counts it as long as anybody has it.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    mapping: Mapping,
+    _count: Arc<MappedCount>,
+}
+
+impl Counted {
+    /// `mapping` as one that is counted.
+    pub(crate) fn wrap(mapping: Mapping, count: &Arc<MappedCount>) -> Mapping {
+        Mapping::new(Arc::new(Counted {
+            mapping,
+            _count: Arc::clone(count),
+        }))
+    }
+}
+
+impl MappedBytes for Counted {
+    fn bytes(&self) -> &[u8] {
+        &self.mapping
+    }
+
+    fn read_ahead(&self, offset: usize, len: usize) {
+        self.mapping.read_ahead(offset, len);
+    }
+
+    fn map_now(&self, offset: usize, len: usize) {
+        self.mapping.map_now(offset, len);
+    }
+}
+
 /// Half of a hash of all that the checksum binds.
 fn mark_of(pointer: &Pointer, key_hash: u64) -> u32 {
     let hash = hash64(&pointer.encode()) ^ key_hash;
@@ -77,10 +146,7 @@ fn mark_of(pointer: &Pointer, key_hash: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use cairndb_base::FileNumber;
-    use cairndb_env::MappedBytes;
 
     use super::*;
 

@@ -37,9 +37,9 @@ pub(crate) struct Mapping {
     pub(crate) bytes_max: u64,
     /// Bytes of all tables now.
     pub(crate) bytes: AtomicU64,
-    /// Bytes of value files that are mapped. They do not count against tables: a page saves more than a value, which is
-    /// read whole either way.
-    pub(crate) value_bytes: AtomicU64,
+    /// Bytes of value files that are mapped, also by what was lent of them and lives on. They do not count against tables:
+    /// a page saves more than a value, which is read whole either way.
+    pub(crate) value_bytes: Arc<AtomicU64>,
 }
 
 impl Mapping {
@@ -61,11 +61,6 @@ impl Mapping {
         value_bytes
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
             .is_ok()
-    }
-
-    /// What was mapped is no more.
-    pub(crate) fn give_values_back(&self, bytes: u64) {
-        self.value_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 

@@ -224,7 +224,7 @@ impl Options {
 
     /// Verifies the checksum of a page, or of a large value, each time it is read from its mapping, or from its file,
     /// instead of once per open. A page in the page cache was verified when it came there; a value that is read from
-    /// its file always is.
+    /// its file always is, one that is stored in less than 4 KiB now and then again.
     #[must_use]
     pub fn verify_always(mut self, always: bool) -> Options {
         self.verify_always = always;

@@ -15,7 +15,7 @@ use cairndb_env::{Access, Mapping, ReadFile};
 use cairndb_format::name;
 use cairndb_format::value_file::{Check, Pointer};
 
-use crate::state::front::Front;
+use crate::state::front::{Counted, Front, MappedCount};
 use crate::state::opener::TableOpener;
 
 /// A value file and how much of it is dead.
@@ -45,6 +45,8 @@ struct Mapped {
     front: Option<Arc<Front>>,
     /// More is not to be mapped, or cannot be.
     refused: bool,
+    /// Of what is mapped now, and of what was and is still lent; there once anything was.
+    count: Option<Arc<MappedCount>>,
 }
 
 impl Mapped {
@@ -149,16 +151,20 @@ impl ValueHandle {
             mapped.refused = true;
             return None;
         }
-        let bytes = self.map(all);
-        let bytes = match bytes {
-            Ok(Some(bytes)) if bytes.len() as u64 == all => bytes,
+        let count = mapped.count.take();
+        let count = count.unwrap_or_else(|| Arc::new(MappedCount::new(&policy.value_bytes)));
+        let bytes = match self.map(all) {
+            Ok(Some(bytes)) if bytes.len() as u64 == all => Counted::wrap(bytes, &count),
             other => {
-                policy.give_values_back(more);
+                count.refuse(more);
+                mapped.count = Some(count);
                 // An error may pass; what is wrong with the file is told to who reads it.
                 mapped.refused = other.is_ok();
                 return None;
             }
         };
+        count.take(more);
+        mapped.count = Some(count);
         let shorter = mapped.front.take();
         let front = Arc::new(Front::new(bytes, shorter.as_deref()));
         mapped.front = Some(Arc::clone(&front));
@@ -186,8 +192,6 @@ impl ValueHandle {
 
 impl Drop for ValueHandle {
     fn drop(&mut self) {
-        let mapped = self.mapped.write().len();
-        self.opener.mapping.give_values_back(mapped);
         if self.doomed.load(Ordering::Acquire) {
             self.opener.reaper.add(name::value(FileNumber(self.number)));
         }
@@ -216,7 +220,7 @@ mod tests {
                 local: true,
                 bytes_max,
                 bytes: AtomicU64::new(0),
-                value_bytes: AtomicU64::new(0),
+                value_bytes: Arc::default(),
             },
             verify_always: false,
             reaper: Arc::default(),
@@ -252,7 +256,11 @@ mod tests {
         assert_eq!(mapped(2 * MIB + 1), Some(2 * MIB + 1));
         let taken = || opener.mapping.value_bytes.load(Ordering::Relaxed);
         assert_eq!(taken(), 2 * MIB + 1);
+        let lent = handle.front(1).and_then(|front| front.bytes.part(5, 7));
         drop(handle);
+        assert_eq!(taken(), 2 * MIB + 1, "what was lent maps it all");
+        assert_eq!(lent.as_deref(), Some(&[9; 7][..]));
+        drop(lent);
         assert_eq!(taken(), 0);
     }
 

@@ -1,12 +1,14 @@
 //! Large values that are read where they lie: what is lent stays what it was, and is checked before it is.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cairndb::{Compression, Db, ErrorKind, Options, Value};
 
 use crate::real_dir;
 
-const VALUE_BYTES: usize = 30_000;
+const VALUE_BYTES: usize = 80_000;
 const KEYS: u8 = 40;
 
 fn value(n: u8, round: u8) -> Vec<u8> {
@@ -44,17 +46,17 @@ fn value_files(dir: &Path) -> Vec<PathBuf> {
 
 /// Changes a byte in the middle of the first value file's first value, in place.
 fn damage(dir: &Path) {
+    change_byte(&value_files(dir)[0], 40_000);
+}
+
+fn change_byte(file: &Path, at: u64) {
     use std::os::unix::fs::FileExt;
 
-    let mut file = std::fs::OpenOptions::new();
-    let file = file
-        .read(true)
-        .write(true)
-        .open(&value_files(dir)[0])
-        .unwrap();
+    let mut opened = std::fs::OpenOptions::new();
+    let file = opened.read(true).write(true).open(file).unwrap();
     let mut byte = [0];
-    file.read_exact_at(&mut byte, 15_000).unwrap();
-    file.write_all_at(&[byte[0] ^ 1], 15_000).unwrap();
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ 1], at).unwrap();
 }
 
 #[test]
@@ -136,9 +138,138 @@ fn a_value_is_checked_whenever_it_is_lent_if_that_is_asked_for() {
     let db = options().verify_always(true).open(dir.path()).unwrap();
     assert_eq!(db.get(&[0]).unwrap().unwrap(), value(0, 0));
     damage(dir.path());
-    let error = db.get(&[0]).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Corruption);
-    assert!(error.to_string().contains(".val"), "{error}");
+    let refused = |error: cairndb::Error| {
+        assert_eq!(error.kind(), ErrorKind::Corruption);
+        assert!(error.to_string().contains(".val"), "{error}");
+    };
+    refused(db.get(&[0]).unwrap_err());
+    refused(db.snapshot().get(&[0]).unwrap_err());
+    refused(db.multi_get(&[[0]]).unwrap_err());
+    refused(db.get_into(&[0], &mut Vec::new()).unwrap_err());
+    refused(db.cursor().seek_to_first().unwrap_err());
+    refused(db.iter().next().unwrap().unwrap_err());
+    refused(db.iter().rev().last().unwrap().unwrap_err());
     damage(dir.path());
     assert_eq!(db.get(&[0]).unwrap().unwrap(), value(0, 0));
+}
+
+/// What was checked is not checked again by default: what comes to it later is found by `verify`, or at the next opening.
+#[test]
+fn damage_behind_the_first_check_is_found_at_the_next_opening() {
+    let dir = real_dir();
+    filled(dir.path()).close().unwrap();
+    let db = options().open(dir.path()).unwrap();
+    let lent = db.get(&[0]).unwrap().unwrap();
+    assert_eq!(lent, value(0, 0));
+    damage(dir.path());
+    assert_eq!(db.get(&[0]).unwrap().unwrap(), lent, "the same bytes");
+    assert_ne!(lent, value(0, 0));
+    db.close().unwrap();
+    let found = cairndb::verify(dir.path(), &options());
+    assert_eq!(found.unwrap_err().kind(), ErrorKind::Corruption);
+    let db = options().open(dir.path()).unwrap();
+    assert_eq!(db.get(&[0]).unwrap_err().kind(), ErrorKind::Corruption);
+}
+
+/// Large values between others, overwritten, deleted and merged onto: a cursor shows each as it is, whichever way it comes.
+#[test]
+fn a_cursor_shows_lent_values_among_others() {
+    let dir = real_dir();
+    let options = options().merge_operator(Arc::new(cairndb::Append));
+    let db = options.open(dir.path()).unwrap();
+    let mut expected = BTreeMap::new();
+    for n in 0..KEYS {
+        db.put(&[n], &value(n, 0)).unwrap();
+        expected.insert(vec![n], value(n, 0));
+    }
+    db.flush().unwrap();
+    for n in 0..KEYS {
+        match n % 5 {
+            0 => {
+                db.put(&[n], b"short").unwrap();
+                expected.insert(vec![n], b"short".to_vec());
+            }
+            1 => {
+                db.merge(&[n], b" and more").unwrap();
+                expected.get_mut(&vec![n]).unwrap().extend(b" and more");
+            }
+            2 if n > 20 => {
+                db.delete(&[n]).unwrap();
+                expected.remove(&vec![n]);
+            }
+            3 => {
+                db.put(&[n], &value(n, 1)).unwrap();
+                expected.insert(vec![n], value(n, 1));
+            }
+            _ => {}
+        }
+    }
+    let keys: Vec<&Vec<u8>> = expected.keys().collect();
+    let mut cursor = db.cursor();
+    let shows = |cursor: &cairndb::Cursor, at: usize| {
+        assert_eq!(cursor.key(), keys[at].as_slice());
+        assert!(cursor.value() == expected[keys[at]], "{at}");
+    };
+    cursor.seek_to_first().unwrap();
+    for at in 0..keys.len() {
+        shows(&cursor, at);
+        // Back and forth once.
+        if at > 0 {
+            cursor.prev().unwrap();
+            shows(&cursor, at - 1);
+            cursor.next().unwrap();
+            shows(&cursor, at);
+        }
+        cursor.next().unwrap();
+    }
+    assert!(!cursor.valid());
+    cursor.seek_to_last().unwrap();
+    for at in (0..keys.len()).rev() {
+        shows(&cursor, at);
+        cursor.prev().unwrap();
+    }
+    for at in (0..keys.len()).chain((0..keys.len()).step_by(7)) {
+        cursor.seek(keys[at]).unwrap();
+        shows(&cursor, at);
+        cursor.seek_for_prev(keys[keys.len() - 1 - at]).unwrap();
+        shows(&cursor, keys.len() - 1 - at);
+    }
+    let found: Vec<_> = db.iter().map(|entry| entry.unwrap().1).collect();
+    assert!(found.iter().eq(expected.values()));
+}
+
+/// A value that is stored encoded is checked once as well, and decoded each time.
+#[test]
+fn an_encoded_value_is_checked_before_it_is_first_decoded() {
+    let dir = real_dir();
+    let options = options().compression(Compression::Fast);
+    let text: Vec<u8> = (0..4_000u32)
+        .flat_map(|n| format!("line {n:>9} of text, ").into_bytes())
+        .collect();
+    let db = options.open(dir.path()).unwrap();
+    db.put(b"k", &text).unwrap();
+    db.compact_range(..).unwrap();
+    db.wait_idle().unwrap();
+    db.close().unwrap();
+    let stored: u64 = value_files(dir.path())
+        .iter()
+        .map(|file| file.metadata().unwrap().len())
+        .sum();
+    assert!(stored < text.len() as u64 * 3 / 4, "{stored} bytes");
+    let change = || change_byte(&value_files(dir.path())[0], stored / 2);
+    change();
+    let db = options.open(dir.path()).unwrap();
+    for _ in 0..2 {
+        assert_eq!(db.get(b"k").unwrap_err().kind(), ErrorKind::Corruption);
+        let mut out = b"left over".to_vec();
+        assert_eq!(
+            db.get_into(b"k", &mut out).unwrap_err().kind(),
+            ErrorKind::Corruption
+        );
+        assert!(out.is_empty());
+    }
+    change();
+    for _ in 0..2 {
+        assert_eq!(db.get(b"k").unwrap().unwrap(), text);
+    }
 }

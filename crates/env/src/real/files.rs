@@ -222,7 +222,8 @@ impl ReadFile for RealReadFile {
         let len = front_of(len, self.size, &self.file.name)?;
         let mut options = memmap2::MmapOptions::new();
         options.len(len);
-        // SAFETY: files are written once, from front to back and under the directory's lock; nothing in this program
+        // SAFETY: files are written once, from front to back and under the directory's lock, and never opened for
+        // writing again, also not when the mapping outlives that lock; nothing in this program
         // changes what an append has returned for, or shortens the file below that, and `len` bytes were there when it
         // was opened; behind an append that fails while they are mapped no pointer leads. What another program does to
         // them is outside what any reader of a shared mapping can exclude, and documented so.

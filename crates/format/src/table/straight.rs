@@ -224,7 +224,8 @@ impl Table {
         let stored = page.get(start..end).unwrap_or_default();
         if stored.len() > LINES_OF_VALUE * LINE_BYTES {
             // Of a long value a part was asked for at most, and decoding would wait for one line after the other.
-            prefetch_span(stored.as_ptr(), stored.len());
+            let within = stored.as_ptr().addr() % LINE_BYTES;
+            prefetch_span(stored.as_ptr().wrapping_sub(within), within + stored.len());
         }
         value.clear();
         if raw_len == stored.len() {

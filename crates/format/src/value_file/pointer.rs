@@ -117,6 +117,11 @@ impl Pointer {
             )))
     }
 
+    /// Whether the value is stored as it is.
+    pub fn is_raw(&self) -> bool {
+        self.codec == CODEC_RAW
+    }
+
     /// Where the record ends, padding included; `None` beyond 2^64.
     pub fn end(&self) -> Option<u64> {
         self.offset.checked_add(record_bytes(self.len))

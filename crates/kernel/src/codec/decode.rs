@@ -6,7 +6,7 @@
 //! taken from the encoded bytes instead of the output: those loads need not wait for the stores.
 //!
 //! Values of a column, and the pieces of a long value, often have their sequences' bytes at the same places, all saying the
-//! same: such [rows](super::row) are decoded by two copies each. In one value alone to look for that took what it saved.
+//! same: such [rows](super::row) are decoded by two copies each. In one short value to look for that took what it saved.
 
 #![allow(
     unsafe_code,
@@ -27,6 +27,9 @@ use crate::prefetch::prefetch_span;
 /// Bytes of a value from which on a call for wider copies is worth it.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const WIDE_BYTES_MIN: usize = 400;
+
+/// Values of a row whose shape is looked at: those behind one that is unlike the others, and not all of a row that has none.
+const SHAPES_MAX: usize = 4;
 
 /// Spare room behind the raw length that [`decode`] wants, so that short runs near the end may be copied whole.
 pub const DECODE_SLACK: usize = 64;
@@ -89,28 +92,26 @@ pub fn decode_each(src: &[u8], stored_len: usize, raw_len: usize, out: &mut Vec<
         return None;
     }
     let total = raw_len.checked_mul(src.len() / stored_len)?;
-    let first = src.get(..stored_len);
-    let shape = first.and_then(|first| Shape::of(first, raw_len));
     let each = |to: *mut u8, room: usize| {
-        let mut done = 0;
-        let mut rest = src;
-        while !rest.is_empty() {
-            if let Some(shape) = &shape {
-                // SAFETY: `done <= total <= room`.
-                let to = unsafe { to.add(done) };
+        let (mut done, mut rest) = (0, src);
+        let (mut shape, mut shapes) = (None::<Shape>, SHAPES_MAX);
+        while let Some((value, behind)) = rest.split_at_checked(stored_len) {
+            // SAFETY: `done` is at most `total`, as many bytes as all values stand for, which have room.
+            let to = unsafe { to.add(done) };
+            if let Some(shape) = shape.as_ref().filter(|shape| shape.is_of(value)) {
                 // SAFETY: what is left of `total` is what the rest stands for.
                 let alike = unsafe { row::decode(rest, shape, to) };
                 done += alike * raw_len;
                 rest = &rest[alike * stored_len..];
+                continue;
             }
-            let Some((value, behind)) = rest.split_at_checked(stored_len) else {
-                break;
-            };
-            // SAFETY: as above.
-            let to = unsafe { to.add(done) };
             // SAFETY: of the room `done` bytes were taken by as many values as came before, so that `raw_len`
             // and `DECODE_SLACK` are left, apart from `src`.
             unsafe { decode_raw::<Words>(value, to, raw_len, room - done) }?;
+            if shapes > 0 {
+                shapes -= 1;
+                shape = Shape::of(value, raw_len);
+            }
             done += raw_len;
             rest = behind;
         }
@@ -155,7 +156,7 @@ pub fn decode_into(src: &[u8], out: &mut [u8]) -> Option<()> {
     unsafe { decode_raw::<Words>(src, out.as_mut_ptr(), raw_len, raw_len) }
 }
 
-/// [`decode_raw`] by the widest copies there are, what is `AHEAD` requested.
+/// [`decode_raw`] by the widest copies there are, with what is to come requested if `AHEAD`.
 ///
 /// # Safety
 ///
@@ -270,7 +271,8 @@ unsafe fn copy_literals<R: Runs>(
 ///
 /// `offset >= 1` initialised bytes lie below `to`, and `room >= len` bytes are writable at `to`. The processor has the
 /// instructions of `R`.
-#[inline]
+#[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
+#[inline(always)]
 unsafe fn copy_match<R: Runs>(to: *mut u8, offset: usize, len: usize, room: usize) {
     if offset < 16 {
         // SAFETY: the caller's promise is the one asked for.
@@ -317,4 +319,17 @@ fn extension(src: &[u8], read: &mut usize, limit: usize) -> Option<usize> {
             return Some(sum);
         }
     }
+}
+
+/// [`decode`] of a long value without vectors.
+#[cfg(test)]
+pub(super) fn decode_long_by_words(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    // SAFETY: `append` gives `raw_len` bytes and slack, apart from `src`; every processor can copy words.
+    let whole = |to: *mut u8, room: usize| unsafe {
+        decode_raw::<super::runs::LongWords>(src, to, raw_len, room)
+    };
+    // SAFETY: on `Some`, `decode_raw` has initialised `raw_len` bytes.
+    unsafe { append(&mut out, raw_len, whole) }?;
+    Some(out)
 }

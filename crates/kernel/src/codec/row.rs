@@ -37,6 +37,8 @@ pub(super) unsafe fn decode(src: &[u8], shape: &Shape, to: *mut u8) -> usize {
     unsafe { decode_by::<Words>(src, shape, to) }
 }
 
+/// [`decode_by`] the widest copies.
+///
 /// # Safety
 ///
 /// As of [`decode`].
@@ -47,6 +49,8 @@ unsafe fn decode_wide(src: &[u8], shape: &Shape, to: *mut u8) -> usize {
     unsafe { decode_by::<Wide<true>>(src, shape, to) }
 }
 
+/// [`decode`] by copies of one kind.
+///
 /// # Safety
 ///
 /// As of [`decode`]; and the processor has the instructions of `R`.
@@ -59,8 +63,10 @@ unsafe fn decode_by<R: Runs>(src: &[u8], shape: &Shape, to: *mut u8) -> usize {
         if !shape.is_of(value) {
             break;
         }
-        // Behind a page's values lie those of the next, which a scan wants as well.
-        prefetch_span(value.as_ptr().wrapping_add(BYTES_AHEAD), 1);
+        if R::AHEAD {
+            // Behind the last value as well: where they are a page's, a scan wants those of the next.
+            prefetch_span(value.as_ptr().wrapping_add(BYTES_AHEAD), 1);
+        }
         // SAFETY: so many values came before this one, whose room this is.
         let to = unsafe { to.add(done * raw_len) };
         // SAFETY: what the value stands for is writable there, and apart.
@@ -75,7 +81,8 @@ unsafe fn decode_by<R: Runs>(src: &[u8], shape: &Shape, to: *mut u8) -> usize {
 ///
 /// # Safety
 ///
-/// The room is writable, and no part of `src`. The processor has the instructions of `R`.
+/// The room is writable, and no part of `src`. The processor has the instructions of `R`. (What is said of `stands` is
+/// compared with the sequence.)
 #[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
 #[inline(always)]
 pub(super) unsafe fn decode_like<R: Runs>(
@@ -124,6 +131,8 @@ unsafe fn copy_parts<R: Runs>(value: &[u8], shape: &Shape, to: *mut u8) {
     reason = "lengths are cut down to what a sequence stores"
 )]
 mod tests {
+    use super::Words;
+    use crate::codec::decode::decode_long_by_words;
     use crate::codec::shape::Shape;
     use crate::codec::tests::Random;
     use crate::codec::{decode, decode_each, twin};
@@ -163,6 +172,19 @@ mod tests {
         let expected = each_by_twin(row, stored_len, raw_len);
         assert_eq!(verdict.is_some(), expected.is_some());
         assert_eq!(out[1..], expected.unwrap_or_default());
+        let Some(shape) = Shape::of(&row[..stored_len], raw_len) else {
+            return;
+        };
+        let room = || vec![0; row.len() / stored_len * raw_len];
+        let (mut wide, mut by_words) = (room(), room());
+        // SAFETY: there is room for as many values as there are.
+        let alike = unsafe { super::decode(row, &shape, wide.as_mut_ptr()) };
+        // SAFETY: as above; every processor can copy words.
+        let words = unsafe { super::decode_by::<Words>(row, &shape, by_words.as_mut_ptr()) };
+        assert_eq!((alike, &wide), (words, &by_words));
+        let front = each_by_twin(&row[..alike * stored_len], stored_len, raw_len);
+        assert_eq!(wide[..alike * raw_len], front.unwrap());
+        assert!(wide[alike * raw_len..].iter().all(|&byte| byte == 0));
     }
 
     #[test]
@@ -200,6 +222,7 @@ mod tests {
             let verdict = decode(src, raw_len, &mut out);
             let expected = twin::decode(src, raw_len);
             assert_eq!(verdict.is_some(), expected.is_some());
+            assert_eq!(decode_long_by_words(src, raw_len), expected);
             assert_eq!(out, expected.unwrap_or_default());
         };
         let mut random = Random::new(32);

@@ -38,6 +38,21 @@ impl Runs for Words {
     }
 }
 
+/// As [`Words`], for long values: what [`Wide`] has the decoder do, where no vectors are, as under Miri.
+#[cfg(test)]
+pub(super) struct LongWords;
+
+#[cfg(test)]
+impl Runs for LongWords {
+    const LONG: bool = true;
+    const AHEAD: bool = true;
+
+    unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
+        // SAFETY: the caller's promise is the one asked for.
+        unsafe { Words::copy_exact(from, to, len) }
+    }
+}
+
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(super) use wide::Wide;
 
@@ -64,6 +79,8 @@ mod wide {
         }
     }
 
+    /// As [`Runs::copy_exact`], two vectors that may overlap.
+    ///
     /// # Safety
     ///
     /// As [`Runs::copy_exact`]'s.

@@ -89,3 +89,59 @@ fn ends(value: &[u8]) -> Option<(u16, u32)> {
     let front = u16::from_le_bytes(*value.first_chunk()?);
     Some((front, u32::from_le_bytes(*value.last_chunk()?)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Shape;
+
+    /// A sequence of 0, 1, 2 ... with these bytes of lengths; what it stands for where they are taken at their word.
+    fn value(token: u8, more: &[u8], literals: u8, behind: &[u8]) -> Vec<u8> {
+        let literals: Vec<u8> = (0..literals).collect();
+        [&[token], more, &literals, behind].concat()
+    }
+
+    #[test]
+    fn one_sequence_whose_match_lies_within_its_literals() {
+        let shape = Shape::of(&value(0x42, &[], 4, &[4, 0]), 8);
+        assert!(shape.is_none(), "a match of six from four literals");
+        let shape = Shape::of(&value(0x40, &[], 4, &[4, 0]), 8).unwrap();
+        assert_eq!((shape.literals_at, shape.literals), (1, 4));
+        assert_eq!((shape.match_at, shape.len, shape.stored_len), (1, 4, 7));
+        let long = value(0xff, &[35], 50, &[50, 0, 31]);
+        let shape = Shape::of(&long, 100).unwrap();
+        assert_eq!((shape.literals_at, shape.literals), (2, 50));
+        assert_eq!((shape.match_at, shape.len, shape.stored_len), (2, 50, 55));
+        // What is no part of a length or an offset may differ, all else may not.
+        for at in 0..long.len() {
+            let mut other = long.clone();
+            other[at] ^= 1;
+            assert_eq!(shape.is_of(&other), (2..52).contains(&at), "{at}");
+        }
+    }
+
+    #[test]
+    fn other_values_have_no_shape() {
+        let refused = |value: &[u8], raw_len: usize| {
+            assert_eq!(Shape::of(value, raw_len), None, "{value:?}");
+        };
+        for len in 0..7 {
+            refused(&value(0x40, &[], 4, &[4, 0])[..len], 8);
+        }
+        refused(&value(0x40, &[], 4, &[4, 0]), 9);
+        refused(&value(0x40, &[], 4, &[0, 0]), 8);
+        refused(&value(0x40, &[], 4, &[3, 0]), 8);
+        refused(&value(0x40, &[], 4, &[5, 0]), 8);
+        refused(&value(0x40, &[], 4, &[4, 0, 0]), 8);
+        refused(&value(0x00, &[], 0, &[4, 0]), 4);
+        // A byte of 255 is followed by another.
+        refused(&value(0xf0, &[255, 0], 20, &[4, 0]), 274);
+        refused(&value(0x8f, &[], 8, &[8, 0, 255]), 282);
+        let most = value(0xff, &[254], 250, &[250, 0, 200]);
+        assert_eq!(Shape::of(&most, 469), None, "19 literals are missing");
+        let mut whole = vec![0xff, 254];
+        whole.extend([7; 269]);
+        whole.extend([13, 1, 250]);
+        let shape = Shape::of(&whole, 269 + 269).unwrap();
+        assert_eq!((shape.literals, shape.len), (269, 269));
+    }
+}

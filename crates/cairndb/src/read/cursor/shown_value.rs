@@ -1,9 +1,8 @@
 //! The value that a cursor shows apart from its sources: in a buffer of its own, or lent where its file is mapped.
 
-use std::mem;
-
 use cairndb_base::{Order, Result};
 use cairndb_env::Mapping;
+use cairndb_format::value_file::Pointer;
 
 use crate::read::pointed::lend_pointer;
 use crate::state::version::Values;
@@ -45,22 +44,22 @@ impl ShownValue {
         &mut self.own
     }
 
-    /// The value of `key` behind an encoded pointer.
+    /// The value of `key` behind a pointer.
     pub(super) fn follow(
         &mut self,
         order: &Order,
         values: &Values,
         key: &[u8],
-        encoded: &[u8],
+        pointer: Pointer,
     ) -> Result<()> {
         self.own().clear();
-        self.lent = lend_pointer(order, values, key, encoded, &mut self.own)?;
+        self.lent = lend_pointer(order, values, key, pointer, &mut self.own)?;
         Ok(())
     }
 
-    /// The value of `key` behind the pointer that is in the buffer.
+    /// The value of `key` behind the encoded pointer that is in the buffer.
     pub(super) fn follow_own(&mut self, order: &Order, values: &Values, key: &[u8]) -> Result<()> {
-        let pointer = mem::take(self.own());
-        self.follow(order, values, key, &pointer)
+        let pointer = Pointer::decode(self.own())?;
+        self.follow(order, values, key, pointer)
     }
 }

@@ -18,7 +18,7 @@ fn opener() -> Arc<TableOpener> {
             local: true,
             bytes_max: 0,
             bytes: AtomicU64::new(0),
-            value_bytes: AtomicU64::new(0),
+            value_bytes: Arc::default(),
         },
         verify_always: false,
         reaper: Arc::default(),
