@@ -31,15 +31,48 @@ pub(crate) fn get_into(
     at: Option<SeqNo>,
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
-    at_point(core, at, |view, seq| {
-        get::get(view, &core.context, key, seq, out)
-    })
+    core.health.check_read()?;
+    let (view, newest) = core.read_point();
+    match get::get(&view, &core.context, key, at.unwrap_or(newest), out) {
+        Ok(presence) => Ok(presence),
+        Err(error) => get_again(core, &view, error, key, at, out),
+    }
+}
+
+/// What a get says that has failed.
+#[cold]
+fn get_again(
+    core: &Core,
+    view: &Arc<View>,
+    error: Error,
+    key: &[u8],
+    at: Option<SeqNo>,
+    out: &mut Vec<u8>,
+) -> Result<Presence> {
+    let (view, newest) = moved_on(core, view, error)?;
+    get::get(&view, &core.context, key, at.unwrap_or(newest), out)
+}
+
+/// Where a read that has failed in `view` may do better; its error where it may not.
+#[cold]
+fn moved_on(core: &Core, view: &Arc<View>, error: Error) -> Result<(Guard<Arc<View>>, SeqNo)> {
+    // What a closed handle did not open yet may be gone.
+    core.health.check_read()?;
+    if Arc::ptr_eq(view, &core.view.load()) {
+        return Err(error);
+    }
+    // A pointer written since may lead to a value file that the older view does not know. At a
+    // moment there is no such pair, however often views change meanwhile.
+    Ok(moment(core))
 }
 
 pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Option<Value>> {
     with_scratch(|scratch| {
-        at_point(core, at, |view, seq| {
-            value_at(view, core, key, seq, scratch)
+        core.health.check_read()?;
+        let (view, newest) = core.read_point();
+        value_at(core, &view, key, at.unwrap_or(newest), scratch).or_else(|error| {
+            let (view, newest) = moved_on(core, &view, error)?;
+            value_at(core, &view, key, at.unwrap_or(newest), scratch)
         })
     })
 }
@@ -47,8 +80,8 @@ pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Op
 /// The value of `key`, lent where its file is mapped, else made of what is read into `scratch`.
 #[inline]
 fn value_at(
-    view: &View,
     core: &Core,
+    view: &View,
     key: &[u8],
     seq: SeqNo,
     scratch: &mut Vec<u8>,
@@ -64,41 +97,6 @@ fn value_at(
             _ => Some(Value::from_scratch(scratch)),
         },
     )
-}
-
-/// What `read` finds at a number, the newest unless `at` says another.
-#[inline]
-fn at_point<T>(
-    core: &Core,
-    at: Option<SeqNo>,
-    mut read: impl FnMut(&View, SeqNo) -> Result<T>,
-) -> Result<T> {
-    core.health.check_read()?;
-    let (view, newest) = core.read_point();
-    match read(&view, at.unwrap_or(newest)) {
-        Ok(found) => Ok(found),
-        Err(error) => read_again(core, &view, error, at, &mut read),
-    }
-}
-
-/// What a read says that has failed.
-#[cold]
-fn read_again<T>(
-    core: &Core,
-    view: &Arc<View>,
-    error: Error,
-    at: Option<SeqNo>,
-    read: &mut dyn FnMut(&View, SeqNo) -> Result<T>,
-) -> Result<T> {
-    // What a closed handle did not open yet may be gone.
-    core.health.check_read()?;
-    if Arc::ptr_eq(view, &core.view.load()) {
-        return Err(error);
-    }
-    // A pointer written since may lead to a value file that the older view does not know. At a
-    // moment there is no such pair, however often views change meanwhile.
-    let (view, newest) = moment(core);
-    read(&view, at.unwrap_or(newest))
 }
 
 /// Keys that [`multi_get`] requests at once: a processor waits for some dozens of lines at a time, and what is
@@ -117,7 +115,7 @@ pub(crate) fn multi_get<K: AsRef<[u8]>>(core: &Core, keys: &[K]) -> Result<Vec<O
         }
         for key in keys {
             core.health.check_read()?;
-            values.push(value_at(&view, core, key.as_ref(), seq, &mut scratch)?);
+            values.push(value_at(core, &view, key.as_ref(), seq, &mut scratch)?);
         }
     }
     Ok(values)
