@@ -192,7 +192,7 @@ impl Db {
     }
 
     /// The values of `keys`, all at one moment, in the order asked. From a database larger than the processor's caches
-    /// some sixteen keys wait for memory together: a sixth less time than as many gets take.
+    /// some sixteen keys wait for memory together: a sixth less time than as many gets take. Large values are as of [`Db::get`].
     ///
     /// # Errors
     /// As [`Db::get`], of the first key that gives one; the other values are not returned then.

@@ -18,7 +18,7 @@ enum Repr {
     Lent(Mapping),
 }
 
-/// A value: derefs to its bytes and stays valid, whatever becomes of the database.
+/// A value: derefs to its bytes, and stays valid when the key is overwritten, its file removed or the database closed.
 ///
 /// Short ones (up to 119 bytes) are inside of it. One of 64 KiB or more that is stored as it is, in a value file that is
 /// mapped, is not copied: its bytes are the file's. As long as such a value lives it keeps the space of the whole file
