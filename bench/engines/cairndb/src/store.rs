@@ -14,7 +14,10 @@ use crate::greater::Greater;
 
 /// What the defaults of settings that the adapter leaves alone mean.
 const MAPPED: &str = "default (on local file systems, below half of the memory)";
-const VERIFY_ALWAYS: &str = "false (a mapped page once an open, one read by pread each time)";
+const VERIFY_ALWAYS: &str =
+    "false (a mapped page or large value once an open, what is read by pread each time)";
+/// How gets are asked for, which is no setting.
+const GETS: &str = "into one buffer; in place (get) after a value of 64 KiB or more";
 
 /// An open CairnDB.
 #[derive(Debug)]
@@ -124,6 +127,7 @@ impl Store for CairnStore {
             ("filter_bits", bits.to_string()),
             ("mapped", MAPPED.to_owned()),
             ("verify_always", VERIFY_ALWAYS.to_owned()),
+            ("gets", GETS.to_owned()),
         ];
         let budget = self.number("cairndb.memory", "budget");
         let budget = budget.map(|bytes| ("memory_budget", bytes.to_string()));

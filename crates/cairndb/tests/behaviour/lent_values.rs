@@ -108,22 +108,24 @@ fn a_value_is_lent_and_outlives_its_file_and_the_database() {
     assert_eq!(newest[3].clone().into_vec(), value(3, 1));
 }
 
+/// A damaged value is told with its file.
+fn refused(error: &cairndb::Error) {
+    assert_eq!(error.kind(), ErrorKind::Corruption);
+    assert!(error.to_string().contains(".val"), "{error}");
+}
+
 #[test]
 fn a_value_is_checked_before_it_is_first_lent() {
     let dir = real_dir();
     filled(dir.path()).close().unwrap();
     damage(dir.path());
     let db = options().open(dir.path()).unwrap();
-    let refused = |error: cairndb::Error| {
-        assert_eq!(error.kind(), ErrorKind::Corruption);
-        assert!(error.to_string().contains(".val"), "{error}");
-    };
     for _ in 0..2 {
-        refused(db.get(&[0]).unwrap_err());
-        refused(db.multi_get(&[[0]]).unwrap_err());
-        refused(db.get_into(&[0], &mut Vec::new()).unwrap_err());
-        refused(db.cursor().seek(&[0]).unwrap_err());
-        refused(db.cursor().seek_for_prev(&[0]).unwrap_err());
+        refused(&db.get(&[0]).unwrap_err());
+        refused(&db.multi_get(&[[0]]).unwrap_err());
+        refused(&db.get_into(&[0], &mut Vec::new()).unwrap_err());
+        refused(&db.cursor().seek(&[0]).unwrap_err());
+        refused(&db.cursor().seek_for_prev(&[0]).unwrap_err());
     }
     assert_eq!(db.get(&[1]).unwrap().unwrap(), value(1, 0));
     // The byte is as it was.
@@ -138,17 +140,13 @@ fn a_value_is_checked_whenever_it_is_lent_if_that_is_asked_for() {
     let db = options().verify_always(true).open(dir.path()).unwrap();
     assert_eq!(db.get(&[0]).unwrap().unwrap(), value(0, 0));
     damage(dir.path());
-    let refused = |error: cairndb::Error| {
-        assert_eq!(error.kind(), ErrorKind::Corruption);
-        assert!(error.to_string().contains(".val"), "{error}");
-    };
-    refused(db.get(&[0]).unwrap_err());
-    refused(db.snapshot().get(&[0]).unwrap_err());
-    refused(db.multi_get(&[[0]]).unwrap_err());
-    refused(db.get_into(&[0], &mut Vec::new()).unwrap_err());
-    refused(db.cursor().seek_to_first().unwrap_err());
-    refused(db.iter().next().unwrap().unwrap_err());
-    refused(db.iter().rev().last().unwrap().unwrap_err());
+    refused(&db.get(&[0]).unwrap_err());
+    refused(&db.snapshot().get(&[0]).unwrap_err());
+    refused(&db.multi_get(&[[0]]).unwrap_err());
+    refused(&db.get_into(&[0], &mut Vec::new()).unwrap_err());
+    refused(&db.cursor().seek_to_first().unwrap_err());
+    refused(&db.iter().next().unwrap().unwrap_err());
+    refused(&db.iter().rev().last().unwrap().unwrap_err());
     damage(dir.path());
     assert_eq!(db.get(&[0]).unwrap().unwrap(), value(0, 0));
 }
