@@ -7,6 +7,7 @@
     reason = "keeps a node's address beside the reference that keeps the node"
 )]
 
+use std::cmp::Ordering;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -161,12 +162,18 @@ impl MemCursor {
         self.node().head()
     }
 
-    /// The head of the entry behind this one, any number where there is none: it differs from
-    /// [`MemCursor::head`] only if the next entry, should there be one, has another key.
+    /// The head of the entry behind this one, if there is one.
     #[inline]
-    pub fn next_head(&self) -> u64 {
+    pub fn next_head(&self) -> Option<u64> {
         debug_assert!(self.valid());
-        self.node().next().head()
+        let next = self.node().next();
+        self.table.is_entry(next).then(|| next.head())
+    }
+
+    /// Orders the key of the entry behind this one, which there must be, against `key`.
+    pub fn compare_next(&self, key: &[u8]) -> Ordering {
+        debug_assert!(self.next_head().is_some());
+        self.table.order().compare(self.node().next().key(), key)
     }
 
     #[inline]

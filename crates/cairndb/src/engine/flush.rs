@@ -15,9 +15,9 @@ use cairndb_format::table::Compression;
 use cairndb_mem::Memtable;
 
 use crate::engine::core::{Core, Flush, Part, State};
+use crate::jobs::inputs::Inputs;
 use crate::jobs::merge::{Job, Outcome};
 use crate::jobs::rules::Rules;
-use crate::read::merger::Merger;
 use crate::read::source::Source;
 use crate::state::guard::guarded;
 use crate::state::stats::Stats;
@@ -61,10 +61,10 @@ fn spans(parts: &[Part], order: &Order) -> Vec<Span> {
 }
 
 impl Span {
-    fn merger(&self, order: &Order) -> Merger {
+    fn inputs(&self, order: &Order) -> Inputs {
         let newest_first = self.parts.iter().rev();
         let sources = newest_first.map(|mem| Source::Mem(mem.cursor())).collect();
-        Merger::new(sources, order.clone())
+        Inputs::new(sources, order.clone())
     }
 
     /// Whether it is one part, no key of which lies among those of a table.
@@ -231,8 +231,8 @@ impl Core {
             output.compression = Compression::Deferred;
         }
         // The parts of a sequential load share no range: each is copied out without a comparison.
-        let mergers = spans.iter().map(|span| span.merger(order)).collect();
-        let mut outcome = self.run_job(Job::chained(mergers, rules, output))?;
+        let inputs = spans.iter().map(|span| span.inputs(order)).collect();
+        let mut outcome = self.run_job(Job::chained(inputs, rules, output))?;
         self.open_for_readers(&mut outcome);
         Ok(outcome)
     }

@@ -17,9 +17,9 @@ use cairndb_format::table::Table;
 use crate::engine::compact::stopped;
 use crate::engine::core::Core;
 use crate::engine::install::MergePlan;
+use crate::jobs::inputs::Inputs;
 use crate::jobs::merge::{Job, Outcome, STEP_ENTRIES};
 use crate::jobs::rules::Rules;
-use crate::read::merger::Merger;
 use crate::read::source::{RunCursor, Source};
 use crate::state::guard::guarded;
 use crate::state::version::Run;
@@ -218,11 +218,11 @@ impl Core {
             values: Arc::clone(&self.view.load().version.values),
             end: keys.end,
         };
-        let merger = Merger::new(sources, order.clone());
+        let inputs = Inputs::new(sources, order.clone());
         let mut output = self.settings.output.clone();
         output.begin_syncs = plan.waited_for;
         output.relocation.clone_from(&plan.relocation);
-        let job = Job::new(merger, rules, output);
+        let job = Job::new(inputs, rules, output);
         match keys.from {
             Some(key) => job.beginning_at(key),
             None => job,

@@ -18,9 +18,9 @@ use crate::engine::live_log::{LiveLog, OnDisk};
 use crate::engine::log_end::{End, placed};
 use crate::engine::moved_values::{LargeValues, MovedValues};
 use crate::engine::recovered::Recovered;
+use crate::jobs::inputs::Inputs;
 use crate::jobs::merge::Job;
 use crate::jobs::rules::Rules;
-use crate::read::merger::Merger;
 use crate::read::source::Source;
 use crate::state::context::ReadContext;
 use crate::state::opener::TableOpener;
@@ -180,8 +180,8 @@ impl Replay<'_> {
             .rev()
             .map(|part| Source::Mem(part.cursor()))
             .collect();
-        let merger = Merger::new(sources, self.context.order.clone());
-        let mut job = Job::new(merger, rules, self.settings.output.clone());
+        let inputs = Inputs::new(sources, self.context.order.clone());
+        let mut job = Job::new(inputs, rules, self.settings.output.clone());
         let next_file = AtomicU64::new(self.recovered.next_file);
         match job.step(self.dir, &next_file, u64::MAX / 2) {
             Ok(more) => assert!(!more, "an unbounded step finishes its input"),

@@ -7,9 +7,9 @@ use cairndb_base::{FileNumber, Result, SEQ_MAX};
 use cairndb_env::Dir;
 use cairndb_format::name;
 
+use crate::jobs::inputs::Inputs;
 use crate::jobs::output::{Output, OutputParts, OutputSettings, Written};
 use crate::jobs::rules::{Progress, Rules};
-use crate::read::merger::Merger;
 use crate::state::guard::guarded;
 
 /// Entries a step moves: about a quarter of a millisecond, so that a flush never waits long.
@@ -51,20 +51,20 @@ impl Outcome {
 /// A job over merged sources.
 #[derive(Debug)]
 pub(crate) struct Job {
-    /// One behind the other: every key of a merger is above those of the mergers before it.
-    mergers: VecDeque<Merger>,
+    /// One behind the other: every key of one is above those of the ones before it.
+    inputs: VecDeque<Inputs>,
     rules: Rules,
     settings: OutputSettings,
     progress: Progress,
     parts: OutputParts,
     begun: bool,
-    /// The first merger begins at this key, not at its first.
+    /// The first inputs begin at this key, not at their first.
     from: Option<Vec<u8>>,
 }
 
 impl Job {
-    pub(crate) fn new(merger: Merger, rules: Rules, settings: OutputSettings) -> Job {
-        Job::chained(VecDeque::from([merger]), rules, settings)
+    pub(crate) fn new(inputs: Inputs, rules: Rules, settings: OutputSettings) -> Job {
+        Job::chained(VecDeque::from([inputs]), rules, settings)
     }
 
     /// The same job over keys from `key` on.
@@ -74,14 +74,10 @@ impl Job {
         self
     }
 
-    /// A job over mergers whose keys share no range and ascend from one to the next.
-    pub(crate) fn chained(
-        mergers: VecDeque<Merger>,
-        rules: Rules,
-        settings: OutputSettings,
-    ) -> Job {
+    /// A job over inputs whose keys share no range and ascend from one to the next.
+    pub(crate) fn chained(inputs: VecDeque<Inputs>, rules: Rules, settings: OutputSettings) -> Job {
         Job {
-            mergers,
+            inputs,
             rules,
             settings,
             progress: Progress::default(),
@@ -102,7 +98,7 @@ impl Job {
         next_file: &AtomicU64,
         entries: u64,
     ) -> Result<bool> {
-        let Some(merger) = self.mergers.front_mut() else {
+        let Some(inputs) = self.inputs.front_mut() else {
             return Ok(false);
         };
         let parts = std::mem::take(&mut self.parts);
@@ -113,18 +109,18 @@ impl Job {
         let result = guarded(|| {
             if !*begun {
                 match from.take() {
-                    Some(key) => merger.seek(&key, SEQ_MAX)?,
-                    None => merger.first()?,
+                    Some(key) => inputs.seek(&key, SEQ_MAX)?,
+                    None => inputs.first()?,
                 }
                 *begun = true;
             }
-            rules.run(merger, &mut output, progress, entries)
+            rules.run(inputs, &mut output, progress, entries)
         });
         self.parts = output.into_parts();
         if matches!(result, Ok(false)) {
-            self.mergers.pop_front();
+            self.inputs.pop_front();
             self.begun = false;
-            return Ok(!self.mergers.is_empty());
+            return Ok(!self.inputs.is_empty());
         }
         result
     }

@@ -1,51 +1,50 @@
-//! The short way of entries about which nothing is to be decided: each a key's newest version, seen by
-//! everybody, out of one memtable.
+//! The short ways of entries about which nothing is to be decided: each its key's newest version, seen by everybody,
+//! and where there are several inputs the only one. Most entries of most jobs are.
 //!
-//! What sequential loads are flushed by. The general way ([`Rules::run`]) keeps a copy of the key to
-//! tell its older versions by, and asks the merger for every field; it took 200 instructions an entry more, of
-//! some 1,900 that flushing one takes.
+//! The general way ([`Rules::run`]) keeps a copy of the key to tell its other versions by, and asks the inputs for every
+//! field; it took 200 instructions an entry more, of some 1,900 that flushing one takes. One short way is for
+//! all inputs; the other, for a memtable alone, is what sequential loads are flushed by: 3 % of their time less.
 
-use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_base::{Kind, Result};
 use cairndb_format::table::ValueIn;
 use cairndb_mem::MemCursor;
 
+use crate::jobs::inputs::Inputs;
 use crate::jobs::output::Output;
 use crate::jobs::rules::{Progress, Rules};
-use crate::read::merger::Merger;
 
 impl Rules {
-    /// Moves entries from `merger`, whose current one has a new key, to `output`, up to the first that it
-    /// has to leave to [`Rules::run`]: an operand, a version that a snapshot is older than, or what may be
-    /// another version of the last key. Whether it moved any.
+    /// Moves entries from `inputs`, whose current one has a new key, to `output`, up to the first that it
+    /// has to leave to [`Rules::run`]: an operand, a version that a snapshot is older than, or what may have
+    /// another version behind it. Whether it moved any.
+    #[inline]
     pub(super) fn copy_plain(
         &self,
-        merger: &mut Merger,
+        inputs: &mut Inputs,
         output: &mut Output<'_>,
         progress: &mut Progress,
         stop: u64,
     ) -> Result<bool> {
-        // In a custom order equal heads tell nothing, and all are equal.
-        let bytewise = self.context.order.is_bytewise();
-        let Some(memtable) = merger.lone_memtable().filter(|_| bytewise) else {
-            return Ok(false);
-        };
         let before = progress.entries_in;
-        self.copy_from(memtable, output, progress, stop)?;
-        if progress.entries_in == before {
-            return Ok(false);
+        if let Some(memtable) = inputs.lone_memtable().filter(|_| self.end.is_none()) {
+            self.copy_memtable(memtable, output, progress, stop)?;
+            if progress.entries_in > before {
+                inputs.note_moved();
+            }
+        } else {
+            self.copy_inputs(inputs, output, progress, stop)?;
         }
-        merger.note_moved();
-        Ok(true)
+        Ok(progress.entries_in > before)
     }
 
-    fn copy_from(
+    fn copy_memtable(
         &self,
         memtable: &mut MemCursor,
         output: &mut Output<'_>,
         progress: &mut Progress,
         stop: u64,
     ) -> Result<()> {
-        let oldest = self.snapshots.first().copied().unwrap_or(SeqNo::MAX);
+        let oldest = self.oldest();
         while memtable.valid() && progress.entries_in < stop {
             let kind = memtable.kind();
             if kind == Kind::Merge || memtable.seq() > oldest {
@@ -58,13 +57,45 @@ impl Rules {
                 output.add(true, memtable.key(), 0, kind, &value)?;
             }
             // Different heads are never of equal keys; equal ones may be of different keys.
-            if memtable.next_head() == memtable.head() {
+            if memtable.next_head() == Some(memtable.head()) {
                 progress.settle(memtable.key());
                 memtable.next();
                 break;
             }
             progress.forget();
             memtable.next();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn copy_inputs(
+        &self,
+        inputs: &mut Inputs,
+        output: &mut Output<'_>,
+        progress: &mut Progress,
+        stop: u64,
+    ) -> Result<()> {
+        let oldest = self.oldest();
+        while inputs.changes() && progress.entries_in < stop && !self.is_at_end(inputs) {
+            // By reference, where it was put: a copy read whole right after its parts were stored waits for
+            // every store before them.
+            let kind = match &inputs.entry() {
+                Err(error) => return Err(error.clone()),
+                Ok(entry) if entry.kind == Kind::Merge || entry.seq > oldest => break,
+                Ok(entry) => {
+                    progress.entries_in += 1;
+                    if entry.kind != Kind::Delete || !self.bottom {
+                        output.add(true, entry.key, 0, entry.kind, &entry.value)?;
+                    }
+                    entry.kind
+                }
+            };
+            if kind == Kind::Pointer {
+                progress.entries_in += output.take_weight();
+            }
+            progress.forget();
+            inputs.step()?;
         }
         Ok(())
     }
@@ -76,7 +107,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
 
-    use cairndb_base::{FileNumber, Order, hash64};
+    use cairndb_base::{Comparator, FileNumber, Order, SeqNo, hash64};
     use cairndb_env::{Background, Dir, Env, MemEnv};
     use cairndb_format::name;
     use cairndb_format::table::{Compression, PageAccess, Table};
@@ -103,8 +134,26 @@ mod tests {
         }
     }
 
-    fn memtable(entries: &[Entry]) -> Source {
-        let (table, mut writer) = Memtable::new(Order::Bytewise, b"user".to_vec(), 1 << 20);
+    /// The bytewise order, but nobody knows: its heads say nothing, so that all goes the general way.
+    #[derive(Debug)]
+    struct Bytes;
+
+    impl Comparator for Bytes {
+        fn name(&self) -> &'static str {
+            "test.Bytes"
+        }
+
+        fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+            a.cmp(b)
+        }
+
+        fn equality_is_identity(&self) -> bool {
+            true
+        }
+    }
+
+    fn memtable(entries: &[Entry], order: &Order) -> Source {
+        let (table, mut writer) = Memtable::new(order.clone(), b"user".to_vec(), 1 << 20);
         for (key, seq, kind, value) in entries {
             writer.insert(*seq, *kind, key, value, hash64(key));
         }
@@ -113,8 +162,9 @@ mod tests {
 
     /// What a job over `sources` writes, in steps of `step` entries.
     fn written(dir: &dyn Dir, rules: Rules, sources: Vec<Source>, step: u64) -> Vec<Entry> {
+        let order = rules.context.order.clone();
         let settings = OutputSettings {
-            order: Order::Bytewise,
+            order: order.clone(),
             compression: Compression::Adaptive,
             filter_bits_per_key: 10,
             table_bytes: 8 << 10,
@@ -123,15 +173,15 @@ mod tests {
             relocation: None,
         };
         let next_file = AtomicU64::new(1);
-        let merger = Merger::new(sources, Order::Bytewise);
-        let mut job = Job::chained(VecDeque::from([merger]), rules, settings);
+        let inputs = Inputs::new(sources, order.clone());
+        let mut job = Job::chained(VecDeque::from([inputs]), rules, settings);
         while job.step(dir, &next_file, step).unwrap() {}
         let mut entries = Vec::new();
         for table in job.finish(dir, &next_file).unwrap().tables {
             let number = FileNumber(table.record.file);
             let file = dir.open_read(&name::table(number)).unwrap();
             let (access, checksum) = (PageAccess::Mapped(None), table.record.checksum);
-            let table = Table::open(file, number, &Order::Bytewise, access, checksum).unwrap();
+            let table = Table::open(file, number, &order, access, checksum).unwrap();
             let mut cursor = Arc::new(table).cursor();
             cursor.first().unwrap();
             while cursor.valid() {
@@ -145,15 +195,14 @@ mod tests {
         entries
     }
 
-    /// A key above all others in a second memtable keeps the job on the general way.
     #[test]
-    fn the_short_way_writes_what_the_general_one_writes() {
+    fn the_short_ways_write_what_the_general_one_writes() {
         let env = MemEnv::new(Background::Stepped);
         let dir = env.open_dir("/plain".as_ref(), true).unwrap();
         for seed in 0..300 {
             let mut dice = Dice(seed);
             let keys = 1 + dice.below(40);
-            let mut entries: Vec<Entry> = (1..=1 + dice.below(300))
+            let entries: Vec<Entry> = (1..=1 + dice.below(300))
                 .map(|seq| {
                     // Most share their heads with others; some end within.
                     let key = format!("user{:03}/{:09}", dice.below(keys), dice.below(3));
@@ -172,36 +221,38 @@ mod tests {
                     (key.as_bytes()[..len].to_vec(), seq, kind, value)
                 })
                 .collect();
-            if dice.below(2) == 0 {
-                entries.reverse();
-            }
             let newest = entries.len() as u64;
             let mut snapshots: Vec<SeqNo> =
                 (0..dice.below(3)).map(|_| dice.below(newest)).collect();
             snapshots.push(newest);
             snapshots.sort_unstable();
             let bottom = dice.below(2) == 0;
-            let rules = || Rules {
+            let rules = |order: &Order| Rules {
                 snapshots: snapshots.clone(),
                 bottom,
                 context: ReadContext {
-                    order: Order::Bytewise,
+                    order: order.clone(),
                     merge_operator: None,
                 },
                 values: Arc::default(),
                 end: None,
             };
-            let last: Entry = (vec![0xff], newest, Kind::Put, Vec::new());
-            let step = 1 + dice.below(50);
-            let short = written(&*dir, rules(), vec![memtable(&entries)], step);
-            let sources = vec![memtable(&entries), memtable(std::slice::from_ref(&last))];
-            let mut general = written(&*dir, rules(), sources, step);
-            assert_eq!(
-                general.pop().map(|last| last.0),
-                Some(last.0),
-                "seed {seed}"
-            );
-            assert_eq!(short, general, "seed {seed}");
+            // Newest first; of one memtable, or of several of disjoint sequence numbers.
+            let parts = 1 + usize::try_from(dice.below(4)).unwrap();
+            let (in_order, step) = (dice.below(2) == 0, 1 + dice.below(50));
+            let written = |order: &Order| {
+                let parts = entries.chunks(entries.len().div_ceil(parts)).rev();
+                let sources = parts.map(|part| {
+                    let mut part = part.to_vec();
+                    if in_order {
+                        part.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+                    }
+                    memtable(&part, order)
+                });
+                written(&*dir, rules(order), sources.collect(), step)
+            };
+            let general = written(&Order::Custom(Arc::new(Bytes)));
+            assert_eq!(written(&Order::Bytewise), general, "seed {seed}");
         }
     }
 }

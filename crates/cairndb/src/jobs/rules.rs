@@ -17,9 +17,9 @@ use cairndb_base::{Kind, Order, Result, SeqNo};
 use cairndb_format::table::ValueIn;
 use cairndb_format::value_file::Pointer;
 
+use crate::jobs::inputs::{Change, Inputs};
 use crate::jobs::output::Output;
 use crate::read::fold::{Fold, resolve};
-use crate::read::merger::Merger;
 use crate::state::context::ReadContext;
 use crate::state::guard::guarded;
 use crate::state::version::Values;
@@ -85,72 +85,81 @@ impl Rules {
         self.snapshots.partition_point(|snapshot| *snapshot < seq)
     }
 
+    /// What is as old as this everybody sees.
+    #[inline]
+    pub(super) fn oldest(&self) -> SeqNo {
+        self.snapshots.first().copied().unwrap_or(SeqNo::MAX)
+    }
+
     fn order(&self) -> &Order {
         &self.context.order
     }
 
     #[inline]
-    fn is_at_end(&self, merger: &Merger) -> bool {
+    pub(super) fn is_at_end(&self, inputs: &Inputs) -> bool {
         let end = self.end.as_ref();
-        end.is_some_and(|end| self.order().compare(merger.key(), end).is_ge())
+        end.is_some_and(|end| self.order().compare(inputs.key(), end).is_ge())
     }
 
-    /// Moves up to `entries_max` entries from `merger` to `output`; whether any are left.
+    /// Moves up to `entries_max` entries from `inputs` to `output`; whether any are left.
     pub(crate) fn run(
         &self,
-        merger: &mut Merger,
+        inputs: &mut Inputs,
         output: &mut Output<'_>,
         progress: &mut Progress,
         entries_max: u64,
     ) -> Result<bool> {
-        let oldest = self.snapshots.first().copied().unwrap_or(SeqNo::MAX);
+        let oldest = self.oldest();
         let stop = progress.entries_in.saturating_add(entries_max);
-        while merger.valid() && progress.entries_in < stop {
+        while inputs.valid() && progress.entries_in < stop {
             let new_key = !progress.has_key
-                || merger.changed()
-                || self.order().compare(merger.key(), &progress.key).is_ne();
-            if new_key && self.is_at_end(merger) {
+                || match inputs.change() {
+                    Change::None => false,
+                    Change::Sure => true,
+                    Change::Unknown => self.order().compare(inputs.key(), &progress.key).is_ne(),
+                };
+            if new_key && self.is_at_end(inputs) {
                 return Ok(false);
             }
-            if new_key && self.copy_plain(merger, output, progress, stop)? {
+            if new_key && self.copy_plain(inputs, output, progress, stop)? {
                 continue;
             }
             progress.entries_in += 1;
             if new_key {
                 progress.key.clear();
-                progress.key.extend_from_slice(merger.key());
+                progress.key.extend_from_slice(inputs.key());
                 progress.has_key = true;
                 progress.done = false;
                 progress.kept = 0;
             } else if progress.done {
-                Self::drop_entry(merger, progress)?;
-                merger.step_noting()?;
+                Self::drop_entry(inputs, progress)?;
+                inputs.step()?;
                 continue;
             } else if !self.order().can_hash() {
                 // Equal keys may differ, and a snapshot sees them as they were written.
                 progress.key.clear();
-                progress.key.extend_from_slice(merger.key());
+                progress.key.extend_from_slice(inputs.key());
             }
-            if merger.kind() == Kind::Merge {
-                self.merge_group(merger, output, progress)?;
+            if inputs.kind() == Kind::Merge {
+                self.merge_group(inputs, output, progress)?;
                 continue;
             }
-            self.one(merger, output, progress, oldest)?;
-            merger.step_noting()?;
+            self.one(inputs, output, progress, oldest)?;
+            inputs.step()?;
         }
-        Ok(merger.valid())
+        Ok(inputs.valid())
     }
 
     /// Keeps or drops the current version, which is no operand.
     #[inline]
     fn one(
         &self,
-        merger: &mut Merger,
+        inputs: &mut Inputs,
         output: &mut Output<'_>,
         progress: &mut Progress,
         oldest: SeqNo,
     ) -> Result<()> {
-        let (seq, kind) = (merger.seq(), merger.kind());
+        let (seq, kind) = (inputs.seq(), inputs.kind());
         let first = progress.kept == 0;
         if kind == Kind::Pointer {
             progress.entries_in += output.take_weight();
@@ -161,20 +170,20 @@ impl Rules {
                 return Ok(());
             }
             let seq = if first { 0 } else { seq };
-            return Self::keep(merger, output, progress, seq, kind);
+            return Self::keep(inputs, output, progress, seq, kind);
         }
         let stripe = self.stripe(seq);
         if !first && stripe == progress.stripe {
-            return Self::drop_entry(merger, progress);
+            return Self::drop_entry(inputs, progress);
         }
         progress.stripe = stripe;
-        Self::keep(merger, output, progress, seq, kind)
+        Self::keep(inputs, output, progress, seq, kind)
     }
 
     /// Writes the current version.
     #[inline]
     fn keep(
-        merger: &mut Merger,
+        inputs: &mut Inputs,
         output: &mut Output<'_>,
         progress: &mut Progress,
         seq: SeqNo,
@@ -184,16 +193,15 @@ impl Rules {
         progress.kept += 1;
         // By reference, where it was put: a copy read whole right after its parts were stored waits for
         // every store before them.
-        match &merger.stored() {
-            Ok(value) => output.add(first, &progress.key, seq, kind, value),
+        match &inputs.entry() {
+            Ok(entry) => output.add(first, &progress.key, seq, kind, &entry.value),
             Err(error) => Err(error.clone()),
         }
     }
 
-    fn drop_entry(merger: &mut Merger, progress: &mut Progress) -> Result<()> {
-        if merger.kind() == Kind::Pointer {
-            merger.load_value()?;
-            count_dead(&mut progress.dead, merger.value());
+    fn drop_entry(inputs: &mut Inputs, progress: &mut Progress) -> Result<()> {
+        if inputs.kind() == Kind::Pointer {
+            count_dead(&mut progress.dead, inputs.value()?);
         }
         Ok(())
     }
@@ -201,20 +209,19 @@ impl Rules {
     /// Takes every remaining version of a key whose next one is an operand.
     fn merge_group(
         &self,
-        merger: &mut Merger,
+        inputs: &mut Inputs,
         output: &mut Output<'_>,
         progress: &mut Progress,
     ) -> Result<()> {
         let mut versions: Vec<Version> = Vec::new();
         // The operands at the end of `versions` that are of one stripe.
         let mut alike = 0;
-        while merger.valid() && self.order().compare(merger.key(), &progress.key).is_eq() {
-            merger.load_value()?;
+        while inputs.valid() && self.order().compare(inputs.key(), &progress.key).is_eq() {
             versions.push(Version {
-                key: (!self.order().can_hash()).then(|| merger.key().to_vec()),
-                seq: merger.seq(),
-                kind: merger.kind(),
-                value: merger.value().to_vec(),
+                key: (!self.order().can_hash()).then(|| inputs.key().to_vec()),
+                seq: inputs.seq(),
+                kind: inputs.kind(),
+                value: inputs.value()?.to_vec(),
             });
             alike = match versions.as_slice() {
                 [.., before, last] if self.belong_together(before, last) => alike + 1,
@@ -228,7 +235,7 @@ impl Rules {
                 }
                 alike = 1;
             }
-            merger.step_noting()?;
+            inputs.step()?;
             progress.entries_in += 1;
         }
         progress.entries_in -= 1;
@@ -271,7 +278,7 @@ impl Rules {
         {
             kept.pop();
         }
-        let oldest = self.snapshots.first().copied().unwrap_or(SeqNo::MAX);
+        let oldest = self.oldest();
         // An operand keeps its number: older ones may follow it when runs are merged.
         let ends = |version: &Version| version.kind != Kind::Merge && version.seq <= oldest;
         let alone = progress.kept == 0 && kept.len() == 1 && ends(&kept[0]);

@@ -8,18 +8,18 @@
 //! may be elided in tables.
 //!
 //! A comparison is one of two numbers: with each source stands the head of the key it is at, taken when it
-//! was moved. Whole keys are compared where heads are equal. Before, a random load spent a quarter of its
-//! processor time on them, most of it waiting for keys that another core had written.
+//! was moved. Whole keys are compared where heads are equal.
 //!
-//! A loser tree makes the same number of comparisons when sources alternate, and one per level more
-//! when a source runs on; sources run on in every sorted load, so the heap won.
+//! A loser tree makes one comparison per level when a source runs on, as it does where a database rests, and is built
+//! of all sources before the first entry; so readers have the heap, and jobs, which see every entry and
+//! go one way, [a tree](crate::jobs::inputs).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use cairndb_base::{HeadRule, Kind, Order, Result, SeqNo};
-use cairndb_format::table::{PageWindow, ValueIn};
-use cairndb_mem::{MemCursor, Memtable};
+use cairndb_format::table::PageWindow;
+use cairndb_mem::Memtable;
 
 use crate::read::source::Source;
 
@@ -68,10 +68,6 @@ pub(crate) struct Merger {
     heap: Vec<Place>,
     current: Option<usize>,
     direction: Direction,
-    /// The head of the current key, where it was asked for.
-    head: Option<u64>,
-    /// The current key is sure to differ from the one before the last noted step.
-    changed: bool,
     /// No other source stands on the current key.
     ahead: bool,
     /// Steps that are sure to stay before every other source: within a page, up to where the nearest of their
@@ -88,8 +84,6 @@ impl Merger {
             heap: Vec::new(),
             current: None,
             direction: Direction::Forward,
-            head: None,
-            changed: false,
             ahead: false,
             free: 0,
         }
@@ -162,14 +156,6 @@ impl Merger {
         self.source().map_or(&[], Source::value)
     }
 
-    #[inline]
-    pub(crate) fn stored(&mut self) -> Result<ValueIn<'_>> {
-        match self.current {
-            Some(index) => self.sources[index].stored(),
-            None => Ok(ValueIn::Raw(&[])),
-        }
-    }
-
     /// Whether no other entry of any source has the current key.
     #[inline]
     pub(crate) fn alone(&self) -> bool {
@@ -198,34 +184,7 @@ impl Merger {
         if let Some(index) = self.current {
             self.sources[index].take_back(window);
         }
-        if gone > 0 {
-            self.head = None;
-            self.free = self.free.saturating_sub(gone);
-        }
-    }
-
-    /// Whether the current key is sure to differ from the one that the last step, which must have been
-    /// [`Merger::step_noting`], has left.
-    #[inline]
-    pub(crate) fn changed(&self) -> bool {
-        self.changed
-    }
-
-    /// The memtable that all entries to come are of, where there is only one, read forward. Whoever has moved
-    /// it calls [`Merger::note_moved`].
-    pub(crate) fn lone_memtable(&mut self) -> Option<&mut MemCursor> {
-        let alone = self.heap.is_empty() && self.direction == Direction::Forward;
-        match &mut self.sources[self.current.filter(|_| alone)?] {
-            Source::Mem(cursor) => Some(cursor),
-            Source::Run(_) => None,
-        }
-    }
-
-    /// What there is to be known after [`Merger::lone_memtable`] was moved.
-    pub(crate) fn note_moved(&mut self) {
-        self.current = self.current.filter(|&index| self.sources[index].valid());
-        self.head = None;
-        self.changed = false;
+        self.free = self.free.saturating_sub(gone);
     }
 
     /// Where a source is.
@@ -281,13 +240,11 @@ impl Merger {
 
     fn rebuild(&mut self, direction: Direction) {
         self.direction = direction;
-        self.changed = true;
         self.heap.clear();
         let mut valid = (0..self.sources.len()).filter(|&index| self.sources[index].valid());
         let (first, second) = (valid.next(), valid.next());
         if second.is_none() {
             self.current = first;
-            self.head = None;
             self.free = 0;
             self.ahead = true;
             return;
@@ -326,7 +283,6 @@ impl Merger {
     /// was `reached` from another one.
     fn make_current(&mut self, place: Place, reached: bool) {
         self.current = Some(place.source);
-        self.head = Some(place.head);
         self.free = 0;
         let Some(&top) = self.heap.first() else {
             self.ahead = true;
@@ -384,22 +340,9 @@ impl Merger {
     /// The next entry in the current direction.
     #[inline]
     pub(crate) fn step(&mut self) -> Result<()> {
-        self.advance::<false>()
-    }
-
-    /// As [`Merger::step`]; [`Merger::changed`] answers afterwards.
-    #[inline]
-    pub(crate) fn step_noting(&mut self) -> Result<()> {
-        self.advance::<true>()
-    }
-
-    #[inline]
-    fn advance<const NOTE: bool>(&mut self) -> Result<()> {
         let Some(index) = self.current else {
             return Ok(());
         };
-        let apart = NOTE && self.alone();
-        let left = if NOTE { self.known_head() } else { None };
         let source = &mut self.sources[index];
         match self.direction {
             Direction::Forward => source.next()?,
@@ -407,31 +350,14 @@ impl Merger {
         }
         if self.free > 0 {
             self.free -= 1;
-            self.head = None;
         } else if self.heap.is_empty() {
-            self.head = None;
             if !self.sources[index].valid() {
                 self.current = None;
             }
         } else {
             self.reorder(index);
         }
-        if NOTE {
-            let differ = |(left, now)| left != now;
-            self.changed = apart || left.zip(self.known_head()).is_some_and(differ);
-        }
         Ok(())
-    }
-
-    /// The head of the current key, where it costs nothing to know. Always of one kind, so that two can
-    /// be compared.
-    #[inline]
-    fn known_head(&self) -> Option<u64> {
-        match (&self.heads, self.source()) {
-            (Some(Heads::Taken(_)), _) => self.head,
-            (_, Some(source)) => source.kept_head(),
-            (_, None) => None,
-        }
     }
 
     fn reorder(&mut self, index: usize) {

@@ -1,9 +1,10 @@
 //! One sorted input of a merge: a memtable part, or a run of tables one behind the other.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
-use cairndb_base::{Kind, Order, Result, SEQ_MAX, SeqNo};
-use cairndb_format::table::{PageWindow, TableCursor, ValueIn};
+use cairndb_base::{HeadRule, Kind, Order, Result, SEQ_MAX, SeqNo};
+use cairndb_format::table::{EntryIn, PageWindow, TableCursor, ValueIn};
 use cairndb_mem::MemCursor;
 
 use crate::state::version::Run;
@@ -222,18 +223,56 @@ impl Source {
         }
     }
 
-    /// The value as it is stored, to be copied verbatim.
+    /// The entry as a merge takes it: its value as it is stored, where that can be copied verbatim.
     #[inline]
-    pub(crate) fn stored(&mut self) -> Result<ValueIn<'_>> {
+    pub(crate) fn entry(&mut self) -> Result<EntryIn<'_>> {
         match self {
             Source::Mem(cursor) => {
                 cursor.check_value()?;
-                Ok(ValueIn::Raw(cursor.value()))
+                Ok(EntryIn {
+                    key: cursor.key(),
+                    seq: cursor.seq(),
+                    kind: cursor.kind(),
+                    value: ValueIn::Raw(cursor.value()),
+                })
             }
             Source::Run(run) => match run.table.as_mut() {
-                Some(table) => table.stored(),
-                None => Ok(ValueIn::Raw(&[])),
+                Some(table) => table.entry(),
+                None => Ok(EntryIn::default()),
             },
+        }
+    }
+
+    /// The heads, by `rule`, of the current entry's key and of as many behind it as are known without a step, `most` at
+    /// most; there must be a current entry. Returns what [`TableCursor::heads_ahead`] does.
+    pub(crate) fn heads_ahead(&self, rule: &HeadRule, most: usize, out: &mut Vec<u64>) -> usize {
+        match self {
+            Source::Run(run) if let Some(table) = &run.table => table.heads_ahead(rule, most, out),
+            _ => {
+                out.clear();
+                out.push(rule.head(self.key()));
+                0
+            }
+        }
+    }
+
+    /// The head that a memtable keeps of the key behind its current one.
+    #[inline]
+    pub(crate) fn next_kept_head(&self) -> Option<u64> {
+        match self {
+            Source::Mem(cursor) => cursor.next_head(),
+            Source::Run(_) => None,
+        }
+    }
+
+    /// Orders the key behind the current one, whose head is known, against `key`.
+    pub(crate) fn compare_next(&self, key: &[u8]) -> Ordering {
+        match self {
+            Source::Mem(cursor) => cursor.compare_next(key),
+            Source::Run(run) => {
+                let table = run.table.as_ref();
+                table.map_or(Ordering::Greater, |table| table.compare_next(key))
+            }
         }
     }
 

@@ -5,8 +5,9 @@
 //! where a head is not the whole suffix at lengths and tails.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
-use cairndb_base::head::behind_prefix;
+use cairndb_base::head::{self as base_head, HEAD_BYTES, behind_prefix};
 use cairndb_base::{Kind, Order, SeqNo};
 use cairndb_kernel::search;
 
@@ -61,6 +62,23 @@ impl<'a> Page<'a, '_> {
     #[inline]
     pub(super) fn head(&self, index: usize) -> u64 {
         self.layout.base_head.wrapping_add(self.delta(index))
+    }
+
+    /// Heads, as [`HeadRule`](cairndb_base::HeadRule) takes them, of the keys of some entries: behind a prefix that they
+    /// have in common, with `between` that and their own heads. For [fixed keys](Page::fixed_keys).
+    pub(super) fn heads_behind(&self, between: &[u8], entries: Range<usize>, out: &mut Vec<u64>) {
+        let from = between.len();
+        let end = from + usize::from(self.layout.head_bytes);
+        let mut alike = base_head::head_of(between);
+        if end < HEAD_BYTES {
+            alike |= base_head::head_of(self.ending()) >> (8 * end);
+        }
+        if from >= HEAD_BYTES {
+            out.extend(entries.map(|_| alike));
+        } else {
+            let own = |index| base_head::head_of(&self.head_word(index)) >> (8 * from);
+            out.extend(entries.map(|index| alike | own(index)));
+        }
     }
 
     /// Number of suffix bytes that an entry's head stands for.

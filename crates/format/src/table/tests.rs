@@ -10,6 +10,7 @@ mod ahead;
 mod damage;
 mod deferred;
 mod golden;
+mod heads;
 mod limits;
 mod merged;
 mod model;

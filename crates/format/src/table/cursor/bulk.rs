@@ -1,6 +1,9 @@
 //! What a merge asks of a cursor: entries as they are stored, and how far it may go unchecked.
 
-use cairndb_base::{Result, SEQ_MAX};
+use std::cmp::Ordering;
+
+use cairndb_base::head::HEAD_BYTES;
+use cairndb_base::{HeadRule, Result, SEQ_MAX};
 
 use super::TableCursor;
 use crate::table::bits::low32;
@@ -65,13 +68,39 @@ impl TableCursor {
         })
     }
 
-    /// The value as a merge takes it, as in [`TableCursor::entry`].
-    ///
-    /// # Errors
-    /// As [`TableCursor::entry`].
-    #[inline]
-    pub fn stored(&mut self) -> Result<ValueIn<'_>> {
-        self.entry().map(|entry| entry.value)
+    /// The heads of the current key and of those behind it in the page, `most` at most, into `out`; of the current one
+    /// alone where no column tells the others'. None when the cursor is nowhere. Returns the length of all these keys
+    /// where they are the rule's prefix and what their heads hold, so that equal heads are of equal keys; else 0.
+    pub fn heads_ahead(&self, rule: &HeadRule, most: usize, out: &mut Vec<u64>) -> usize {
+        out.clear();
+        if self.count == 0 {
+            return 0;
+        }
+        let end = self.count.min(self.index.saturating_add(most.max(1)));
+        let page = self.view();
+        if self.table.order.is_bytewise()
+            && page.fixed_keys()
+            && let Some(between) = page.prefix().strip_prefix(rule.prefix())
+        {
+            page.heads_behind(between, self.index..end, out);
+            let own = usize::from(self.layout.head_bytes) + page.ending().len();
+            let len = page.prefix().len() + own;
+            let held = len <= rule.prefix().len() + HEAD_BYTES;
+            return if held { len } else { 0 };
+        }
+        if self.spelled.is_there() {
+            out.extend((self.index..end).map(|index| rule.head(self.spelled.key(index))));
+        } else {
+            out.push(rule.head(self.key()));
+        }
+        0
+    }
+
+    /// Orders the key behind the current one in the page, which there must be, against `key`.
+    pub fn compare_next(&self, key: &[u8]) -> Ordering {
+        debug_assert!(self.index + 1 < self.count);
+        let order = &self.table.order;
+        self.view().compare_key(self.index + 1, key, order)
     }
 
     /// Whether it stands on the page's first entry, or backwards on its last.

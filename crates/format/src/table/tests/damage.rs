@@ -252,7 +252,7 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
         while step.is_ok() && cursor.valid() {
             let _ = (cursor.key().len(), cursor.mark());
             let _ = cursor.value().map(<[u8]>::len);
-            let _ = cursor.stored().is_ok();
+            let _ = cursor.entry().is_ok();
             let bound = &entries[taken % entries.len()].key;
             assert!(cursor.steps_before(bound, forward) <= cursor.steps_in_page(forward));
             taken += 1;

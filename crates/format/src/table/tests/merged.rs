@@ -45,7 +45,7 @@ fn merged(entries: &[Entry], order: &Order, rng: &mut Rng) -> (Vec<u8>, TableSum
     for (entry, from) in entries.iter().zip(from) {
         if let Some(Some(cursor)) = sources.get_mut(from) {
             let mark = cursor.mark();
-            let value = cursor.stored().unwrap();
+            let value = cursor.entry().unwrap().value;
             builder.add(&entry.key, mark.seq, mark.kind, value).unwrap();
             cursor.next().unwrap();
         } else {

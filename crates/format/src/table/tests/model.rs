@@ -446,7 +446,7 @@ pub(super) fn copy(table: &Arc<Table>, compression: Compression) -> (Vec<u8>, Ta
     cursor.first().unwrap();
     while cursor.valid() {
         let (key, mark) = (cursor.key().to_vec(), cursor.mark());
-        let value = cursor.stored().unwrap();
+        let value = cursor.entry().unwrap().value;
         builder.add(&key, mark.seq, mark.kind, value).unwrap();
         cursor.next().unwrap();
     }

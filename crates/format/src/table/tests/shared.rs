@@ -86,14 +86,14 @@ fn values_of_two_dictionaries_meet_in_one_table() {
         let from = if from_two { &mut two } else { &mut one };
         let key = from.key().to_vec();
         builder
-            .add(&key, 0, Kind::Put, from.stored().unwrap())
+            .add(&key, 0, Kind::Put, from.entry().unwrap().value)
             .unwrap();
         from.next().unwrap();
         // Two of three come from the first.
         if from_two && one.valid() {
             let key = one.key().to_vec();
             builder
-                .add(&key, 0, Kind::Put, one.stored().unwrap())
+                .add(&key, 0, Kind::Put, one.entry().unwrap().value)
                 .unwrap();
             one.next().unwrap();
         }
@@ -147,12 +147,12 @@ fn merge(old: &Arc<Table>, new: Option<&Arc<Table>>, from: &[u8]) -> (usize, Arc
         match &mut newer {
             Some(newer) if newer.valid() && newer.key() == key => {
                 builder
-                    .add(&key, 0, Kind::Put, newer.stored().unwrap())
+                    .add(&key, 0, Kind::Put, newer.entry().unwrap().value)
                     .unwrap();
                 newer.next().unwrap();
             }
             _ => builder
-                .add(&key, 0, Kind::Put, old.stored().unwrap())
+                .add(&key, 0, Kind::Put, old.entry().unwrap().value)
                 .unwrap(),
         }
         old.next().unwrap();
