@@ -6,12 +6,14 @@
 //! a page at a time; and the match for the entry after the current one is played before that is used: who moves the
 //! current one knows that its key has no other version, where the heads before and behind it differ, and need not
 //! keep a copy of it. With the readers' heap a merge of runs in random order took half of its time to find what is next.
+//! Where one source runs on, as of keys that came in order, nothing is played from a page's beginning up to where the
+//! nearest other key would stand in it.
 //!
 //! Equal keys come newest source first: sources are given newest first, and over one key a newer source's entries
 //! are all newer, so sequence numbers need not be compared across sources - they may be elided in tables.
 //!
 //! Invariants:
-//! 1. In the tree stands each source's next entry, but for the current one: its source's where `next` is known, else not.
+//! 1. The tree's winner is `next`, where that is known by a match, else the current entry; all other sources stand in it.
 //! 2. Heads are all of one kind, so that two can be compared.
 
 use std::cmp::Ordering;
@@ -23,8 +25,8 @@ use cairndb_mem::MemCursor;
 use crate::jobs::loser_tree::{LoserTree, Place};
 use crate::read::source::Source;
 
-/// Most heads of a run's page that are taken at once: a page of values has fewer, and one of many runs is not to take
-/// more than a kilobyte for them.
+/// Most heads of a run's page that are taken at once: a page of classic values has half as many, and one of many runs
+/// is to take no more than a kilobyte or two for them.
 const HEADS_AHEAD: usize = 128;
 
 /// Where heads come from.
@@ -40,7 +42,7 @@ enum Heads {
 
 /// Heads of a run's page, and which of them is the current entry's.
 #[derive(Debug, Default)]
-struct Ahead {
+struct PageHeads {
     heads: Vec<u64>,
     at: usize,
     /// The length of their keys, where the heads hold all of them that is not the prefix; else 0.
@@ -62,7 +64,7 @@ pub(crate) enum Change {
 #[derive(Clone, Copy)]
 struct Ties<'a> {
     sources: &'a [Source],
-    ahead: &'a [Ahead],
+    ahead: &'a [PageHeads],
     order: &'a Order,
     /// The source that plays for the entry behind the one it is at.
     peeking: Option<usize>,
@@ -97,11 +99,15 @@ pub(crate) struct Inputs {
     sources: Vec<Source>,
     order: Order,
     heads: Heads,
-    ahead: Vec<Ahead>,
+    ahead: Vec<PageHeads>,
     tree: LoserTree,
     current: Place,
     /// The entry behind the current one, where it is known without a step.
     next: Option<Place>,
+    /// That one is sure to have another key than the current one.
+    changes: bool,
+    /// Steps that are sure to stay before all other sources.
+    free: usize,
     /// The current key, beside the one before the last step.
     change: Change,
 }
@@ -117,13 +123,15 @@ impl Inputs {
             Heads::Taken(HeadRule::new(&order, shared_prefix(&sources).to_vec()))
         };
         Inputs {
-            ahead: sources.iter().map(|_| Ahead::default()).collect(),
+            ahead: sources.iter().map(|_| PageHeads::default()).collect(),
             sources,
             order,
             heads,
             tree: LoserTree::default(),
             current: Place::END,
             next: None,
+            changes: false,
+            free: 0,
             change: Change::Unknown,
         }
     }
@@ -155,6 +163,7 @@ impl Inputs {
             peeking: None,
         };
         self.current = self.tree.begin(&places, |a, b| ties.before(a, b));
+        self.free = 0;
         self.change = Change::Unknown;
         self.look_behind();
     }
@@ -181,7 +190,7 @@ impl Inputs {
     /// Plays the match for the entry behind the current one, where its source knows that entry.
     #[inline]
     fn look_behind(&mut self) {
-        self.next = None;
+        (self.next, self.changes) = (None, false);
         let at = self.current.source;
         let Some(source) = self.sources.get(at) else {
             return;
@@ -198,7 +207,14 @@ impl Inputs {
             return;
         };
         let place = Place { head, source: at };
-        self.next = Some(self.play(place, at, Some(at)));
+        let differs = head != self.current.head;
+        if self.free > 0 {
+            self.free -= 1;
+            (self.next, self.changes) = (Some(place), differs || source.unique());
+            return;
+        }
+        let next = self.play(place, at, Some(at));
+        (self.next, self.changes) = (Some(next), next.head != self.current.head);
     }
 
     /// Lets the source `at` play again, at `place`.
@@ -221,7 +237,7 @@ impl Inputs {
             return Ok(());
         };
         source.next()?;
-        let key_len = self.ahead[left.source].key_len;
+        let (key_len, changes) = (self.ahead[left.source].key_len, self.changes);
         self.current = match self.next {
             Some(next) => {
                 self.ahead[left.source].at += 1;
@@ -233,10 +249,12 @@ impl Inputs {
             .ahead
             .get(self.current.source)
             .map_or(0, |ahead| ahead.key_len);
-        self.change = match self.current.head == left.head {
-            false => Change::Sure,
-            true if len > 0 && len == key_len => Change::None,
-            true => Change::Unknown,
+        self.change = if changes || self.current.head != left.head {
+            Change::Sure
+        } else if len > 0 && len == key_len {
+            Change::None
+        } else {
+            Change::Unknown
         };
         self.look_behind();
         Ok(())
@@ -245,7 +263,22 @@ impl Inputs {
     #[inline(never)]
     fn arrive_and_play(&mut self, at: usize) -> Place {
         let place = self.arrive(at);
-        self.play(place, at, None)
+        let winner = self.play(place, at, None);
+        self.free = 0;
+        if winner.source == at && matches!(self.heads, Heads::Taken(_)) {
+            let ties = Ties {
+                sources: &self.sources,
+                ahead: &self.ahead,
+                order: &self.order,
+                peeking: None,
+            };
+            let second = self.tree.second(at, |a, b| ties.before(a, b));
+            self.free = match self.sources.get(second.source) {
+                Some(second) => self.sources[at].steps_before(second.key(), true),
+                None => usize::MAX,
+            };
+        }
+        winner
     }
 
     #[inline]
@@ -262,7 +295,7 @@ impl Inputs {
     /// Whether the entry behind the current one is sure to have another key.
     #[inline]
     pub(crate) fn changes(&self) -> bool {
-        self.next.is_some_and(|next| next.head != self.current.head)
+        self.changes
     }
 
     /// The memtable that all entries are of, where there is only one, in bytewise order. Whoever has moved it calls

@@ -99,6 +99,19 @@ impl LoserTree {
         }
         winner
     }
+
+    /// Who would have won if the winner, of `source`, had not played.
+    pub(crate) fn second(&self, source: usize, before: impl Fn(Place, Place) -> bool) -> Place {
+        let mut second = Place::END;
+        let mut node = (self.losers.len() + source) >> 1;
+        while node > 0 {
+            if is_before(self.losers[node], second, &before) {
+                second = self.losers[node];
+            }
+            node >>= 1;
+        }
+        second
+    }
 }
 
 #[inline]
@@ -127,6 +140,10 @@ mod tests {
         while !winner.is_end() {
             out.push((winner.head, winner.source));
             let source = winner.source;
+            let second = tree.second(source, &ties);
+            let others = (0..sources.len()).filter(|other| *other != source);
+            let others: Vec<_> = others.map(|other| place(other, at[other])).collect();
+            assert_eq!(second, LoserTree::default().begin(&others, &ties));
             at[source] += 1;
             winner = tree.replay(source, place(source, at[source]), &ties);
         }

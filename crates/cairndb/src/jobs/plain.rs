@@ -15,8 +15,8 @@ use crate::jobs::rules::{Progress, Rules};
 
 impl Rules {
     /// Moves entries from `inputs`, whose current one has a new key, to `output`, up to the first that it
-    /// has to leave to [`Rules::run`]: an operand, a version that a snapshot is older than, or what may have
-    /// another version behind it. Whether it moved any.
+    /// has to leave to [`Rules::run`]: an operand, a version that a snapshot is older than, or, of several inputs, what
+    /// may have another version behind it. Whether it moved any.
     #[inline]
     pub(super) fn copy_plain(
         &self,
@@ -78,19 +78,19 @@ impl Rules {
     ) -> Result<()> {
         let oldest = self.oldest();
         while inputs.changes() && progress.entries_in < stop && !self.is_at_end(inputs) {
-            // By reference, where it was put: a copy read whole right after its parts were stored waits for
-            // every store before them.
-            let kind = match &inputs.entry() {
-                Err(error) => return Err(error.clone()),
-                Ok(entry) if entry.kind == Kind::Merge || entry.seq > oldest => break,
-                Ok(entry) => {
-                    progress.entries_in += 1;
-                    if entry.kind != Kind::Delete || !self.bottom {
-                        output.add(true, entry.key, 0, entry.kind, &entry.value)?;
-                    }
-                    entry.kind
+            let kind = inputs.kind();
+            if kind == Kind::Merge || inputs.seq() > oldest {
+                break;
+            }
+            progress.entries_in += 1;
+            if kind != Kind::Delete || !self.bottom {
+                // By reference, where it was put: a copy read whole right after its parts were stored waits for
+                // every store before them.
+                match &inputs.entry() {
+                    Ok(entry) => output.add(true, entry.key, 0, kind, &entry.value)?,
+                    Err(error) => return Err(error.clone()),
                 }
-            };
+            }
             if kind == Kind::Pointer {
                 progress.entries_in += output.take_weight();
             }
@@ -152,8 +152,9 @@ mod tests {
         }
     }
 
-    fn memtable(entries: &[Entry], order: &Order) -> Source {
-        let (table, mut writer) = Memtable::new(order.clone(), b"user".to_vec(), 1 << 20);
+    fn memtable(entries: &[Entry], order: &Order, hint: &str) -> Source {
+        let hint = hint.as_bytes().to_vec();
+        let (table, mut writer) = Memtable::new(order.clone(), hint, 1 << 20);
         for (key, seq, kind, value) in entries {
             writer.insert(*seq, *kind, key, value, hash64(key));
         }
@@ -199,7 +200,7 @@ mod tests {
     fn the_short_ways_write_what_the_general_one_writes() {
         let env = MemEnv::new(Background::Stepped);
         let dir = env.open_dir("/plain".as_ref(), true).unwrap();
-        for seed in 0..300 {
+        for seed in 0..600 {
             let mut dice = Dice(seed);
             let keys = 1 + dice.below(40);
             let entries: Vec<Entry> = (1..=1 + dice.below(300))
@@ -227,6 +228,12 @@ mod tests {
             snapshots.push(newest);
             snapshots.sort_unstable();
             let bottom = dice.below(2) == 0;
+            let at = usize::try_from(dice.below(newest)).unwrap();
+            let end = (dice.below(4) == 0).then(|| entries[at].0.clone());
+            // Of one hint for all, of several; some that not all keys begin with, and that no key does.
+            let alike = dice.below(2);
+            let hints = ["user", "user00", "user011/", "", "zero", "user"];
+            let hint = usize::try_from(dice.below(5)).unwrap();
             let rules = |order: &Order| Rules {
                 snapshots: snapshots.clone(),
                 bottom,
@@ -235,19 +242,20 @@ mod tests {
                     merge_operator: None,
                 },
                 values: Arc::default(),
-                end: None,
+                end: end.clone(),
             };
             // Newest first; of one memtable, or of several of disjoint sequence numbers.
             let parts = 1 + usize::try_from(dice.below(4)).unwrap();
             let (in_order, step) = (dice.below(2) == 0, 1 + dice.below(50));
             let written = |order: &Order| {
                 let parts = entries.chunks(entries.len().div_ceil(parts)).rev();
-                let sources = parts.map(|part| {
+                let sources = parts.enumerate().map(|(at, part)| {
+                    let hint = hints[if alike == 0 { hint } else { (hint + at) % 6 }];
                     let mut part = part.to_vec();
                     if in_order {
                         part.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
                     }
-                    memtable(&part, order)
+                    memtable(&part, order, hint)
                 });
                 written(&*dir, rules(order), sources.collect(), step)
             };

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cairndb_base::{ErrorKind, FileNumber, Kind, Order, SEQ_MAX};
+use cairndb_base::{ErrorKind, FileNumber, Kind, Order, SEQ_MAX, SeqNo};
 use cairndb_env::sim::SimEnv;
 use cairndb_format::name;
 
@@ -12,7 +12,7 @@ use crate::engine::install::MergePlan;
 use crate::jobs::inputs::{Change, Inputs};
 use crate::read::merger::Merger;
 use crate::read::source::{RunCursor, Source};
-use crate::state::options::{Durability, Options};
+use crate::state::options::{Compression, Durability, Options};
 
 #[test]
 fn a_compaction_that_was_not_written_as_it_should_be_is_thrown_away() {
@@ -74,13 +74,44 @@ fn key_of(shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<u8> {
             .map(|_| [0, 1, 0xff][usize::try_from(draw(3)).unwrap()])
             .collect(),
         3 => format!("{:05}-{}-{:07}", draw(9), "x".repeat(30), draw(99)).into_bytes(),
-        _ => format!("{:06}{}", draw(400), "0".repeat(7)).into_bytes(),
+        4 => format!("{:06}{}", draw(400), "0".repeat(7)).into_bytes(),
+        // Streams that a run goes on with for a while, alike in what heads hold.
+        _ => {
+            let stream = draw(1 << 20) / (1 << 17);
+            format!("streams/{stream}/of one length/{:04}", draw(3000)).into_bytes()
+        }
     }
+}
+
+/// Some runs of keys of one shape; the snapshots that were taken between.
+fn fill(core: &Core, shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<SeqNo> {
+    let mut pinned = Vec::new();
+    for _ in 0..=draw(7) {
+        // One of tombstones has pages of more keys than are spelled.
+        let deletes = draw(3) == 0;
+        let value: Vec<u8> = (0..[40, 700][usize::try_from(draw(2)).unwrap()])
+            .map(|_| draw(256).to_le_bytes()[0])
+            .collect();
+        for _ in 0..=draw(if deletes { 1500 } else { 600 }) {
+            let key = key_of(shape, &mut draw);
+            let kind = if deletes { Kind::Delete } else { Kind::Put };
+            let value = if deletes { &[][..] } else { &value };
+            let os = Durability::Os;
+            core.write_one(kind, &key, value, os)
+                .expect("there is room");
+            if draw(20) == 0 {
+                pinned.push(core.snapshots.acquire(&core.published));
+            }
+        }
+        core.flush_all().expect("the disk has room");
+    }
+    pinned
 }
 
 /// What a job is fed is found by another way than what readers are shown: both have to be the same.
 #[test]
 fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
+    let (mut sure, mut same, mut tables) = (0, 0, 0);
     for seed in 0..60_u64 {
         let mut number = seed;
         let mut draw = move |bound: u64| {
@@ -90,28 +121,23 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
             (number >> 33) % bound
         };
         let env = SimEnv::new(seed);
+        // The least there is, so that some runs have several tables.
         let options = Options::new().env(env.clone()).create_if_missing(true);
+        let options = options
+            .memory_budget(256 << 10)
+            .compression(Compression::None);
         let core = Core::open(&options, Path::new("/db")).expect("it opens");
-        let shape = seed % 5;
-        let mut pinned = Vec::new();
-        for run in 0..=draw(7) {
-            // One of tombstones has pages of more keys than are spelled.
-            let deletes = draw(3) == 0;
-            for _ in 0..=draw(if deletes { 1500 } else { 300 }) {
-                let key = key_of(shape, &mut draw);
-                let kind = if deletes { Kind::Delete } else { Kind::Put };
-                let value = if deletes { vec![] } else { vec![b'v'; 40] };
-                let os = Durability::Os;
-                core.write_one(kind, &key, &value, os)
-                    .expect("there is room");
-                if draw(20) == 0 {
-                    pinned.push(core.snapshots.acquire(&core.published));
-                }
-            }
-            core.flush_all().expect("the disk has room");
-            assert!(run < 8);
-        }
+        let shape = seed % 6;
+        let pinned = fill(&core, shape, &mut draw);
         let version = Arc::clone(&core.view.load().version);
+        tables = tables.max(
+            version
+                .runs
+                .iter()
+                .map(|run| run.tables().len())
+                .max()
+                .unwrap_or(0),
+        );
         let sources = || -> Vec<Source> {
             let runs = version.runs.iter();
             let cursors = runs.map(|run| RunCursor::new(Arc::clone(run), Order::Bytewise));
@@ -142,8 +168,14 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
                 if let Some(before) = before {
                     assert!(!differs || before != key, "seed {seed}");
                     match inputs.change() {
-                        Change::None => assert_eq!(before, key, "seed {seed}"),
-                        Change::Sure => assert_ne!(before, key, "seed {seed}"),
+                        Change::None => {
+                            assert_eq!(before, key, "seed {seed}");
+                            same += 1;
+                        }
+                        Change::Sure => {
+                            assert_ne!(before, key, "seed {seed}");
+                            sure += 1;
+                        }
                         Change::Unknown => {}
                     }
                 }
@@ -158,4 +190,6 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
             core.snapshots.release(seq);
         }
     }
+    println!("{sure} sure, {same} same, {tables} tables");
+    assert!(sure > 10_000 && same > 1_000 && tables > 2);
 }

@@ -69,7 +69,7 @@ impl TableCursor {
     }
 
     /// The heads of the current key and of those behind it in the page, `most` at most, into `out`; of the current one
-    /// alone where no column tells the others'. None when the cursor is nowhere. Returns the length of all these keys
+    /// alone where neither columns nor spelled keys tell the others'. None when the cursor is nowhere. Returns the length of all these keys
     /// where they are the rule's prefix and what their heads hold, so that equal heads are of equal keys; else 0.
     pub fn heads_ahead(&self, rule: &HeadRule, most: usize, out: &mut Vec<u64>) -> usize {
         out.clear();
