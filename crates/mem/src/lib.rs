@@ -1,6 +1,6 @@
 //! Everything CairnDB keeps in memory: the memtable and the page caches.
 //!
-//! Floor 3 of the house. The memtable is an arena with a skip list in it: one writer, any number of
+//! Floor 3 of the house. The memtable is an arena with a list in it, and a tree to search it by: one writer, any number of
 //! readers, no locks; values it leaves in the log, where they lie. The caches hold verified pages of tables
 //! that are read with `pread`. Nothing here knows the engine.
 
@@ -10,12 +10,11 @@ mod chunk;
 mod compare;
 mod cursor;
 mod directory;
-mod height;
-mod index;
+mod list;
 pub mod memtable;
 mod node;
-mod skiplist;
 mod sync;
+mod tree;
 mod writer;
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! 1. There is one `MemWriter` to a memtable, and it alone inserts.
 //! 2. Entries are ordered by (key, sequence number descending) and never change or go away before
 //!    the memtable itself does.
-//! 3. Readers take no lock. What they are promised is stated and argued in `skiplist`.
+//! 3. Readers take no lock. What they are promised is stated and argued in `list`.
 //! 4. A value of some length that lies in the log is not copied: its entry says where it lies, and the
 //!    memtable keeps the region. The same memory then holds twice as many entries of 16 + 100 bytes, a
 //!    flush writes tables twice as large, and merges have less to do. (Copies of all values, in memory of
@@ -24,9 +24,8 @@ use cairndb_base::{Error, HeadRule, Kind, Order, Result, SEQ_MAX, SeqNo};
 use crate::arena::Arena;
 use crate::chunk::ChunkPool;
 use crate::directory::{Directory, Looked};
-use crate::index::Index;
+use crate::list::{List, Splice, Target};
 use crate::node::NodeRef;
-use crate::skiplist::{SkipList, Splice, Target};
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 
 /// An ordered, append-only set of versions in memory, shared by one writer and any readers.
@@ -44,7 +43,7 @@ use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 /// ```
 #[derive(Debug)]
 pub struct Memtable {
-    list: SkipList,
+    list: List,
     rule: HeadRule,
     counters: Counters,
 }
@@ -87,7 +86,7 @@ impl Memtable {
         let directory = order.can_hash();
         let directory = directory.then(|| Directory::bytes_for(capacity_bytes));
         let arena = Arena::new(capacity_bytes.saturating_sub(size_of::<Memtable>()), pool);
-        let (list, splice) = SkipList::new(order, arena, directory);
+        let (list, splice) = List::new(order, arena, directory);
         let counters = Counters::default();
         counters.seq_min.store(SEQ_MAX, Ordering::Relaxed);
         let table = Arc::new(Memtable {
@@ -210,26 +209,9 @@ impl Memtable {
         self.counters.used.load(Ordering::Relaxed)
     }
 
-    /// Bytes allocated for this memtable: the arena, in which the directory is, the structure itself, and the index of
-    /// one that was sealed with one.
+    /// Bytes allocated for this memtable: the arena, in which the directory is and the tree, and the structure itself.
     pub fn allocated_bytes(&self) -> usize {
-        let index = self.list.is_indexed().then(|| self.index_bytes());
-        self.arena_bytes() + index.unwrap_or_default()
-    }
-
-    /// The same without the index: what a flush goes by, for which an index is nothing.
-    pub fn arena_bytes(&self) -> usize {
         size_of::<Memtable>() + self.list.allocated()
-    }
-
-    /// Bytes that an index of the entries takes, or would.
-    pub fn index_bytes(&self) -> usize {
-        Index::bytes_for(self.len())
-    }
-
-    /// Whether it was sealed with an index; see [`MemWriter::seal_indexed`](crate::MemWriter::seal_indexed).
-    pub fn is_indexed(&self) -> bool {
-        self.list.is_indexed()
     }
 
     /// Bytes of all keys and values inserted.
@@ -273,7 +255,7 @@ impl Memtable {
         &common[..common.len().min(last.saturating_sub(HEAD_BYTES))]
     }
 
-    pub(crate) fn list(&self) -> &SkipList {
+    pub(crate) fn list(&self) -> &List {
         &self.list
     }
 

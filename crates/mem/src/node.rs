@@ -1,20 +1,15 @@
 //! One entry of a memtable as it lies in the arena.
 //!
 //! ```text
-//! link height-1 .. link 1, link 0 | head, tag: u64 | key len, value len: u32 | prev | key | value
-//!                                 ^ the node's address
+//! head, tag: u64 | key len, value len: u32 | next, prev | key | value
 //! ```
 //! Instead of the value a node may hold the address of one that lies elsewhere, in the log, and a
 //! check of it (the top bit of `value len` says so): twelve bytes of memory for a value of any length.
-//! The tower of forward links grows downwards, so that the key stands at a fixed offset and link 0,
-//! the head and the first key bytes share a cache line or two.
 //!
 //! Invariants:
 //! 1. Everything but the links is written once, before the node's address is stored anywhere with
 //!    release, and never again.
-//! 2. A node's link `n` exists for `n` below its height; a node reached over link `n` of another
-//!    has one. The height itself is not stored: nobody needs it after the insert.
-//! 3. A node lives as long as its arena.
+//! 2. A node lives as long as its arena.
 #![expect(unsafe_code, reason = "nodes are laid out by hand in raw memory")]
 
 use std::marker::PhantomData;
@@ -31,10 +26,7 @@ use crate::sync::{AtomicPtr, Ordering, Witness};
 /// A pointer from node to node. Never null.
 type Link = AtomicPtr<Node>;
 
-/// Most links of a node. With every fourth node rising a level this serves 4^12 entries well.
-pub(crate) const HEIGHT_MAX: usize = 12;
-
-/// What is asked for of a node that is about to be read: tower, fixed part and a short key.
+/// What is asked for of a node that is about to be read: the fixed part and a short key.
 const WHOLE_BYTES: usize = 96;
 /// And of a value that lies apart: the processor fetches on from there.
 const VALUE_AHEAD_BYTES: usize = 192;
@@ -53,7 +45,7 @@ struct Place {
     check: u32,
 }
 
-/// The fixed part of an entry. Its tower lies before it, its key and value behind it.
+/// The fixed part of an entry. Its key and value lie behind it.
 #[derive(Debug)]
 #[repr(C, align(8))]
 pub(crate) struct Node {
@@ -61,6 +53,7 @@ pub(crate) struct Node {
     tag: u64,
     key_len: u32,
     value_len: u32,
+    next: Link,
     prev: Link,
     witness: Witness,
 }
@@ -121,17 +114,10 @@ pub(crate) fn tag(seq: SeqNo, kind: Kind) -> u64 {
     seq << 8 | kind as u64
 }
 
-/// Bytes before a node that hold its links. With pointers of four bytes an odd tower is padded in front,
-/// so that the fixed part stays aligned.
-#[inline]
-fn tower_bytes(height: usize) -> usize {
-    (height * size_of::<Link>()).next_multiple_of(ALIGN)
-}
-
 /// Bytes that a node takes in the arena, before rounding, with `room` behind its key.
 #[inline]
-pub(crate) fn node_bytes(height: usize, key_len: usize, room: usize) -> usize {
-    tower_bytes(height) + size_of::<Node>() + key_len + room
+pub(crate) fn node_bytes(key_len: usize, room: usize) -> usize {
+    size_of::<Node>() + key_len + room
 }
 
 /// A node that stays valid for `'a`, the time its list is borrowed.
@@ -168,38 +154,25 @@ impl<'a> NodeRef<'a> {
         self.node
     }
 
-    /// Writes a node of `height` into `memory`, its links all leading to itself for the time being.
+    /// Writes a node into `memory`, its links both leading to itself for the time being.
     ///
     /// # Safety
     /// `memory` must have [`node_bytes`] bytes, be aligned to [`ALIGN`], belong to the caller alone
     /// and live for `'a`. What lies at `entry.apart` must stay there, unchanged, for `'a` too.
     #[inline]
-    pub(crate) unsafe fn write(
-        memory: NonNull<u8>,
-        height: usize,
-        entry: &NewEntry<'_>,
-    ) -> NodeRef<'a> {
-        debug_assert!((1..=HEIGHT_MAX).contains(&height));
-        // SAFETY: the tower is the first part of the memory the caller vouches for.
-        let node = unsafe { memory.add(tower_bytes(height)) }.cast::<Node>();
+    pub(crate) unsafe fn write(memory: NonNull<u8>, entry: &NewEntry<'_>) -> NodeRef<'a> {
+        let node = memory.cast::<Node>();
         let fixed = Node {
             head: entry.head,
             tag: entry.tag,
             key_len: len_u32(entry.key),
             value_len: len_u32(entry.value) | if entry.apart.is_some() { APART } else { 0 },
+            next: Link::new(node.as_ptr()),
             prev: Link::new(node.as_ptr()),
             witness: Witness::written(),
         };
-        // SAFETY: the fixed part follows the tower within the caller's memory, aligned because both
-        // the start and the tower's size are multiples of `ALIGN`.
+        // SAFETY: the fixed part is the first of the caller's memory, and aligned like it.
         unsafe { node.write(fixed) };
-        let mut link = node.cast::<Link>();
-        for _ in 0..height {
-            // SAFETY: at most `height` steps down from the node stay within the tower.
-            link = unsafe { link.sub(1) };
-            // SAFETY: as above; links are aligned like the start.
-            unsafe { link.write(Link::new(node.as_ptr())) };
-        }
         // SAFETY: the key's place begins right behind the fixed part.
         let key = unsafe { node.add(1) }.cast::<u8>();
         let len = entry.key.len();
@@ -223,23 +196,15 @@ impl<'a> NodeRef<'a> {
         unsafe { NodeRef::from_ptr(node) }
     }
 
-    /// Asks for the node's first line. Worth 3 % of a search in the second-level cache, more beyond
-    /// it.
-    #[inline]
-    pub(crate) fn prefetch(self) {
-        prefetch_span(self.node.as_ptr().cast(), 1);
-    }
-
-    /// Asks for the lines of a node with a key of 16 bytes, its lowest link included.
+    /// Asks for the lines of a node with a key of 16 bytes.
     #[inline]
     pub(crate) fn prefetch_whole(self) {
-        let link = self.node.as_ptr().cast::<Link>().wrapping_sub(1);
-        prefetch_span(link.cast(), WHOLE_BYTES);
+        prefetch_span(self.node.as_ptr().cast(), WHOLE_BYTES);
     }
 
     #[inline]
     fn fixed(self) -> &'a Node {
-        // SAFETY: a `NodeRef` is only made of initialised nodes that live for 'a (invariants 1, 3).
+        // SAFETY: a `NodeRef` is only made of initialised nodes that live for 'a (invariants 1, 2).
         let fixed = unsafe { self.node.as_ref() };
         fixed.witness.read();
         fixed
@@ -333,31 +298,16 @@ impl<'a> NodeRef<'a> {
     /// The node after this one.
     #[inline]
     pub(crate) fn next(self) -> NodeRef<'a> {
-        // SAFETY: every node has link 0.
-        unsafe { self.next_at(0) }
+        // Acquire: pairs with the release in `set_next`; the next node's bytes become visible.
+        NodeRef::from_loaded(self.fixed().next.load(Ordering::Acquire))
     }
 
-    /// The node that this one's link at `level` leads to.
-    ///
-    /// # Safety
-    /// The node must have a link at `level`.
+    /// Lets this node's forward link lead to `next`, publishing `next`'s bytes.
     #[inline]
-    pub(crate) unsafe fn next_at(self, level: usize) -> NodeRef<'a> {
-        // SAFETY: the caller vouches for the link.
-        let link = unsafe { self.link(level) };
-        // Acquire: pairs with the release in `set_next_at`; the next node's bytes become visible.
-        NodeRef::from_loaded(link.load(Ordering::Acquire))
-    }
-
-    /// Lets this node's link at `level` lead to `next`, publishing `next`'s bytes.
-    ///
-    /// # Safety
-    /// The node must have a link at `level`, and `next` one too and belong to the same list.
-    #[inline]
-    pub(crate) unsafe fn set_next_at(self, level: usize, next: NodeRef<'a>) {
-        // SAFETY: the caller vouches for the link.
-        let link = unsafe { self.link(level) };
-        link.store(next.node.as_ptr(), Ordering::Release);
+    pub(crate) fn set_next(self, next: NodeRef<'a>) {
+        self.fixed()
+            .next
+            .store(next.node.as_ptr(), Ordering::Release);
     }
 
     /// The node before this one.
@@ -373,17 +323,6 @@ impl<'a> NodeRef<'a> {
         self.fixed()
             .prev
             .store(prev.node.as_ptr(), Ordering::Release);
-    }
-
-    /// # Safety
-    /// The node must have a link at `level`.
-    #[inline]
-    unsafe fn link(self, level: usize) -> &'a Link {
-        let base = self.node.cast::<Link>();
-        // SAFETY: links lie below the node, link 0 nearest; the caller vouches for this one.
-        let link = unsafe { base.sub(level + 1) };
-        // SAFETY: links are initialised by `write` before the node is published.
-        unsafe { link.as_ref() }
     }
 
     #[inline]

@@ -16,9 +16,9 @@ use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo};
 use cairndb_env::LogRegion;
 
 use crate::chunk::ChunkPool;
+use crate::list::Splice;
 use crate::memtable::Memtable;
 use crate::node::{NewEntry, logged_room, stays_apart, tag};
-use crate::skiplist::Splice;
 use crate::sync::Ordering;
 
 /// The right to insert into one memtable. Can be sent to another thread, but not cloned.
@@ -184,13 +184,6 @@ impl MemWriter {
         // that the list keeps.
         let node_bytes = unsafe { self.table.list().insert(&mut self.splice, &entry, hash) };
         self.count(seq, (key.len() + value.len()) as u64, node_bytes);
-    }
-
-    /// Seals the memtable as a drop does, and has seeks search an array of its entries instead of the list, which waits
-    /// for three or four lines of memory one after the other instead of a dozen. It takes 16 bytes for each entry, which
-    /// count as [`Memtable::allocated_bytes`] beyond the capacity, and a walk over all of them: 3 % of a writer's time.
-    pub fn seal_indexed(self) {
-        self.table.list().build_index(self.table.len());
     }
 
     /// Whether an entry of this size fits the capacity; of a value that is logged as well,

@@ -202,7 +202,7 @@ impl State {
     /// large values enough that their overwriting should be known.
     pub(crate) fn flush_due(&self, due: usize, settings: &Settings) -> bool {
         let waiting = || self.sealed.iter().filter(|part| part.flush.is_none());
-        let bytes: usize = waiting().map(|part| part.mem.arena_bytes()).sum();
+        let bytes: usize = waiting().map(|part| part.mem.allocated_bytes()).sum();
         let logged: u64 = waiting().map(|part| part.logged).sum();
         let values: u64 = waiting().map(|part| part.values.bytes).sum();
         self.can_flush()
@@ -213,7 +213,11 @@ impl State {
 
     /// Whether sealed parts pile up, those being flushed included.
     pub(crate) fn is_crowded(&self, budget: &Budget) -> bool {
-        let bytes: usize = self.sealed.iter().map(|part| part.mem.arena_bytes()).sum();
+        let bytes: usize = self
+            .sealed
+            .iter()
+            .map(|part| part.mem.allocated_bytes())
+            .sum();
         bytes >= budget.crowd() || self.sealed_logged() >= budget.crowd_logged()
     }
 

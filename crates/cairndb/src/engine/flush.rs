@@ -190,7 +190,7 @@ impl Core {
         let mut parts = Vec::new();
         let (mut bytes, mut logged) = (0, 0);
         for part in state.sealed.iter_mut().skip(first) {
-            bytes += part.mem.arena_bytes();
+            bytes += part.mem.allocated_bytes();
             logged += part.logged;
             let enough = bytes > bytes_max || logged > self.settings.budget.flush_logged;
             if part.flush.is_some() || enough && !parts.is_empty() {

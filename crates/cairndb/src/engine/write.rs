@@ -358,11 +358,7 @@ impl Core {
             return Some(StallReason::Log);
         }
         let budget = &self.settings.budget;
-        let indexed = !commit.closing && self.view.load().had_cursors();
-        let mut filled_bytes = commit.mutable.allocated_bytes();
-        if indexed {
-            filled_bytes += commit.mutable.index_bytes();
-        }
+        let filled_bytes = commit.mutable.allocated_bytes();
         let waiting = state.sealed_bytes();
         // A queue that keeps too much of the log is as full as one that takes too much memory: flushing
         // the oldest parts is less to wait for than making room in the log.
@@ -376,7 +372,7 @@ impl Core {
         let hint = commit.mutable.next_prefix().to_vec();
         let order = self.context.order.clone();
         let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, budget.part);
-        let (filled, full) = commit.replace_part(Arc::clone(&mutable), writer);
+        let (filled, _) = commit.replace_part(Arc::clone(&mutable), writer);
         state.mutable = mutable;
         state.sealed.push_back(Part::from(filled));
         // One that rests wakes for nothing else: few parts are flushed too, once no write comes.
@@ -384,10 +380,6 @@ impl Core {
         self.publish_view(&state);
         if rested || self.flush_wanted(&state, budget.flush) {
             self.work.notify_all();
-        }
-        drop(state);
-        if indexed {
-            full.seal_indexed();
         }
         None
     }

@@ -113,16 +113,6 @@ impl Pair {
         self.model.insert(version, (kind, value.to_vec()));
     }
 
-    /// No more inserts; searches use an index.
-    pub(super) fn seal_indexed(&mut self) {
-        let (_, other) = Memtable::new(Order::Bytewise, Vec::new(), 64 << 10);
-        let bytes = self.table.allocated_bytes();
-        std::mem::replace(&mut self.writer, other).seal_indexed();
-        let index = self.table.allocated_bytes() - bytes;
-        assert_eq!(index, (8 + size_of::<usize>()) * self.model.len());
-        assert!(self.table.is_indexed());
-    }
-
     pub(super) fn check_get(&self, key: &[u8], snapshot: SeqNo) {
         let found = self.table.get(key, hash64(key), snapshot);
         let from = self.version(key, snapshot);
@@ -178,6 +168,7 @@ impl Pair {
     }
 
     pub(super) fn check_walks(&self) {
+        self.table.list().check_tree();
         let mut cursor = self.table.cursor();
         cursor.seek_to_first();
         for entry in &self.model {

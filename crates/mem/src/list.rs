@@ -1,17 +1,16 @@
-//! The ordered index of a memtable: a skip list whose lowest level is linked both ways.
+//! The entries of a memtable in order: a list that is linked both ways, and a [`tree`](crate::tree) that says where in it
+//! a search begins.
 //!
 //! Order: key, then sequence number descending, so that the newest version of a key comes first.
 //! The list is a ring through a sentinel, which sorts behind every key. Nodes carry an eight-byte
 //! head of their key; a search compares heads and reads a whole key only when two heads tie.
-//! (Skip list: W. Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees", 1990. One
-//! writer with lock-free readers: as in LevelDB. The backward links are ours.)
+//! (A skip list lost, for which see there.)
 //!
 //! # Publication
 //!
 //! One writer inserts `N` between `P` and `S` in this order: (1) all of `N` is written, its links
-//! and `N.prev = P` included; (2) `P.next = N`, release; (3) `S.prev = N`, release; (4) the upper
-//! levels, release. Nothing is ever unlinked or freed before the arena. Readers load links with
-//! acquire.
+//! and `N.prev = P` included; (2) `P.next = N`, release; (3) `S.prev = N`, release; (4) the tree,
+//! release. Nothing is ever unlinked or freed before the arena. Readers load links with acquire.
 //!
 //! *Claim.* A reader that acquired the publication of sequence number `q` (which the engine stores
 //! with release after the inserts up to `q` returned) meets every entry with `seq <= q` that lies
@@ -25,16 +24,13 @@
 //! the list then. Backwards: if `Y.prev` yields `X`, then at that moment `X` was `Y`'s last
 //! neighbour by step 3 (or by step 1 of `Y`'s own insert); the only entry that may lie between them
 //! is one whose insert had done step 2 but not step 3, which is none up to `q`. Each step of a walk
-//! is such a load, whatever mix of moments they come from. Upper levels only choose where a walk on
-//! level 0 starts: a search moves over nodes less than its target and ends with a level-0 walk.
-//!
-//! A list into which nothing is inserted any more may have an [`index`](crate::index). It holds all nodes there are, so
-//! a search by it meets what a search by links would.
+//! is such a load, whatever mix of moments they come from. The tree only chooses where a walk starts: a search
+//! steps back from there until a node is less than its target, and then forth until one is not.
 #![expect(unsafe_code, reason = "nodes are reached through raw links")]
 
 use std::cmp::Ordering as Compare;
 use std::ptr::NonNull;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use cairndb_base::Order;
 use cairndb_env::LogRegion;
@@ -43,10 +39,13 @@ use cairndb_env::sync::Mutex;
 use crate::arena::{Arena, Bump};
 use crate::compare::compare_keys;
 use crate::directory::{Directory, Looked, Place};
-use crate::height::{SEED, draw_height};
-use crate::index::Index;
-use crate::node::{HEIGHT_MAX, NewEntry, Node, NodeRef, node_bytes};
-use crate::sync::{AtomicBool, AtomicUsize, Ordering};
+use crate::node::{NewEntry, Node, NodeRef, node_bytes};
+use crate::sync::{AtomicBool, Ordering};
+use crate::tree::{Path, Tree};
+
+/// Of nodes that are added in order the tree gets one of so many, and a search passes the others. With all of them a part held
+/// a sixth fewer entries, and sequential batches took a tenth longer.
+const APPENDED: usize = if cfg!(loom) { 1 } else { 8 };
 
 /// A place in the list: before the first node of `key` whose tag is below `bound`.
 #[derive(Clone, Copy, Debug)]
@@ -61,38 +60,37 @@ pub(crate) struct Target<'a> {
 
 /// The list. See the module head for its protocol.
 #[derive(Debug)]
-pub(crate) struct SkipList {
+pub(crate) struct List {
     sentinel: NonNull<Node>,
-    height: AtomicUsize,
     /// Stored once: a line that readers share.
     begun: AtomicBool,
     order: Order,
     arena: Arena,
     /// Where newest versions stand; none for orders that cannot hash.
     directory: Option<Directory>,
-    /// All nodes, once no more are inserted, if whoever sealed the list wanted it.
-    index: OnceLock<Index>,
+    /// Where searches begin.
+    tree: Tree,
     /// The log regions that values lie in which the arena has no copy of.
     regions: Mutex<Vec<Arc<dyn LogRegion>>>,
 }
 
 // SAFETY: the nodes are memory of the arena, which is `Send`; so are an `Order` and a region.
-unsafe impl Send for SkipList {}
+unsafe impl Send for List {}
 // SAFETY: shared access to nodes follows the publication rule in the module head.
-unsafe impl Sync for SkipList {}
+unsafe impl Sync for List {}
 
 /// The writer's side of a list: where it last inserted, and the memory it inserts into.
 ///
-/// `before[level]` is the last node at or before `last` that has a link at `level`, so an entry
-/// that sorts right behind `last` links without a search.
+/// An entry that sorts right behind `last` is linked without a search: `path` leads there.
 #[derive(Debug)]
 pub(crate) struct Splice {
-    before: [NonNull<Node>; HEIGHT_MAX],
+    path: Path,
     last: NonNull<Node>,
+    /// The heads of the last node and of the one behind it. While a search goes on no head lies between them.
     last_head: u64,
     next_head: u64,
-    height: usize,
-    random: u64,
+    /// Nodes behind the last one that the tree has, all added in order.
+    passed: usize,
     bump: Bump,
 }
 
@@ -119,13 +117,13 @@ enum Kin<'a> {
     Older(NodeRef<'a>),
 }
 
-impl SkipList {
+impl List {
     /// An empty list in `arena`, with a directory of `directory_bytes`, and the one splice that may insert into it.
     pub(crate) fn new(
         order: Order,
         arena: Arena,
         directory_bytes: Option<usize>,
-    ) -> (SkipList, Splice) {
+    ) -> (List, Splice) {
         let mut bump = Bump::new();
         let entry = NewEntry {
             head: u64::MAX,
@@ -134,31 +132,31 @@ impl SkipList {
             value: &[],
             apart: None,
         };
-        let memory = arena.allocate(&mut bump, node_bytes(HEIGHT_MAX, 0, 0));
+        let memory = arena.allocate(&mut bump, node_bytes(0, 0));
         // SAFETY: a fresh piece of the size that this node takes, in an arena the list will own.
-        let sentinel = unsafe { NodeRef::write(memory, HEIGHT_MAX, &entry) }.as_ptr();
+        let sentinel = unsafe { NodeRef::write(memory, &entry) }.as_ptr();
         let directory = directory_bytes.map(|bytes| {
             let memory = arena.allocate(&mut bump, bytes);
             // SAFETY: a fresh piece of so many bytes, in an arena the list will own.
             unsafe { Directory::write(memory, bytes) }
         });
-        let list = SkipList {
+        let (tree, path) = Tree::new(&arena, &mut bump);
+        let list = List {
             sentinel,
-            height: AtomicUsize::new(1),
             begun: AtomicBool::new(false),
             order,
             arena,
             directory,
-            index: OnceLock::new(),
+            tree,
             regions: Mutex::default(),
         };
         let splice = Splice {
-            before: [sentinel; HEIGHT_MAX],
+            path,
             last: sentinel,
             last_head: 0,
             next_head: u64::MAX,
-            height: 1,
-            random: SEED,
+            // The tree gets the first.
+            passed: APPENDED,
             bump,
         };
         (list, splice)
@@ -172,18 +170,6 @@ impl SkipList {
     /// Bytes of the arena's chunks.
     pub(crate) fn allocated(&self) -> usize {
         self.arena.allocated()
-    }
-
-    /// Whether searches use an index.
-    pub(crate) fn is_indexed(&self) -> bool {
-        self.index.get().is_some()
-    }
-
-    /// Has searches use an index of the list's `entries` from now on. The list's splice must be gone or about to go.
-    pub(crate) fn build_index(&self, entries: usize) {
-        let sentinel = self.sentinel();
-        self.index
-            .get_or_init(|| Index::of(sentinel.next(), sentinel, entries));
     }
 
     /// The ring's sentinel: behind the last node and before the first.
@@ -202,58 +188,25 @@ impl SkipList {
     /// Finds the neighbours around `target`.
     #[inline]
     pub(crate) fn find(&self, target: &Target<'_>) -> Found<'_> {
-        match self.index.get() {
-            Some(index) => self.find_by(index, target),
-            None => self.descend(target, |_, _| ()),
+        let is_before_tied = |node: NodeRef<'_>| self.is_before_tied(node, target);
+        let found = self.tree.find(target.head, &is_before_tied);
+        let mut before = found.unwrap_or(self.sentinel());
+        // Beside an insert the tree may lead too far, or not far enough.
+        while before != self.sentinel() && !self.is_before(before, target) {
+            before = before.prev();
         }
+        self.last_before(before, target)
     }
 
-    /// As `find`, by the index.
+    /// The neighbours around `target`, from a node on that comes before it.
     #[inline]
-    fn find_by(&self, index: &Index, target: &Target<'_>) -> Found<'_> {
-        let node = |node| {
-            // SAFETY: the index has nodes of this list, which the `OnceLock` publishes with release behind all inserts.
-            unsafe { NodeRef::from_ptr(node) }
-        };
-        let rank = index.rank(target.head, |at| self.is_before_tied(node(at), target));
-        let at = |rank| index.node(rank).map_or(self.sentinel(), node);
-        Found {
-            before: at(rank.wrapping_sub(1)),
-            at: at(rank),
-        }
-    }
-
-    /// Walks down to `target`; `visit` learns the last node before it on each level.
-    #[inline]
-    fn descend<'a>(
-        &'a self,
-        target: &Target<'_>,
-        mut visit: impl FnMut(usize, NodeRef<'a>),
-    ) -> Found<'a> {
-        let sentinel = self.sentinel();
-        let mut before = sentinel;
-        // A node known not to come before the target: no need to compare it again a level below.
-        let mut after = sentinel;
-        // Relaxed: a stale height only costs a few steps more.
-        let mut level = self.height.load(Ordering::Relaxed) - 1;
+    fn last_before<'a>(&self, mut before: NodeRef<'a>, target: &Target<'_>) -> Found<'a> {
         loop {
-            // SAFETY: `before` is the sentinel, which has all links, or was reached over a link of
-            // this level or a higher one, so it has this one.
-            let next = unsafe { before.next_at(level) };
-            if level > 0 {
-                // SAFETY: a node with a link at `level` has one below it.
-                unsafe { before.next_at(level - 1) }.prefetch();
+            let at = before.next();
+            if !self.is_before(at, target) {
+                return Found { before, at };
             }
-            if next != after && self.is_before(next, target) {
-                before = next;
-                continue;
-            }
-            visit(level, before);
-            after = next;
-            if level == 0 {
-                return Found { before, at: next };
-            }
-            level -= 1;
+            before = at;
         }
     }
 
@@ -268,6 +221,7 @@ impl SkipList {
     }
 
     /// [`Self::is_before`] where the heads are equal.
+    #[inline]
     fn is_before_tied(&self, node: NodeRef<'_>, target: &Target<'_>) -> bool {
         if node == self.sentinel() {
             return false;
@@ -288,6 +242,31 @@ impl SkipList {
         }
     }
 
+    /// Checks the tree's order, and that it has enough of the list's nodes.
+    #[cfg(test)]
+    pub(crate) fn check_tree(&self) {
+        let mut node = self.sentinel();
+        let mut passed = 0;
+        self.tree.check(&mut |indexed| {
+            node = node.next();
+            while node.as_ptr() != indexed.as_ptr() {
+                assert!(
+                    node != self.sentinel(),
+                    "the list has what the tree has, in its order"
+                );
+                passed += 1;
+                assert!(passed < APPENDED, "a search passes a few nodes at most");
+                node = node.next();
+            }
+            passed = 0;
+        });
+        while node.next() != self.sentinel() {
+            node = node.next();
+            passed += 1;
+            assert!(passed < APPENDED, "a search passes a few nodes at most");
+        }
+    }
+
     /// Keeps a region as long as the list.
     pub(crate) fn keep(&self, region: &Arc<dyn LogRegion>) {
         self.regions.lock().push(Arc::clone(region));
@@ -305,18 +284,19 @@ impl SkipList {
     /// Whether another entry with a key of this length and `room` behind it fits the arena's budget.
     #[inline]
     pub(crate) fn has_room(&self, splice: &Splice, key_len: usize, room: usize) -> bool {
-        let bytes = node_bytes(splice.height, key_len, room);
+        let bytes = node_bytes(key_len, room) + splice.path.room();
         self.arena.has_room(&splice.bump, bytes)
     }
 
-    /// Inserts an entry whose key has this hash, and returns the bytes its node takes.
+    /// Inserts an entry whose key has this hash, and returns the bytes that its node takes, with a block
+    /// if one was made for it.
     ///
     /// Nothing is changed before the last call of the comparator, so that one which panics leaves
     /// the list as it was.
     ///
     /// # Safety
-    /// `splice` must be the one that [`SkipList::new`] returned with this list. A value that lies
-    /// apart must be what a region given to [`SkipList::keep`] lent ([`LogRegion::bytes`]).
+    /// `splice` must be the one that [`List::new`] returned with this list. A value that lies
+    /// apart must be what a region given to [`List::keep`] lent ([`LogRegion::bytes`]).
     pub(crate) unsafe fn insert(
         &self,
         splice: &mut Splice,
@@ -329,26 +309,22 @@ impl SkipList {
             bound: entry.tag + 1,
             key: entry.key,
         };
-        // SAFETY: the splice is this list's, so its nodes are.
-        if !unsafe { self.follows_last(splice, &target) } {
-            let before = &mut splice.before;
-            self.descend(&target, |level, node| before[level] = node.as_ptr());
-        }
+        // SAFETY: the caller vouches for the splice.
+        let (before, appended) = unsafe { self.place(splice, &target) };
         let kin = match &self.directory {
-            // SAFETY: the splice is this list's.
-            Some(_) => unsafe { self.kin(splice, entry) },
+            Some(_) => self.kin(before, entry),
             None => Kin::None,
         };
-        let height = splice.height;
-        let bytes = node_bytes(height, entry.key.len(), entry.room());
+        let mut bytes = node_bytes(entry.key.len(), entry.room());
         let memory = self.arena.allocate(&mut splice.bump, bytes);
         // SAFETY: a fresh piece of the size that this node takes, in the arena that `self` owns. What a
         // region has lent never changes while the region is shared, and `self` keeps it.
-        let node = unsafe { NodeRef::write(memory, height, entry) };
-        // SAFETY: the splice's nodes are this list's and stand right before the entry's place.
-        unsafe { self.link(splice, node) };
+        let node = unsafe { NodeRef::write(memory, entry) };
+        let next = self.link(before, node);
+        bytes += self.index(splice, node, next, appended);
+        splice.last = node.as_ptr();
         splice.last_head = entry.head;
-        splice.height = draw_height(&mut splice.random);
+        splice.next_head = next.head();
         Arena::prefetch_next(&splice.bump);
         if let Some(directory) = &self.directory {
             let place = Arena::place_of(&splice.bump, node.as_ptr().cast());
@@ -366,6 +342,50 @@ impl SkipList {
             }
         }
         bytes
+    }
+
+    /// The last node before the target, with the splice's path behind it, and whether that is the last inserted.
+    ///
+    /// # Safety
+    /// The splice must be this list's.
+    #[inline]
+    unsafe fn place<'a>(&'a self, splice: &mut Splice, target: &Target<'_>) -> (NodeRef<'a>, bool) {
+        // SAFETY: the caller vouches for the splice.
+        if unsafe { self.follows_last(splice, target) } {
+            // SAFETY: the caller vouches that the node is this list's.
+            let last = unsafe { NodeRef::from_ptr(splice.last) };
+            return (last, true);
+        }
+        // Until the insert is done, which a comparator may keep it from, nothing follows the last.
+        (splice.last_head, splice.next_head) = (u64::MAX, 0);
+        let is_before_tied = |node: NodeRef<'_>| self.is_before_tied(node, target);
+        let path = &mut splice.path;
+        let found = self.tree.find_path(path, target.head, &is_before_tied);
+        let found = found.unwrap_or(self.sentinel());
+        (self.last_before(found, target).before, false)
+    }
+
+    /// Lets the tree know of a node that was linked before `next`, unless searches are to pass it. Returns the
+    /// bytes that the tree grew by.
+    #[inline]
+    fn index<'a>(
+        &'a self,
+        splice: &mut Splice,
+        node: NodeRef<'a>,
+        next: NodeRef<'a>,
+        appended: bool,
+    ) -> usize {
+        // Nodes that the tree does not have stand before one that it has, or before none: so there are never more in a row.
+        let passes = appended
+            && splice.passed + 1 < APPENDED
+            && (next == self.sentinel() || splice.path.leads_to(next));
+        if passes {
+            splice.passed += 1;
+            return 0;
+        }
+        splice.passed = 0;
+        let (path, bump) = (&mut splice.path, &mut splice.bump);
+        self.tree.insert(path, &self.arena, bump, node, appended)
     }
 
     /// Asks for the directory's line of a key with this hash.
@@ -389,14 +409,9 @@ impl SkipList {
         })
     }
 
-    /// The neighbour with the key of an entry whose place is right behind the splice's nodes.
-    ///
-    /// # Safety
-    /// The splice must be this list's.
+    /// The neighbour with the key of an entry whose place is right behind `prev`.
     #[inline]
-    unsafe fn kin<'a>(&'a self, splice: &Splice, entry: &NewEntry<'_>) -> Kin<'a> {
-        // SAFETY: the caller vouches that the node is this list's.
-        let prev = unsafe { NodeRef::<'a>::from_ptr(splice.before[0]) };
+    fn kin<'a>(&'a self, prev: NodeRef<'a>, entry: &NewEntry<'_>) -> Kin<'a> {
         let next = prev.next();
         let is_alike = |node: NodeRef<'_>| {
             node != self.sentinel()
@@ -447,54 +462,17 @@ impl SkipList {
         behind_last && (target.head < splice.next_head || !self.is_before_tied(last.next(), target))
     }
 
-    /// Links a new node of the splice's height behind the splice's nodes; steps 1 to 4 of the
-    /// protocol.
-    ///
-    /// The splice is read one pointer at a time. A copy of the whole array lost: its wide loads over
-    /// a pointer just stored wait until every store before it has reached the cache, those of the
-    /// entry's bytes included, which was half of a sequential insert.
-    ///
-    /// # Safety
-    /// The splice must be this list's, and its nodes the last before the new one's place.
+    /// Links a new node behind `prev`, and returns the one after; steps 1 to 3 of the protocol.
     #[inline]
-    unsafe fn link<'a>(&'a self, splice: &mut Splice, node: NodeRef<'a>) {
-        let height = splice.height;
-        // SAFETY: the caller vouches that the node is this list's.
-        let prev = unsafe { NodeRef::<'a>::from_ptr(splice.before[0]) };
+    fn link<'a>(&'a self, prev: NodeRef<'a>, node: NodeRef<'a>) -> NodeRef<'a> {
         let next = prev.next();
-        // SAFETY: every node has link 0.
-        unsafe { node.set_next_at(0, next) };
-        if height > 1 {
-            for (level, &before) in (1..).zip(&splice.before[1..height]) {
-                // SAFETY: the caller vouches that the node is this list's.
-                let before = unsafe { NodeRef::<'a>::from_ptr(before) };
-                // SAFETY: a splice's node at a level has a link there.
-                let after = unsafe { before.next_at(level) };
-                // SAFETY: the new node has the splice's height.
-                unsafe { node.set_next_at(level, after) };
-            }
-        }
+        node.set_next(next);
         node.set_prev(prev);
-        // SAFETY: every node has link 0.
-        unsafe { prev.set_next_at(0, node) };
+        prev.set_next(node);
         next.set_prev(node);
-        splice.before[0] = node.as_ptr();
-        if height > 1 {
-            for (level, place) in (1..).zip(&mut splice.before[1..height]) {
-                // SAFETY: the caller vouches that the node is this list's.
-                let before = unsafe { NodeRef::<'a>::from_ptr(*place) };
-                // SAFETY: a splice's node at a level has a link there, and so has the new node.
-                unsafe { before.set_next_at(level, node) };
-                *place = node.as_ptr();
-            }
-            if height > self.height.load(Ordering::Relaxed) {
-                self.height.store(height, Ordering::Relaxed);
-            }
-        }
         if !self.begun.load(Ordering::Relaxed) {
             self.begun.store(true, Ordering::Relaxed);
         }
-        splice.last = node.as_ptr();
-        splice.next_head = next.head();
+        next
     }
 }
