@@ -1,7 +1,7 @@
 //! Comparing two keys whose heads tie, in bytewise order.
 //!
 //! Word by word, inlined, rather than by the C library's `memcmp` behind a call: for keys whose
-//! heads all tie a random insert into 3,000 entries takes 106 ns instead of 127.
+//! heads all tied a random insert into 3,000 entries, then a skip list's, took 106 ns instead of 127.
 
 use std::cmp::Ordering;
 

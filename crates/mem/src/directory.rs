@@ -1,6 +1,6 @@
 //! Where the newest version of each key stands in one memtable: a get need not search the list for it.
 //!
-//! A search of a list of thousands of entries waits for a line of memory at each of a dozen steps, and most of
+//! A search among thousands of entries waits for lines of memory one after the other, and most of
 //! these lines were last written by another processor. Here a get looks at one line, which says whether the key
 //! may be there and where its node is, and then at the node. The list stays what scans, flushes and older versions
 //! use.

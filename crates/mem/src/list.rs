@@ -9,8 +9,8 @@
 //! # Publication
 //!
 //! One writer inserts `N` between `P` and `S` in this order: (1) all of `N` is written, its links
-//! and `N.prev = P` included; (2) `P.next = N`, release; (3) `S.prev = N`, release; (4) the tree,
-//! release. Nothing is ever unlinked or freed before the arena. Readers load links with acquire.
+//! and `N.prev = P` included; (2) `P.next = N`, release; (3) `S.prev = N`, release; (4) the tree, if that
+//! is to have it, release. Nothing is ever unlinked or freed before the arena. Readers load links with acquire.
 //!
 //! *Claim.* A reader that acquired the publication of sequence number `q` (which the engine stores
 //! with release after the inserts up to `q` returned) meets every entry with `seq <= q` that lies
@@ -242,6 +242,26 @@ impl List {
         }
     }
 
+    /// Checks that the splice's path is the way that a search would find.
+    #[cfg(test)]
+    pub(crate) fn check_path(&self, splice: &Splice) {
+        // SAFETY: tests pair a splice with its list.
+        let last = unsafe { NodeRef::from_ptr(splice.last) };
+        let behind_last = Target {
+            head: last.head(),
+            bound: last.tag(),
+            key: last.key(),
+        };
+        let is_before_tied = |node: NodeRef<'_>| self.is_before_tied(node, &behind_last);
+        self.tree
+            .check_path(&splice.path, last.head(), &is_before_tied);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
     /// Checks the tree's order, and that it has enough of the list's nodes.
     #[cfg(test)]
     pub(crate) fn check_tree(&self) {
@@ -288,8 +308,8 @@ impl List {
         self.arena.has_room(&splice.bump, bytes)
     }
 
-    /// Inserts an entry whose key has this hash, and returns the bytes that its node takes, with a block
-    /// if one was made for it.
+    /// Inserts an entry whose key has this hash, and returns the bytes that its node takes, with those of the
+    /// blocks that were made for it.
     ///
     /// Nothing is changed before the last call of the comparator, so that one which panics leaves
     /// the list as it was.
@@ -320,6 +340,8 @@ impl List {
         // SAFETY: a fresh piece of the size that this node takes, in the arena that `self` owns. What a
         // region has lent never changes while the region is shared, and `self` keeps it.
         let node = unsafe { NodeRef::write(memory, entry) };
+        // Before the tree may take another chunk.
+        let place = Arena::place_of(&splice.bump, node.as_ptr().cast());
         let next = self.link(before, node);
         bytes += self.index(splice, node, next, appended);
         splice.last = node.as_ptr();
@@ -327,7 +349,6 @@ impl List {
         splice.next_head = next.head();
         Arena::prefetch_next(&splice.bump);
         if let Some(directory) = &self.directory {
-            let place = Arena::place_of(&splice.bump, node.as_ptr().cast());
             match kin {
                 Kin::None => directory.add(hash, place),
                 Kin::Newer => {}
@@ -375,7 +396,8 @@ impl List {
         next: NodeRef<'a>,
         appended: bool,
     ) -> usize {
-        // Nodes that the tree does not have stand before one that it has, or before none: so there are never more in a row.
+        // A node that the tree does not have stands behind the last that it got, with others like it between, and before one
+        // that it has, or before none. So there are fewer than `APPENDED` in a row, wherever others come to stand.
         let passes = appended
             && splice.passed + 1 < APPENDED
             && (next == self.sentinel() || splice.path.leads_to(next));

@@ -1,5 +1,5 @@
-//! One writer and a reader in every interleaving of at most four preemptions, with every reordering
-//! that C11 atomics allow.
+//! One writer and a reader in every interleaving of at most four preemptions, three where the reader goes through the
+//! tree, with every reordering that C11 atomics allow.
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test -p cairndb-mem --release loom`. The models are small,
 //! two or three inserts each, since loom tries all executions. Each node's plain bytes have a
@@ -26,12 +26,13 @@ fn insert(writer: &mut MemWriter, seq: SeqNo, key: &[u8]) {
 /// Inserts `settled` before the threads start, then runs `reader` against the inserts of `coming`,
 /// each of which is published. Sequence numbers count from 1 through both.
 fn model(
+    preemptions: usize,
     settled: &'static [&'static [u8]],
     coming: &'static [&'static [u8]],
     reader: fn(&Shared, &[&[u8]]),
 ) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(4);
+    builder.preemption_bound = Some(preemptions);
     builder.check(move || {
         let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 32 << 10);
         let mut seq = 0;
@@ -148,26 +149,36 @@ fn seek_both_ways(shared: &Shared, keys: &[&[u8]]) {
 
 #[test]
 fn loom_forward_walks_meet_every_published_entry() {
-    model(&[b"b"], &[b"a", b"c", b"b"], walk_forward);
+    model(4, &[b"b"], &[b"a", b"c", b"b"], walk_forward);
 }
 
 #[test]
 fn loom_backward_walks_meet_every_published_entry() {
-    model(&[b"b"], &[b"c", b"a", b"b"], walk_backward);
+    model(4, &[b"b"], &[b"c", b"a", b"b"], walk_backward);
 }
 
 #[test]
 fn loom_inserts_into_one_gap_stay_visible_from_both_sides() {
-    model(&[b"a", b"z"], &[b"m", b"c"], walk_to_and_fro);
+    model(4, &[b"a", b"z"], &[b"m", b"c"], walk_to_and_fro);
 }
 
 #[test]
 fn loom_gets_find_what_is_published() {
-    model(&[b"k"], &[b"a", b"k", b"b"], get_each);
+    model(4, &[b"k"], &[b"a", b"k", b"b"], get_each);
 }
 
 #[test]
 fn loom_seeks_find_what_is_published() {
-    // The third entry splits the first block of the tree and puts another on top.
-    model(&[b"a", b"c"], &[b"b"], seek_both_ways);
+    // The fourth entry splits the first block of the tree, and another is put on top.
+    model(3, &[b"a", b"b", b"d"], &[b"c"], seek_both_ways);
+}
+
+#[test]
+fn loom_seeks_find_their_place_where_entries_move() {
+    model(3, &[b"a", b"d"], &[b"b"], seek_both_ways);
+}
+
+#[test]
+fn loom_seeks_find_what_is_appended() {
+    model(3, &[b"a", b"b", b"c"], &[b"d"], seek_both_ways);
 }

@@ -59,8 +59,8 @@ pub(crate) struct Counters {
     pub(crate) seq_max: AtomicU64,
 }
 
-/// Versions that are passed one by one on the way to an older one, before the list is searched: a step is a tenth of
-/// a search.
+/// Versions that are passed one by one on the way to an older one, before the list is searched: a step is a small part
+/// of a search.
 const VERSIONS_WALKED: usize = 8;
 
 /// One version of a key, read in place.
@@ -204,7 +204,7 @@ impl Memtable {
         self.len() == 0
     }
 
-    /// Bytes of the arena that entries take, with their links.
+    /// Bytes of the arena that entries take, with their links and the tree's blocks but the first.
     pub fn bytes_used(&self) -> usize {
         self.counters.used.load(Ordering::Relaxed)
     }
@@ -296,4 +296,4 @@ pub(crate) fn bound_at(snapshot: SeqNo) -> u64 {
 
 #[cfg(test)]
 #[cfg(not(loom))]
-mod tests;
+pub(crate) mod tests;

@@ -16,12 +16,13 @@
 //!    that has an entry. Neither ever becomes null again.
 //! 2. For the writer, between two inserts: leaves hold nodes in the list's order, and the head of an entry above them
 //!    is that of the first node below it, or 0 where none is before that.
-//! 3. The heads behind a block's last entry are `u64::MAX`.
+//! 3. So, too: the heads behind a block's last entry are `u64::MAX`. Readers bound what they count by the block's `count`.
 //!
 //! Threads: one writer, any number of readers. A writer moves entries within a block, and from a full one to a new one,
 //! while readers look: such a reader may count wrongly and come to another node than it should, but, by invariant 1, to
 //! a node of the list, which it sees whole since links are stored with release and loaded with acquire. What it is promised
-//! it has from the list, whose links it follows from there, back and forth ([`list`](crate::list)).
+//! it has from the list, whose links it follows from there, back and forth ([`list`](crate::list)). Mostly these are a few
+//! steps; while a split travels up from a leaf, entries that moved to the new block are not found, and it is as many as those.
 #![expect(unsafe_code, reason = "blocks are reached through raw links")]
 
 use std::ptr::NonNull;
@@ -33,9 +34,10 @@ use crate::node::NodeRef;
 use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// Entries of a block. With 16 or 64 an insert takes 2 ns more or less, and a seek 4.
-const SLOTS: usize = if cfg!(loom) { 2 } else { 32 };
+const SLOTS: usize = if cfg!(any(loom, miri)) { 3 } else { 32 };
 /// Entries that are looked at together.
-const STRETCH: usize = if cfg!(loom) { 1 } else { 8 };
+const STRETCH: usize = if cfg!(any(loom, miri)) { 1 } else { 8 };
+const _: () = assert!(SLOTS.is_multiple_of(STRETCH));
 /// Levels. A block is half full, or the last of what was added in order to a full one: so many hold more nodes than
 /// memory does.
 const LEVELS_MAX: usize = 12;
@@ -46,11 +48,11 @@ const BLOCK_BYTES: usize = size_of::<Block>();
 #[derive(Debug)]
 #[repr(C)]
 struct Block {
+    count: AtomicUsize,
+    level: usize,
     heads: [AtomicU64; SLOTS],
     /// To a node on level 0, to a [`Block`] above.
     links: [AtomicPtr<()>; SLOTS],
-    count: AtomicUsize,
-    level: usize,
 }
 
 /// The blocks of one list, in memory of its arena.
@@ -59,7 +61,8 @@ pub(crate) struct Tree {
     root: AtomicPtr<Block>,
 }
 
-/// The writer's way from the root to where it last inserted or is about to.
+/// The writer's way from the root to where it last inserted or is about to. It belongs to the tree that it was made with,
+/// as the contract of [`List::insert`](crate::list::List::insert) has it.
 #[derive(Debug)]
 pub(crate) struct Path {
     /// On each level the block, and how many of its entries come before the place.
@@ -70,11 +73,16 @@ pub(crate) struct Path {
 impl Block {
     fn new(level: usize) -> Block {
         Block {
-            heads: std::array::from_fn(|_| AtomicU64::new(u64::MAX)),
-            links: std::array::from_fn(|_| AtomicPtr::default()),
             count: AtomicUsize::new(0),
             level,
+            heads: std::array::from_fn(|_| AtomicU64::new(u64::MAX)),
+            links: std::array::from_fn(|_| AtomicPtr::default()),
         }
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
     }
 
     /// The link of an entry that there is or was.
@@ -126,7 +134,7 @@ impl Block {
         }
     }
 
-    /// How many heads are smaller. Where the block has no entry heads are not.
+    /// How many heads are smaller than this one.
     #[inline]
     fn smaller(&self, head: u64) -> usize {
         // Counted without a branch: the last of each stretch, and then one stretch.
@@ -239,7 +247,8 @@ impl Tree {
     }
 
     /// A node near the place behind the nodes of smaller heads, and of those with this one behind those that `is_before`
-    /// is true of: the last that the tree has before it, if no insert is under way. `None` where it has none.
+    /// is true of: if no insert is under way, the last that the tree has before it, or the first of all. `None` where the
+    /// tree is empty.
     #[inline]
     pub(crate) fn find(
         &self,
@@ -252,14 +261,18 @@ impl Tree {
             // seek beside a writer is 7 % faster. What the writer searches it has in its own cache.
             prefetch_span(std::ptr::from_ref(block).cast(), BLOCK_BYTES);
             let rank = block.rank(head, is_before);
-            if block.level == 0 {
-                return rank.checked_sub(1).map(|at| block.node(at));
+            if block.level > 0 {
+                block = block.child(Block::down(rank));
+            } else if block.is_empty() {
+                return None;
+            } else {
+                // Not none where none comes before: beside an insert that is a leaf too far, and not the list's begin.
+                return Some(block.node(Block::down(rank)));
             }
-            block = block.child(Block::down(rank));
         }
     }
 
-    /// The writer's: as `find`, and `path` leads to the place.
+    /// The writer's: the last node before the place of [`Tree::find`] that the tree has, and `path` leads there.
     #[inline]
     pub(crate) fn find_path(
         &self,
@@ -314,11 +327,10 @@ impl Tree {
         appended: bool,
     ) -> usize {
         let (mut head, mut link) = entry;
-        let mut blocks = 0;
         for level in 0..LEVELS_MAX {
             if level == path.levels {
-                self.grow(path, arena, bump);
-                blocks += 1;
+                self.grow(path, arena, bump, (head, link));
+                return (level + 1) * BLOCK_BYTES;
             }
             let (block, at) = (path.block(level), path.steps[level].1);
             if block.count.load(Ordering::Relaxed) < SLOTS {
@@ -326,10 +338,9 @@ impl Tree {
                 // Above the leaves the way leads through the entry before.
                 let goes_right = level == 0 || path.steps[level - 1].0.cast() == link;
                 path.steps[level].1 = at + usize::from(goes_right);
-                return blocks * BLOCK_BYTES;
+                return level * BLOCK_BYTES;
             }
             let right = new_block(arena, bump, level);
-            blocks += 1;
             // SAFETY: just made, in an arena that lives longer than this call.
             let other = unsafe { right.as_ref() };
             let goes_right = level == 0 || path.steps[level - 1].0.cast() == link;
@@ -355,21 +366,46 @@ impl Tree {
         unreachable!("no tree has so many levels");
     }
 
+    /// Checks that `path` is what a search finds.
+    #[cfg(test)]
+    pub(crate) fn check_path(
+        &self,
+        path: &Path,
+        head: u64,
+        is_before: &impl Fn(NodeRef<'_>) -> bool,
+    ) {
+        let mut found = Path {
+            steps: path.steps,
+            levels: 0,
+        };
+        self.find_path(&mut found, head, is_before);
+        assert_eq!(path.levels, found.levels);
+        assert_eq!(path.steps[..path.levels], found.steps[..path.levels]);
+    }
+
     /// Gives all nodes, in order, and checks heads, levels and links on the way.
     #[cfg(test)]
     pub(crate) fn check(&self, visit: &mut impl FnMut(NodeRef<'_>)) {
         check_block(self.root(), visit);
     }
 
-    /// Puts a level on top of the root, which has no room.
-    fn grow(&self, path: &mut Path, arena: &Arena, bump: &mut Bump) {
+    /// Puts a level on top of the root, which was split: over it and the block behind it.
+    fn grow(
+        &self,
+        path: &mut Path,
+        arena: &Arena,
+        bump: &mut Bump,
+        (head, link): (u64, NonNull<()>),
+    ) {
         let root = self.root();
         let top = new_block(arena, bump, path.levels);
         // SAFETY: just made, in an arena that lives longer than this call.
         let block = unsafe { top.as_ref() };
         // What comes before all that is there goes down this way, too.
         block.insert(0, 0, NonNull::from(root).cast());
-        path.steps[path.levels] = (top, 1);
+        block.insert(1, head, link);
+        let goes_right = path.steps[path.levels - 1].0.cast() == link;
+        path.steps[path.levels] = (top, 1 + usize::from(goes_right));
         path.levels += 1;
         self.root.store(top.as_ptr(), Ordering::Release);
     }
@@ -418,6 +454,42 @@ fn check_block(block: &Block, visit: &mut impl FnMut(NodeRef<'_>)) {
             let child = block.child(at);
             assert_eq!(child.level + 1, block.level);
             check_block(child, visit);
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use cairndb_base::{Kind, Order, SEQ_MAX, hash64};
+
+    use super::*;
+    use crate::Memtable;
+    use crate::memtable::tests::ordered;
+
+    /// A reader that comes between the stores of a head and of its link had walked from the list's begin.
+    #[test]
+    fn a_search_that_goes_down_one_too_far_ends_near_its_place() {
+        let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 256 << 10);
+        let count = 40 * SLOTS as u64;
+        for seq in 1..=count {
+            let key = ordered(seq * 389 % count);
+            writer.insert(seq, Kind::Put, &key, b"", hash64(&key));
+        }
+        let root = table.list().tree().root();
+        let entries = root.count.load(Ordering::Relaxed);
+        assert!(root.level > 0 && entries > 1);
+        for at in 1..entries {
+            let (before, here) = (&root.heads[at - 1], &root.heads[at]);
+            let head = here.swap(before.load(Ordering::Relaxed), Ordering::Relaxed);
+            let place = head - 1;
+            let near = table.list().tree().find(place, &|_| true);
+            let near = near.expect("there are nodes").head();
+            assert!(near.abs_diff(place) < 2 * SLOTS as u64, "{near} {place}");
+            let mut cursor = table.cursor();
+            cursor.seek(&ordered(place), SEQ_MAX);
+            assert_eq!(cursor.key(), ordered(place));
+            root.heads[at].store(head, Ordering::Relaxed);
         }
     }
 }

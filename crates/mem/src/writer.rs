@@ -186,6 +186,12 @@ impl MemWriter {
         self.count(seq, (key.len() + value.len()) as u64, node_bytes);
     }
 
+    /// Checks where the next insert is thought to begin.
+    #[cfg(test)]
+    pub(crate) fn check_path(&self) {
+        self.table.list().check_path(&self.splice);
+    }
+
     /// Whether an entry of this size fits the capacity; of a value that is logged as well,
     /// [`MemWriter::logged_room`] is what counts. The first entry always fits.
     #[inline]

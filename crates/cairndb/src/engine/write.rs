@@ -372,7 +372,7 @@ impl Core {
         let hint = commit.mutable.next_prefix().to_vec();
         let order = self.context.order.clone();
         let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, budget.part);
-        let (filled, _) = commit.replace_part(Arc::clone(&mutable), writer);
+        let filled = commit.replace_part(Arc::clone(&mutable), writer);
         state.mutable = mutable;
         state.sealed.push_back(Part::from(filled));
         // One that rests wakes for nothing else: few parts are flushed too, once no write comes.

@@ -11,8 +11,13 @@ use std::thread;
 
 use cairndb_base::{Comparator, Kind, Order, SEQ_MAX, hash64};
 
-use crate::Memtable;
+use crate::{ChunkPool, Memtable};
 use model::{Pair, Random, reverse};
+
+/// A key that orders like the number.
+pub(crate) fn ordered(number: u64) -> [u8; 8] {
+    number.swap_bytes().to_le_bytes()
+}
 
 /// Keys that collide: few, short, with long shared parts before and behind the hint.
 fn draw_key(random: &mut Random, hint: &[u8]) -> Vec<u8> {
@@ -162,6 +167,71 @@ fn keys_in_order_within_keys_in_order_agree_with_the_model() {
             pair.check_seeks(&[&prefix[..], &[0xff]].concat(), SEQ_MAX);
         }
         pair.check_walks();
+    }
+}
+
+/// Keys that follow each other, from places drawn at random on: blocks are split in the middle and at their ends, and what
+/// follows goes on behind each.
+#[test]
+fn bursts_of_keys_in_order_at_random_places_agree_with_the_model() {
+    for seed in 200..if cfg!(miri) { 201 } else { 206 } {
+        println!("seed {seed}");
+        let mut random = Random(seed);
+        let mut pair = Pair::new(Order::Bytewise, b"", seed);
+        let (mut seq, count) = (0, if cfg!(miri) { 60 } else { 20_000 });
+        while seq < count {
+            let from = random.below(1 << 20) << 20;
+            let longest = if seed % 2 == 0 { 40 } else { 2000 };
+            for key in from..=from + random.below(longest) {
+                seq += 1;
+                pair.insert(seq, Kind::Put, &ordered(key), b"");
+            }
+            pair.check_seeks(&ordered(from + 5), SEQ_MAX);
+        }
+        pair.check_walks();
+    }
+}
+
+/// Blocks above the leaves are filled in order, too, and keys come between later.
+#[test]
+#[cfg_attr(miri, ignore = "20,000 entries")]
+fn keys_between_many_in_order_agree_with_the_model() {
+    let mut pair = Pair::new(Order::Bytewise, b"", 300);
+    let mut random = Random(300);
+    for seq in 1..=20_000 {
+        pair.insert(seq, Kind::Put, &ordered(seq << 8), b"");
+    }
+    pair.check_walks();
+    for seq in 20_001..=30_000 {
+        let key = ordered(random.below(20_000 << 8));
+        pair.insert(seq, Kind::Put, &key, b"");
+        pair.check_seeks(&key, SEQ_MAX);
+    }
+    pair.check_walks();
+}
+
+#[test]
+fn what_has_room_stays_within_the_capacity() {
+    let step = if cfg!(miri) { 8 << 10 } else { 264 };
+    for capacity in (4 << 10..40 << 10).step_by(step) {
+        for order in 0..3u64 {
+            let pool = ChunkPool::new(capacity);
+            let (table, mut writer) =
+                Memtable::pooled(&pool, Order::Bytewise, Vec::new(), capacity);
+            let mut seq = 0;
+            while writer.has_room(8, 4) {
+                seq += 1;
+                let key = match order {
+                    0 => seq,
+                    1 => u64::MAX - seq,
+                    _ => hash64(&seq.to_le_bytes()),
+                };
+                let key = ordered(key);
+                writer.insert(seq, Kind::Put, &key, b"rock", hash64(&key));
+                assert!(table.allocated_bytes() <= capacity || seq == 1);
+            }
+            assert!(capacity < 8 << 10 || table.bytes_used() * 2 > capacity);
+        }
     }
 }
 
