@@ -4,7 +4,7 @@
 //! processor predicts: an insert into a part of 3,000 entries took 80 ns, two fifths of a put in random order, and takes 43.
 //! A block of the tree has the heads of its entries side by side, which are counted without a branch; three or four
 //! blocks are looked at, and nodes only where heads tie. (Where all heads tie, as under an order of one's own, the skip list
-//! was faster: 128 and 165 ns. For seeks beside a writer sealed parts had arrays of all heads, made by the
+//! was faster: 128 and 160 ns. For seeks beside a writer sealed parts had arrays of all heads, made by the
 //! writer; the tree is no slower, and costs no walk at sealing.)
 //!
 //! A leaf's links lead to nodes, those of a block above to blocks; its heads are those of the first nodes below. An
@@ -222,6 +222,19 @@ impl Path {
         // SAFETY: a path has blocks of its tree, which live as long as the arena that whoever has the path keeps.
         unsafe { self.steps[level].0.as_ref() }
     }
+
+    /// Whether the entry behind the place, in its leaf, is this node's.
+    #[inline]
+    pub(crate) fn leads_to(&self, node: NodeRef<'_>) -> bool {
+        let (leaf, at) = (self.block(0), self.steps[0].1);
+        at < leaf.count.load(Ordering::Relaxed) && leaf.node(at) == node
+    }
+
+    /// Bytes that blocks may take for one more entry.
+    #[inline]
+    pub(crate) fn room(&self) -> usize {
+        (self.levels + 1) * BLOCK_BYTES
+    }
 }
 
 impl Tree {
@@ -333,17 +346,16 @@ impl Tree {
                 return (level + 1) * BLOCK_BYTES;
             }
             let (block, at) = (path.block(level), path.steps[level].1);
+            // The way leads behind the entry that is added: above the leaves, where it goes on in the block that was made there.
+            let goes_right = level == 0 || path.steps[level - 1].0.cast() == link;
             if block.count.load(Ordering::Relaxed) < SLOTS {
                 block.insert(at, head, link);
-                // Above the leaves the way leads through the entry before.
-                let goes_right = level == 0 || path.steps[level - 1].0.cast() == link;
                 path.steps[level].1 = at + usize::from(goes_right);
                 return level * BLOCK_BYTES;
             }
             let right = new_block(arena, bump, level);
             // SAFETY: just made, in an arena that lives longer than this call.
             let other = unsafe { right.as_ref() };
-            let goes_right = level == 0 || path.steps[level - 1].0.cast() == link;
             // What is added in order fills its blocks: none of it will come between what is there.
             let cut = if appended && goes_right && at == SLOTS {
                 SLOTS
@@ -364,29 +376,6 @@ impl Tree {
             link = right.cast();
         }
         unreachable!("no tree has so many levels");
-    }
-
-    /// Checks that `path` is what a search finds.
-    #[cfg(test)]
-    pub(crate) fn check_path(
-        &self,
-        path: &Path,
-        head: u64,
-        is_before: &impl Fn(NodeRef<'_>) -> bool,
-    ) {
-        let mut found = Path {
-            steps: path.steps,
-            levels: 0,
-        };
-        self.find_path(&mut found, head, is_before);
-        assert_eq!(path.levels, found.levels);
-        assert_eq!(path.steps[..path.levels], found.steps[..path.levels]);
-    }
-
-    /// Gives all nodes, in order, and checks heads, levels and links on the way.
-    #[cfg(test)]
-    pub(crate) fn check(&self, visit: &mut impl FnMut(NodeRef<'_>)) {
-        check_block(self.root(), visit);
     }
 
     /// Puts a level on top of the root, which was split: over it and the block behind it.
@@ -411,26 +400,35 @@ impl Tree {
     }
 }
 
-impl Path {
-    /// Whether the entry behind the place, in its leaf, is this node's.
-    #[inline]
-    pub(crate) fn leads_to(&self, node: NodeRef<'_>) -> bool {
-        let (leaf, at) = (self.block(0), self.steps[0].1);
-        at < leaf.count.load(Ordering::Relaxed) && leaf.node(at) == node
-    }
-
-    /// Bytes that blocks may take for one more entry.
-    #[inline]
-    pub(crate) fn room(&self) -> usize {
-        (self.levels + 1) * BLOCK_BYTES
-    }
-}
-
 fn new_block(arena: &Arena, bump: &mut Bump, level: usize) -> NonNull<Block> {
     let block = arena.allocate(bump, BLOCK_BYTES).cast::<Block>();
     // SAFETY: a fresh piece of a block's size, aligned as all words.
     unsafe { block.write(Block::new(level)) };
     block
+}
+
+#[cfg(test)]
+impl Tree {
+    /// Checks that `path` is what a search finds.
+    pub(crate) fn check_path(
+        &self,
+        path: &Path,
+        head: u64,
+        is_before: &impl Fn(NodeRef<'_>) -> bool,
+    ) {
+        let mut found = Path {
+            steps: path.steps,
+            levels: 0,
+        };
+        self.find_path(&mut found, head, is_before);
+        assert_eq!(path.levels, found.levels);
+        assert_eq!(path.steps[..path.levels], found.steps[..path.levels]);
+    }
+
+    /// Gives all nodes, in order, and checks heads, levels and links on the way.
+    pub(crate) fn check(&self, visit: &mut impl FnMut(NodeRef<'_>)) {
+        check_block(self.root(), visit);
+    }
 }
 
 #[cfg(test)]
