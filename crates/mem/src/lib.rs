@@ -24,5 +24,5 @@ mod loom_models;
 pub use cache::{Cache, ClockCache, LruCache};
 pub use chunk::ChunkPool;
 pub use cursor::MemCursor;
-pub use memtable::{MemEntry, Memtable};
+pub use memtable::{MemEntry, MemPlace, Memtable};
 pub use writer::{Lent, MemWriter};

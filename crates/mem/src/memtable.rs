@@ -74,6 +74,42 @@ pub struct MemEntry<'a> {
     pub value: &'a [u8],
 }
 
+/// Where an entry is: its key at once, and the rest for the check of its value.
+///
+/// ```
+/// use cairndb_base::{Kind, Order, SEQ_MAX, hash64};
+/// use cairndb_mem::Memtable;
+///
+/// let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 512 << 10);
+/// writer.insert(1, Kind::Put, b"stone", b"grey", hash64(b"stone"));
+/// let place = table.seek(b"st", SEQ_MAX).expect("inserted above");
+/// assert_eq!((place.key(), place.entry()?.value), (&b"stone"[..], &b"grey"[..]));
+/// # Ok::<(), cairndb_base::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct MemPlace<'a> {
+    table: &'a Memtable,
+    /// Of an entry of `table`.
+    node: NodeRef<'a>,
+}
+
+impl<'a> MemPlace<'a> {
+    /// The entry's key.
+    #[inline]
+    pub fn key(&self) -> &'a [u8] {
+        self.node.key()
+    }
+
+    /// The entry, its value checked.
+    ///
+    /// # Errors
+    /// As [`Memtable::get`].
+    #[inline]
+    pub fn entry(&self) -> Result<MemEntry<'a>> {
+        self.table.entry(self.node)
+    }
+}
+
 impl Memtable {
     /// A memtable without its writer, and the splice that is the writer's heart.
     pub(crate) fn empty(
@@ -127,7 +163,7 @@ impl Memtable {
         // Versions stand one behind the other, newest first.
         for _ in 0..VERSIONS_WALKED {
             if node.seq() <= snapshot {
-                return self.entry(node);
+                return self.entry(node).map(Some);
             }
             node = node.next();
             if node == self.list.sentinel() || self.list.compare(node.key(), key).is_ne() {
@@ -144,6 +180,19 @@ impl Memtable {
         self.list.request(hash);
     }
 
+    /// The first entry that `snapshot` sees of those not before (`key`, `snapshot`), tombstones included: what a cursor's
+    /// seek comes to, without the cursor. `None` behind the last.
+    ///
+    /// Allocates nothing. Costs a search of the list, and a step for each entry newer than `snapshot` in between.
+    pub fn seek(&self, key: &[u8], snapshot: SeqNo) -> Option<MemPlace<'_>> {
+        let mut node = self.list.find(&self.target(key, bound_at(snapshot))).at;
+        while node != self.list.sentinel() && node.seq() > snapshot {
+            node = node.next();
+        }
+        self.is_entry(node)
+            .then_some(MemPlace { table: self, node })
+    }
+
     /// As `get`, by the list.
     #[inline(never)]
     fn search(&self, key: &[u8], snapshot: SeqNo) -> Result<Option<MemEntry<'_>>> {
@@ -151,17 +200,17 @@ impl Memtable {
         if node == self.list.sentinel() || self.list.compare(node.key(), key).is_ne() {
             return Ok(None);
         }
-        self.entry(node)
+        self.entry(node).map(Some)
     }
 
     #[inline]
-    fn entry<'a>(&self, node: NodeRef<'a>) -> Result<Option<MemEntry<'a>>> {
+    fn entry<'a>(&self, node: NodeRef<'a>) -> Result<MemEntry<'a>> {
         self.check(node)?;
-        Ok(Some(MemEntry {
+        Ok(MemEntry {
             seq: node.seq(),
             kind: node.kind(),
             value: node.value(),
-        }))
+        })
     }
 
     /// Refuses a node whose value is not what was written.

@@ -11,8 +11,8 @@
 //! first asks for its very key as a get does. What is found that way is where the cursor would come to
 //! rest: filters spare most of the sources, and they are placed when the cursor is moved on. A seek to a
 //! key that exists then costs what a get does; one to a key that does not costs the filters more, and so
-//! does a scan. Where there is one run only, such a seek takes the entry that it leads to out of its page,
-//! and no cursor is made over the run before it is moved on.
+//! does a scan. Where there is one run only, and a part or two in memory, such a seek takes the entry that it leads to out
+//! of its page or its part, and no cursor is made over either before it is moved on.
 //!
 //! A cursor that was made for one seek leaves its sources to the thread's next ([`spare`](crate::read::spare)).
 //!

@@ -158,6 +158,62 @@ fn seeks_alone_in_a_run_see_what_their_number_sees() {
     }
 }
 
+/// A run, and above it in memory whatever a snapshot taken between sees and what it does not, in either order.
+#[test]
+fn seeks_alone_in_a_part_above_a_run_see_what_their_number_sees() {
+    for backwards in [false, true] {
+        let mut options = stepped().merge_operator(Arc::new(Append));
+        if backwards {
+            options = options.comparator(reverse());
+        }
+        let db = options.open("/db").unwrap();
+        let key = |n: u8| format!("{n:03}").into_bytes();
+        for n in (0..200).filter(|n| n % 2 == 0) {
+            db.put(&key(n), &[n; 20]).unwrap();
+        }
+        let mut moments = vec![(db.snapshot(), all(&db))];
+        // The last of the run, or the first, which the first moment does not see.
+        db.put(b"z", b"late").unwrap();
+        db.compact_range(..).unwrap();
+        for n in 0..200u8 {
+            match n % 9 {
+                0 => db.delete(&key(n)).unwrap(),
+                1..=3 => db.put(&key(n), &[n; 30]).unwrap(),
+                4 => db.merge(&key(n), &[n; 5]).unwrap(),
+                _ => {}
+            }
+        }
+        moments.push((db.snapshot(), all(&db)));
+        for n in (0..200).filter(|n| n % 5 == 0) {
+            db.put(&key(n), &[n; 40]).unwrap();
+        }
+        moments.push((db.snapshot(), all(&db)));
+        for turn in 0..2000 {
+            let mut sought = format!("{:03}{}", turn * 37 % 203, ["", "x"][turn / 5 % 2]);
+            if turn % 11 == 0 {
+                sought = "z".into();
+            }
+            let before = |key: &[u8]| (key < sought.as_bytes()) != backwards;
+            for (moment, expected) in &moments {
+                let at =
+                    expected.partition_point(|(key, _)| before(key) && key != sought.as_bytes());
+                let mut cursor = moment.cursor();
+                cursor.seek(sought.as_bytes()).unwrap();
+                let steps = if turn % 50 > 45 { 3 } else { 1 };
+                for step in 0..steps {
+                    if step > 0 {
+                        cursor.next().unwrap();
+                    }
+                    let shown = (cursor.valid()).then(|| (cursor.key(), cursor.value()));
+                    let expected = expected.get(at + step);
+                    let expected = expected.map(|(key, value)| (&key[..], &value[..]));
+                    assert!(shown == expected, "{sought} and {step} on, {backwards}");
+                }
+            }
+        }
+    }
+}
+
 /// One run of several tables, values in files of their own among them, in either order.
 #[test]
 fn seeks_alone_in_a_run_lead_to_values_wherever_they_lie() {

@@ -42,6 +42,15 @@ impl Table {
         mapping.is_some_and(|mapping| self.request_straight(mapping, key, hash))
     }
 
+    /// Requests the lines that a seek to `key` will wait for, so that a caller has something else to do until they are
+    /// there. Nothing of tables and pages that are not read in place.
+    #[inline]
+    pub fn request_seek(&self, key: &[u8]) {
+        if let Some(mapping) = self.pages.mapping() {
+            self.request_spot(mapping, key);
+        }
+    }
+
     /// Checks the pages of a mapped table that every read begins with, filter and fence, so that no
     /// reader has to. About 2 % of the table.
     ///

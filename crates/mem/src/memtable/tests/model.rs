@@ -143,6 +143,14 @@ impl Pair {
             let after = (Bound::Excluded(here), Bound::Unbounded);
             self.check_at(&cursor, self.model.range(after).next());
         }
+        let visible = self.model.range(&place..).find(|(at, _)| at.seq <= seq);
+        let expected = visible.map(|(at, (kind, value))| {
+            let (seq, kind) = (at.seq, *kind);
+            (&at.key[..], MemEntry { seq, kind, value })
+        });
+        let found = self.table.seek(key, seq);
+        let found = found.map(|at| (at.key(), at.entry().expect("nothing is damaged")));
+        assert_eq!(found, expected, "seed {} seek {key:?} at {seq}", self.seed);
         cursor.seek_for_prev(key, seq);
         self.check_at(&cursor, self.model.range(..=&place).next_back());
         if cursor.valid() {
