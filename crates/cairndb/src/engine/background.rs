@@ -157,7 +157,8 @@ impl Core {
             return false;
         }
         let pause = Duration::from_nanos(state.retry_at_ns.saturating_sub(now).max(1_000_000));
-        state.quiet = true;
+        let since = state.rest.look();
+        let _quiet = state.rest.settle(since);
         self.changed.notify_all();
         if self.health.is_poisoned() {
             self.work.wait(state);
@@ -171,6 +172,7 @@ impl Core {
     /// should.
     fn idle(&self, seen: &mut Seen) {
         let mut state = self.state.lock();
+        let since = state.rest.look();
         let published = self.published.load(Ordering::Acquire);
         let now = self.env.now_ns();
         if seen.published != published {
@@ -182,7 +184,7 @@ impl Core {
         // By the clock, not by wakings: those come from segments and syncs too.
         let rested = Duration::from_nanos(now.saturating_sub(seen.since_ns));
         if rested >= IDLE || state.hurry {
-            if !state.quiet {
+            if !state.rest.is_quiet() {
                 drop(state);
                 self.seal_large_values();
                 state = self.state.lock();
@@ -197,7 +199,7 @@ impl Core {
                 let _ = self.merge_idle();
                 return;
             }
-            if !state.quiet {
+            if !state.rest.is_quiet() {
                 drop(state);
                 if !matches!(self.relocate_values(Moment::Rest), Ok(false)) {
                     return;
@@ -206,17 +208,19 @@ impl Core {
                 let _ = self.drop_dead_values();
                 state = self.state.lock();
             }
-            if !state.merging() && !state.flushing() && !state.quiet {
+            if !state.merging() && !state.flushing() && !state.rest.is_quiet() {
                 drop(state);
                 self.trim_spares();
                 state = self.state.lock();
-                state.quiet = true;
+                if !state.rest.settle(since) {
+                    return;
+                }
                 self.changed.notify_all();
             }
             if state.closing {
                 return;
             }
-            if state.quiet {
+            if state.rest.is_quiet() {
                 // Only new work ends this: a write wakes it when a part is sealed.
                 self.work.wait(&mut state);
             } else {
@@ -261,7 +265,7 @@ impl Core {
             // Here too: the worker may be at a merge for seconds, and what merges replace meanwhile is as much
             // as they write.
             self.reap();
-            if self.state.lock().quiet {
+            if self.state.lock().rest.is_quiet() {
                 self.trim_spares();
             } else {
                 self.prepare_spare();
@@ -277,7 +281,7 @@ impl Core {
             .pending
             .as_ref()
             .map_or(now, |pending| pending.since_ns);
-        state.quiet
+        state.rest.is_quiet()
             || state.hurry
             || Duration::from_nanos(now.saturating_sub(oldest)) >= PERSIST_AFTER
             || self.segments.retained_bytes() >= self.settings.budget.persist
@@ -363,10 +367,10 @@ impl Core {
         self.start_threads()?;
         let mut state = self.state.lock();
         state.hurry = true;
-        state.quiet = false;
+        state.rest.disturb();
         self.work.notify_all();
         let mut state = self.wait_state(state, |state| {
-            (state.quiet && state.pending.is_none() && !state.persisting)
+            (state.rest.is_quiet() && state.pending.is_none() && !state.persisting)
                 || state.closing
                 || self.health.is_poisoned()
                 || self.health.background().is_some()

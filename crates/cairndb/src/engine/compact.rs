@@ -147,7 +147,7 @@ impl Drop for Turn<'_> {
         if let Some(core) = self.0 {
             let mut state = core.state.lock();
             state.range_merges_waiting -= 1;
-            state.quiet = false;
+            state.rest.disturb();
             drop(state);
             core.work.notify_all();
         }
@@ -376,7 +376,7 @@ impl Core {
             }
             let Some(plan) = self.range_plan(&mut state, range) else {
                 // The worker may have found nothing to do because a merge was waiting: this one.
-                state.quiet = false;
+                state.rest.disturb();
                 drop(state);
                 self.work.notify_all();
                 self.persist_all()?;

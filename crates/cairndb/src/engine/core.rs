@@ -23,6 +23,7 @@ use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
 use cairndb_env::{Background, Dir, DirLock, Env, FileSync, Join, Origin, forked};
 use cairndb_mem::{ChunkPool, Memtable};
 
+use crate::engine::rest::Rest;
 use crate::jobs::merge::Outcome;
 use crate::jobs::output::OutputSettings;
 use crate::jobs::relocation::Relocating;
@@ -124,7 +125,6 @@ impl Pending {
 }
 
 /// What the state lock guards.
-#[expect(clippy::struct_excessive_bools, reason = "each flag is one job's own")]
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) mutable: Arc<Memtable>,
@@ -155,8 +155,7 @@ pub(crate) struct State {
     /// Callers that wait to merge a range of keys: no other merge begins before them.
     pub(crate) range_merges_waiting: usize,
     pub(crate) persisting: bool,
-    /// The worker found nothing to do, idle merges included.
-    pub(crate) quiet: bool,
+    pub(crate) rest: Rest,
     /// Somebody waits for quiet: do not wait for a pause before idle work.
     pub(crate) hurry: bool,
     pub(crate) closing: bool,

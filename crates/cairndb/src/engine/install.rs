@@ -292,7 +292,7 @@ impl Core {
             .bytes
             .store(version.bytes(), Ordering::Relaxed);
         state.version = Arc::new(version);
-        state.quiet = false;
+        state.rest.disturb();
         let version = Arc::clone(&state.version);
         let newer = Pending {
             version,

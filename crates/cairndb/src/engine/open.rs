@@ -22,6 +22,7 @@ use crate::engine::core::{Core, OpenReport, Part, Settings, State};
 use crate::engine::moved_values::LargeValues;
 use crate::engine::recover::{Recovery, unused_file};
 use crate::engine::recovered::Recovered;
+use crate::engine::rest::Rest;
 use crate::jobs::output::OutputSettings;
 use crate::jobs::relocation::Relocating;
 use crate::read::view::{Readers, Shown, View};
@@ -405,7 +406,7 @@ fn first_state(
         merges: Vec::new(),
         range_merges_waiting: 0,
         persisting: false,
-        quiet: false,
+        rest: Rest::default(),
         hurry: false,
         closing: false,
         retry_at_ns: 0,

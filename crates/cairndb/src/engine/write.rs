@@ -376,7 +376,7 @@ impl Core {
         state.mutable = mutable;
         state.sealed.push_back(Part::from(filled));
         // One that rests wakes for nothing else: few parts are flushed too, once no write comes.
-        let rested = std::mem::replace(&mut state.quiet, false);
+        let rested = state.rest.disturb();
         self.publish_view(&state);
         if rested || self.flush_wanted(&state, budget.flush) {
             self.work.notify_all();

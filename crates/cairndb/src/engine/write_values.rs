@@ -126,7 +126,7 @@ impl Core {
         let (before, due) = (commit.value_bytes(), self.values_at_rest_max());
         if before < due && before + u64::from(pointer.len) >= due {
             // Nothing else tells a worker that has found a rest that there will be something to do at the next.
-            self.state.lock().quiet = false;
+            self.state.lock().rest.disturb();
             self.work.notify_all();
         }
         Stats::add(&self.stats.value_bytes, value.len() as u64);
