@@ -14,6 +14,7 @@ use cairndb_env::sync::MutexGuard;
 
 use crate::engine::core::{Core, State};
 use crate::engine::relocate::Moment;
+use crate::engine::rest::LookedSince;
 use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 
@@ -208,27 +209,32 @@ impl Core {
                 let _ = self.drop_dead_values();
                 state = self.state.lock();
             }
-            if !state.merging() && !state.flushing() && !state.rest.is_quiet() {
-                drop(state);
-                self.trim_spares();
-                state = self.state.lock();
-                if !state.rest.settle(since) {
-                    return;
-                }
-                self.changed.notify_all();
-            }
-            if state.closing {
-                return;
-            }
-            if state.rest.is_quiet() {
-                // Only new work ends this: a write wakes it when a part is sealed.
-                self.work.wait(&mut state);
-            } else {
-                // Another thread flushes or merges.
-                self.work.wait_for(&mut state, IDLE);
-            }
+            self.come_to_rest(state, since);
         } else if !state.closing {
             self.work.wait_for(&mut state, IDLE.saturating_sub(rested));
+        }
+    }
+
+    /// Nothing was found to do since `since`: says so, and waits for something.
+    fn come_to_rest<'s>(&'s self, mut state: MutexGuard<'s, State>, since: LookedSince) {
+        if !state.merging() && !state.flushing() && !state.rest.is_quiet() {
+            drop(state);
+            self.trim_spares();
+            state = self.state.lock();
+            if !state.rest.settle(since) {
+                return;
+            }
+            self.changed.notify_all();
+        }
+        if state.closing {
+            return;
+        }
+        if state.rest.is_quiet() {
+            // Only new work ends this: a write wakes it when a part is sealed.
+            self.work.wait(&mut state);
+        } else {
+            // Another thread flushes or merges.
+            self.work.wait_for(&mut state, IDLE);
         }
     }
 
