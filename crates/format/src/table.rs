@@ -52,6 +52,7 @@ pub use builder::TableBuilder;
 pub use cursor::{PageWindow, TableCursor};
 pub(crate) use meta::is_marked;
 pub use open::{Found, GetHints, Table};
+pub use reader::Approach;
 pub use source::PageAccess;
 
 /// How a table stores its values.

@@ -11,8 +11,8 @@
 //! first asks for its very key as a get does. What is found that way is where the cursor would come to
 //! rest: filters spare most of the sources, and they are placed when the cursor is moved on. A seek to a
 //! key that exists then costs what a get does; one to a key that does not costs the filters more, and so
-//! does a scan. Where there is one run only, and a part or two in memory, such a seek takes the entry that it leads to out
-//! of its page or its part, and no cursor is made over either before it is moved on.
+//! does a scan. Where there are three sources at most, such a seek takes the entry that it leads to out of its page or its
+//! part, and no cursor is made over either before it is moved on.
 //!
 //! A cursor that was made for one seek leaves its sources to the thread's next ([`spare`](crate::read::spare)).
 //!
@@ -90,6 +90,8 @@ pub(crate) struct ViewCursor {
     moved: bool,
     window: PageWindow,
     key: Vec<u8>,
+    /// The key that a run has led to, until it is known to be the nearest.
+    other: Vec<u8>,
     value: ShownValue,
     fold: Fold,
 }
@@ -103,16 +105,19 @@ impl Drop for ViewCursor {
             view.readers.stripes.mine().keep(view.number, merger);
         }
         self.end_seek();
-        let (key, value) = (mem::take(&mut self.key), mem::take(&mut self.value));
-        let value = value.into_buffer();
-        Buffers { key, value }.keep();
+        let buffers = Buffers {
+            key: mem::take(&mut self.key),
+            other: mem::take(&mut self.other),
+            value: mem::take(&mut self.value).into_buffer(),
+        };
+        buffers.keep();
     }
 }
 
 impl ViewCursor {
     pub(crate) fn new(view: HeldView, seq: SeqNo) -> ViewCursor {
         let merger = Merger::none();
-        let Buffers { key, value } = Buffers::take();
+        let Buffers { key, other, value } = Buffers::take();
         ViewCursor {
             view,
             seq,
@@ -124,6 +129,7 @@ impl ViewCursor {
             moved: false,
             window: PageWindow::default(),
             key,
+            other,
             value: ShownValue::with_buffer(value),
             fold: Fold::default(),
         }

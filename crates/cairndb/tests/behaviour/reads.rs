@@ -158,10 +158,11 @@ fn seeks_alone_in_a_run_see_what_their_number_sees() {
     }
 }
 
-/// A run, and above it in memory whatever a snapshot taken between sees and what it does not, in either order.
+/// A run, and above it in memory or in a second run whatever a snapshot taken between sees and what it does not, in
+/// either order.
 #[test]
-fn seeks_alone_in_a_part_above_a_run_see_what_their_number_sees() {
-    for backwards in [false, true] {
+fn seeks_alone_in_three_sources_see_what_their_number_sees() {
+    for (backwards, runs) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
         let mut options = stepped().merge_operator(Arc::new(Append));
         if backwards {
             options = options.comparator(reverse());
@@ -184,6 +185,9 @@ fn seeks_alone_in_a_part_above_a_run_see_what_their_number_sees() {
             }
         }
         moments.push((db.snapshot(), all(&db)));
+        if runs == 2 {
+            db.flush().unwrap();
+        }
         for n in (0..200).filter(|n| n % 5 == 0) {
             db.put(&key(n), &[n; 40]).unwrap();
         }
@@ -207,7 +211,8 @@ fn seeks_alone_in_a_part_above_a_run_see_what_their_number_sees() {
                     let shown = (cursor.valid()).then(|| (cursor.key(), cursor.value()));
                     let expected = expected.get(at + step);
                     let expected = expected.map(|(key, value)| (&key[..], &value[..]));
-                    assert!(shown == expected, "{sought} and {step} on, {backwards}");
+                    let which = (&sought, step, backwards, runs);
+                    assert!(shown == expected, "{which:?}");
                 }
             }
         }

@@ -4,9 +4,9 @@ use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Result, SeqNo};
 
 use super::EntryMark;
-use super::lookup::Lookup;
+use super::lookup::{Lookup, Spot};
 use super::open::{Found, GetHints, Table};
-use super::straight::Straight;
+use super::straight::{Columns, Straight};
 
 impl Table {
     /// Bytes of the file up to about where `key` would stand.
@@ -42,13 +42,13 @@ impl Table {
         mapping.is_some_and(|mapping| self.request_straight(mapping, key, hash))
     }
 
-    /// Requests the lines that a seek to `key` will wait for, so that a caller has something else to do until they are
-    /// there. Nothing of tables and pages that are not read in place.
+    /// Begins a seek to `key`: requests the lines that it will wait for, so that the caller has something else to do until
+    /// they are there. Requests nothing of tables and pages that are not read in place.
     #[inline]
-    pub fn request_seek(&self, key: &[u8]) {
-        if let Some(mapping) = self.pages.mapping() {
-            self.request_spot(mapping, key);
-        }
+    pub fn approach(&self, key: &[u8]) -> Approach<'_> {
+        let mapping = self.pages.mapping();
+        let spot = mapping.and_then(|mapping| self.spot(mapping, key));
+        Approach { table: self, spot }
     }
 
     /// Checks the pages of a mapped table that every read begins with, filter and fence, so that no
@@ -120,37 +120,64 @@ impl Table {
         }
         lookup.get(key, snapshot, value)
     }
+}
 
+/// A seek that has been begun.
+///
+/// ```no_run
+/// # fn nearest(tables: &[cairndb_format::table::Table], key: &[u8]) -> cairndb_base::Result<()> {
+/// let begun: Vec<_> = tables.iter().map(|table| table.approach(key)).collect();
+/// let (mut found, mut value) = (Vec::new(), Vec::new());
+/// for approach in begun {
+///     let mark = approach.seek(key, u64::MAX, &mut found, &mut value, |_| true)?;
+/// }
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Approach<'t> {
+    table: &'t Table,
+    /// The page it leads to, if the straight way is known.
+    spot: Option<Spot<'t>>,
+}
+
+impl Approach<'_> {
     /// The first entry not before (`key`, `snapshot`), versions of a key standing newest first; `None` behind
-    /// the last. Its key and its value replace what `found` and `value` hold.
+    /// the last. `key` is that of the approach. The entry's key replaces what `found` holds, and its value what `value` does, if
+    /// `wants` says so of the key.
     ///
-    /// Costs what [`Table::get`] does; a cursor, which keeps the page, twice that.
+    /// Costs what [`Table::get`] does, without the value a third less; a cursor, which keeps the page, twice that.
     ///
     /// # Errors
     /// As [`Table::get`].
     pub fn seek(
-        &self,
+        self,
         key: &[u8],
         snapshot: SeqNo,
         found: &mut Vec<u8>,
         value: &mut Vec<u8>,
+        wants: impl Fn(&[u8]) -> bool,
     ) -> Result<Option<EntryMark>> {
-        if let Some(mapping) = self.pages.mapping() {
-            let straight = self.straight_seek(mapping, key, snapshot, found, value)?;
-            if straight.is_some() {
-                return Ok(straight);
+        let table = self.table;
+        if let Some(spot) = self.spot
+            && let Some((columns, index)) = Columns::sought(&spot, key, snapshot, found)
+        {
+            if wants(found) {
+                table.straight_value(&spot, &columns, index, value)?;
             }
+            return Ok(Some(columns.mark()));
         }
-        let lookup = Lookup::new(self);
+        let lookup = Lookup::new(table);
         let Some(place) = lookup.find(lookup.approach(key)?, key, snapshot)? else {
             return Ok(None);
         };
         let page = place.unit.view();
         found.clear();
         page.key_into(place.index, found);
-        value.clear();
-        page.value_into(place.index, &self.meta.dictionary, value)
-            .map_err(|flaw| self.pages.flaw(place.unit.page, flaw))?;
+        if wants(found) {
+            value.clear();
+            page.value_into(place.index, &table.meta.dictionary, value)
+                .map_err(|flaw| table.pages.flaw(place.unit.page, flaw))?;
+        }
         Ok(Some(page.mark(place.index)))
     }
 }

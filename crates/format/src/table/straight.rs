@@ -59,12 +59,6 @@ impl Table {
         passes
     }
 
-    /// Requests the lines of the page that a seek of this key looks at first.
-    #[inline]
-    pub(super) fn request_spot(&self, mapping: &[u8], key: &[u8]) {
-        let _ = self.spot(mapping, key);
-    }
-
     /// The newest version of `key` that `snapshot` sees, its value in place of what `value` holds.
     #[inline]
     pub(super) fn straight_get<'t>(
@@ -134,43 +128,6 @@ impl Table {
         Ok(Straight::Answer(Some(found)))
     }
 
-    /// The first entry not before (`key`, `snapshot`), its key and value in place of what `found` and `value` hold;
-    /// `None` where only the general way knows.
-    #[inline]
-    pub(super) fn straight_seek(
-        &self,
-        mapping: &[u8],
-        key: &[u8],
-        snapshot: SeqNo,
-        found: &mut Vec<u8>,
-        value: &mut Vec<u8>,
-    ) -> Result<Option<EntryMark>> {
-        let Some(spot) = self.spot(mapping, key) else {
-            return Ok(None);
-        };
-        let columns = Columns::of(spot.page).filter(|columns| columns.seq <= snapshot);
-        let Some(columns) = columns else {
-            return Ok(None);
-        };
-        let (index, is_there) = columns.place_of(spot.page, key);
-        // A key behind the head that leads to a page is behind the page's first key, unless it has not the prefix that
-        // heads are taken behind: then the page is any.
-        if index == 0 || index >= columns.count {
-            return Ok(None);
-        }
-        found.clear();
-        if is_there {
-            found.extend_from_slice(key);
-        } else {
-            columns.key_into(spot.page, index, found);
-        }
-        self.straight_value(&spot, &columns, index, value)?;
-        Ok(Some(EntryMark {
-            seq: columns.seq,
-            kind: columns.kind,
-        }))
-    }
-
     /// Requests the columns of a page and the lines where a value is likely to stand, `share` of 4096 into the values, at
     /// once: the page is rarely in a cache, and one wait is less than two.
     #[inline]
@@ -186,7 +143,7 @@ impl Table {
 
     /// The one page that can hold `key`, its lines requested, if it is told from all others by its first head.
     #[inline]
-    fn spot<'t>(&self, mapping: &'t [u8], key: &[u8]) -> Option<Spot<'t>> {
+    pub(super) fn spot<'t>(&self, mapping: &'t [u8], key: &[u8]) -> Option<Spot<'t>> {
         if !self.is_plain() {
             return None;
         }
@@ -223,7 +180,7 @@ impl Table {
 
     /// Replaces what `value` holds by the value of an entry.
     #[inline]
-    fn straight_value(
+    pub(super) fn straight_value(
         &self,
         spot: &Spot<'_>,
         columns: &Columns,
@@ -257,7 +214,7 @@ impl Table {
 /// What a get asks of a page's header, of a page whose keys have no tails and no lengths of their own, whose
 /// entries are of one kind other than an operand, all of one sequence number, and whose values stand alone.
 #[derive(Clone, Copy, Debug)]
-struct Columns {
+pub(super) struct Columns {
     count: usize,
     prefix_len: usize,
     /// Bytes of the ending, 0 where there is none.
@@ -350,6 +307,40 @@ impl Columns {
         let ending = page.get(prefix_end..self.heads_at()).unwrap_or_default();
         let order = ending.cmp(tail);
         (index + usize::from(order.is_lt()), order.is_eq())
+    }
+
+    /// The columns of the page that `key` leads to, and where in it the first entry not before (`key`, `snapshot`) is, whose
+    /// key replaces what `found` holds; `None` where only the general way knows.
+    #[inline]
+    pub(super) fn sought(
+        spot: &Spot<'_>,
+        key: &[u8],
+        snapshot: SeqNo,
+        found: &mut Vec<u8>,
+    ) -> Option<(Columns, usize)> {
+        let columns = Columns::of(spot.page).filter(|columns| columns.seq <= snapshot)?;
+        let (index, is_there) = columns.place_of(spot.page, key);
+        // A key behind the head that leads to a page is behind the page's first key, unless it has not the prefix that
+        // heads are taken behind: then the page is any.
+        if index == 0 || index >= columns.count {
+            return None;
+        }
+        found.clear();
+        if is_there {
+            found.extend_from_slice(key);
+        } else {
+            columns.key_into(spot.page, index, found);
+        }
+        Some((columns, index))
+    }
+
+    /// What stands beside each key and value.
+    #[inline]
+    pub(super) fn mark(&self) -> EntryMark {
+        EntryMark {
+            seq: self.seq,
+            kind: self.kind,
+        }
     }
 
     /// Appends the key of an entry.

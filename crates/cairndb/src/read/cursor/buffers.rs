@@ -5,13 +5,15 @@
 
 use std::cell::Cell;
 
-/// Longer buffers are given back: a thread keeps twice as much at most.
+/// Longer buffers are given back: a thread keeps three times as much at most.
 const KEPT_BYTES_MAX: usize = 4 << 10;
 
 /// What a cursor shows by a copy.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     pub(super) key: Vec<u8>,
+    /// A key that is not shown, or not yet.
+    pub(super) other: Vec<u8>,
     pub(super) value: Vec<u8>,
 }
 
@@ -19,6 +21,7 @@ thread_local! {
     static KEPT: Cell<Buffers> = const {
         Cell::new(Buffers {
             key: Vec::new(),
+            other: Vec::new(),
             value: Vec::new(),
         })
     };
@@ -34,7 +37,8 @@ impl Buffers {
     /// Leaves them to the thread's next cursor.
     #[inline]
     pub(super) fn keep(self) {
-        if self.key.capacity() <= KEPT_BYTES_MAX && self.value.capacity() <= KEPT_BYTES_MAX {
+        let longest = self.key.capacity().max(self.other.capacity());
+        if longest.max(self.value.capacity()) <= KEPT_BYTES_MAX {
             // A thread that ends keeps nothing.
             let _ended = KEPT.try_with(|kept| kept.set(self));
         }
@@ -49,6 +53,7 @@ mod tests {
     fn a_thread_keeps_the_last_buffers_unless_they_are_long() {
         let buffers = |bytes| Buffers {
             key: vec![1; 10],
+            other: Vec::new(),
             value: Vec::with_capacity(bytes),
         };
         buffers(100).keep();

@@ -1,5 +1,7 @@
 //! Seeks that place no source: what they lead to is looked up as a get would, and shown by a copy.
 
+use std::mem;
+
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_mem::MemPlace;
 
@@ -7,76 +9,88 @@ use crate::read::cursor::{Shown, ViewCursor};
 use crate::read::get::{Newest, newest};
 use crate::read::view::View;
 
-/// Sources from which on a seek always asks for its very key first. With fewer, a scan that begins with
+/// Sources from which on a seek always asks for its very key first, as a get does. With fewer, a scan that begins with
 /// the seek would lose more than a seek alone gains.
 const SOURCES_ASKED: usize = 4;
-
-/// The same where seeks are expected to be alone.
-const SOURCES_ASKED_ALONE: usize = 2;
+/// Runs that there are at most where there are fewer sources: one is the mutable part.
+const RUNS_MAX: usize = SOURCES_ASKED - 2;
 
 impl ViewCursor {
     /// Shows the entry that a seek leads to, where that can be expected to be found without placing a source.
     pub(super) fn found_first(&mut self, key: &[u8]) -> Result<bool> {
         let view = &*self.view;
         let (parts, runs) = (view.parts(), view.version.runs.len());
-        let alone = || view.readers.stripes.mine().seeks.alone();
-        if runs == 1 && parts + runs < SOURCES_ASKED {
-            return Ok(alone() && self.found_in_place(key)?);
+        let asked = parts + runs >= SOURCES_ASKED;
+        if !asked && runs > 0 {
+            let alone = view.readers.stripes.mine().seeks.alone();
+            return Ok(alone && self.found_in_place(key)?);
         }
-        let asked = parts + runs >= SOURCES_ASKED || parts + runs >= SOURCES_ASKED_ALONE && alone();
         // Equal keys of another order may differ, and only a source can tell how one was written.
         if !asked || !view.context().order.can_hash() {
             return Ok(false);
         }
-        let found = self.found(key)?;
-        if !found && parts + runs < SOURCES_ASKED {
-            self.view.readers.stripes.mine().seeks.note_vain();
-        }
-        Ok(found)
+        self.found(key)
     }
 
-    /// Shows the entry that a seek leads to in the few parts and the one run there are, if what is found is a plain value:
-    /// as a load leaves a small database, or `compact`.
+    /// Shows the entry that a seek leads to in the few parts and runs there are, if what is found is a plain value: as a
+    /// load leaves a small database, or `compact`, or as one is opened.
     ///
-    /// The run is asked for its page before the parts are searched. (A get of the very key, and a search of both where it
-    /// is not there, took 468 ns a seek of which a third were for missing keys; this takes 385.)
+    /// All runs are asked for their pages, then the parts are searched, then the pages. (A get of the very key, and a search
+    /// of both where it is not there, took 468 ns a seek of a part and a run, of which a third were for missing keys; this
+    /// takes 330.)
     fn found_in_place(&mut self, key: &[u8]) -> Result<bool> {
         self.leave_sought();
         let view = &*self.view;
-        let (run, order) = (&view.version.runs[0], &view.context().order);
-        let Some(table) = run.tables().get(run.find(order, key)) else {
-            return Ok(false);
-        };
-        let table = table.table()?;
+        let order = &view.context().order;
         view.note_read();
-        let in_memory = if view.mutable.has_begun() || !view.sealed.is_empty() {
-            table.request_seek(key);
-            first_in_parts(view, key, self.seq)
-        } else {
-            None
-        };
-        let found = table.seek(key, self.seq, &mut self.key, self.value.own())?;
-        let shows = match (found, in_memory) {
-            // What comes next in the run stands in its next table.
-            (None, _) => false,
-            (Some(_), Some(first)) if order.compare(first.key(), &self.key).is_le() => {
-                let entry = first.entry()?;
-                self.key.clear();
-                self.key.extend_from_slice(first.key());
-                let value = self.value.own();
-                value.clear();
-                value.extend_from_slice(entry.value);
-                entry.kind == Kind::Put
+        let mut begun = [None; RUNS_MAX];
+        for (begun, run) in begun.iter_mut().zip(&view.version.runs) {
+            if let Some(handle) = run.tables().get(run.find(order, key)) {
+                *begun = Some(handle.table()?.approach(key));
             }
-            // Versions stand newest first: what everybody at this number sees comes before the rest of its key.
-            (Some(found), _) => found.kind == Kind::Put && found.seq <= self.seq,
-        };
-        if shows {
-            self.shown = Shown::Apart;
-        } else {
-            self.view.readers.stripes.mine().seeks.note_vain();
         }
-        Ok(shows)
+        let parts = view.mutable.has_begun() || !view.sealed.is_empty();
+        let in_memory = parts.then(|| first_in_parts(view, key, self.seq)).flatten();
+        let mut nearest = None;
+        // The oldest first, which has most: the nearest is likely to be there. Of equal keys the last one stays.
+        for approach in begun.into_iter().flatten().rev() {
+            let (best, any) = (&self.key, nearest.is_some());
+            let nearer = |found: &[u8]| !any || order.compare(found, best).is_le();
+            let value = self.value.own();
+            let Some(mark) = approach.seek(key, self.seq, &mut self.other, value, nearer)? else {
+                // What comes next in this run stands in its next table.
+                return Ok(self.seek_was_vain());
+            };
+            if nearer(&self.other) {
+                nearest = Some(mark);
+                mem::swap(&mut self.key, &mut self.other);
+            }
+        }
+        // Versions stand newest first: what everybody at this number sees comes before the rest of its key.
+        let mut shows = nearest.is_some_and(|mark| mark.kind == Kind::Put && mark.seq <= self.seq);
+        if let Some(first) = in_memory
+            && (nearest.is_none() || order.compare(first.key(), &self.key).is_le())
+        {
+            let entry = first.entry()?;
+            shows = entry.kind == Kind::Put;
+            self.key.clear();
+            self.key.extend_from_slice(first.key());
+            let value = self.value.own();
+            value.clear();
+            value.extend_from_slice(entry.value);
+        }
+        if !shows {
+            return Ok(self.seek_was_vain());
+        }
+        self.shown = Shown::Apart;
+        Ok(true)
+    }
+
+    /// A seek that was taken to be alone has found nothing that could be shown; `false`.
+    #[cold]
+    fn seek_was_vain(&self) -> bool {
+        self.view.readers.stripes.mine().seeks.note_vain();
+        false
     }
 
     /// Shows the entry of the very `key`, if that has a plain value.

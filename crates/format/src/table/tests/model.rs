@@ -56,17 +56,27 @@ pub(super) fn check_scans(table: &Arc<Table>, entries: &[Entry], context: &str) 
 
 /// What a seek without a cursor gives.
 fn check_seek(table: &Table, entry: Option<&Entry>, key: &[u8], seq: u64, context: &str) {
-    let (mut found, mut value) = (b"rubbish".to_vec(), b"more of it".to_vec());
-    let mark = table.seek(key, seq, &mut found, &mut value).unwrap();
-    let marked = mark.map(|mark| (mark.seq, mark.kind));
-    assert_eq!(
-        marked,
-        entry.map(|entry| (entry.seq, entry.kind)),
-        "{context}"
-    );
-    if let Some(entry) = entry {
-        assert_eq!(found, entry.key, "{context}");
-        assert!(value == entry.value, "{context}: wrong value");
+    for wants in [false, true] {
+        let (mut found, mut value) = (b"rubbish".to_vec(), b"more of it".to_vec());
+        let decide = |found: &[u8]| {
+            assert_eq!(Some(found), entry.map(|entry| &entry.key[..]), "{context}");
+            wants
+        };
+        let mark = table
+            .approach(key)
+            .seek(key, seq, &mut found, &mut value, decide);
+        let marked = mark.unwrap().map(|mark| (mark.seq, mark.kind));
+        let expected = entry.map(|entry| (entry.seq, entry.kind));
+        assert_eq!(marked, expected, "{context}");
+        if let Some(entry) = entry {
+            let expected = if wants {
+                &entry.value[..]
+            } else {
+                b"more of it"
+            };
+            assert_eq!(found, entry.key, "{context}");
+            assert!(value == expected, "{context}: wrong value");
+        }
     }
 }
 

@@ -120,7 +120,8 @@ fn compare_ways(table: &Table, key: &[u8], snapshot: SeqNo) {
 
     let (mut landed, mut found_value) = (b"rubbish".to_vec(), Vec::new());
     let sought = table
-        .seek(key, snapshot, &mut landed, &mut found_value)
+        .approach(key)
+        .seek(key, snapshot, &mut landed, &mut found_value, |_| true)
         .unwrap();
     let span = lookup.span_of(key).unwrap();
     let place = lookup.find(span, key, snapshot).unwrap();
