@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cairndb::env::random::Random;
-use cairndb::{Append, Db, ErrorKind, Job, Options};
+use cairndb::{Append, Cursor, Db, ErrorKind, Job, Options};
 
 use crate::{all, all_backward, mem_db, real_dir, reverse, stepped};
 
@@ -98,7 +98,7 @@ fn seeks_that_were_alone_lead_to_the_same_entries() {
             let mut fresh = db.cursor();
             for cursor in [&mut fresh, &mut reused] {
                 cursor.seek(sought.as_bytes()).unwrap();
-                let shown = |cursor: &cairndb::Cursor| {
+                let shown = |cursor: &Cursor| {
                     cursor
                         .valid()
                         .then(|| (cursor.key().to_vec(), cursor.value().to_vec()))
@@ -158,6 +158,30 @@ fn seeks_alone_in_a_run_see_what_their_number_sees() {
     }
 }
 
+/// A seek leads to the first of what is `expected` from `sought` on, in either order, and steps to those behind it. Mostly it
+/// is alone: a move behind a seek has the next ones place a cursor again.
+fn check_seek(
+    mut cursor: Cursor,
+    sought: &str,
+    turn: usize,
+    backwards: bool,
+    expected: &[(Vec<u8>, Vec<u8>)],
+) {
+    let before = |key: &[u8]| key != sought.as_bytes() && (key < sought.as_bytes()) != backwards;
+    let at = expected.partition_point(|(key, _)| before(key));
+    cursor.seek(sought.as_bytes()).unwrap();
+    let steps = if turn % 50 > 45 { 4 } else { 1 };
+    for step in 0..steps {
+        if step > 0 {
+            cursor.next().unwrap();
+        }
+        let shown = (cursor.valid()).then(|| (cursor.key(), cursor.value()));
+        let expected = expected.get(at + step);
+        let expected = expected.map(|(key, value)| (&key[..], &value[..]));
+        assert!(shown == expected, "{sought} and {step} on, {backwards}");
+    }
+}
+
 /// A run, and above it in memory or in a second run whatever a snapshot taken between sees and what it does not, in
 /// either order.
 #[test]
@@ -197,23 +221,8 @@ fn seeks_alone_in_three_sources_see_what_their_number_sees() {
             if turn % 11 == 0 {
                 sought = "z".into();
             }
-            let before = |key: &[u8]| (key < sought.as_bytes()) != backwards;
             for (moment, expected) in &moments {
-                let at =
-                    expected.partition_point(|(key, _)| before(key) && key != sought.as_bytes());
-                let mut cursor = moment.cursor();
-                cursor.seek(sought.as_bytes()).unwrap();
-                let steps = if turn % 50 > 45 { 3 } else { 1 };
-                for step in 0..steps {
-                    if step > 0 {
-                        cursor.next().unwrap();
-                    }
-                    let shown = (cursor.valid()).then(|| (cursor.key(), cursor.value()));
-                    let expected = expected.get(at + step);
-                    let expected = expected.map(|(key, value)| (&key[..], &value[..]));
-                    let which = (&sought, step, backwards, runs);
-                    assert!(shown == expected, "{which:?}");
-                }
+                check_seek(moment.cursor(), &sought, turn, backwards, expected);
             }
         }
     }
@@ -244,21 +253,7 @@ fn seeks_alone_in_a_run_lead_to_values_wherever_they_lie() {
         assert_eq!(expected.len(), 400);
         for turn in 0..1000 {
             let sought = format!("{:03}{}", turn * 137 % 403, ["", "x"][turn / 7 % 2]);
-            let before = |key: &[u8]| (key < sought.as_bytes()) != backwards;
-            let at = expected.partition_point(|(key, _)| before(key) && key != sought.as_bytes());
-            let mut cursor = db.cursor();
-            cursor.seek(sought.as_bytes()).unwrap();
-            // Mostly alone: a move behind a seek has the next ones place a cursor again.
-            let steps = if turn % 50 > 45 { 4 } else { 1 };
-            for step in 0..steps {
-                if step > 0 {
-                    cursor.next().unwrap();
-                }
-                let shown = (cursor.valid()).then(|| (cursor.key(), cursor.value()));
-                let expected = expected.get(at + step);
-                let expected = expected.map(|(key, value)| (&key[..], &value[..]));
-                assert!(shown == expected, "{sought} and {step} on, {backwards}");
-            }
+            check_seek(db.cursor(), &sought, turn, backwards, &expected);
         }
     }
 }
