@@ -158,6 +158,7 @@ impl Core {
             return false;
         }
         let pause = Duration::from_nanos(state.retry_at_ns.saturating_sub(now).max(1_000_000));
+        // Whatever there is to do has to wait: for others that is rest.
         let since = state.rest.look();
         let _quiet = state.rest.settle(since);
         self.changed.notify_all();

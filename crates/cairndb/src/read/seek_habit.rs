@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 const SEEKS_ALONE: u8 = 8;
 /// Most that are counted.
 const SEEKS_MAX: u8 = 2 * SEEKS_ALONE;
-/// What asking for a key that is not there counts: it costs a third of what finding one saves, and the seek
-/// itself counts again when it has been alone.
+/// What a seek counts that led to a tombstone, an operand or a pointer, and so to a cursor after all: it costs a third of
+/// what showing an entry saves, and the seek itself counts again when it has been alone.
 const VAIN: u8 = 2;
 
 /// How many seeks were alone since the last that was not.
@@ -46,7 +46,7 @@ impl SeekHabit {
         }
     }
 
-    /// The key of a seek that was taken for a get was not there, or its value is none that a get has at once.
+    /// A seek that was taken to be alone led to nothing that can be shown without a cursor.
     pub(crate) fn note_vain(&self) {
         let seeks = self.0.load(Ordering::Relaxed);
         self.0.store(seeks.saturating_sub(VAIN), Ordering::Relaxed);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_missing_are_asked_for_every_other_time_at_most() {
+    fn seeks_in_vain_are_tried_every_other_time_at_most() {
         let habit = SeekHabit::default();
         for _ in 0..u8::MAX {
             habit.note_alone();
