@@ -19,4 +19,9 @@ impl MergeOperator for Greater {
             .unwrap_or_default()
             .to_vec())
     }
+
+    /// The greatest of some of the operands does what they do, as RocksDB's operator here has it.
+    fn combine(&self, _key: &[u8], operands: &[&[u8]]) -> Option<Vec<u8>> {
+        operands.iter().max().map(|greatest| greatest.to_vec())
+    }
 }

@@ -70,7 +70,7 @@ impl Group {
 /// `runs_max` runs hold up writers.
 pub(crate) fn pick(runs: &[RunSize], flush_unit: u64, runs_max: usize) -> Option<Group> {
     let group = |(first, stretch)| {
-        let among = alike(stretch, flush_unit).or_else(|| outgrown(stretch, flush_unit));
+        let among = outgrown(stretch, flush_unit).or_else(|| alike(stretch, flush_unit));
         Some(among?.moved_by(first))
     };
     stretches(runs)
@@ -154,7 +154,9 @@ fn alike(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
 
 /// Everything, once the upper runs together are larger than the last twice over: space and reads would
 /// otherwise grow with every overwrite. They are worth it when they are many, or two of them more than flushes:
-/// of overwrites in key order each pass is one run.
+/// of overwrites in key order each pass is one run. Asked before [`alike`]: a writer that is quicker than merges are leaves
+/// some that are alike at any time, and what it wrote over its own keys would pile up above the last run; of
+/// operands, which only the last run ends, 1.5 GB above 60 MB, and a read took 12 us.
 fn outgrown(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
     let (last, upper) = runs.split_last()?;
     let grown = |run: &&RunSize| tier(run.bytes, flush_unit) > 0;
@@ -383,6 +385,20 @@ mod tests {
         assert_eq!(pick(&[run(1000); 4], 1000, RUNS_STALL), None);
         let merged = [run(1000), run(1000), run(100_000), run(10_000)];
         assert_eq!(pick(&merged, 1000, RUNS_STALL), None);
+    }
+
+    #[test]
+    fn what_outweighs_the_last_run_is_merged_before_what_is_alike() {
+        // A quick writer has left eight flushes again by the time that a merge is done.
+        let mut runs = vec![run(1000); 8];
+        runs.extend(vec![run(50_000); 3]);
+        runs.push(run(70_000));
+        let all = Group { first: 0, last: 11 };
+        assert_eq!(pick(&runs, 1000, RUNS_STALL), Some(all));
+        // Below twice the last run's weight flushes are merged among themselves.
+        runs.remove(8);
+        let flushes = Group { first: 0, last: 7 };
+        assert_eq!(pick(&runs, 1000, RUNS_STALL), Some(flushes));
     }
 
     #[test]

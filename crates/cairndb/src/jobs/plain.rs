@@ -1,11 +1,12 @@
 //! The short ways of entries about which nothing is to be decided: each its key's newest version, seen by everybody,
-//! and where there are several inputs the only one. Most entries of most jobs are.
+//! and where there are several inputs the only one. Most entries of most jobs are. So is an operand that has no other
+//! version in the inputs, where its key may have older ones below: it stays what it is, and keeps its number.
 //!
 //! The general way ([`Rules::run`]) keeps a copy of the key to tell its other versions by, and asks the inputs for every
 //! field; it took 200 instructions an entry more, of some 1,900 that flushing one takes. One short way is for
 //! all inputs; the other, for a memtable alone, is what sequential loads are flushed by: 3 % of their time less.
 
-use cairndb_base::{Kind, Result};
+use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_format::table::ValueIn;
 use cairndb_mem::MemCursor;
 
@@ -15,8 +16,8 @@ use crate::jobs::rules::{Progress, Rules};
 
 impl Rules {
     /// Moves entries from `inputs`, whose current one has a new key, to `output`, up to the first that it
-    /// has to leave to [`Rules::run`]: an operand, a version that a snapshot is older than, or, of several inputs, what
-    /// may have another version behind it. Whether it moved any.
+    /// has to leave to [`Rules::run`]: an operand to be folded, a version that a snapshot is older than, or, of several
+    /// inputs, what may have another version behind it. Whether it moved any.
     #[inline]
     pub(super) fn copy_plain(
         &self,
@@ -46,18 +47,19 @@ impl Rules {
     ) -> Result<()> {
         let oldest = self.oldest();
         while memtable.valid() && progress.entries_in < stop {
-            let kind = memtable.kind();
-            if kind == Kind::Merge || memtable.seq() > oldest {
+            let (kind, seq) = (memtable.kind(), memtable.seq());
+            let may_go_on = memtable.next_head() == Some(memtable.head());
+            if seq > oldest || kind == Kind::Merge && (self.bottom || may_go_on) {
                 break;
             }
             progress.entries_in += 1;
             if kind != Kind::Delete || !self.bottom {
                 memtable.check_value()?;
                 let value = ValueIn::Raw(memtable.value());
-                output.add(true, memtable.key(), 0, kind, &value)?;
+                output.add(true, memtable.key(), kept_number(kind, seq), kind, &value)?;
             }
             // Different heads are never of equal keys; equal ones may be of different keys.
-            if memtable.next_head() == Some(memtable.head()) {
+            if may_go_on {
                 progress.settle(memtable.key());
                 memtable.next();
                 break;
@@ -78,8 +80,8 @@ impl Rules {
     ) -> Result<()> {
         let oldest = self.oldest();
         while inputs.changes() && progress.entries_in < stop && !self.is_at_end(inputs) {
-            let kind = inputs.kind();
-            if kind == Kind::Merge || inputs.seq() > oldest {
+            let (kind, seq) = (inputs.kind(), inputs.seq());
+            if seq > oldest || kind == Kind::Merge && self.bottom {
                 break;
             }
             progress.entries_in += 1;
@@ -87,7 +89,9 @@ impl Rules {
                 // By reference, where it was put: a copy read whole right after its parts were stored waits for
                 // every store before them.
                 match &inputs.entry() {
-                    Ok(entry) => output.add(true, entry.key, 0, kind, &entry.value)?,
+                    Ok(entry) => {
+                        output.add(true, entry.key, kept_number(kind, seq), kind, &entry.value)?;
+                    }
                     Err(error) => return Err(error.clone()),
                 }
             }
@@ -101,13 +105,19 @@ impl Rules {
     }
 }
 
+/// The number that a version everybody sees is written with: none, but that operands which meet have to be told apart.
+#[inline]
+fn kept_number(kind: Kind, seq: SeqNo) -> SeqNo {
+    if kind == Kind::Merge { seq } else { 0 }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
     use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
 
-    use cairndb_base::{Comparator, FileNumber, Order, SeqNo, hash64};
+    use cairndb_base::{Comparator, FileNumber, Order, hash64};
     use cairndb_env::{Background, Dir, Env, MemEnv};
     use cairndb_format::name;
     use cairndb_format::table::{Compression, PageAccess, Table};
@@ -118,6 +128,7 @@ mod tests {
     use crate::jobs::output::OutputSettings;
     use crate::read::source::Source;
     use crate::state::context::ReadContext;
+    use crate::state::merge_operator::{Add, Append};
 
     type Entry = (Vec<u8>, SeqNo, Kind, Vec<u8>);
 
@@ -239,7 +250,8 @@ mod tests {
                 bottom,
                 context: ReadContext {
                     order: order.clone(),
-                    merge_operator: None,
+                    // `Append` joins operands, and without an operator they stay.
+                    merge_operator: (seed % 2 == 1).then(|| Arc::new(Append) as _),
                 },
                 values: Arc::default(),
                 end: end.clone(),
@@ -261,6 +273,48 @@ mod tests {
             };
             let general = written(&Order::Custom(Arc::new(Bytes)));
             assert_eq!(written(&Order::Bytewise), general, "seed {seed}");
+        }
+    }
+
+    /// More than are gathered before they are joined, with operands of other keys around them.
+    #[test]
+    fn a_key_of_thousands_of_operands_becomes_one() {
+        let env = MemEnv::new(Background::Stepped);
+        let dir = env.open_dir("/many".as_ref(), true).unwrap();
+        let operand = |key: &str, seq: SeqNo| {
+            let value = seq.to_le_bytes().to_vec();
+            (key.as_bytes().to_vec(), seq, Kind::Merge, value)
+        };
+        let mut entries: Vec<Entry> = (1..=3000).map(|seq| operand("counter", seq)).collect();
+        entries.push(operand("another", 3001));
+        entries.push(operand("last", 3002));
+        for bottom in [false, true] {
+            let rules = Rules {
+                snapshots: vec![3002],
+                bottom,
+                context: ReadContext {
+                    order: Order::Bytewise,
+                    merge_operator: Some(Arc::new(Add)),
+                },
+                values: Arc::default(),
+                end: None,
+            };
+            let source = memtable(&entries, &Order::Bytewise, "");
+            let sum = (1..=3000).sum::<u64>().to_le_bytes().to_vec();
+            let expected = [
+                operand("another", 3001),
+                (b"counter".to_vec(), 3000, Kind::Merge, sum),
+                operand("last", 3002),
+            ];
+            // Folded they are values, which everybody sees.
+            let expected = expected.map(|(key, seq, kind, value)| {
+                if bottom {
+                    (key, 0, Kind::Put, value)
+                } else {
+                    (key, seq, kind, value)
+                }
+            });
+            assert_eq!(written(&*dir, rules, vec![source], 7), expected);
         }
     }
 }

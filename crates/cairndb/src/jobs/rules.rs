@@ -10,6 +10,8 @@
 //! into one where the operator knows how and a stripe holds several.
 
 use std::collections::BTreeMap;
+use std::mem;
+use std::ops::Range;
 use std::sync::Arc;
 
 use cairndb_base::limits::VALUE_BYTES_MAX;
@@ -19,7 +21,7 @@ use cairndb_format::value_file::Pointer;
 
 use crate::jobs::inputs::{Change, Inputs};
 use crate::jobs::output::Output;
-use crate::read::fold::{Fold, resolve};
+use crate::read::fold::Fold;
 use crate::state::context::ReadContext;
 use crate::state::guard::guarded;
 use crate::state::version::Values;
@@ -53,6 +55,7 @@ pub(crate) struct Progress {
     /// Stored bytes of dropped pointers, by value file.
     pub(crate) dead: BTreeMap<u64, u64>,
     pub(crate) entries_in: u64,
+    gathered: Gathered,
 }
 
 impl Progress {
@@ -71,13 +74,68 @@ impl Progress {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Version {
     /// Its key as it was written, where equal keys may differ.
     key: Option<Vec<u8>>,
     seq: SeqNo,
     kind: Kind,
-    value: Vec<u8>,
+    /// Where its value stands in [`Gathered::bytes`].
+    value: Range<usize>,
+}
+
+/// The versions of a key with operands, gathered and what is left of them. Used again for the next key: vectors of each
+/// version's own were a quarter of a merge of operands.
+#[derive(Debug, Default)]
+struct Gathered {
+    versions: Vec<Version>,
+    kept: Vec<Version>,
+    bytes: Vec<u8>,
+    fold: Fold,
+}
+
+impl Gathered {
+    /// Values above this size are given back after their key.
+    const BYTES_KEPT: usize = 64 << 10;
+
+    fn clear(&mut self) {
+        self.versions.clear();
+        self.kept.clear();
+        self.bytes.clear();
+        self.bytes.shrink_to(Self::BYTES_KEPT);
+        self.fold.clear();
+    }
+
+    fn value(&self, version: &Version) -> &[u8] {
+        &self.bytes[version.value.clone()]
+    }
+
+    /// Counts those of `versions` that are pointers as dropped.
+    fn count_dead(&self, versions: Range<usize>, dead: &mut BTreeMap<u64, u64>) {
+        let versions = self.versions[versions].iter();
+        for version in versions.filter(|version| version.kind == Kind::Pointer) {
+            count_dead(dead, self.value(version));
+        }
+    }
+
+    /// Puts `version`, whose value stands behind all others, in the place of the versions from `first` on.
+    fn replace_last(&mut self, first: usize, mut version: Version) {
+        let start = self.versions[first].value.start;
+        let end = start + version.value.len();
+        assert_eq!(version.value.end, self.bytes.len(), "it was put last");
+        self.bytes.copy_within(version.value, start);
+        self.bytes.truncate(end);
+        version.value = start..end;
+        self.versions.truncate(first);
+        self.versions.push(version);
+    }
+
+    /// Puts a value behind the others.
+    fn put(&mut self, value: &[u8]) -> Range<usize> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        start..self.bytes.len()
+    }
 }
 
 impl Rules {
@@ -213,25 +271,41 @@ impl Rules {
         output: &mut Output<'_>,
         progress: &mut Progress,
     ) -> Result<()> {
-        let mut versions: Vec<Version> = Vec::new();
+        let mut gathered = mem::take(&mut progress.gathered);
+        gathered.clear();
+        let done = self
+            .gather(inputs, progress, &mut gathered)
+            .and_then(|()| self.emit_group(&mut gathered, output, progress));
+        progress.gathered = gathered;
+        done
+    }
+
+    /// Steps over the versions of a key; what is left of them is in `gathered.kept`.
+    fn gather(
+        &self,
+        inputs: &mut Inputs,
+        progress: &mut Progress,
+        gathered: &mut Gathered,
+    ) -> Result<()> {
         // The operands at the end of `versions` that are of one stripe.
         let mut alike = 0;
         while inputs.valid() && self.order().compare(inputs.key(), &progress.key).is_eq() {
-            versions.push(Version {
+            let (seq, kind) = (inputs.seq(), inputs.kind());
+            let version = Version {
                 key: (!self.order().can_hash()).then(|| inputs.key().to_vec()),
-                seq: inputs.seq(),
-                kind: inputs.kind(),
-                value: inputs.value()?.to_vec(),
-            });
-            alike = match versions.as_slice() {
+                seq,
+                kind,
+                value: gathered.put(inputs.value()?),
+            };
+            gathered.versions.push(version);
+            alike = match gathered.versions.as_slice() {
                 [.., before, last] if self.belong_together(before, last) => alike + 1,
                 _ => 1,
             };
             if alike == OPERANDS_GATHERED {
-                let from = versions.len() - alike;
-                if let Some(joined) = self.join(&progress.key, &versions[from..]) {
-                    versions.truncate(from);
-                    versions.push(joined);
+                let operands = gathered.versions.len() - alike..gathered.versions.len();
+                if let Some(joined) = self.join(&progress.key, gathered, operands.clone()) {
+                    gathered.replace_last(operands.start, joined);
                 }
                 alike = 1;
             }
@@ -239,38 +313,42 @@ impl Rules {
             progress.entries_in += 1;
         }
         progress.entries_in -= 1;
-        let mut kept: Vec<Version> = Vec::new();
         // A newer version of this key may already stand in the first of these stripes.
         let mut taken = (progress.kept > 0).then_some(progress.stripe);
-        let mut rest = versions.into_iter().peekable();
-        while let Some(first) = rest.next() {
-            let stripe = self.stripe(first.seq);
-            let mut group = vec![first];
-            while rest
-                .peek()
-                .is_some_and(|next| self.stripe(next.seq) == stripe)
-            {
-                group.extend(rest.next());
-            }
+        let mut first = 0;
+        while let Some(version) = gathered.versions.get(first) {
+            let stripe = self.stripe(version.seq);
+            let rest = &gathered.versions[first..];
+            let alike = rest
+                .iter()
+                .take_while(|version| self.stripe(version.seq) == stripe)
+                .count();
+            let group = first..first + alike;
+            first = group.end;
             if taken.take() == Some(stripe) {
-                for version in &group {
-                    count_dead_version(&mut progress.dead, version);
-                }
+                gathered.count_dead(group, &mut progress.dead);
                 continue;
             }
-            let last_stripe = rest.peek().is_none();
-            kept.extend(self.fold_stripe(&progress.key, group, last_stripe, &mut progress.dead));
+            let last_stripe = first == gathered.versions.len();
+            self.fold_stripe(
+                &progress.key,
+                gathered,
+                group,
+                last_stripe,
+                &mut progress.dead,
+            );
         }
-        self.emit_group(kept, output, progress)
+        Ok(())
     }
 
     /// Writes what is left of a key with operands.
     fn emit_group(
         &self,
-        mut kept: Vec<Version>,
+        gathered: &mut Gathered,
         output: &mut Output<'_>,
         progress: &mut Progress,
     ) -> Result<()> {
+        let kept = &mut gathered.kept;
         while self.bottom
             && kept
                 .last()
@@ -282,7 +360,7 @@ impl Rules {
         // An operand keeps its number: older ones may follow it when runs are merged.
         let ends = |version: &Version| version.kind != Kind::Merge && version.seq <= oldest;
         let alone = progress.kept == 0 && kept.len() == 1 && ends(&kept[0]);
-        for version in &kept {
+        for version in &gathered.kept {
             let first = progress.kept == 0;
             let seq = if alone { 0 } else { version.seq };
             output.add(
@@ -290,7 +368,7 @@ impl Rules {
                 version.key.as_ref().unwrap_or(&progress.key),
                 seq,
                 version.kind,
-                &ValueIn::Raw(&version.value),
+                &ValueIn::Raw(gathered.value(version)),
             )?;
             progress.kept += 1;
         }
@@ -298,53 +376,41 @@ impl Rules {
         Ok(())
     }
 
-    /// What is left of the versions of one stripe, newest first.
+    /// Keeps what is left of the versions of one stripe, newest first.
     fn fold_stripe(
         &self,
         key: &[u8],
-        group: Vec<Version>,
+        gathered: &mut Gathered,
+        group: Range<usize>,
         last_stripe: bool,
         dead: &mut BTreeMap<u64, u64>,
-    ) -> Vec<Version> {
-        let operands = group
+    ) {
+        let versions = &gathered.versions[group.clone()];
+        let operands = versions
             .iter()
             .take_while(|version| version.kind == Kind::Merge)
             .count();
-        if operands == 0 {
-            for version in &group[1..] {
-                count_dead_version(dead, version);
-            }
-            return group.into_iter().take(1).collect();
-        }
-        let base = group.get(operands);
-        let no_base = base.is_none() && last_stripe && self.bottom;
-        let folded = if base.is_some() || no_base {
-            self.fold(key, &group[..operands], base)
-        } else {
-            None
-        };
-        let Some(value) = folded else {
-            if operands > 1
-                && base.is_none()
-                && let Some(joined) = self.join(key, &group[..operands])
+        let operands = group.start..group.start + operands;
+        let base = (operands.end < group.end).then_some(operands.end);
+        // What is left as it is: the operands and their base.
+        let mut left = operands.start..operands.end + usize::from(base.is_some());
+        if !operands.is_empty() {
+            let no_base = base.is_none() && last_stripe && self.bottom;
+            if (base.is_some() || no_base)
+                && let Some(folded) = self.fold(key, gathered, operands.clone(), base)
             {
-                return vec![joined];
+                gathered.kept.push(folded);
+                left.end = left.start;
+            } else if operands.len() > 1
+                && base.is_none()
+                && let Some(joined) = self.join(key, gathered, operands)
+            {
+                gathered.kept.push(joined);
+                return;
             }
-            let keep = operands + usize::from(base.is_some());
-            for version in group.iter().skip(keep) {
-                count_dead_version(dead, version);
-            }
-            return group.into_iter().take(keep).collect();
-        };
-        for version in &group {
-            count_dead_version(dead, version);
         }
-        vec![Version {
-            key: group[0].key.clone(),
-            seq: group[0].seq,
-            kind: Kind::Put,
-            value,
-        }]
+        gathered.count_dead(left.end..group.end, dead);
+        gathered.kept.extend_from_slice(&gathered.versions[left]);
     }
 
     /// Whether two versions of a key are operands that the same readers see.
@@ -355,57 +421,55 @@ impl Rules {
     }
 
     /// The operand that does what `operands` of one stripe do, newest first; in the place of the newest.
-    fn join(&self, key: &[u8], operands: &[Version]) -> Option<Version> {
+    fn join(&self, key: &[u8], gathered: &mut Gathered, operands: Range<usize>) -> Option<Version> {
         let operator = self.context.merge_operator.as_ref()?;
-        let values = operands
-            .iter()
-            .rev()
-            .map(|operand| operand.value.as_slice());
-        let values = values.collect::<Vec<_>>();
+        let versions = &gathered.versions[operands];
+        let newest = versions.first()?.clone();
+        let values = versions.iter().rev();
+        let values: Vec<&[u8]> = values.map(|operand| gathered.value(operand)).collect();
         let joined = guarded(|| Ok(operator.combine(key, &values))).ok()?;
-        let value = joined.filter(|joined| joined.len() <= VALUE_BYTES_MAX)?;
-        let newest = operands.first()?;
+        let joined = joined.filter(|joined| joined.len() <= VALUE_BYTES_MAX)?;
         Some(Version {
-            key: newest.key.clone(),
-            seq: newest.seq,
             kind: Kind::Merge,
-            value,
+            value: gathered.put(&joined),
+            ..newest
         })
     }
 
-    /// The folded value, or `None` when there is no operator, it refuses or panics, the value below cannot be
-    /// read, or no table could hold the result: the operands stay, and reads go on folding them.
-    fn fold(&self, key: &[u8], operands: &[Version], base: Option<&Version>) -> Option<Vec<u8>> {
+    /// The folded value in the place of the newest operand, or `None` when there is no operator, it refuses or panics, the
+    /// value below cannot be read, or no table could hold the result: the operands stay, and reads go on folding them.
+    fn fold(
+        &self,
+        key: &[u8],
+        gathered: &mut Gathered,
+        operands: Range<usize>,
+        base: Option<usize>,
+    ) -> Option<Version> {
         self.context.merge_operator.as_ref()?;
-        let mut fold = Fold::default();
-        for operand in operands {
-            fold.push_operand(&operand.value);
+        let (versions, fold) = (&gathered.versions, &mut gathered.fold);
+        fold.clear();
+        for operand in &versions[operands.clone()] {
+            fold.push_operand(&gathered.bytes[operand.value.clone()]);
         }
         fold.reverse();
-        if let Some(base) = base
-            && base.kind != Kind::Delete
-        {
-            let mut value = Vec::new();
-            let (order, values) = (self.order(), &self.values);
-            if resolve(order, values, key, base.kind, &base.value, &mut value).is_err() {
-                // Who reads the key is told; the job, and with it every other key, goes on.
-                return None;
-            }
-            fold.set_base(Some(value));
+        if let Some(base) = base {
+            let (base, order, values) = (&versions[base], self.order(), &self.values);
+            let stored = &gathered.bytes[base.value.clone()];
+            // Who reads the key is told; the job, and with it every other key, goes on.
+            fold.set_base(order, values, key, base.kind, stored).ok()?;
         }
-        let folded = guarded(|| fold.finish(&self.context, key)).ok();
-        folded.filter(|value| value.len() <= VALUE_BYTES_MAX)
+        let folded = guarded(|| fold.finish(&self.context, key)).ok()?;
+        let newest = versions[operands.start].clone();
+        (folded.len() <= VALUE_BYTES_MAX).then(|| Version {
+            kind: Kind::Put,
+            value: gathered.put(&folded),
+            ..newest
+        })
     }
 }
 
 fn count_dead(dead: &mut BTreeMap<u64, u64>, encoded: &[u8]) {
     if let Ok(pointer) = Pointer::decode(encoded) {
         *dead.entry(pointer.file.0).or_insert(0) += u64::from(pointer.len);
-    }
-}
-
-fn count_dead_version(dead: &mut BTreeMap<u64, u64>, version: &Version) {
-    if version.kind == Kind::Pointer {
-        count_dead(dead, &version.value);
     }
 }

@@ -32,7 +32,7 @@ use cairndb_format::value_file::Pointer;
 
 use self::buffers::Buffers;
 use self::shown_value::ShownValue;
-use crate::read::fold::{Fold, resolve};
+use crate::read::fold::Fold;
 use crate::read::get::sources;
 use crate::read::held::HeldView;
 use crate::read::merger::Merger;
@@ -431,19 +431,10 @@ impl ViewCursor {
             self.merger.load_value()?;
             match self.merger.kind() {
                 Kind::Merge => self.fold.push_operand(self.merger.value()),
-                Kind::Delete => break,
-                kind @ (Kind::Put | Kind::Pointer) => {
-                    let mut base = Vec::new();
-                    let values = &self.view.version.values;
-                    resolve(
-                        &self.view.context().order,
-                        values,
-                        &self.key,
-                        kind,
-                        self.merger.value(),
-                        &mut base,
-                    )?;
-                    self.fold.set_base(Some(base));
+                kind @ (Kind::Delete | Kind::Put | Kind::Pointer) => {
+                    let (order, values) = (&self.view.context().order, &self.view.version.values);
+                    self.fold
+                        .set_base(order, values, &self.key, kind, self.merger.value())?;
                     break;
                 }
             }

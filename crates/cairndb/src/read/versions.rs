@@ -7,7 +7,7 @@
 use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_format::table::GetHints;
 
-use crate::read::fold::{Fold, resolve};
+use crate::read::fold::Fold;
 use crate::read::presence::Presence;
 use crate::read::source::{RunCursor, Source};
 use crate::read::view::View;
@@ -58,17 +58,51 @@ impl<'a> Versions<'a> {
     /// Replaces `out`, the operand that is `first`, by what the key's versions up to `seq` are folded to.
     pub(crate) fn folded(self, seq: SeqNo, first: Operand, out: &mut Vec<u8>) -> Result<Presence> {
         self.view.note_folded();
-        let mut fold = Fold::begun_with(out);
+        let mut fold = Fold::take();
+        fold.push_operand(out);
+        let folded = self.gather_from(seq, first, &mut fold, out);
+        let folded = folded.and_then(|()| fold.finish(self.context, self.key));
+        fold.keep();
+        *out = folded?;
+        Ok(Presence::THERE)
+    }
+
+    /// Adds what is older than `first` to `fold`, and leaves it in the operator's order.
+    fn gather_from(
+        self,
+        seq: SeqNo,
+        first: Operand,
+        fold: &mut Fold,
+        scratch: &mut Vec<u8>,
+    ) -> Result<()> {
         let mut older = first.seq.checked_sub(1).filter(|_| first.goes_on);
+        self.request(first.source);
         for source in first.source..self.view.parts() + self.view.version.runs.len() {
-            if self.gather(source, older, &mut fold, out)? {
+            if self.gather(source, older, fold, scratch)? {
                 break;
             }
             older = Some(seq);
         }
         fold.reverse();
-        *out = fold.finish(self.context, self.key)?;
-        Ok(Presence::THERE)
+        Ok(())
+    }
+
+    /// Requests what looking into the runs behind the `from`th source will wait for. An operand's value may be in the last
+    /// of them, and any may have more operands.
+    fn request(self, from: usize) {
+        let behind = (from + 1).saturating_sub(self.view.parts());
+        let runs = self.view.version.runs.get(behind..).unwrap_or_default();
+        let order = &self.context.order;
+        let tables = || {
+            runs.iter()
+                .filter_map(|run| run.tables().get(run.find(order, self.key)))
+        };
+        for table in tables() {
+            table.request_filter(self.hash);
+        }
+        for table in tables() {
+            table.request_page(self.key, self.hash);
+        }
     }
 
     /// Adds the versions up to `seq` that a source has to `fold`, down to one that is no operand; whether
@@ -152,19 +186,12 @@ impl<'a> Versions<'a> {
 
     /// Adds a version to `fold`; whether it is no operand, so that no older one counts.
     fn add(self, kind: Kind, stored: &[u8], fold: &mut Fold) -> Result<bool> {
-        match kind {
-            Kind::Merge => {
-                fold.push_operand(stored);
-                return Ok(false);
-            }
-            Kind::Delete => {}
-            Kind::Put | Kind::Pointer => {
-                let mut base = Vec::new();
-                let (order, values) = (&self.context.order, &self.view.version.values);
-                resolve(order, values, self.key, kind, stored, &mut base)?;
-                fold.set_base(Some(base));
-            }
+        if kind == Kind::Merge {
+            fold.push_operand(stored);
+            return Ok(false);
         }
+        let (order, values) = (&self.context.order, &self.view.version.values);
+        fold.set_base(order, values, self.key, kind, stored)?;
         Ok(true)
     }
 }

@@ -4,7 +4,6 @@
 use cairndb_base::{Kind, Result, SEQ_MAX};
 
 use super::{Heading, Merged, Shown, ViewCursor};
-use crate::read::fold::resolve;
 
 impl ViewCursor {
     pub(super) fn prev_slow(&mut self) -> Result<()> {
@@ -90,23 +89,10 @@ impl ViewCursor {
 
     /// Makes what was gathered so far the base of the operands that follow.
     fn base_below_operands(&mut self, below: Option<Kind>) -> Result<()> {
-        let base = match below {
-            Some(kind @ (Kind::Put | Kind::Pointer)) => {
-                let mut base = Vec::new();
-                let values = &self.view.version.values;
-                resolve(
-                    &self.view.context().order,
-                    values,
-                    &self.key,
-                    kind,
-                    self.value.bytes(),
-                    &mut base,
-                )?;
-                Some(base)
-            }
-            _ => None,
-        };
-        self.fold.set_base(base);
+        let Some(below) = below else { return Ok(()) };
+        let (order, values) = (&self.view.context().order, &self.view.version.values);
+        self.fold
+            .set_base(order, values, &self.key, below, self.value.bytes())?;
         Ok(())
     }
 }
