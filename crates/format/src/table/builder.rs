@@ -113,7 +113,8 @@ impl TableBuilder {
     #[inline]
     pub fn add(&mut self, key: &[u8], seq: SeqNo, kind: Kind, value: ValueIn<'_>) -> Result<()> {
         // Entries that wait are not in the page.
-        let waiting = self.choice.is_some() || self.groups.is_some();
+        let some_wait = self.choice.as_ref().is_some_and(Choice::holds);
+        let waiting = some_wait || self.groups.is_some();
         let head = if waiting || seq > SEQ_MAX {
             None
         } else {
@@ -127,7 +128,10 @@ impl TableBuilder {
         if !same_key {
             self.note_key(key);
         }
-        let raw_len = if self.choice.is_some() {
+        // What has no value decides nothing, and waits only for what waits before it: tombstones alone would be copied and
+        // counted without end.
+        let decides = self.choice.is_some() && !value.bytes().is_empty();
+        let raw_len = if some_wait || decides {
             self.hold(key, seq, kind, value)?
         } else {
             self.add_chosen(key, head, seq, kind, value)?

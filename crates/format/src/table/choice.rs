@@ -33,6 +33,11 @@ impl Choice {
             + self.held.capacity() * size_of::<Held>()
     }
 
+    /// Whether an entry waits.
+    pub(super) fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// The last entry that waits.
     pub(super) fn last(&self) -> Option<(&[u8], SeqNo)> {
         let (last, before) = self.held.split_last()?;

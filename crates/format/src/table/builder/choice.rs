@@ -68,7 +68,8 @@ impl TableBuilder {
         });
         let stored = choice.stored.len() - before;
         let bytes = choice.keys.len() + choice.raw.len();
-        if kind != Kind::Pointer && choice.sample.add(raw, stored, came) {
+        let counts = kind != Kind::Pointer && !raw.is_empty();
+        if counts && choice.sample.add(raw, stored, came) {
             self.choose()?;
         } else if bytes > HELD_BYTES_MAX {
             // Keys or pointers without values: they need not wait for what they do not decide.

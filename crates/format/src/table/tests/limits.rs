@@ -109,3 +109,25 @@ fn values_of_every_size_around_a_page_are_kept() {
         assert!(!cursor.valid());
     }
 }
+
+/// They decide nothing about values; each was kept in mind for as long as no value came that decided, 8 bytes and more.
+#[test]
+fn tombstones_cost_a_builder_their_filter_and_no_more() {
+    for value_every in [usize::MAX, 100_000] {
+        let mut builder = builder();
+        let mut most = 0;
+        for n in 0..150_000_usize {
+            let (kind, value) = match (n + 1) % value_every {
+                0 => (Kind::Put, &[7; 100][..]),
+                _ => (Kind::Delete, &[][..]),
+            };
+            let key = format!("{n:016}");
+            builder
+                .add(key.as_bytes(), 1, kind, ValueIn::Raw(value))
+                .unwrap();
+            most = most.max(builder.memory_bytes().saturating_sub(4 * (n + 1)));
+        }
+        assert!(most < 400 << 10, "{most} bytes beside the hashes of keys");
+        assert_eq!(builder.finish().unwrap().entries, 150_000);
+    }
+}
