@@ -73,7 +73,8 @@ pub(crate) fn pick(runs: &[RunSize], flush_unit: u64, runs_max: usize) -> Option
         let (outgrown, alike) = (outgrown(stretch, flush_unit), alike(stretch, flush_unit));
         // A writer that is quicker than merges are leaves some that are alike at any time, and where somebody reads
         // what has outgrown the last run would never be come to.
-        let among = if runs_max < RUNS_STALL {
+        // Not where flushes have no room beside it: writers would wait for its end.
+        let among = if runs_max < RUNS_STALL && runs.len() + FAN_IN <= RUNS_STALL {
             outgrown.or(alike)
         } else {
             alike.or(outgrown)
@@ -403,6 +404,13 @@ mod tests {
         let (all, flushes) = (Group { first: 0, last: 11 }, Group { first: 0, last: 7 });
         assert_eq!(pick(&runs, 1000, 10), Some(all));
         assert_eq!(pick(&runs, 1000, RUNS_STALL), Some(flushes), "nobody reads");
+        let mut many = vec![run(1000); RUNS_STALL - FAN_IN - 3];
+        many.extend(&runs[8..]);
+        let newest = Group {
+            first: 0,
+            last: many.len() - 5,
+        };
+        assert_eq!(pick(&many, 1000, 10), Some(newest), "no room beside it");
         // Below twice the last run's weight flushes are merged among themselves.
         runs.remove(8);
         assert_eq!(pick(&runs, 1000, 10), Some(flushes));

@@ -99,8 +99,10 @@ impl Gathered {
     const BYTES_KEPT: usize = 64 << 10;
 
     fn clear(&mut self) {
-        self.versions.clear();
-        self.kept.clear();
+        for versions in [&mut self.versions, &mut self.kept] {
+            versions.clear();
+            versions.shrink_to(OPERANDS_GATHERED);
+        }
         self.bytes.clear();
         self.bytes.shrink_to(Self::BYTES_KEPT);
         self.fold.clear();
@@ -272,10 +274,10 @@ impl Rules {
         progress: &mut Progress,
     ) -> Result<()> {
         let mut gathered = mem::take(&mut progress.gathered);
-        gathered.clear();
         let done = self
             .gather(inputs, progress, &mut gathered)
             .and_then(|()| self.emit_group(&mut gathered, output, progress));
+        gathered.clear();
         progress.gathered = gathered;
         done
     }

@@ -2,7 +2,8 @@
 //! decided, so that none is stored otherwise than the rest.
 //!
 //! A value that waits stands here twice, raw and as it would be stored alone. Values too large to take
-//! part in the choice do not wait: what waits before one is stored alone, and the choice goes on.
+//! part in the choice do not wait: what waits before one is stored alone, and the choice goes on. Entries
+//! without a value, which decide nothing, wait only behind others that do.
 
 use cairndb_base::{Kind, Result, SeqNo};
 
