@@ -71,9 +71,9 @@ impl Group {
 pub(crate) fn pick(runs: &[RunSize], flush_unit: u64, runs_max: usize) -> Option<Group> {
     let group = |(first, stretch)| {
         let (outgrown, alike) = (outgrown(stretch, flush_unit), alike(stretch, flush_unit));
-        // A writer that is quicker than merges are leaves some that are alike at any time, and where somebody reads
-        // what has outgrown the last run would never be come to.
-        // Not where flushes have no room beside it: writers would wait for its end.
+        // A writer that is quicker than merges leaves some that are alike at any time, so that what has outgrown the
+        // last run would have to wait for ever: not where readers have more runs than they like. But where flushes have
+        // no room beside it, writers would wait for its end.
         let among = if runs_max < RUNS_STALL && runs.len() + FAN_IN <= RUNS_STALL {
             outgrown.or(alike)
         } else {
