@@ -1,4 +1,4 @@
-//! The engine's hot paths on a real directory: puts, gets, scans, merges, syncs, opening.
+//! The engine's hot paths on a real directory: puts, gets, scans, merges, syncs, opening, queues.
 //!
 //! `cargo bench -p cairndb --bench engine`. Data is the classic one: sixteen digits, a hundred
 //! bytes of which half repeat. Directories are made under `CAIRN_BENCH_DIR`, else the temporary one.
@@ -254,5 +254,27 @@ fn whole(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, writes, reads, whole);
+/// A thousand jobs in a queue: look at the first, delete it, put another behind the last.
+fn queue(c: &mut Criterion) {
+    let mut bench = Bench::new();
+    let (db, pool) = (bench.fresh(), pool());
+    let put = |n| db.put(&key(n), value(&pool, n)).expect("the disk has room");
+    let (mut head, length) = (0, 1_000);
+    (0..length).for_each(put);
+    let mut group = c.benchmark_group("queue");
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("first, delete, put", |b| {
+        b.iter(|| {
+            let mut cursor = db.cursor();
+            cursor.seek_to_first().expect("pages are whole");
+            assert_eq!(cursor.key(), key(head));
+            db.delete(cursor.key()).expect("the disk has room");
+            put(head + length);
+            head += 1;
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, writes, reads, whole, queue);
 criterion_main!(benches);

@@ -26,6 +26,8 @@ mod lent_values;
 mod logged_values;
 #[path = "behaviour/operators.rs"]
 mod operators;
+#[path = "behaviour/queues.rs"]
+mod queues;
 #[path = "behaviour/reads.rs"]
 mod reads;
 #[path = "behaviour/regressions.rs"]

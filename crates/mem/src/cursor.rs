@@ -93,6 +93,12 @@ impl MemCursor {
         self.node = self.table.list().sentinel().prev().as_ptr();
     }
 
+    /// Leaves the cursor behind the last entry, not valid.
+    #[inline]
+    pub fn seek_to_end(&mut self) {
+        self.node = self.table.list().sentinel().as_ptr();
+    }
+
     /// Moves to the next entry; stays invalid where it is.
     #[inline]
     pub fn next(&mut self) {

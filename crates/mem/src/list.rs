@@ -39,7 +39,7 @@ use cairndb_env::sync::Mutex;
 use crate::arena::{Arena, Bump};
 use crate::compare::compare_keys;
 use crate::directory::{Directory, Looked, Place};
-use crate::node::{NewEntry, Node, NodeRef, node_bytes};
+use crate::node::{Inserted, NewEntry, Node, NodeRef, node_bytes};
 use crate::sync::{AtomicBool, Ordering};
 use crate::tree::{Path, Tree};
 
@@ -308,8 +308,7 @@ impl List {
         self.arena.has_room(&splice.bump, bytes)
     }
 
-    /// Inserts an entry whose key has this hash, and returns the bytes that its node takes, with those of the
-    /// blocks that were made for it.
+    /// Inserts an entry whose key has this hash.
     ///
     /// Nothing is changed before the last call of the comparator, so that one which panics leaves
     /// the list as it was.
@@ -322,7 +321,7 @@ impl List {
         splice: &mut Splice,
         entry: &NewEntry<'_>,
         hash: u64,
-    ) -> usize {
+    ) -> Inserted {
         self.request(hash);
         let target = Target {
             head: entry.head,
@@ -362,7 +361,8 @@ impl List {
                 }
             }
         }
-        bytes
+        let at_end = next == self.sentinel();
+        Inserted { bytes, at_end }
     }
 
     /// The last node before the target, with the splice's path behind it, and whether that is the last inserted.

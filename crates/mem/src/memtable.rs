@@ -57,7 +57,11 @@ pub(crate) struct Counters {
     pub(crate) user_bytes: AtomicU64,
     pub(crate) seq_min: AtomicU64,
     pub(crate) seq_max: AtomicU64,
+    pub(crate) inner_seq_max: AtomicU64,
 }
+
+/// Entries newer than a snapshot that are passed on the way back to one that it sees, before that is given up.
+const NEWER_PASSED: usize = 8;
 
 /// Versions that are passed one by one on the way to an older one, before the list is searched: a step is a small part
 /// of a search.
@@ -276,6 +280,28 @@ impl Memtable {
     /// The largest sequence number inserted; 0 while empty.
     pub fn seq_max(&self) -> SeqNo {
         self.counters.seq_max.load(Ordering::Relaxed)
+    }
+
+    /// The largest sequence number of an entry that is no tombstone and was not inserted behind all others; 0 if there is
+    /// none. What came later without being one of these is a tombstone, or stands behind whatever was here before.
+    pub fn inner_seq_max(&self) -> SeqNo {
+        self.counters.inner_seq_max.load(Ordering::Relaxed)
+    }
+
+    /// The key of the last entry that `snapshot` sees, unless many that it does not see stand behind. Where sequence numbers
+    /// ascend, what is inserted behind all others at a later one stands behind this key.
+    pub fn key_near_end(&self, snapshot: SeqNo) -> Option<&[u8]> {
+        let mut node = self.list.sentinel().prev();
+        for _ in 0..NEWER_PASSED {
+            if !self.is_entry(node) {
+                return None;
+            }
+            if node.seq() <= snapshot {
+                return Some(node.key());
+            }
+            node = node.prev();
+        }
+        None
     }
 
     /// The prefix that heads are taken behind.

@@ -18,6 +18,7 @@
 //!
 //! A cursor pins its view: tables, and memtable parts even after their flush.
 
+mod arrival;
 mod backward;
 mod buffers;
 mod shown_value;
@@ -32,6 +33,7 @@ use cairndb_format::value_file::Pointer;
 
 use self::buffers::Buffers;
 use self::shown_value::ShownValue;
+use crate::read::dead_span::Place;
 use crate::read::fold::Fold;
 use crate::read::get::sources;
 use crate::read::held::HeldView;
@@ -88,6 +90,8 @@ pub(crate) struct ViewCursor {
     sought: bool,
     /// It was moved since it was placed.
     moved: bool,
+    /// Tombstones passed on the way forward since it was placed.
+    passed: usize,
     window: PageWindow,
     key: Vec<u8>,
     /// The key that a run has led to, until it is known to be the nearest.
@@ -127,6 +131,7 @@ impl ViewCursor {
             heading: Heading::Forward,
             sought: false,
             moved: false,
+            passed: 0,
             window: PageWindow::default(),
             key,
             other,
@@ -212,11 +217,13 @@ impl ViewCursor {
     }
 
     pub(crate) fn first(&mut self) -> Result<()> {
-        self.placed(|merger, _| merger.first(), Heading::Forward)
+        self.end_seek();
+        self.arrive_forward(Place::First)
     }
 
     pub(crate) fn last(&mut self) -> Result<()> {
-        self.placed(|merger, _| merger.last(), Heading::Backward)
+        self.end_seek();
+        self.arrive_backward(Merger::last)
     }
 
     /// The first entry whose key is not before `key`.
@@ -226,7 +233,7 @@ impl ViewCursor {
         if self.found_first(key)? {
             return Ok(());
         }
-        self.arrive(|merger, seq| merger.seek(key, seq), Heading::Forward)
+        self.arrive_forward(Place::At(key))
     }
 
     /// What the last seek led to is over: the cursor is dropped or placed anew.
@@ -240,7 +247,8 @@ impl ViewCursor {
 
     /// The last entry whose key is not behind `key`.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
-        self.placed(|merger, _| merger.seek_for_prev(key, 0), Heading::Backward)
+        self.end_seek();
+        self.arrive_backward(|merger| merger.seek_for_prev(key, 0))
     }
 
     /// Gives the merger its sources; called before it is placed.
@@ -258,32 +266,6 @@ impl ViewCursor {
                 let sources = sources(view, view.context());
                 Merger::new(sources, view.context().order.clone())
             });
-        }
-    }
-
-    fn placed(
-        &mut self,
-        place: impl FnOnce(&mut Merger, SeqNo) -> Result<()>,
-        heading: Heading,
-    ) -> Result<()> {
-        self.end_seek();
-        self.arrive(place, heading)
-    }
-
-    fn arrive(
-        &mut self,
-        place: impl FnOnce(&mut Merger, SeqNo) -> Result<()>,
-        heading: Heading,
-    ) -> Result<()> {
-        self.end_window();
-        self.shown = Shown::Nothing;
-        self.heading = heading;
-        self.view.note_read();
-        self.gather_sources();
-        place(&mut self.merger, self.seq)?;
-        match heading {
-            Heading::Forward => self.show_forward(),
-            Heading::Backward => self.show_backward(),
         }
     }
 
@@ -380,6 +362,7 @@ impl ViewCursor {
             match self.merger.kind() {
                 Kind::Put => return self.show_put(),
                 Kind::Delete => {
+                    self.passed += 1;
                     self.key.clear();
                     self.key.extend_from_slice(self.merger.key());
                     self.merger.step()?;

@@ -21,6 +21,7 @@ use cairndb_base::{HeadRule, Kind, Order, Result, SeqNo};
 use cairndb_format::table::PageWindow;
 use cairndb_mem::Memtable;
 
+use crate::read::dead_span::Place as Start;
 use crate::read::source::Source;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,10 +106,8 @@ impl Merger {
 
     /// Whether this memtable is its newest source.
     pub(crate) fn begins_with(&self, memtable: &Arc<Memtable>) -> bool {
-        match self.sources.first() {
-            Some(Source::Mem(cursor)) => Arc::ptr_eq(cursor.table(), memtable),
-            _ => false,
-        }
+        let newest = self.sources.first();
+        newest.is_some_and(|source| source.is(memtable))
     }
 
     /// Heap bytes of its own.
@@ -323,6 +322,24 @@ impl Merger {
         }
         for source in &mut self.sources {
             source.end_seek(key, seq)?;
+        }
+        self.rebuild(Direction::Forward);
+        Ok(())
+    }
+
+    /// Each source at the first entry not before `start`, which says of each where that is, visible at `seq`; continues
+    /// forward.
+    pub(crate) fn start<'a>(
+        &mut self,
+        seq: SeqNo,
+        start: impl Fn(&Source) -> Start<'a>,
+    ) -> Result<()> {
+        for source in &mut self.sources {
+            match start(source) {
+                Start::First => source.first()?,
+                Start::At(key) => source.seek(key, seq)?,
+                Start::End => source.end(),
+            }
         }
         self.rebuild(Direction::Forward);
         Ok(())

@@ -1,6 +1,7 @@
 //! Band b: answering reads from a view, without a lock.
 
 pub(crate) mod cursor;
+pub(crate) mod dead_span;
 pub(crate) mod fold;
 pub(crate) mod get;
 pub(crate) mod held;

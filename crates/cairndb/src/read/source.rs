@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cairndb_base::{HeadRule, Kind, Order, Result, SEQ_MAX, SeqNo};
 use cairndb_format::table::{EntryIn, PageWindow, TableCursor, ValueIn};
-use cairndb_mem::MemCursor;
+use cairndb_mem::{MemCursor, Memtable};
 
 use crate::state::version::Run;
 
@@ -134,6 +134,12 @@ impl Source {
             Source::Mem(cursor) => cursor.table().common_prefix(),
             Source::Run(run) => run.run.prefix(),
         }
+    }
+
+    /// Whether it is a cursor over this memtable.
+    #[inline]
+    pub(crate) fn is(&self, memtable: &Arc<Memtable>) -> bool {
+        matches!(self, Source::Mem(cursor) if Arc::ptr_eq(cursor.table(), memtable))
     }
 
     /// Leaves it nowhere, without a page. It has to be placed before anything else is asked of it.
@@ -417,6 +423,17 @@ impl Source {
                 Ok(())
             }
             Source::Run(run) => run.first(),
+        }
+    }
+
+    /// Behind its last entry.
+    pub(crate) fn end(&mut self) {
+        match self {
+            Source::Mem(cursor) => cursor.seek_to_end(),
+            Source::Run(run) => {
+                run.table = None;
+                run.at = usize::MAX;
+            }
         }
     }
 

@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cairndb_env::sync::Mutex;
 
+use crate::read::dead_span::DeadSpans;
 use crate::read::merger::Merger;
 use crate::read::seek_habit::SeekHabit;
 
@@ -35,6 +36,7 @@ const SPARE_BYTES_MAX: usize = 16 << 10;
 #[repr(align(128))]
 pub(crate) struct Stripe {
     pub(crate) seeks: SeekHabit,
+    pub(crate) dead: DeadSpans,
     spare: Mutex<Spare>,
 }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Weak};
 
+use cairndb_base::SeqNo;
 use cairndb_env::sync::Mutex;
 use cairndb_mem::Memtable;
 
@@ -107,6 +108,15 @@ impl View {
     #[inline]
     pub(crate) fn parts(&self) -> usize {
         1 + self.sealed.len()
+    }
+
+    /// The largest sequence number known in its sealed parts and tables. Those that merges have elided are none that a
+    /// cursor over it does not see.
+    pub(crate) fn settled_seq(&self) -> SeqNo {
+        let parts = self.sealed.iter().map(|part| part.seq_max());
+        let runs = self.version.runs.iter().flat_map(|run| run.tables());
+        let tables = runs.map(|table| table.record.seq_max);
+        parts.chain(tables).max().unwrap_or(0)
     }
 
     /// One of them, counted from the newest.

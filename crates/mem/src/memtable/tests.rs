@@ -258,6 +258,42 @@ fn the_next_prefix_leaves_a_head_that_ends_with_the_key() {
 }
 
 #[test]
+fn what_was_inserted_before_others_is_told_from_what_came_last() {
+    let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 64 << 10);
+    let mut insert = |seq, kind, key: &[u8]| writer.insert(seq, kind, key, b"", hash64(key));
+    assert_eq!(
+        (table.inner_seq_max(), table.key_near_end(SEQ_MAX)),
+        (0, None)
+    );
+    insert(1, Kind::Put, b"b");
+    insert(2, Kind::Put, b"d");
+    insert(3, Kind::Delete, b"b");
+    insert(4, Kind::Delete, b"a");
+    assert_eq!(
+        table.inner_seq_max(),
+        0,
+        "all puts stand behind what was there"
+    );
+    insert(5, Kind::Merge, b"c");
+    assert_eq!(table.inner_seq_max(), 5);
+    // The same key again stands before its older version.
+    insert(6, Kind::Put, b"d");
+    assert_eq!(table.inner_seq_max(), 6);
+    insert(7, Kind::Put, b"e");
+    assert_eq!(table.inner_seq_max(), 6);
+    assert_eq!(table.key_near_end(7), Some(&b"e"[..]));
+    assert_eq!(table.key_near_end(6), Some(&b"d"[..]));
+    assert_eq!(table.key_near_end(1), Some(&b"b"[..]));
+    assert_eq!(table.key_near_end(0), None);
+    (8..20).for_each(|seq| insert(seq, Kind::Put, format!("f{seq:02}").as_bytes()));
+    assert_eq!(
+        table.key_near_end(7),
+        None,
+        "behind too many that are newer"
+    );
+}
+
+#[test]
 fn an_empty_memtable_answers() {
     let (table, writer) = Memtable::new(Order::Bytewise, Vec::new(), 0);
     assert!(table.is_empty() && writer.has_room(1 << 20, 1 << 20));

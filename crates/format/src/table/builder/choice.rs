@@ -68,7 +68,8 @@ impl TableBuilder {
             kind,
         });
         let stored = choice.stored.len() - before;
-        let bytes = choice.keys.len() + choice.raw.len();
+        let noted = choice.held.len() * size_of::<Held>();
+        let bytes = choice.keys.len() + choice.raw.len() + noted;
         let counts = kind != Kind::Pointer && !raw.is_empty();
         if counts && choice.sample.add(raw, stored, came) {
             self.choose()?;
@@ -151,5 +152,5 @@ impl TableBuilder {
     }
 }
 
-/// Keys and values that wait at most, about.
+/// Keys and values that wait at most, with what is noted of each, about.
 const HELD_BYTES_MAX: usize = 64 << 10;
