@@ -164,7 +164,7 @@ impl Approach<'_> {
             if wants(found) {
                 table.straight_value(&spot, &columns, index, value)?;
             }
-            return Ok(Some(columns.mark()));
+            return Ok(Some(columns.mark(spot.page, index)));
         }
         let lookup = Lookup::new(table);
         let Some(place) = lookup.find(lookup.approach(key)?, key, snapshot)? else {

@@ -2,7 +2,7 @@
 //! page's heads, one value.
 //!
 //! Nearly every get meets the same: a mapped table in bytewise order, pages that have been checked, keys that
-//! are prefix and head and perhaps the page's ending, entries of one kind and no sequence numbers of their own. All of
+//! are prefix and head and perhaps the page's ending, entries of one kind. All of
 //! that is asked with a few comparisons, and what is left are loads and searches: 340 instructions of a get's, where
 //! placing every column of the page made it 800. Whatever is not so is left to [`Lookup::get`], which knows everything;
 //! nothing here judges whether bytes are right.
@@ -115,16 +115,20 @@ impl Table {
         let Some(spot) = spot else {
             return Ok(Straight::Unknown);
         };
-        let columns = Columns::of(spot.page).filter(|columns| columns.seq <= snapshot);
-        let Some(columns) = columns else {
+        let Some(columns) = Columns::of(spot.page) else {
             return Ok(Straight::Page(spot));
         };
         let (index, is_there) = columns.place_of(spot.page, key);
         if !is_there {
             return Ok(Straight::Answer(None));
         }
+        // The newest version of the key; where it is too new, another may stand behind it.
+        let mark = columns.mark(spot.page, index);
+        if mark.seq > snapshot {
+            return Ok(Straight::Page(spot));
+        }
         self.straight_value(&spot, &columns, index, value)?;
-        let found = Found::new(columns.seq, columns.kind, false);
+        let found = Found::new(mark.seq, mark.kind, false);
         Ok(Straight::Answer(Some(found)))
     }
 
@@ -212,7 +216,7 @@ impl Table {
 }
 
 /// What a get asks of a page's header, of a page whose keys have no tails and no lengths of their own, whose
-/// entries are of one kind other than an operand, all of one sequence number, and whose values stand alone.
+/// entries are of one kind other than an operand, and whose values stand alone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Columns {
     count: usize,
@@ -222,7 +226,9 @@ pub(super) struct Columns {
     head_bytes: usize,
     head_width: usize,
     base_head: u64,
-    seq: SeqNo,
+    /// What numbers of a column are added to, which there is unless its width is 0.
+    base_seq: SeqNo,
+    seq_width: usize,
     flags: u8,
     mode: u8,
     kind: Kind,
@@ -250,7 +256,7 @@ impl Columns {
         // Widths and head bytes were checked with the page, but a page may come back otherwise from a disk that fails.
         if header[4] != page_kind::DATA
             || flags & UNUSUAL != 0
-            || seq_width != 0
+            || !matches!(seq_width, 0 | 1 | 2 | 4 | 8)
             || mode == ValueMode::Groups as u8
             || !matches!(head_width, 1 | 2 | 4 | 8)
             || head_bytes > 8
@@ -265,7 +271,8 @@ impl Columns {
             head_bytes: head_bytes.into(),
             head_width: head_width.into(),
             base_head: u64_at(header, 16),
-            seq: u64_at(header, 24),
+            base_seq: u64_at(header, 24),
+            seq_width: seq_width.into(),
             flags,
             mode,
             kind,
@@ -303,10 +310,14 @@ impl Columns {
         if tail.is_empty() && self.ending_len == 0 {
             return (index, true);
         }
-        // All keys of the page go on alike, and each has a head of its own.
+        // All keys of the page go on alike, and each has a head of its own, which its versions share.
         let ending = page.get(prefix_end..self.heads_at()).unwrap_or_default();
         let order = ending.cmp(tail);
-        (index + usize::from(order.is_lt()), order.is_eq())
+        if order.is_lt() {
+            let beyond = search::upper_bound(heads, self.head_width, self.count, sought);
+            return (beyond, false);
+        }
+        (index, order.is_eq())
     }
 
     /// The columns of the page that `key` leads to, and where in it the first entry not before (`key`, `snapshot`) is, whose
@@ -318,11 +329,12 @@ impl Columns {
         snapshot: SeqNo,
         found: &mut Vec<u8>,
     ) -> Option<(Columns, usize)> {
-        let columns = Columns::of(spot.page).filter(|columns| columns.seq <= snapshot)?;
+        let columns = Columns::of(spot.page)?;
         let (index, is_there) = columns.place_of(spot.page, key);
         // A key behind the head that leads to a page is behind the page's first key, unless it has not the prefix that
-        // heads are taken behind: then the page is any.
-        if index == 0 || index >= columns.count {
+        // heads are taken behind: then the page is any. And where a key's newest version is too new, another may stand
+        // behind it.
+        if index == 0 || index >= columns.count || columns.mark(spot.page, index).seq > snapshot {
             return None;
         }
         found.clear();
@@ -334,13 +346,36 @@ impl Columns {
         Some((columns, index))
     }
 
-    /// What stands beside each key and value.
+    /// What stands beside an entry's key and value.
     #[inline]
-    pub(super) fn mark(&self) -> EntryMark {
-        EntryMark {
-            seq: self.seq,
-            kind: self.kind,
+    pub(super) fn mark(&self, page: &PageBytes, index: usize) -> EntryMark {
+        let mut seq = self.base_seq;
+        if self.seq_width != 0 {
+            let more = load(page, low32(self.seqs_at()), low8(self.seq_width), index);
+            seq = seq.wrapping_add(more);
         }
+        let kind = self.kind;
+        EntryMark { seq, kind }
+    }
+
+    /// Bytes of a column of halves, if there is this one.
+    #[inline]
+    fn column(&self, bit: u8) -> usize {
+        if self.flags & bit == 0 {
+            0
+        } else {
+            2 * self.count
+        }
+    }
+
+    #[inline]
+    fn raws_at(&self) -> usize {
+        self.heads_at() + self.count * self.head_width
+    }
+
+    #[inline]
+    fn seqs_at(&self) -> usize {
+        self.raws_at() + self.column(flag::RAWS)
     }
 
     /// Appends the key of an entry.
@@ -357,16 +392,8 @@ impl Columns {
     /// Where the stored value of an entry begins and ends, and how long the value is.
     #[inline]
     fn value_of(&self, page: &PageBytes, index: usize) -> (usize, usize, usize) {
-        let raws_at = self.heads_at() + self.count * self.head_width;
-        let column = |bit| {
-            if self.flags & bit == 0 {
-                0
-            } else {
-                2 * self.count
-            }
-        };
-        let ends_at = raws_at + column(flag::RAWS);
-        let values_at = ends_at + column(flag::ENDS);
+        let ends_at = self.seqs_at() + self.count * self.seq_width;
+        let values_at = ends_at + self.column(flag::ENDS);
         let (start, end) = if self.flags & flag::ENDS == 0 {
             (index * self.stored_len, (index + 1) * self.stored_len)
         } else {
@@ -377,7 +404,7 @@ impl Columns {
         } else if self.flags & flag::RAWS == 0 {
             self.raw_len
         } else {
-            load16(page, low32(raws_at), index)
+            load16(page, low32(self.raws_at()), index)
         };
         (values_at + start, values_at + end, raw_len)
     }

@@ -12,8 +12,11 @@ use crate::read::view::View;
 /// Sources from which on a seek always asks for its very key first, as a get does. With fewer, a scan that begins with
 /// the seek would lose more than a seek alone gains.
 const SOURCES_ASKED: usize = 4;
-/// Runs that there are at most where there are fewer sources: one is the mutable part.
-const RUNS_MAX: usize = SOURCES_ASKED - 2;
+/// Runs that are asked which entry is next, at most; with more, cursors are placed.
+const RUNS_MAX: usize = 16;
+/// With more runs, to look into each is what a cursor costs, and writers are told so: else they would let twice as many
+/// come.
+const RUNS_FEW: usize = 2;
 
 impl ViewCursor {
     /// Shows the entry that a seek leads to, where that can be expected to be found without placing a source.
@@ -21,19 +24,18 @@ impl ViewCursor {
         let view = &*self.view;
         let (parts, runs) = (view.parts(), view.version.runs.len());
         let asked = parts + runs >= SOURCES_ASKED;
-        if !asked && runs > 0 {
-            let alone = view.readers.stripes.mine().seeks.alone();
-            return Ok(alone && self.found_in_place(key)?);
-        }
         // Equal keys of another order may differ, and only a source can tell how one was written.
-        if !asked || !view.context().order.can_hash() {
-            return Ok(false);
+        if asked && view.context().order.can_hash() && self.found(key)? {
+            return Ok(true);
         }
-        self.found(key)
+        let view = &*self.view;
+        let alone = (1..=RUNS_MAX).contains(&runs) && view.readers.stripes.mine().seeks.alone();
+        Ok(alone && self.found_in_place(key)?)
     }
 
-    /// Shows the entry that a seek leads to in the few parts and runs there are, if what is found is a plain value: as a
-    /// load leaves a small database, or `compact`, or as one is opened.
+    /// Shows the entry that a seek leads to in the parts and runs there are, if what is found is a plain value: of a few, as a
+    /// load leaves a small database, or `compact`, or as one is opened; and of many beside a writer, where the very key was
+    /// not there.
     ///
     /// All runs are asked for their pages, then the parts are searched, then the pages. (A get of the very key, and a search
     /// of both where it is not there, took 468 ns a seek of a part and a run, of which a third were for missing keys; this
@@ -43,6 +45,9 @@ impl ViewCursor {
         let view = &*self.view;
         let order = &view.context().order;
         view.note_read();
+        if view.version.runs.len() > RUNS_FEW {
+            view.note_cursor();
+        }
         let mut begun = [None; RUNS_MAX];
         for (begun, run) in begun.iter_mut().zip(&view.version.runs) {
             if let Some(handle) = run.tables().get(run.find(order, key)) {
