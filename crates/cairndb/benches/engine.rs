@@ -211,6 +211,36 @@ fn reads(c: &mut Criterion) {
     group.finish();
 }
 
+fn short_scans(c: &mut Criterion) {
+    let mut bench = Bench::new();
+    let db = bench.filled();
+    let mut next = 0u64;
+    let mut group = c.benchmark_group("read");
+    group.throughput(Throughput::Elements(1));
+    for (name, forward) in [
+        ("cursor, seek and twenty", true),
+        ("cursor, seek and twenty back", false),
+    ] {
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                next += 1;
+                let mut cursor = db.cursor();
+                cursor.seek(&key(scatter(next))).expect("pages are whole");
+                for _ in 0..20 {
+                    black_box((cursor.key(), cursor.value()));
+                    if forward {
+                        cursor.next()
+                    } else {
+                        cursor.prev()
+                    }
+                    .expect("pages are whole");
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
 fn whole(c: &mut Criterion) {
     let mut bench = Bench::new();
     let pool = pool();
@@ -254,27 +284,88 @@ fn whole(c: &mut Criterion) {
     group.finish();
 }
 
-/// A thousand jobs in a queue: look at the first, delete it, put another behind the last.
+/// Keys of a queue of its own.
+fn job(queue: u64, n: u64) -> [u8; 16] {
+    key(queue * 1_000_000_000_000 + n)
+}
+
+/// A thousand jobs in each queue: look at the first, delete it, put another behind the last; and the other way round.
 fn queue(c: &mut Criterion) {
-    let mut bench = Bench::new();
-    let (db, pool) = (bench.fresh(), pool());
-    let put = |n| db.put(&key(n), value(&pool, n)).expect("the disk has room");
-    let (mut head, length) = (0, 1_000);
-    (0..length).for_each(put);
+    const LENGTH: u64 = 1_000;
     let mut group = c.benchmark_group("queue");
     group.throughput(Throughput::Elements(1));
-    group.bench_function("first, delete, put", |b| {
-        b.iter(|| {
-            let mut cursor = db.cursor();
-            cursor.seek_to_first().expect("pages are whole");
-            assert_eq!(cursor.key(), key(head));
-            db.delete(cursor.key()).expect("the disk has room");
-            put(head + length);
-            head += 1;
+    for (name, queues, ascending) in [
+        ("first, delete, put", 1, true),
+        ("first, delete, put in sixteen by turns", 16, true),
+        ("last, delete, put", 1, false),
+    ] {
+        let mut bench = Bench::new();
+        let (db, pool) = (bench.fresh(), pool());
+        let at = |queue, n| job(queue, if ascending { n } else { 999_999_999_999 - n });
+        let put = |queue, n| {
+            let put = db.put(&at(queue, n), value(&pool, n));
+            put.expect("the disk has room");
+        };
+        (0..LENGTH).for_each(|n| (0..queues).for_each(|queue| put(queue, n)));
+        let mut turn = 0;
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                let (queue, head) = (turn % queues, turn / queues);
+                let mut cursor = db.cursor();
+                if ascending {
+                    cursor.seek(&job(queue, 0)).expect("pages are whole");
+                } else {
+                    cursor.seek_to_last().expect("pages are whole");
+                }
+                assert_eq!(cursor.key(), at(queue, head));
+                db.delete(cursor.key()).expect("the disk has room");
+                put(queue, head + LENGTH);
+                turn += 1;
+            });
         });
-    });
+    }
     group.finish();
 }
 
-criterion_group!(benches, writes, reads, whole, queue);
+/// Ten keys that are written all the time, and looked through after each write.
+fn hot(c: &mut Criterion) {
+    const KEYS: u64 = 10;
+    let mut bench = Bench::new();
+    let (db, pool) = (bench.fresh(), pool());
+    let put = |n| {
+        db.put(&key(n % KEYS), value(&pool, n))
+            .expect("the disk has room");
+    };
+    (0..100_000).for_each(put);
+    let mut group = c.benchmark_group("hot keys");
+    group.throughput(Throughput::Elements(1));
+    for (name, forward) in [("put, scan ten", true), ("put, scan ten back", false)] {
+        let mut n = 0;
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                put(n);
+                n += 1;
+                let mut cursor = db.cursor();
+                let mut seen = 0;
+                if forward {
+                    cursor.seek_to_first().expect("pages are whole");
+                } else {
+                    cursor.seek_to_last().expect("pages are whole");
+                }
+                while cursor.valid() {
+                    seen += 1;
+                    if forward {
+                        cursor.next().expect("pages are whole");
+                    } else {
+                        cursor.prev().expect("pages are whole");
+                    }
+                }
+                assert_eq!(seen, KEYS);
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, writes, reads, short_scans, whole, queue, hot);
 criterion_main!(benches);

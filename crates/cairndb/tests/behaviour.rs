@@ -12,6 +12,8 @@
 mod background;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
+#[path = "behaviour/counting.rs"]
+mod counting;
 #[path = "behaviour/deferred.rs"]
 mod deferred;
 #[path = "behaviour/descriptors.rs"]
@@ -20,6 +22,8 @@ mod descriptors;
 mod halves;
 #[path = "behaviour/handles.rs"]
 mod handles;
+#[path = "behaviour/hot_keys.rs"]
+mod hot_keys;
 #[path = "behaviour/lent_values.rs"]
 mod lent_values;
 #[path = "behaviour/logged_values.rs"]

@@ -19,6 +19,7 @@ mod bits;
 mod builder;
 mod choice;
 mod cursor;
+mod decoded;
 mod dictionary;
 mod extent;
 mod fence;

@@ -93,9 +93,9 @@ impl MemCursor {
         self.node = self.table.list().sentinel().prev().as_ptr();
     }
 
-    /// Leaves the cursor behind the last entry, not valid.
+    /// Leaves the cursor behind the last entry and before the first, not valid.
     #[inline]
-    pub fn seek_to_end(&mut self) {
+    pub fn leave(&mut self) {
         self.node = self.table.list().sentinel().as_ptr();
     }
 

@@ -13,6 +13,7 @@ mod directory;
 mod list;
 pub mod memtable;
 mod node;
+mod recent;
 mod sync;
 mod tree;
 mod writer;

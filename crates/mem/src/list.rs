@@ -28,18 +28,22 @@
 //! steps back from there until a node is less than its target, and then forth until one is not.
 #![expect(unsafe_code, reason = "nodes are reached through raw links")]
 
+#[cfg(test)]
+mod checks;
+
 use std::cmp::Ordering as Compare;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cairndb_base::Order;
+use cairndb_base::{Kind, Order, SeqNo};
 use cairndb_env::LogRegion;
 use cairndb_env::sync::Mutex;
 
 use crate::arena::{Arena, Bump};
 use crate::compare::compare_keys;
 use crate::directory::{Directory, Looked, Place};
-use crate::node::{Inserted, NewEntry, Node, NodeRef, node_bytes};
+use crate::node::{NewEntry, Node, NodeRef, node_bytes};
+use crate::recent::Recent;
 use crate::sync::{AtomicBool, Ordering};
 use crate::tree::{Path, Tree};
 
@@ -70,6 +74,8 @@ pub(crate) struct List {
     directory: Option<Directory>,
     /// Where searches begin.
     tree: Tree,
+    /// What was put between others last.
+    recent: Recent,
     /// The log regions that values lie in which the arena has no copy of.
     regions: Mutex<Vec<Arc<dyn LogRegion>>>,
 }
@@ -91,6 +97,8 @@ pub(crate) struct Splice {
     next_head: u64,
     /// Nodes behind the last one that the tree has, all added in order.
     passed: usize,
+    /// The largest tag of a node that `recent` has had.
+    recent_tag: u64,
     bump: Bump,
 }
 
@@ -148,6 +156,7 @@ impl List {
             arena,
             directory,
             tree,
+            recent: Recent::new(sentinel),
             regions: Mutex::default(),
         };
         let splice = Splice {
@@ -157,6 +166,7 @@ impl List {
             next_head: u64::MAX,
             // The tree gets the first.
             passed: APPENDED,
+            recent_tag: 0,
             bump,
         };
         (list, splice)
@@ -257,36 +267,6 @@ impl List {
             .check_path(&splice.path, last.head(), &is_before_tied);
     }
 
-    #[cfg(test)]
-    pub(crate) fn tree(&self) -> &Tree {
-        &self.tree
-    }
-
-    /// Checks the tree's order, and that it has enough of the list's nodes.
-    #[cfg(test)]
-    pub(crate) fn check_tree(&self) {
-        let mut node = self.sentinel();
-        let mut passed = 0;
-        self.tree.check(&mut |indexed| {
-            node = node.next();
-            while node.as_ptr() != indexed.as_ptr() {
-                assert!(
-                    node != self.sentinel(),
-                    "the list has what the tree has, in its order"
-                );
-                passed += 1;
-                assert!(passed < APPENDED, "a search passes a few nodes at most");
-                node = node.next();
-            }
-            passed = 0;
-        });
-        while node.next() != self.sentinel() {
-            node = node.next();
-            passed += 1;
-            assert!(passed < APPENDED, "a search passes a few nodes at most");
-        }
-    }
-
     /// Keeps a region as long as the list.
     pub(crate) fn keep(&self, region: &Arc<dyn LogRegion>) {
         self.regions.lock().push(Arc::clone(region));
@@ -321,7 +301,7 @@ impl List {
         splice: &mut Splice,
         entry: &NewEntry<'_>,
         hash: u64,
-    ) -> Inserted {
+    ) -> usize {
         self.request(hash);
         let target = Target {
             head: entry.head,
@@ -361,8 +341,26 @@ impl List {
                 }
             }
         }
-        let at_end = next == self.sentinel();
-        Inserted { bytes, at_end }
+        if next != self.sentinel() && node.kind() != Kind::Delete {
+            if entry.tag < splice.recent_tag {
+                self.recent.forget(splice.recent_tag >> 8);
+            }
+            splice.recent_tag = splice.recent_tag.max(entry.tag);
+            self.recent.push(node);
+        }
+        bytes
+    }
+
+    /// Calls `each` with the key of every entry that is no tombstone, was not inserted behind all others, and has a larger
+    /// number than `seq`, of those whose numbers the caller knows to be published; with others perhaps. Whether it did: not
+    /// where they were too many.
+    pub(crate) fn inserted_between<'a>(
+        &'a self,
+        seq: SeqNo,
+        mut each: impl FnMut(&'a [u8]),
+    ) -> bool {
+        // SAFETY: `recent` is this list's.
+        unsafe { self.recent.since(seq, |node| each(node.key())) }
     }
 
     /// The last node before the target, with the splice's path behind it, and whether that is the last inserted.

@@ -182,3 +182,21 @@ fn loom_seeks_find_their_place_where_entries_move() {
 fn loom_seeks_find_what_is_appended() {
     model(3, &[b"a", b"b", b"c"], &[b"d"], seek_both_ways);
 }
+
+/// What is told of as put between others is all of it, or it is said that it is not.
+fn tell_between(shared: &Shared, keys: &[&[u8]]) {
+    let published = shared.published.load(Ordering::Acquire);
+    for since in [1, published.saturating_sub(1).max(1)] {
+        let mut told = Vec::new();
+        let all = shared.table.inserted_between(since, |key| told.push(key));
+        let since = usize::try_from(since).expect("few are inserted");
+        let published = usize::try_from(published).expect("few are inserted");
+        let whole = keys[since..published].iter().all(|key| told.contains(key));
+        assert!(whole || !all, "{told:?} of {published} since {since}");
+    }
+}
+
+#[test]
+fn loom_what_was_put_between_others_is_told_or_missed() {
+    model(3, &[b"z"], &[b"b", b"c", b"a"], tell_between);
+}

@@ -57,11 +57,10 @@ pub(crate) struct Counters {
     pub(crate) user_bytes: AtomicU64,
     pub(crate) seq_min: AtomicU64,
     pub(crate) seq_max: AtomicU64,
-    pub(crate) inner_seq_max: AtomicU64,
 }
 
 /// Entries newer than a snapshot that are passed on the way back to one that it sees, before that is given up.
-const NEWER_PASSED: usize = 8;
+const NEWER_PASSED: usize = 64;
 
 /// Versions that are passed one by one on the way to an older one, before the list is searched: a step is a small part
 /// of a search.
@@ -282,10 +281,26 @@ impl Memtable {
         self.counters.seq_max.load(Ordering::Relaxed)
     }
 
-    /// The largest sequence number of an entry that is no tombstone and was not inserted behind all others; 0 if there is
-    /// none. What came later without being one of these is a tombstone, or stands behind whatever was here before.
-    pub fn inner_seq_max(&self) -> SeqNo {
-        self.counters.inner_seq_max.load(Ordering::Relaxed)
+    /// Calls `each` with the keys of what was inserted since `seq`, but for tombstones and what stands behind all that was
+    /// there when it was inserted: of those entries whose numbers the caller knows to be published, and of others perhaps.
+    /// `false` where it did not with all, since they are more than a few dozen. Numbers have to ascend from insert to insert.
+    pub fn inserted_between<'a>(&'a self, seq: SeqNo, each: impl FnMut(&'a [u8])) -> bool {
+        self.list.inserted_between(seq, each)
+    }
+
+    /// Whether nothing but tombstones was inserted behind all others since `seq`; `false` where it would take long to tell.
+    pub fn ends_as_at(&self, seq: SeqNo) -> bool {
+        let mut node = self.list.sentinel().prev();
+        for _ in 0..NEWER_PASSED {
+            if !self.is_entry(node) || node.seq() <= seq {
+                return true;
+            }
+            if node.kind() != Kind::Delete {
+                return false;
+            }
+            node = node.prev();
+        }
+        false
     }
 
     /// The key of the last entry that `snapshot` sees, unless many that it does not see stand behind. Where sequence numbers

@@ -76,15 +76,6 @@ pub(crate) struct NewEntry<'a> {
     pub(crate) apart: Option<NonNull<u8>>,
 }
 
-/// What an insert has done.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Inserted {
-    /// Bytes that the node takes, with those of the blocks that were made for it.
-    pub(crate) bytes: usize,
-    /// Whether it stands behind all others.
-    pub(crate) at_end: bool,
-}
-
 impl NewEntry<'_> {
     /// Bytes behind the key.
     #[inline]

@@ -182,11 +182,8 @@ impl MemWriter {
         };
         // SAFETY: `splice` is the one made with this table's list; a value apart was lent by a region
         // that the list keeps.
-        let inserted = unsafe { self.table.list().insert(&mut self.splice, &entry, hash) };
-        self.count(seq, (key.len() + value.len()) as u64, inserted.bytes);
-        if !inserted.at_end && kind != Kind::Delete {
-            self.count_inner(seq);
-        }
+        let bytes = unsafe { self.table.list().insert(&mut self.splice, &entry, hash) };
+        self.count(seq, (key.len() + value.len()) as u64, bytes);
     }
 
     /// Checks where the next insert is thought to begin.
@@ -230,15 +227,6 @@ impl MemWriter {
         }
         if seq > counters.seq_max.load(Ordering::Relaxed) {
             counters.seq_max.store(seq, Ordering::Relaxed);
-        }
-    }
-
-    /// An entry that is no tombstone came to stand before another. As [`MemWriter::count`].
-    #[inline]
-    fn count_inner(&self, seq: SeqNo) {
-        let inner = &self.table.counters().inner_seq_max;
-        if seq > inner.load(Ordering::Relaxed) {
-            inner.store(seq, Ordering::Relaxed);
         }
     }
 }

@@ -22,8 +22,10 @@ mod arrival;
 mod backward;
 mod buffers;
 mod shown_value;
+mod skip;
 mod sought;
 
+use std::cmp::Ordering;
 use std::mem;
 
 use cairndb_base::{Kind, Result, SeqNo};
@@ -90,7 +92,7 @@ pub(crate) struct ViewCursor {
     sought: bool,
     /// It was moved since it was placed.
     moved: bool,
-    /// Tombstones passed on the way forward since it was placed.
+    /// Tombstones passed since it was placed.
     passed: usize,
     window: PageWindow,
     key: Vec<u8>,
@@ -102,8 +104,8 @@ pub(crate) struct ViewCursor {
 
 impl Drop for ViewCursor {
     fn drop(&mut self) {
-        // Where a seek has come to rest and nothing else was done, the sources are as a seek leaves them.
-        if self.sourced && self.sought && !self.moved && self.shown == Shown::InPlace {
+        if self.sourced {
+            self.end_window();
             let merger = mem::replace(&mut self.merger, Merger::none());
             let view = &self.view;
             view.readers.stripes.mine().keep(view.number, merger);
@@ -218,22 +220,26 @@ impl ViewCursor {
 
     pub(crate) fn first(&mut self) -> Result<()> {
         self.end_seek();
-        self.arrive_forward(Place::First)
+        let dead = self.dead_from(Place::First, true);
+        self.arrive_forward(Place::First, dead)
     }
 
     pub(crate) fn last(&mut self) -> Result<()> {
         self.end_seek();
-        self.arrive_backward(Merger::last)
+        self.arrive_backward(Place::End)
     }
 
     /// The first entry whose key is not before `key`.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.end_seek();
         self.sought = true;
-        if self.found_first(key)? {
+        let place = Place::At(key);
+        let dead = self.dead_from(place, true);
+        // What is known to be dead is not asked for.
+        if dead.is_none() && self.found_first(key)? {
             return Ok(());
         }
-        self.arrive_forward(Place::At(key))
+        self.arrive_forward(place, dead)
     }
 
     /// What the last seek led to is over: the cursor is dropped or placed anew.
@@ -248,7 +254,7 @@ impl ViewCursor {
     /// The last entry whose key is not behind `key`.
     pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.end_seek();
-        self.arrive_backward(|merger| merger.seek_for_prev(key, 0))
+        self.arrive_backward(Place::At(key))
     }
 
     /// Gives the merger its sources; called before it is placed.
@@ -324,28 +330,31 @@ impl ViewCursor {
         let Some(merged) = self.leave() else {
             return Ok(());
         };
-        if self.heading == Heading::Backward || merged == Merged::Elsewhere {
-            self.heading = Heading::Forward;
-            // All versions of the shown key are skipped below.
-            self.gather_sources();
-            self.merger.seek(&self.key, 0)?;
-        } else if merged == Merged::There {
-            self.merger.step()?;
+        let turns = mem::replace(&mut self.heading, Heading::Forward) == Heading::Backward;
+        // All versions of the shown key are skipped below.
+        match merged {
+            Merged::Elsewhere => {
+                self.gather_sources();
+                self.merger.seek(&self.key, 0)?;
+            }
+            _ if turns => self.turn()?,
+            Merged::There => self.merger.step()?,
+            Merged::Beyond => {}
         }
         self.skip_key()?;
         self.show_forward()
     }
 
-    /// Whether the merger stands on an entry whose key is `self.key`.
-    #[inline]
-    fn is_at_key(&self) -> bool {
+    /// Has the merger turn round, and go past what a writer has put meanwhile between where it stands and `self.key`, the
+    /// key that was shown: nothing that this cursor sees.
+    fn turn(&mut self) -> Result<()> {
+        self.merger.turn()?;
+        let behind = match self.heading {
+            Heading::Forward => Ordering::Less,
+            Heading::Backward => Ordering::Greater,
+        };
         let order = &self.view.context().order;
-        self.merger.valid() && order.compare(self.merger.key(), &self.key).is_eq()
-    }
-
-    /// Moves the merger off every entry whose key is `self.key`.
-    fn skip_key(&mut self) -> Result<()> {
-        while self.is_at_key() {
+        while self.merger.valid() && order.compare(self.merger.key(), &self.key) == behind {
             self.merger.step()?;
         }
         Ok(())
@@ -356,7 +365,7 @@ impl ViewCursor {
     fn show_forward(&mut self) -> Result<()> {
         while self.merger.valid() {
             if self.merger.seq() > self.seq {
-                self.merger.step()?;
+                self.skip_newer()?;
                 continue;
             }
             match self.merger.kind() {

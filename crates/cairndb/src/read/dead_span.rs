@@ -3,19 +3,26 @@
 //! A queue is the pattern: put at the tail, seek to the first, delete it. Every seek would walk the tombstones of all that
 //! was taken out since the last merge that reached the last run; so would every look into a queue that is empty.
 //!
-//! Invariants:
-//! 1. A span says that no key from `from` on and before `to` was visible at `seq`, and is used for one view by cursors at
-//!    `seq` or later. So what one of them may see there was put after `seq`.
-//! 2. Nothing in the view's sealed parts and runs is newer than `seq`: all of these may begin at `to`.
-//! 3. The mutable part may begin at `resume`, which is not behind `to` nor behind an entry it had at `seq`, as long as no put
-//!    was inserted in its middle since: others stand behind whatever it had. Else it begins at the seek's key.
+//! So it is the other way round, with a stack, or a queue whose tail is at its least key.
 //!
-//! What is skipped in the mutable part hides nothing that is not: sealed parts and runs begin at `to` wherever it does.
+//! Invariants:
+//! 1. A span says that no key between `low` and `high` was visible at `seq`, but for what the mutable part had behind
+//!    `resume`, and is used for one view by cursors at `seq` or later. So what else one of them may see there was put after
+//!    `seq`. Where the seek began, that key was not visible either; where it came to rest, it was.
+//! 2. Nothing in the view's sealed parts and runs is newer than `seq`: all of these may begin at the other end.
+//! 3. `resume` is not behind `high`, nor behind the key of the last entry that the mutable part had at `seq`. What was inserted
+//!    there since, and is no tombstone, either stands behind `resume`, as it was inserted behind all others, or is one of
+//!    those that the part tells of: forward it may begin at `resume`, or at the first of them before that. Where they are too
+//!    many to be told it begins at the seek's key.
+//! 4. Backward it may begin at `low`, or at the last of them, if moreover nothing was inserted behind all others since
+//!    `end_seq`, a number at which invariant 1 held without exception.
+//!
+//! What is skipped in the mutable part hides nothing that is not: sealed parts and runs begin at the other end wherever it does.
 //!
 //! Counting tombstones in memtables and tables instead, and flushing and merging sooner where there are many, as RocksDB's
 //! collectors have it, bounds what a seek walks and writes more; here nothing is written, and the next seek walks
-//! nothing. It was 322 us a turn of a queue of a thousand without, and is 2.0 (`cargo bench -p cairndb --bench engine --
-//! queue`).
+//! the few that came since, as long as no part was sealed and no flush or merge installed. It was 322 us a turn of a queue of a thousand without,
+//! and is 2.0 (`cargo bench -p cairndb --bench engine -- queue`).
 //!
 //! Threads: each has its own spans, with what else its cursors leave ([`spare`](crate::read::spare)).
 
@@ -32,9 +39,11 @@ use crate::read::source::Source;
 /// Tombstones that a seek has to walk for a span to be noted: fewer cost less than to find one.
 pub(crate) const DEAD_NOTED: usize = 32;
 /// Spans that a thread keeps: queues that it looks into by turns.
-const SPANS: usize = 4;
+const SPANS: usize = 64;
+/// Of those that begin before a seek's key the last ones are asked: a longer one may begin before a shorter one.
+const SPANS_ASKED: usize = 4;
 /// Longer keys are not kept.
-const KEY_BYTES_MAX: usize = 1 << 10;
+const KEY_BYTES_MAX: usize = 256;
 
 /// What a cursor reads: a view, and the number it does so at.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +96,10 @@ impl<'a> Place<'a> {
         }
     }
 
+    fn is_before(self, other: Place<'a>, order: &Order) -> bool {
+        self.compare(other, order).is_lt()
+    }
+
     fn is_long(self) -> bool {
         matches!(self, Place::At(key) if key.len() > KEY_BYTES_MAX)
     }
@@ -123,61 +136,126 @@ impl Kept {
 pub(crate) struct DeadSpan {
     view: u64,
     seq: SeqNo,
-    from: Kept,
-    to: Kept,
+    low: Kept,
+    high: Kept,
+    /// The seek that found it went from `low` to `high`.
+    forward: bool,
     /// `None` where the mutable part had nothing at `seq`, so that nothing of it may be skipped.
     resume: Option<Kept>,
+    end_seq: SeqNo,
 }
 
 impl DeadSpan {
-    /// What a seek from `from` on has found that came to rest at `to`. `settled` is the largest number outside the view's
-    /// mutable part. `None` where that is later than the cursor's, or for long keys.
+    /// What a seek from `from` on has found that came to rest at `to`, with the help of the span `used`. `settled` is the
+    /// largest number outside the view's mutable part. `None` where that is later than the cursor's, or for long keys.
     pub(crate) fn new(
         now: Moment<'_>,
         settled: SeqNo,
-        from: Place<'_>,
-        to: Place<'_>,
+        (from, to): (Place<'_>, Place<'_>),
+        forward: bool,
+        used: Option<&DeadSpan>,
     ) -> Option<DeadSpan> {
+        let (low, high) = if forward { (from, to) } else { (to, from) };
         // An order that contradicts itself may lead anywhere.
-        let forward = from.compare(to, now.order).is_lt();
-        if !forward || from.is_long() || to.is_long() || settled > now.seq {
+        let ordered = low.is_before(high, now.order);
+        if !ordered || low.is_long() || high.is_long() || settled > now.seq {
             return None;
         }
+        // Where too many have been put at the end since, what a span began at before will do: it is no farther.
         let near_end = now.mutable.key_near_end(now.seq).map(Place::At);
-        let resume = near_end.map(|end| end.nearer(to, now.order));
+        let before = used.and_then(|used| used.resume.as_ref()).map(Kept::place);
+        let resume = near_end.or(before).map(|end| end.nearer(high, now.order));
         Some(DeadSpan {
             view: now.view,
             seq: now.seq,
-            from: Kept::of(from),
-            to: Kept::of(to),
+            low: Kept::of(low),
+            high: Kept::of(high),
+            forward,
             resume: resume.filter(|resume| !resume.is_long()).map(Kept::of),
+            end_seq: now.seq,
         })
     }
 
-    /// Whether it may be used for a seek to `place`.
-    fn covers(&self, now: Moment<'_>, place: Place<'_>) -> bool {
-        self.view == now.view
-            && self.seq <= now.seq
-            && self.from.place().compare(place, now.order).is_le()
-            && place.compare(self.to.place(), now.order).is_lt()
+    /// Whether all of the other is part of it.
+    pub(crate) fn contains(&self, other: &DeadSpan, order: &Order) -> bool {
+        let (low, high) = (other.low.place(), other.high.place());
+        !low.is_before(self.low.place(), order) && !self.high.place().is_before(high, order)
     }
 
-    /// Where `source`, one of the view's, may begin instead of at `place`, which the span covers.
-    pub(crate) fn start<'a>(
-        &'a self,
-        now: Moment<'_>,
-        source: &Source,
-        place: Place<'a>,
-    ) -> Place<'a> {
-        debug_assert!(self.view == now.view && self.seq <= now.seq);
-        if !source.is(now.mutable) {
-            return self.to.place();
-        }
-        match &self.resume {
-            Some(resume) if now.mutable.inner_seq_max() <= self.seq => {
-                resume.place().farther(place, now.order)
+    /// Whether it may be used for a seek to `place`.
+    fn covers(&self, now: Moment<'_>, place: Place<'_>, forward: bool) -> bool {
+        let (low, high) = (
+            place.compare(self.low.place(), now.order),
+            place.compare(self.high.place(), now.order),
+        );
+        let within = if forward {
+            high.is_lt() && (low.is_gt() || low.is_eq() && self.forward)
+        } else {
+            low.is_gt() && (high.is_lt() || high.is_eq() && !self.forward)
+        };
+        within && self.view == now.view && self.seq <= now.seq
+    }
+
+    /// Where the mutable part may begin instead of at `place`, which the span covers. Where nothing was put that the
+    /// span had to tell of, it says of now what it said of its moment.
+    fn start_of_mutable(&mut self, now: Moment<'_>, place: Place<'_>, forward: bool) -> Kept {
+        let Some(resume) = &self.resume else {
+            return Kept::of(place);
+        };
+        let order = now.order;
+        let (low, high, resume) = (self.low.place(), self.high.place(), resume.place());
+        let ended = now.mutable.ends_as_at(self.end_seq);
+        let mut begin = if forward { resume } else { low };
+        let mut put = false;
+        let all = now.mutable.inserted_between(self.seq, |key| {
+            let key = Place::At(key);
+            if key.is_before(low, order) || high.is_before(key, order) {
+                return;
             }
-            _ => place,
+            put = true;
+            if forward && !key.is_before(place, order) {
+                begin = key.nearer(begin, order);
+            } else if !forward && !place.is_before(key, order) {
+                begin = key.farther(begin, order);
+            }
+        });
+        if !all || !(forward || ended) || begin.is_long() {
+            return Kept::of(place);
+        }
+        let begin = Kept::of(if forward {
+            begin.farther(place, order)
+        } else {
+            begin.nearer(place, order)
+        });
+        if !put {
+            self.seq = now.seq;
+            if ended {
+                self.end_seq = now.seq;
+            }
+        }
+        begin
+    }
+}
+
+/// A span that a seek uses.
+#[derive(Debug)]
+pub(crate) struct SpanUse {
+    pub(crate) span: DeadSpan,
+    /// Where the mutable part begins.
+    mutable: Kept,
+    forward: bool,
+}
+
+impl SpanUse {
+    /// Where `source`, one of the view's, may begin.
+    pub(crate) fn start(&self, now: Moment<'_>, source: &Source) -> Place<'_> {
+        debug_assert!(self.span.view == now.view && self.span.seq <= now.seq);
+        if source.is(now.mutable) {
+            self.mutable.place()
+        } else if self.forward {
+            self.span.high.place()
+        } else {
+            self.span.low.place()
         }
     }
 }
@@ -187,39 +265,69 @@ impl DeadSpan {
 pub(crate) struct DeadSpans {
     /// There are some: what a seek looks at where nothing is deleted.
     any: AtomicBool,
-    /// The one used or noted last comes first.
+    /// In the order of their lower ends, no two with one.
     spans: Mutex<Vec<DeadSpan>>,
 }
 
 impl DeadSpans {
     /// Takes the span that a cursor may use for a seek to `place`, to be kept again.
     #[inline]
-    pub(crate) fn take(&self, now: Moment<'_>, place: Place<'_>) -> Option<DeadSpan> {
+    pub(crate) fn take(&self, now: Moment<'_>, place: Place<'_>, forward: bool) -> Option<SpanUse> {
         // Relaxed: a hint. Spans are read under the lock.
         if !self.any.load(Memory::Relaxed) {
             return None;
         }
-        self.find(now, place)
+        self.find(now, place, forward)
     }
 
     #[cold]
-    fn find(&self, now: Moment<'_>, place: Place<'_>) -> Option<DeadSpan> {
-        // As with spare sources, who does not get the lock does without.
-        let mut spans = self.spans.try_lock()?;
-        spans.retain(|span| span.view >= now.view);
-        self.any.store(!spans.is_empty(), Memory::Relaxed);
-        let at = spans.iter().position(|span| span.covers(now, place))?;
-        Some(spans.remove(at))
+    fn find(&self, now: Moment<'_>, place: Place<'_>, forward: bool) -> Option<SpanUse> {
+        let mut span = {
+            // As with spare sources, who does not get the lock does without.
+            let mut spans = self.spans.try_lock()?;
+            spans.retain(|span| span.view >= now.view);
+            self.any.store(!spans.is_empty(), Memory::Relaxed);
+            let behind = position(&spans, place, now.order).map_or_else(|at| at, |at| at + 1);
+            let near = behind.saturating_sub(SPANS_ASKED)..behind;
+            let covering = near.filter(|at| spans[*at].covers(now, place, forward));
+            let farthest = covering.max_by(|a, b| {
+                let (a, b) = (&spans[*a], &spans[*b]);
+                if forward {
+                    a.high.place().compare(b.high.place(), now.order)
+                } else {
+                    b.low.place().compare(a.low.place(), now.order)
+                }
+            });
+            spans.remove(farthest?)
+        };
+        let mutable = span.start_of_mutable(now, place, forward);
+        Some(SpanUse {
+            span,
+            mutable,
+            forward,
+        })
     }
 
-    /// Keeps a span, as the first to be asked; the last one goes if there are many.
+    /// Keeps a span, in place of one with the same lower end. If there are many, that of the earliest moment goes.
     #[cold]
-    pub(crate) fn keep(&self, span: DeadSpan) {
+    pub(crate) fn keep(&self, span: DeadSpan, order: &Order) {
         let Some(mut spans) = self.spans.try_lock() else {
             return;
         };
-        spans.truncate(SPANS - 1);
-        spans.insert(0, span);
+        if spans.len() == SPANS
+            && let Some(oldest) = (0..SPANS).min_by_key(|at| (spans[*at].view, spans[*at].seq))
+        {
+            spans.remove(oldest);
+        }
+        match position(&spans, span.low.place(), order) {
+            Ok(at) => spans[at] = span,
+            Err(at) => spans.insert(at, span),
+        }
         self.any.store(true, Memory::Relaxed);
     }
+}
+
+/// The span whose lower end is at `place`, or else where one would stand whose is.
+fn position(spans: &[DeadSpan], place: Place<'_>, order: &Order) -> Result<usize, usize> {
+    spans.binary_search_by(|span| span.low.place().compare(place, order))
 }

@@ -293,7 +293,7 @@ impl Merger {
             let source = &self.sources[place.source];
             // A source that stays current was asked when it came to this page or was reached, or comes from a seek,
             // which no step may follow.
-            if reached || source.begins_page(forward) {
+            if reached || source.begins_stretch(forward) {
                 self.free = source.steps_before(self.sources[top.source].key(), forward);
             }
         }
@@ -329,7 +329,7 @@ impl Merger {
 
     /// Each source at the first entry not before `start`, which says of each where that is, visible at `seq`; continues
     /// forward.
-    pub(crate) fn start<'a>(
+    pub(crate) fn start_forward<'a>(
         &mut self,
         seq: SeqNo,
         start: impl Fn(&Source) -> Start<'a>,
@@ -338,10 +338,26 @@ impl Merger {
             match start(source) {
                 Start::First => source.first()?,
                 Start::At(key) => source.seek(key, seq)?,
-                Start::End => source.end(),
+                Start::End => source.leave(),
             }
         }
         self.rebuild(Direction::Forward);
+        Ok(())
+    }
+
+    /// Each source at the last entry not behind `start`, likewise; continues backward.
+    pub(crate) fn start_backward<'a>(
+        &mut self,
+        start: impl Fn(&Source) -> Start<'a>,
+    ) -> Result<()> {
+        for source in &mut self.sources {
+            match start(source) {
+                Start::First => source.leave(),
+                Start::At(key) => source.seek_for_prev(key, 0)?,
+                Start::End => source.last()?,
+            }
+        }
+        self.rebuild(Direction::Backward);
         Ok(())
     }
 
@@ -351,6 +367,27 @@ impl Merger {
             source.seek_for_prev(key, seq)?;
         }
         self.rebuild(Direction::Backward);
+        Ok(())
+    }
+
+    /// Turns round: goes to the entry behind what it came past last, in the other direction. It has to have been placed.
+    ///
+    /// Every source stands on its nearest entry that was not come past, or nowhere behind all that it has: the one
+    /// behind that is a step away, and need not be searched for.
+    pub(crate) fn turn(&mut self) -> Result<()> {
+        let direction = match self.direction {
+            Direction::Forward => Direction::Backward,
+            Direction::Backward => Direction::Forward,
+        };
+        for source in &mut self.sources {
+            match (direction, source.valid()) {
+                (Direction::Forward, true) => source.next()?,
+                (Direction::Forward, false) => source.first()?,
+                (Direction::Backward, true) => source.prev()?,
+                (Direction::Backward, false) => source.last()?,
+            }
+        }
+        self.rebuild(direction);
         Ok(())
     }
 
@@ -373,6 +410,22 @@ impl Merger {
             }
         } else {
             self.reorder(index);
+        }
+        Ok(())
+    }
+
+    /// Goes forward past what stands before `(key, seq)` in the current source, which is to stand at a version of `key`.
+    pub(crate) fn pass(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
+        debug_assert_eq!(self.direction, Direction::Forward);
+        let Some(index) = self.current else {
+            return Ok(());
+        };
+        self.free = 0;
+        self.sources[index].seek(key, seq)?;
+        if !self.heap.is_empty() {
+            self.reorder(index);
+        } else if !self.sources[index].valid() {
+            self.current = None;
         }
         Ok(())
     }

@@ -29,6 +29,12 @@ impl SeekHabit {
         self.0.load(Ordering::Relaxed) >= SEEKS_ALONE
     }
 
+    /// Whether the last seek was moved on from, or there was none.
+    #[inline]
+    pub(crate) fn moved(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
     /// A cursor was dropped or placed anew where a seek had put it.
     #[inline]
     pub(crate) fn note_alone(&self) {
@@ -64,9 +70,9 @@ mod tests {
             assert!(!habit.alone());
             habit.note_alone();
         }
-        assert!(habit.alone());
+        assert!(habit.alone() && !habit.moved());
         habit.note_moved();
-        assert!(!habit.alone());
+        assert!(!habit.alone() && habit.moved());
     }
 
     #[test]

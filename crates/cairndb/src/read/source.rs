@@ -312,14 +312,14 @@ impl Source {
         }
     }
 
-    /// Whether a run of tables has just come to the page it is in.
+    /// Whether a run of tables has just come to the page it is in, or to a stretch of it.
     #[inline]
-    pub(crate) fn begins_page(&self, forward: bool) -> bool {
+    pub(crate) fn begins_stretch(&self, forward: bool) -> bool {
         match self {
             Source::Mem(_) => false,
             Source::Run(run) => {
                 let table = run.table.as_ref();
-                table.is_some_and(|table| table.begins_page(forward))
+                table.is_some_and(|table| table.begins_stretch(forward))
             }
         }
     }
@@ -426,10 +426,10 @@ impl Source {
         }
     }
 
-    /// Behind its last entry.
-    pub(crate) fn end(&mut self) {
+    /// Nowhere: behind its last entry, or before its first.
+    pub(crate) fn leave(&mut self) {
         match self {
-            Source::Mem(cursor) => cursor.seek_to_end(),
+            Source::Mem(cursor) => cursor.leave(),
             Source::Run(run) => {
                 run.table = None;
                 run.at = usize::MAX;

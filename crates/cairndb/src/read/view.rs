@@ -6,7 +6,7 @@
 //! is newer than the view's seal and the view itself is the moment.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use cairndb_base::SeqNo;
@@ -36,6 +36,8 @@ pub(crate) struct View {
     used: AtomicU8,
     /// Whether a cursor was placed in it.
     cursors: AtomicBool,
+    /// The largest sequence number outside the mutable part, once somebody has asked for it; 0 before.
+    settled: AtomicU64,
 }
 
 /// What the reads of all views of a handle share.
@@ -95,6 +97,7 @@ impl View {
             readers,
             used: AtomicU8::new(Use::None as u8),
             cursors: AtomicBool::new(false),
+            settled: AtomicU64::new(0),
         }
     }
 
@@ -113,10 +116,17 @@ impl View {
     /// The largest sequence number known in its sealed parts and tables. Those that merges have elided are none that a
     /// cursor over it does not see.
     pub(crate) fn settled_seq(&self) -> SeqNo {
+        // Relaxed: whoever finds it not known yet finds it out.
+        let known = self.settled.load(Ordering::Relaxed);
+        if known > 0 {
+            return known;
+        }
         let parts = self.sealed.iter().map(|part| part.seq_max());
         let runs = self.version.runs.iter().flat_map(|run| run.tables());
         let tables = runs.map(|table| table.record.seq_max);
-        parts.chain(tables).max().unwrap_or(0)
+        let settled = parts.chain(tables).max().unwrap_or(0);
+        self.settled.store(settled, Ordering::Relaxed);
+        settled
     }
 
     /// One of them, counted from the newest.

@@ -115,17 +115,18 @@ impl<'a> Page<'a, '_> {
         self.slice(self.layout.tails_at, self.layout.heads_at)
     }
 
-    /// Bytes of what follows the heads of all entries.
-    pub(super) fn tail_bytes(&self) -> usize {
+    /// Bytes of what follows the heads of some entries.
+    pub(super) fn tail_bytes(&self, entries: &Range<usize>) -> usize {
         if self.layout.has(flag::ENDING) {
-            return self.count() * self.ending().len();
+            return entries.len() * self.ending().len();
         }
-        match self.count().checked_sub(1) {
-            Some(last) if self.layout.has(flag::TAILS) => {
-                load_span(self.bytes, self.layout.tail_ends_at, last).1
-            }
-            _ => 0,
+        if entries.is_empty() || !self.layout.has(flag::TAILS) {
+            return 0;
         }
+        let span = |index| load_span(self.bytes, self.layout.tail_ends_at, index);
+        span(entries.end - 1)
+            .1
+            .saturating_sub(span(entries.start).0)
     }
 
     /// The eight bytes that an entry's head begins.

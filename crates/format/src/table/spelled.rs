@@ -1,10 +1,12 @@
-//! The keys of a page, spelled one behind the other for whoever goes through all of them.
+//! Keys of a page, spelled one behind the other for whoever goes through them: all, or a stretch.
 //!
 //! A page keeps what its keys begin with once, the next bytes of each in a column of numbers, and the rest, if
 //! there is more, elsewhere. To put one together costs more than to step to it, most of all for the loads that
 //! wait for stores of another width; all of a page in one loop cost a third.
 //!
-//! Invariant: where keys are said to be there, they are those of the page last spelled, as many as it has entries.
+//! Invariant: where keys are said to be there, they are those of the page last spelled.
+
+use std::ops::Range;
 
 use super::bits::low32;
 use super::page::Page;
@@ -18,12 +20,10 @@ const KEY_WORDS_BYTES: usize = ENDS_BYTES + 8 + ENDS_BYTES;
 /// Where one key ends and the next begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Lengths {
-    /// No keys are there.
-    #[default]
-    Nothing,
     /// All have this length.
     Equal(usize),
     /// The ends say it.
+    #[default]
     Ends,
 }
 
@@ -35,31 +35,42 @@ pub(super) struct Spelled {
     lengths: Lengths,
     /// Where the first begins, and where each ends, unless all have one length.
     ends: Vec<u32>,
+    /// The entry whose key is the first.
+    first: usize,
+    /// As many are there.
+    count: usize,
 }
 
 impl Spelled {
-    /// Whether the keys of a page are there.
+    /// Whether the key of an entry is there.
     #[inline]
-    pub(super) fn is_there(&self) -> bool {
-        self.lengths != Lengths::Nothing
+    pub(super) fn holds(&self, index: usize) -> bool {
+        index.wrapping_sub(self.first) < self.count
     }
 
-    /// No longer.
+    /// The entries whose keys are there.
+    #[inline]
+    pub(super) fn entries(&self) -> Range<usize> {
+        self.first..self.first + self.count
+    }
+
+    /// None is there any longer.
     #[inline]
     pub(super) fn forget(&mut self) {
-        self.lengths = Lengths::Nothing;
+        self.count = 0;
     }
 
-    /// The key of an entry; empty where there is none.
+    /// The key of an entry, which has to be there.
     #[inline]
     pub(super) fn key(&self, index: usize) -> &[u8] {
+        let at = index.wrapping_sub(self.first);
+        debug_assert!(at < self.count);
         match self.lengths {
             Lengths::Equal(len) => {
-                let at = index * len;
+                let at = at.wrapping_mul(len);
                 self.bytes.get(at..at + len).unwrap_or_default()
             }
-            Lengths::Ends => value_at(&self.bytes, &self.ends, index),
-            Lengths::Nothing => &[],
+            Lengths::Ends => value_at(&self.bytes, &self.ends, at),
         }
     }
 
@@ -68,15 +79,16 @@ impl Spelled {
         self.bytes.capacity() + self.ends.capacity() * size_of::<u32>()
     }
 
-    /// Spells the keys of a page, unless they are more than `most` bytes.
-    pub(super) fn spell(&mut self, page: &Page<'_, '_>, most: usize) {
+    /// Spells the keys of some entries of a page, in place of those that are there; none where they are more than `most`
+    /// bytes.
+    pub(super) fn spell(&mut self, page: &Page<'_, '_>, entries: &Range<usize>, most: usize) {
         let layout = page.layout;
         let key_len =
             layout.prefix_len as usize + usize::from(layout.head_bytes) + page.ending().len();
         let equal = page.fixed_keys();
-        let tails = if equal { 0 } else { page.tail_bytes() };
+        let tails = if equal { 0 } else { page.tail_bytes(entries) };
         // Each is written in words, which the next overwrites.
-        let room = page.count() * key_len + tails + KEY_WORDS_BYTES;
+        let room = entries.len() * key_len + tails + KEY_WORDS_BYTES;
         self.forget();
         if room > most {
             return;
@@ -86,16 +98,17 @@ impl Spelled {
         }
         let apart = layout.prefix_len as usize > ENDS_BYTES || page.ending().len() > ENDS_BYTES;
         if equal && !apart {
-            self.spell_equal(page, key_len);
+            self.spell_equal(page, entries, key_len);
             self.lengths = Lengths::Equal(key_len);
         } else {
-            self.spell_each(page);
+            self.spell_each(page, entries);
             self.lengths = Lengths::Ends;
         }
+        (self.first, self.count) = (entries.start, entries.len());
     }
 
     /// Spells keys that are prefix, whole head and the page's ending.
-    fn spell_equal(&mut self, page: &Page<'_, '_>, key_len: usize) {
+    fn spell_equal(&mut self, page: &Page<'_, '_>, entries: &Range<usize>, key_len: usize) {
         let layout = page.layout;
         let bytes = usize::from(layout.head_bytes);
         let loops = Heads {
@@ -106,9 +119,12 @@ impl Spelled {
             shift: if bytes == 0 { 0 } else { 64 - 8 * bytes },
         };
         let out = &mut self.bytes;
+        let width = usize::from(layout.head_width);
         let deltas = page.slice(layout.heads_at, layout.head_lens_at);
+        let deltas = deltas.get(entries.start * width..entries.end * width);
+        let deltas = deltas.unwrap_or_default();
         match layout.head_width {
-            0 => loops.write(out, std::iter::repeat_n(0, page.count())),
+            0 => loops.write(out, std::iter::repeat_n(0, entries.len())),
             1 => loops.write(out, deltas.iter().map(|head| u64::from(*head))),
             2 => {
                 let (heads, _) = deltas.as_chunks();
@@ -129,13 +145,13 @@ impl Spelled {
     }
 
     /// Spells keys of any kind.
-    fn spell_each(&mut self, page: &Page<'_, '_>) {
+    fn spell_each(&mut self, page: &Page<'_, '_>, entries: &Range<usize>) {
         let prefix = page.prefix();
         let padded = padded(prefix);
         self.ends.clear();
         self.ends.push(0);
         let mut at = 0;
-        for index in 0..page.count() {
+        for index in entries.clone() {
             let (head_len, tail) = (page.head_len(index), page.tail(index));
             let end = at + prefix.len() + head_len + tail.len();
             // No more than there is room for, which damage alone could make too little.

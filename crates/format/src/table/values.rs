@@ -1,5 +1,7 @@
 //! The values of one page: where they lie, and their decoding.
 
+use std::ops::Range;
+
 use cairndb_base::Error;
 use cairndb_kernel::codec::{self, Dictionary};
 
@@ -25,7 +27,7 @@ pub(super) enum Stored<'a> {
     Grouped,
 }
 
-/// Value `index` of those that [`Page::all_into`] has decoded, each of which begins where the one before ends.
+/// Item `index` of `values`, one behind the other: `ends` has where the first begins, and where each ends.
 #[inline]
 pub(super) fn value_at<'v>(values: &'v [u8], ends: &[u32], index: usize) -> &'v [u8] {
     let ends = ends.get(index..).and_then(|ends| ends.first_chunk());
@@ -114,48 +116,52 @@ impl<'a> Page<'a, '_> {
         }
     }
 
-    /// Raw bytes of all values together.
-    pub(super) fn raw_total(&self) -> usize {
+    /// Raw bytes of some values together.
+    pub(super) fn raw_total(&self, entries: &Range<usize>) -> usize {
         if self.layout.mode == ValueMode::Raw {
-            (self.layout.values_end - self.layout.values_at) as usize
+            let stored = self.stored_span_of(entries);
+            stored.end.saturating_sub(stored.start)
         } else if self.layout.has(flag::RAWS) {
-            (0..self.count())
+            (entries.clone())
                 .map(|index| self.layout.raw_len_of(self.bytes, index))
                 .sum()
         } else {
-            self.layout.raw_len as usize * self.count()
+            self.layout.raw_len as usize * entries.len()
         }
     }
 
-    /// Appends every value of the page; `ends` receives where the first begins in `out` and where
-    /// each of them ends. `dictionary` is that of the table.
-    pub(super) fn all_into(
+    /// Where the stored bytes of some values lie in the page, which are not parts of groups.
+    pub(super) fn stored_span_of(&self, entries: &Range<usize>) -> Range<usize> {
+        if entries.is_empty() {
+            return 0..0;
+        }
+        let (start, _) = self.layout.stored_span(self.bytes, entries.start);
+        let (_, end) = self.layout.stored_span(self.bytes, entries.end - 1);
+        start..end
+    }
+
+    /// Appends the values of some entries, which are those of whole groups where values are grouped; `ends` receives where
+    /// the first begins in `out` and where each of them ends. `dictionary` is that of the table.
+    pub(super) fn several_into(
         &self,
+        entries: &Range<usize>,
         dictionary: &Dictionary,
         out: &mut Vec<u8>,
         ends: &mut Vec<u32>,
     ) -> Result<(), Flaw> {
-        out.reserve(self.raw_total());
-        ends.reserve(self.count() + 1);
+        ends.reserve(entries.len() + 1);
         ends.push(low32(out.len()));
         if self.layout.mode == ValueMode::Groups {
-            for group in 0..usize::from(self.layout.groups) {
-                let mut at = out.len();
-                let (first, last) = self.group_into(group, out)?;
-                for index in first..last {
-                    at += self.layout.raw_len_of(self.bytes, index);
-                    ends.push(low32(at));
-                }
-            }
-            return Ok(());
+            return self.groups_into(entries, out, ends);
         }
+        out.reserve(self.raw_total(entries));
         if self.layout.mode == ValueMode::Raw && !self.layout.has(flag::ENDS) {
-            return self.all_raw_into(out, ends);
+            return self.raw_into(entries, out, ends);
         }
         if self.is_encoded_alike() {
-            return self.all_encoded_into(out, ends);
+            return self.encoded_into(entries, out, ends);
         }
-        for index in 0..self.count() {
+        for index in entries.clone() {
             match self.stored(index) {
                 Stored::Encoded { bytes, raw_len } => {
                     codec::decode(bytes, raw_len, out).ok_or(BAD_VALUE)?;
@@ -183,32 +189,83 @@ impl<'a> Page<'a, '_> {
             && layout.stored_len != layout.raw_len
     }
 
-    /// As [`Page::all_into`], of values that [`Page::is_encoded_alike`] tells of: where each lies and what it is
+    /// As [`Page::several_into`], of values that [`Page::is_encoded_alike`] tells of: where each lies and what it is
     /// need not be asked one by one.
-    fn all_encoded_into(&self, out: &mut Vec<u8>, ends: &mut Vec<u32>) -> Result<(), Flaw> {
+    fn encoded_into(
+        &self,
+        entries: &Range<usize>,
+        out: &mut Vec<u8>,
+        ends: &mut Vec<u32>,
+    ) -> Result<(), Flaw> {
         let (begin, raw_len) = (out.len(), self.layout.raw_len as usize);
         let len = self.layout.stored_len as usize;
-        let start = self.layout.values_at as usize;
-        let values = self.bytes.get(start..start + len * self.count());
+        let values = self.bytes.get(self.stored_span_of(entries));
         codec::decode_each(values.ok_or(BAD_VALUE)?, len, raw_len, out).ok_or(BAD_VALUE)?;
-        ends.extend((1..=self.count()).map(|index| low32(begin + index * raw_len)));
+        ends.extend((1..=entries.len()).map(|count| low32(begin + count * raw_len)));
         Ok(())
     }
 
-    /// As [`Page::all_into`], of values of one length that are stored raw, one behind the other.
-    fn all_raw_into(&self, out: &mut Vec<u8>, ends: &mut Vec<u32>) -> Result<(), Flaw> {
+    /// As [`Page::several_into`], of values of one length that are stored raw, one behind the other.
+    fn raw_into(
+        &self,
+        entries: &Range<usize>,
+        out: &mut Vec<u8>,
+        ends: &mut Vec<u32>,
+    ) -> Result<(), Flaw> {
         let (begin, len) = (out.len(), self.layout.stored_len as usize);
-        let start = self.layout.values_at as usize;
-        let values = self.bytes.get(start..start + len * self.count());
+        let values = self.bytes.get(self.stored_span_of(entries));
         out.extend_from_slice(values.ok_or(BAD_VALUE)?);
-        ends.extend((1..=self.count()).map(|index| low32(begin + index * len)));
+        ends.extend((1..=entries.len()).map(|count| low32(begin + count * len)));
         Ok(())
+    }
+
+    /// As [`Page::several_into`], of whole groups.
+    fn groups_into(
+        &self,
+        entries: &Range<usize>,
+        out: &mut Vec<u8>,
+        ends: &mut Vec<u32>,
+    ) -> Result<(), Flaw> {
+        let mut next = entries.start;
+        while next < entries.end {
+            let group = self.group_of(next).ok_or(BAD_VALUE)?;
+            let mut at = out.len();
+            let (first, last) = self.group_into(group, out)?;
+            if first != next || last > entries.end {
+                return Err(BAD_VALUE);
+            }
+            for index in first..last {
+                at += self.layout.raw_len_of(self.bytes, index);
+                ends.push(low32(at));
+            }
+            next = last;
+        }
+        Ok(())
+    }
+
+    /// The group that an entry's value is in. `None` where a damaged page has none.
+    fn group_of(&self, index: usize) -> Option<usize> {
+        (0..usize::from(self.layout.groups))
+            .find(|group| load16(self.bytes, self.layout.groups_at, 2 * group) > index)
+    }
+
+    /// The entries whose values are grouped with that of one; that one alone where values are not grouped.
+    pub(super) fn grouped_with(&self, index: usize) -> Range<usize> {
+        let alone = index..index + 1;
+        if self.layout.mode != ValueMode::Groups {
+            return alone;
+        }
+        let Some(group) = self.group_of(index) else {
+            return alone;
+        };
+        let (bytes, at) = (self.bytes, self.layout.groups_at);
+        let first = group.checked_sub(1);
+        let first = first.map_or(0, |before| load16(bytes, at, 2 * before));
+        first..load16(bytes, at, 2 * group)
     }
 
     fn grouped_into(&self, index: usize, out: &mut Vec<u8>) -> Result<(), Flaw> {
-        let group = (0..usize::from(self.layout.groups))
-            .find(|group| load16(self.bytes, self.layout.groups_at, 2 * group) > index)
-            .ok_or(BAD_VALUE)?;
+        let group = self.group_of(index).ok_or(BAD_VALUE)?;
         let before = out.len();
         let (first, _) = self.group_into(group, out)?;
         let start: usize = (first..index)

@@ -140,7 +140,10 @@ impl Table {
         let damage = |message| Err(self.pages.damage(page, message));
         totals.values.clear();
         totals.ends.clear();
-        view.all_into(&self.meta.dictionary, &mut totals.values, &mut totals.ends)
+        let all = 0..view.count();
+        let (dictionary, values, ends) =
+            (&self.meta.dictionary, &mut totals.values, &mut totals.ends);
+        view.several_into(&all, dictionary, values, ends)
             .map_err(|flaw| self.pages.flaw(page, flaw))?;
         for index in 0..view.count() {
             totals.key.clear();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use cairndb_base::{Comparator, Kind, Order, SEQ_MAX, hash64};
+use cairndb_base::{Comparator, Kind, Order, SEQ_MAX, SeqNo, hash64};
 
 use crate::{ChunkPool, Memtable};
 use model::{Pair, Random, reverse};
@@ -257,40 +257,71 @@ fn the_next_prefix_leaves_a_head_that_ends_with_the_key() {
     assert_eq!(table.next_prefix(), b"00000000");
 }
 
+/// Keys that were put between others since, from the last on; `None` where not all are known.
+fn between(table: &Memtable, seq: SeqNo) -> Option<Vec<&[u8]>> {
+    let mut keys = Vec::new();
+    let all = table.inserted_between(seq, |key| keys.push(key));
+    all.then_some(keys)
+}
+
 #[test]
 fn what_was_inserted_before_others_is_told_from_what_came_last() {
     let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 64 << 10);
     let mut insert = |seq, kind, key: &[u8]| writer.insert(seq, kind, key, b"", hash64(key));
-    assert_eq!(
-        (table.inner_seq_max(), table.key_near_end(SEQ_MAX)),
-        (0, None)
-    );
+    assert_eq!(between(&table, 0), Some(vec![]));
+    assert_eq!(table.key_near_end(SEQ_MAX), None);
     insert(1, Kind::Put, b"b");
     insert(2, Kind::Put, b"d");
     insert(3, Kind::Delete, b"b");
     insert(4, Kind::Delete, b"a");
     assert_eq!(
-        table.inner_seq_max(),
-        0,
+        between(&table, 0),
+        Some(vec![]),
         "all puts stand behind what was there"
     );
     insert(5, Kind::Merge, b"c");
-    assert_eq!(table.inner_seq_max(), 5);
     // The same key again stands before its older version.
     insert(6, Kind::Put, b"d");
-    assert_eq!(table.inner_seq_max(), 6);
     insert(7, Kind::Put, b"e");
-    assert_eq!(table.inner_seq_max(), 6);
+    assert_eq!(between(&table, 0), Some(vec![&b"d"[..], b"c"]));
+    assert_eq!(between(&table, 5), Some(vec![&b"d"[..]]));
+    assert_eq!(between(&table, 6), Some(vec![]));
     assert_eq!(table.key_near_end(7), Some(&b"e"[..]));
     assert_eq!(table.key_near_end(6), Some(&b"d"[..]));
     assert_eq!(table.key_near_end(1), Some(&b"b"[..]));
     assert_eq!(table.key_near_end(0), None);
-    (8..20).for_each(|seq| insert(seq, Kind::Put, format!("f{seq:02}").as_bytes()));
+    (8..80).for_each(|seq| insert(seq, Kind::Put, format!("f{seq:02}").as_bytes()));
     assert_eq!(
         table.key_near_end(7),
         None,
         "behind too many that are newer"
     );
+}
+
+#[test]
+fn what_was_inserted_between_others_is_known_of_the_last_few_dozen() {
+    let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 64 << 10);
+    let mut insert = |seq, key: &[u8]| writer.insert(seq, Kind::Put, key, b"", hash64(key));
+    insert(1, b"z");
+    let key = |seq: u64| format!("k{:03}", seq * 7 % 200).into_bytes();
+    for seq in 2..200 {
+        insert(seq, &key(seq));
+        for since in [seq - 1, seq.saturating_sub(20), seq.saturating_sub(30)] {
+            let expected: Vec<_> = (since.max(1) + 1..=seq).rev().map(key).collect();
+            assert_eq!(
+                between(&table, since),
+                Some(expected.iter().map(|key| &key[..]).collect()),
+                "after {seq}"
+            );
+        }
+        assert_eq!(between(&table, 0).is_some(), seq <= 32, "after {seq}");
+    }
+    // A number that does not ascend: what came before is not told from what came after.
+    insert(100, b"k");
+    assert_eq!(between(&table, 99), None);
+    insert(200, b"l");
+    assert_eq!(between(&table, 150), None);
+    assert_eq!(between(&table, 199), Some(vec![&b"l"[..]]));
 }
 
 #[test]

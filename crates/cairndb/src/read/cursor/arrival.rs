@@ -4,55 +4,83 @@
 use cairndb_base::{Result, SeqNo};
 
 use super::{Heading, Shown, ViewCursor};
-use crate::read::dead_span::{DEAD_NOTED, DeadSpan, Moment, Place};
-use crate::read::merger::Merger;
+use crate::read::dead_span::{DEAD_NOTED, DeadSpan, Moment, Place, SpanUse};
 use crate::read::source::Source;
 use crate::read::view::View;
 
 impl ViewCursor {
-    /// The first entry from `place` on.
-    pub(super) fn arrive_forward(&mut self, place: Place<'_>) -> Result<()> {
-        self.leave_for(Heading::Forward);
+    /// What is known to be dead from `place` on.
+    #[inline]
+    pub(super) fn dead_from(&self, place: Place<'_>, forward: bool) -> Option<SpanUse> {
         let now = moment(&self.view, self.seq);
-        let used = self.view.readers.stripes.mine().dead.take(now, place);
+        let spans = &self.view.readers.stripes.mine().dead;
+        spans.take(now, place, forward)
+    }
+
+    /// The first entry from `place` on, from which on `used` is dead.
+    pub(super) fn arrive_forward(&mut self, place: Place<'_>, used: Option<SpanUse>) -> Result<()> {
+        self.leave_for(Heading::Forward);
         match (&used, place) {
-            (Some(span), _) => {
-                let start = |source: &Source| span.start(now, source, place);
-                self.merger.start(self.seq, start)?;
+            (Some(used), _) => {
+                let now = moment(&self.view, self.seq);
+                let start = |source: &Source| used.start(now, source);
+                self.merger.start_forward(self.seq, start)?;
             }
             (None, Place::At(key)) => self.merger.seek(key, self.seq)?,
-            (None, _) => self.merger.first()?,
+            (None, Place::First | Place::End) => self.merger.first()?,
         }
         self.passed = 0;
         self.show_forward()?;
         if self.passed >= DEAD_NOTED || used.is_some() {
-            self.note_dead(place, used);
+            self.note_dead(place, true, used);
         }
         Ok(())
     }
 
-    /// Keeps the span that was used, or another where the seek has passed many tombstones nevertheless.
+    /// The last entry up to `place`.
+    pub(super) fn arrive_backward(&mut self, place: Place<'_>) -> Result<()> {
+        let used = self.dead_from(place, false);
+        self.leave_for(Heading::Backward);
+        match (&used, place) {
+            (Some(used), _) => {
+                let now = moment(&self.view, self.seq);
+                let start = |source: &Source| used.start(now, source);
+                self.merger.start_backward(start)?;
+            }
+            (None, Place::At(key)) => self.merger.seek_for_prev(key, 0)?,
+            (None, Place::First | Place::End) => self.merger.last()?,
+        }
+        self.passed = 0;
+        self.show_backward()?;
+        if self.passed >= DEAD_NOTED || used.is_some() {
+            self.note_dead(place, false, used);
+        }
+        Ok(())
+    }
+
+    /// Keeps the span that was used, and another where the seek has passed many tombstones nevertheless.
     #[cold]
-    fn note_dead(&self, place: Place<'_>, used: Option<DeadSpan>) {
+    fn note_dead(&self, place: Place<'_>, forward: bool, used: Option<SpanUse>) {
+        let (spans, order) = (
+            &self.view.readers.stripes.mine().dead,
+            &self.view.context().order,
+        );
+        let used = used.map(|used| used.span);
         let mut noted = None;
         if self.passed >= DEAD_NOTED {
             let now = moment(&self.view, self.seq);
-            let to = self.place().map_or(Place::End, Place::At);
-            noted = DeadSpan::new(now, self.view.settled_seq(), place, to);
+            let end = if forward { Place::End } else { Place::First };
+            let ends = (place, self.place().map_or(end, Place::At));
+            let settled = self.view.settled_seq();
+            noted = DeadSpan::new(now, settled, ends, forward, used.as_ref());
         }
-        if let Some(span) = noted.or(used) {
-            self.view.readers.stripes.mine().dead.keep(span);
+        let used = used.filter(|used| {
+            let whole = noted.as_ref();
+            !whole.is_some_and(|noted| noted.contains(used, order))
+        });
+        for span in used.into_iter().chain(noted) {
+            spans.keep(span, order);
         }
-    }
-
-    /// Where `place` puts the merger, or the next entry before.
-    pub(super) fn arrive_backward(
-        &mut self,
-        place: impl FnOnce(&mut Merger) -> Result<()>,
-    ) -> Result<()> {
-        self.leave_for(Heading::Backward);
-        place(&mut self.merger)?;
-        self.show_backward()
     }
 
     /// Shows nothing, and has sources to place.

@@ -1,22 +1,29 @@
 //! A cursor's way back. Versions of a key come oldest first here, so that the newest visible one, and
 //! the operands above it, are known when all of them were seen.
 
+use std::mem;
+
 use cairndb_base::{Kind, Result, SEQ_MAX};
 
+use super::skip::VERSIONS_STEPPED;
 use super::{Heading, Merged, Shown, ViewCursor};
+use crate::read::get::{Newest, newest};
 
 impl ViewCursor {
     pub(super) fn prev_slow(&mut self) -> Result<()> {
         let Some(merged) = self.leave() else {
             return Ok(());
         };
-        if self.heading == Heading::Forward || merged == Merged::Elsewhere {
-            self.heading = Heading::Backward;
-            // Before every version of the shown key.
-            self.gather_sources();
-            self.merger.seek_for_prev(&self.key, SEQ_MAX)?;
-        } else if merged == Merged::There {
-            self.merger.step()?;
+        let turns = mem::replace(&mut self.heading, Heading::Backward) == Heading::Forward;
+        match merged {
+            Merged::Elsewhere => {
+                self.gather_sources();
+                // Before every version of the shown key.
+                self.merger.seek_for_prev(&self.key, SEQ_MAX)?;
+            }
+            _ if turns => self.turn()?,
+            Merged::There => self.merger.step()?,
+            Merged::Beyond => {}
         }
         self.skip_key()?;
         self.show_backward()
@@ -30,6 +37,7 @@ impl ViewCursor {
                 match self.merger.kind() {
                     Kind::Put => return self.show_put(),
                     Kind::Delete => {
+                        self.passed += 1;
                         self.merger.step()?;
                         continue;
                     }
@@ -48,8 +56,15 @@ impl ViewCursor {
         self.key.clear();
         self.key.extend_from_slice(self.merger.key());
         self.fold.clear();
-        let mut newest = None;
+        let (mut newest, mut versions) = (None, 0);
         while self.is_at_key() {
+            versions += 1;
+            if versions == VERSIONS_STEPPED
+                && let Some(kind) = self.ask_for_newest()?
+            {
+                newest = Some(kind);
+                break;
+            }
             if self.merger.seq() <= self.seq {
                 self.merger.load_value()?;
                 let kind = self.merger.kind();
@@ -75,7 +90,10 @@ impl ViewCursor {
         }
         let Some(kind) = newest else { return Ok(false) };
         match kind {
-            Kind::Delete => return Ok(false),
+            Kind::Delete => {
+                self.passed += 1;
+                return Ok(false);
+            }
             Kind::Put => {}
             Kind::Pointer => {
                 let (order, values) = (&self.view.context().order, &self.view.version.values);
@@ -85,6 +103,28 @@ impl ViewCursor {
         }
         self.shown = Shown::Copied;
         Ok(true)
+    }
+
+    /// Of a key with many versions asks for the newest as a get does, and goes past the others; `None`, and it stands where it
+    /// stood, where that is an operand, for which older ones have to be seen, or where equal keys may differ.
+    #[cold]
+    fn ask_for_newest(&mut self) -> Result<Option<Kind>> {
+        if !self.view.context().order.can_hash() {
+            return Ok(None);
+        }
+        let found = &mut self.other;
+        found.clear();
+        let kind = match newest(&self.view, self.view.context(), &self.key, self.seq, found)? {
+            Newest::Missing => Kind::Delete,
+            Newest::Value => Kind::Put,
+            Newest::Pointer => Kind::Pointer,
+            Newest::Operand(_) => return Ok(None),
+        };
+        mem::swap(self.value.own(), &mut self.other);
+        self.fold.clear();
+        self.merger.seek_for_prev(&self.key, SEQ_MAX)?;
+        self.skip_key()?;
+        Ok(Some(kind))
     }
 
     /// Makes what was gathered so far the base of the operands that follow.

@@ -9,8 +9,8 @@ use crate::read::cursor::{Shown, ViewCursor};
 use crate::read::get::{Newest, newest};
 use crate::read::view::View;
 
-/// Sources from which on a seek always asks for its very key first, as a get does. With fewer, a scan that begins with
-/// the seek would lose more than a seek alone gains.
+/// Sources from which on a seek asks for its very key first, as a get does, unless the last one was moved on. With fewer, a
+/// scan that begins with the seek would lose more than a seek alone gains.
 const SOURCES_ASKED: usize = 4;
 /// Runs that are asked which entry is next, at most; with more, cursors are placed.
 const RUNS_MAX: usize = 16;
@@ -23,7 +23,8 @@ impl ViewCursor {
     pub(super) fn found_first(&mut self, key: &[u8]) -> Result<bool> {
         let view = &*self.view;
         let (parts, runs) = (view.parts(), view.version.runs.len());
-        let asked = parts + runs >= SOURCES_ASKED;
+        let seeks = &view.readers.stripes.mine().seeks;
+        let asked = parts + runs >= SOURCES_ASKED && !seeks.moved();
         // Equal keys of another order may differ, and only a source can tell how one was written.
         if asked && view.context().order.can_hash() && self.found(key)? {
             return Ok(true);

@@ -57,7 +57,7 @@ impl TableCursor {
                 raw_len: low32(raw_len),
                 dictionary: &self.table.meta.dictionary,
             },
-            Stored::Grouped => ValueIn::Raw(self.decoded_value()),
+            Stored::Grouped => ValueIn::Raw(self.loaded()),
         };
         let mark = page.mark(self.index);
         Ok(EntryIn {
@@ -88,8 +88,9 @@ impl TableCursor {
             let held = len <= rule.prefix().len() + HEAD_BYTES;
             return if held { len } else { 0 };
         }
-        if self.spelled.is_there() {
-            out.extend((self.index..end).map(|index| rule.head(self.spelled.key(index))));
+        if self.spelled.holds(self.index) {
+            let spelled = self.index..end.min(self.spelled.entries().end);
+            out.extend(spelled.map(|index| rule.head(self.spelled.key(index))));
         } else {
             out.push(rule.head(self.key()));
         }
@@ -103,15 +104,15 @@ impl TableCursor {
         self.view().compare_key(self.index + 1, key, order)
     }
 
-    /// Whether it stands on the page's first entry, or backwards on its last.
+    /// Whether it stands on the first entry of its page or of a stretch whose keys are spelled, or backwards on the last.
     #[inline]
-    pub fn begins_page(&self, forward: bool) -> bool {
-        self.index
-            == if forward {
-                0
-            } else {
-                self.count.saturating_sub(1)
-            }
+    pub fn begins_stretch(&self, forward: bool) -> bool {
+        let spelled = self.spelled.entries();
+        if forward {
+            self.index == 0 || self.index == spelled.start
+        } else {
+            self.index + 1 == self.count || self.index + 1 == spelled.end
+        }
     }
 
     /// How many steps in one direction stay within the page.
@@ -138,7 +139,7 @@ impl TableCursor {
         } else {
             (0, self.index.saturating_sub(FEW_STEPS))
         };
-        if left > 0 && self.begins_page(forward) && before(last) {
+        if left > 0 && self.begins_stretch(forward) && before(last) {
             return left;
         }
         if left <= FEW_STEPS || !before(near) {

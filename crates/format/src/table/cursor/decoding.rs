@@ -1,4 +1,4 @@
-//! The values of the page that a cursor is in: one decoded, or all at once.
+//! The values of the page that a cursor is in: one decoded, those of its group, or those of a stretch at once.
 //!
 //! A scan will ask for all of them, and they are decoded in one loop with the first. Where they are stored
 //! raw, in a page that can be lent then, they are copied in that loop: to be asked for each in its place cost a
@@ -8,22 +8,40 @@
 use std::ops::Range;
 
 use cairndb_base::Result;
+use cairndb_kernel::prefetch_span;
 
-use super::{Decoded, TableCursor, Way};
+use super::{TableCursor, Way};
 use crate::table::layout::ValueMode;
 use crate::table::lookup::LINES_AHEAD;
 use crate::table::values::Stored;
 
-/// Pages with more raw value bytes than this are decoded value by value.
+/// More raw bytes than this are decoded value by value.
 const DECODE_ALL_BYTES_MAX: usize = 32 << 10;
 
+/// Stored bytes that are requested of a stretch: what lies behind them the processor asks for itself, once it is read.
+const REQUESTED_BYTES_MAX: usize = 1 << 10;
+
 impl TableCursor {
-    /// Whether a scan has all of the page's values decoded with the first that is asked for. A merge goes
+    /// The entries whose values are decoded with that of the current one.
+    ///
+    /// In a scan those whose keys are spelled, or the whole page. A merge goes
     /// through a page too, but has a cursor for each run, and a page of values for each would be a tenth of
     /// the least budget; only groups have to be decoded whole.
-    pub(super) fn decodes_whole(&self) -> bool {
-        let merges_alone = self.rechecking && self.layout.mode != ValueMode::Groups;
-        !merges_alone && self.view().raw_total() <= DECODE_ALL_BYTES_MAX
+    fn decodes_with(&self) -> Range<usize> {
+        let page = self.view();
+        let groups = self.layout.mode == ValueMode::Groups;
+        let several = if self.way == Way::Streaming && (groups || !self.rechecking) {
+            0..self.count
+        } else if self.spelled.holds(self.index) && !groups && !self.rechecking {
+            self.spelled.entries()
+        } else {
+            return page.grouped_with(self.index);
+        };
+        if page.raw_total(&several) <= DECODE_ALL_BYTES_MAX {
+            several
+        } else {
+            page.grouped_with(self.index)
+        }
     }
 
     /// Requests lines of the page that a scan enters when it leaves this one.
@@ -39,45 +57,44 @@ impl TableCursor {
         }
     }
 
+    /// Requests lines of the stored values of some entries of the page, from the end that a scan begins at.
+    pub(super) fn request_values(&self, entries: &Range<usize>, forward: bool) {
+        let page = self.view();
+        if self.layout.mode != ValueMode::Groups
+            && let Some(values) = page.bytes.get(page.stored_span_of(entries))
+        {
+            let len = values.len().min(REQUESTED_BYTES_MAX);
+            let from = if forward { 0 } else { values.len() - len };
+            prefetch_span(values[from..].as_ptr(), len);
+        }
+    }
+
     /// Decodes what `value` will give, unless it can be given in place.
     #[inline(never)]
     pub(super) fn decode(&mut self) -> Result<()> {
-        if self.count == 0 || self.decoded == Decoded::One(self.index) {
+        if self.count == 0 {
             return Ok(());
         }
         let in_place = matches!(self.view().stored(self.index), Stored::Raw(_));
-        let whole = self.entered == Way::Whole;
-        // Nothing is gained by a copy of what is not lent then.
-        if in_place && !(whole && self.count > 1 && self.has_plain_page()) {
-            self.decoded = Decoded::Nothing;
+        if in_place && !self.has_plain_page() {
             return Ok(());
         }
-        let (mut values, mut ends) = (
-            std::mem::take(&mut self.values),
-            std::mem::take(&mut self.ends),
-        );
-        let (page, dictionary) = (self.view(), &self.table.meta.dictionary);
-        values.clear();
-        let (decoded, outcome) = if whole {
-            ends.clear();
-            self.request_next(&LINES_AHEAD[1]);
-            let outcome = page.all_into(dictionary, &mut values, &mut ends);
-            self.request_next(&LINES_AHEAD[2]);
-            (Decoded::Page, outcome)
-        } else {
-            let outcome = page.value_into(self.index, dictionary, &mut values);
-            (Decoded::One(self.index), outcome)
-        };
-        (self.values, self.ends) = (values, ends);
-        match outcome {
-            Ok(()) => {
-                self.decoded = decoded;
-                Ok(())
-            }
-            Err(flaw) => {
-                self.decoded = Decoded::Nothing;
-                Err(self.table.pages.flaw(self.page, flaw))
-            }
+        let entries = self.decodes_with();
+        // Nothing is gained by a copy of what is not lent then.
+        if in_place && entries.len() == 1 {
+            return Ok(());
         }
+        let scans = entries.len() == self.count && self.way == Way::Streaming;
+        let mut values = std::mem::take(&mut self.values);
+        if scans {
+            self.request_next(&LINES_AHEAD[1]);
+        }
+        let (page, dictionary) = (self.view(), &self.table.meta.dictionary);
+        let outcome = values.decode(&page, &entries, dictionary);
+        if scans {
+            self.request_next(&LINES_AHEAD[2]);
+        }
+        self.values = values;
+        outcome.map_err(|flaw| self.table.pages.flaw(self.page, flaw))
     }
 }

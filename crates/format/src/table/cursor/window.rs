@@ -11,17 +11,16 @@
 
 use cairndb_base::Kind;
 
-use super::{Decoded, TableCursor};
+use super::TableCursor;
+use crate::table::decoded::DecodedValues;
 use crate::table::layout::flag;
 use crate::table::spelled::Spelled;
-use crate::table::values::value_at;
 
 /// Entries of a page, one after the other in one direction.
 #[derive(Debug, Default)]
 pub struct PageWindow {
     keys: Spelled,
-    values: Vec<u8>,
-    ends: Vec<u32>,
+    values: DecodedValues,
     index: usize,
     /// The last it may go to.
     bound: usize,
@@ -39,7 +38,7 @@ impl PageWindow {
     /// The value it is at.
     #[inline]
     pub fn value(&self) -> &[u8] {
-        value_at(&self.values, &self.ends, self.index)
+        self.values.get(self.index)
     }
 
     /// Goes one entry on; `false`, and nothing happens, where it ends. Of a window that was lent backwards not
@@ -71,15 +70,18 @@ impl TableCursor {
     /// first of a page may have newer versions in the page before, and is lent forwards only.
     #[inline]
     pub fn lend(&mut self, window: &mut PageWindow, steps: usize, forward: bool) -> bool {
-        let ready = self.spelled.is_there() && self.decoded == Decoded::Page;
+        let ready = self.spelled.holds(self.index) && self.values.holds(self.index);
         if !ready || !self.has_plain_page() || self.count == 0 {
             return false;
         }
+        let (keys, values) = (self.spelled.entries(), self.values.entries());
         let bound = if forward {
-            self.index + steps.min(self.count - 1 - self.index)
+            let last = keys.end.min(values.end) - 1;
+            self.index + steps.min(last.saturating_sub(self.index))
         } else {
             // The first may be the oldest version of a key whose others end the page before.
-            let first = usize::from(self.layout.has(flag::CONTINUED));
+            let own = usize::from(self.layout.has(flag::CONTINUED));
+            let first = keys.start.max(values.start).max(own);
             self.index - steps.min(self.index.saturating_sub(first))
         };
         if bound == self.index {
@@ -87,8 +89,8 @@ impl TableCursor {
         }
         self.exchange(window);
         self.spelled.forget();
+        self.values.forget();
         (window.index, window.begun, window.bound) = (self.index, self.index, bound);
-        self.decoded = Decoded::Nothing;
         true
     }
 
@@ -107,13 +109,12 @@ impl TableCursor {
     pub fn take_back(&mut self, window: &mut PageWindow) {
         self.exchange(window);
         window.keys.forget();
+        window.values.forget();
         self.index = window.index;
-        self.decoded = Decoded::Page;
     }
 
     fn exchange(&mut self, window: &mut PageWindow) {
         std::mem::swap(&mut self.spelled, &mut window.keys);
         std::mem::swap(&mut self.values, &mut window.values);
-        std::mem::swap(&mut self.ends, &mut window.ends);
     }
 }

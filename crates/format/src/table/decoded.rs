@@ -1,0 +1,77 @@
+//! Values of a page, decoded one behind the other for whoever goes through them.
+//!
+//! Invariant: where values are said to be there, they are those of the page last decoded.
+
+use std::ops::Range;
+
+use cairndb_kernel::codec::Dictionary;
+
+use super::bits::low32;
+use super::layout::Flaw;
+use super::page::Page;
+use super::values::value_at;
+
+/// Decoded values of neighbouring entries, and the room for them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DecodedValues {
+    bytes: Vec<u8>,
+    /// Where the first begins in `bytes`, and where each ends.
+    ends: Vec<u32>,
+    /// The entry whose value is the first.
+    first: usize,
+    /// As many are there.
+    count: usize,
+}
+
+impl DecodedValues {
+    /// Whether the value of an entry is there.
+    #[inline]
+    pub(super) fn holds(&self, index: usize) -> bool {
+        index.wrapping_sub(self.first) < self.count
+    }
+
+    /// The entries whose values are there.
+    #[inline]
+    pub(super) fn entries(&self) -> Range<usize> {
+        self.first..self.first + self.count
+    }
+
+    /// None is there any longer. The room stays.
+    #[inline]
+    pub(super) fn forget(&mut self) {
+        self.count = 0;
+    }
+
+    /// Decodes the values of some entries of `page`, whole groups where they are grouped, in place of those that are there.
+    /// `dictionary` is that of the table.
+    pub(super) fn decode(
+        &mut self,
+        page: &Page<'_, '_>,
+        entries: &Range<usize>,
+        dictionary: &Dictionary,
+    ) -> Result<(), Flaw> {
+        self.forget();
+        self.bytes.clear();
+        self.ends.clear();
+        if entries.len() == 1 {
+            page.value_into(entries.start, dictionary, &mut self.bytes)?;
+            self.ends.extend([0, low32(self.bytes.len())]);
+        } else {
+            page.several_into(entries, dictionary, &mut self.bytes, &mut self.ends)?;
+        }
+        assert_eq!(self.ends.len(), entries.len() + 1, "each value has an end");
+        (self.first, self.count) = (entries.start, entries.len());
+        Ok(())
+    }
+
+    /// The value of an entry; empty where it is not there.
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> &[u8] {
+        value_at(&self.bytes, &self.ends, index.wrapping_sub(self.first))
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.bytes.capacity() + self.ends.capacity() * size_of::<u32>()
+    }
+}
