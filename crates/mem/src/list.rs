@@ -74,8 +74,8 @@ pub(crate) struct List {
     directory: Option<Directory>,
     /// Where searches begin.
     tree: Tree,
-    /// What was put between others last.
-    recent: Recent,
+    /// What was put between others last. Elsewhere: the writer's stores are not to take these lines from readers.
+    recent: Box<Recent>,
     /// The log regions that values lie in which the arena has no copy of.
     regions: Mutex<Vec<Arc<dyn LogRegion>>>,
 }
@@ -156,7 +156,7 @@ impl List {
             arena,
             directory,
             tree,
-            recent: Recent::new(sentinel),
+            recent: Box::new(Recent::new(sentinel)),
             regions: Mutex::default(),
         };
         let splice = Splice {

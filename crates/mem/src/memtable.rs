@@ -26,6 +26,7 @@ use crate::chunk::ChunkPool;
 use crate::directory::{Directory, Looked};
 use crate::list::{List, Splice, Target};
 use crate::node::NodeRef;
+use crate::recent::Recent;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 
 /// An ordered, append-only set of versions in memory, shared by one writer and any readers.
@@ -58,6 +59,9 @@ pub(crate) struct Counters {
     pub(crate) seq_min: AtomicU64,
     pub(crate) seq_max: AtomicU64,
 }
+
+/// Bytes of a memtable beside its arena.
+const OWN_BYTES: usize = size_of::<Memtable>() + size_of::<Recent>();
 
 /// Entries newer than a snapshot that are passed on the way back to one that it sees, before that is given up.
 const NEWER_PASSED: usize = 64;
@@ -124,7 +128,7 @@ impl Memtable {
         let rule = HeadRule::new(&order, prefix_hint);
         let directory = order.can_hash();
         let directory = directory.then(|| Directory::bytes_for(capacity_bytes));
-        let arena = Arena::new(capacity_bytes.saturating_sub(size_of::<Memtable>()), pool);
+        let arena = Arena::new(capacity_bytes.saturating_sub(OWN_BYTES), pool);
         let (list, splice) = List::new(order, arena, directory);
         let counters = Counters::default();
         counters.seq_min.store(SEQ_MAX, Ordering::Relaxed);
@@ -263,7 +267,7 @@ impl Memtable {
 
     /// Bytes allocated for this memtable: the arena, in which the directory is and the tree, and the structure itself.
     pub fn allocated_bytes(&self) -> usize {
-        size_of::<Memtable>() + self.list.allocated()
+        OWN_BYTES + self.list.allocated()
     }
 
     /// Bytes of all keys and values inserted.

@@ -30,6 +30,7 @@ pub(crate) const SLOTS: usize = if cfg!(loom) { 2 } else { 32 };
 
 /// The last entries that were put between others, in one list.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Recent {
     slots: [AtomicPtr<Node>; SLOTS],
     count: AtomicUsize,

@@ -11,10 +11,14 @@
 //! first asks for its very key as a get does. What is found that way is where the cursor would come to
 //! rest: filters spare most of the sources, and they are placed when the cursor is moved on. A seek to a
 //! key that exists then costs what a get does; one to a key that does not costs the filters more, and so
-//! does a scan. Where there are three sources at most, such a seek takes the entry that it leads to out of its page or its
-//! part, and no cursor is made over either before it is moved on.
+//! does a scan, wherefore none does where the last seek was moved on. Where seeks were not moved on lately and there are sixteen
+//! runs at most, the entry that is next is taken out of its page or its part, and no cursor is made over either before
+//! it is moved on.
 //!
-//! A cursor that was made for one seek leaves its sources to the thread's next ([`spare`](crate::read::spare)).
+//! A cursor leaves its sources to the thread's next ([`spare`](crate::read::spare)).
+//!
+//! Past stretches of tombstones that the thread knows of it does not go step by step
+//! ([`dead_span`](crate::read::dead_span)), nor past many versions of a key.
 //!
 //! A cursor pins its view: tables, and memtable parts even after their flush.
 

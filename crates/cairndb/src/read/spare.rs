@@ -1,10 +1,10 @@
-//! What the cursors of one thread leave to the next: the habit of seeks, and the sources of a cursor that was made for
-//! one seek.
+//! What the cursors of one thread leave to the next: the habit of seeks, where they have found nothing but tombstones
+//! ([`dead_span`](crate::read::dead_span)), and sources.
 //!
-//! Many cursors live for one seek. To make a cursor's sources and to drop them again takes half a dozen allocations and
-//! counts of references, a fifth of a seek; and the counts are of what all threads share, so that two threads that
-//! seek were no faster than one and a half. So a cursor that was not moved leaves its sources behind, and the thread's next
-//! one over the same view begins with them.
+//! Many cursors live for one seek, or a short scan. To make a cursor's sources and to drop them again takes half a dozen
+//! allocations and counts of references, a fifth of a seek, and the buffers of a page, once it is moved; and the counts are of
+//! what all threads share, so that two threads that seek were no faster than one and a half. So a cursor leaves its
+//! sources behind, and the thread's next one over the same view begins with them.
 //!
 //! Invariants:
 //! 1. Spare sources are those of the view that was shown last: they hold nothing that the view does not. A new view

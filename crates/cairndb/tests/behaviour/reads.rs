@@ -185,8 +185,15 @@ fn check_seek(
 /// A run, and above it in memory or in a second run whatever a snapshot taken between sees and what it does not, in
 /// either order.
 #[test]
-fn seeks_alone_in_three_sources_see_what_their_number_sees() {
-    for (backwards, runs) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
+fn seeks_alone_see_what_their_number_sees() {
+    for (backwards, runs) in [
+        (false, 1),
+        (false, 2),
+        (false, 7),
+        (true, 1),
+        (true, 2),
+        (true, 7),
+    ] {
         let mut options = stepped().merge_operator(Arc::new(Append));
         if backwards {
             options = options.comparator(reverse());
@@ -209,7 +216,19 @@ fn seeks_alone_in_three_sources_see_what_their_number_sees() {
             }
         }
         moments.push((db.snapshot(), all(&db)));
-        if runs == 2 {
+        if runs > 1 {
+            db.flush().unwrap();
+        }
+        for run in 2..runs {
+            for n in 0..200u8 {
+                match (n + 3 * run) % 23 {
+                    0 => db.delete(&key(n)).unwrap(),
+                    1 | 2 => db.put(&key(n), &[n; 10]).unwrap(),
+                    3 => db.merge(&key(n), &[run; 3]).unwrap(),
+                    _ => {}
+                }
+            }
+            moments.push((db.snapshot(), all(&db)));
             db.flush().unwrap();
         }
         for n in (0..200).filter(|n| n % 5 == 0) {

@@ -86,6 +86,11 @@ impl Sample {
         self.raw.len() >= SAMPLE_BYTES
     }
 
+    /// Whether it says enough where it cannot be completed.
+    pub(super) fn will_do(&self) -> bool {
+        self.raw.len() >= SAMPLE_BYTES / 4
+    }
+
     fn came_with(&mut self, dictionary: &Arc<Dictionary>, bytes: usize) {
         let known = |(known, _): &&mut (Arc<Dictionary>, usize)| {
             Arc::ptr_eq(known, dictionary) || known == dictionary

@@ -74,8 +74,13 @@ impl TableBuilder {
         if counts && choice.sample.add(raw, stored, came) {
             self.choose()?;
         } else if bytes > HELD_BYTES_MAX {
-            // Keys or pointers without values: they need not wait for what they do not decide.
-            self.release_and_go_on()?;
+            // Short values decide as many as there are. Keys or pointers without values need not wait for what
+            // they do not decide.
+            if choice.sample.will_do() {
+                self.choose()?;
+            } else {
+                self.release_and_go_on()?;
+            }
         }
         Ok(raw.len())
     }

@@ -315,6 +315,25 @@ fn grouping_is_chosen_where_it_pays() {
     assert!(adaptive == short, "values that halve alone stay alone");
 }
 
+/// A thousand of such values waited, were stored alone, and the choice was made by those behind them.
+#[test]
+fn short_values_are_all_stored_as_is_chosen() {
+    for len in [5, 8, 12, 18] {
+        let entries: Vec<Entry> = (0..20_000_u64)
+            .map(|number| Entry {
+                key: format!("{number:016}").into_bytes(),
+                seq: 0,
+                kind: Kind::Put,
+                value: [number.to_le_bytes(), [7; 8], [9; 8]].concat()[..len].to_vec(),
+            })
+            .collect();
+        let (bytes, _) = build(&entries, options(&Order::Bytewise, Compression::Adaptive));
+        let chosen = modes(&bytes);
+        let ways = chosen.iter().filter(|pages| **pages > 0).count();
+        assert_eq!(ways, 1, "{len} bytes: {chosen:?}");
+    }
+}
+
 #[test]
 fn versions_of_one_key_span_pages() {
     let mut rng = Rng(5);

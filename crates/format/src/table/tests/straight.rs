@@ -160,6 +160,40 @@ fn probes(entries: &[Entry], rng: &mut Rng) -> Vec<Vec<u8>> {
     probes
 }
 
+/// Several versions of a key in one page, with numbers of every width.
+#[test]
+fn both_ways_say_the_same_of_versions() {
+    let mut rng = Rng(31);
+    let with_gaps = |number: u64| format!("user{:012}", number * 7 + number % 3).into_bytes();
+    let ended = |number: u64| format!("{:09}/of one kind", number * 3).into_bytes();
+    let keys: [&dyn Fn(u64) -> Vec<u8>; 2] = [&with_gaps, &ended];
+    for (shape, key) in keys.into_iter().enumerate() {
+        for spread in [2, 200, 60_000, 1 << 30, 1 << 50] {
+            let mut entries: Vec<Entry> = Vec::new();
+            for number in 0..1_500 {
+                let mut seqs: Vec<u64> =
+                    (0..rng.below(5)).map(|_| 7 + rng.next() % spread).collect();
+                seqs.sort_unstable();
+                seqs.dedup();
+                // Newest first.
+                entries.extend(seqs.into_iter().rev().map(|seq| Entry {
+                    key: key(number),
+                    seq,
+                    kind: Kind::Put,
+                    value: classic_value(&mut rng),
+                }));
+            }
+            let table = checked(&entries, TableOptions::new(FILE));
+            println!("keys {shape}, numbers of {spread}");
+            for probe in probes(&entries, &mut rng) {
+                for snapshot in [SEQ_MAX, 7 + rng.next() % spread, 6] {
+                    compare_ways(&table, &probe, snapshot);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn both_ways_say_the_same() {
     let mut rng = Rng(29);
