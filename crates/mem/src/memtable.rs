@@ -293,6 +293,7 @@ impl Memtable {
     }
 
     /// Whether nothing but tombstones was inserted behind all others since `seq`; `false` where it would take long to tell.
+    /// Numbers have to ascend from insert to insert.
     pub fn ends_as_at(&self, seq: SeqNo) -> bool {
         let mut node = self.list.sentinel().prev();
         for _ in 0..NEWER_PASSED {

@@ -28,6 +28,10 @@ pub(crate) struct RunSize {
     pub(crate) damaged: bool,
 }
 
+/// So many times the bytes of tombstones are written again at most to be rid of them; those of values of some hundred bytes take
+/// a tenth or a fiftieth.
+const BURIED_BYTES_RATIO: u64 = 64;
+
 /// A contiguous group of runs, by index, newest first: `first..last + 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
@@ -182,12 +186,16 @@ fn outgrown(runs: &[RunSize], flush_unit: u64) -> Option<Group> {
     (upper > last.bytes.saturating_mul(2) && last.bytes > 0).then_some(everything)
 }
 
-/// Whether several runs have more tombstones than the last has entries: merging all gets rid of more than it writes again.
+/// Whether several runs have more tombstones than the last has entries: merging all gets rid of more entries than it writes again,
+/// unless they delete what is not there.
 /// By bytes alone the tombstones of a queue, a tenth of what its entries take, were two dozen times as many as those by
 /// then: a turn of sixteen queues of a thousand took 13 us under 4 MB, and more the longer it went on, instead of 4.7.
 fn buried(last: &RunSize, upper: &[RunSize]) -> bool {
     let deletes: u64 = upper.iter().map(|run| run.deletes).sum();
-    upper.len() > 1 && deletes > last.entries
+    let bytes: u64 = upper.iter().map(|run| run.bytes).sum();
+    upper.len() > 1
+        && deletes > last.entries
+        && last.bytes <= bytes.saturating_mul(BURIED_BYTES_RATIO)
 }
 
 /// The group to merge when nothing else is going on: everything, where it pays.

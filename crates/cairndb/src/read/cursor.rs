@@ -32,7 +32,7 @@ mod sought;
 use std::cmp::Ordering;
 use std::mem;
 
-use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_base::{Kind, Result, SEQ_MAX, SeqNo};
 use cairndb_env::Mapping;
 use cairndb_format::table::PageWindow;
 use cairndb_format::value_file::Pointer;
@@ -82,6 +82,9 @@ enum Heading {
     Backward,
 }
 
+/// Entries that a cursor that turns goes past one by one, before it searches.
+const TURN_STEPS: usize = 8;
+
 /// A cursor at one sequence number over one view.
 #[derive(Debug)]
 pub(crate) struct ViewCursor {
@@ -98,6 +101,8 @@ pub(crate) struct ViewCursor {
     moved: bool,
     /// Tombstones passed since it was placed.
     passed: usize,
+    /// How often sources may still be placed anew in this call to go past something.
+    searches_left: u32,
     window: PageWindow,
     key: Vec<u8>,
     /// The key that a run has led to, until it is known to be the nearest.
@@ -138,6 +143,7 @@ impl ViewCursor {
             sought: false,
             moved: false,
             passed: 0,
+            searches_left: 0,
             window: PageWindow::default(),
             key,
             other,
@@ -294,6 +300,7 @@ impl ViewCursor {
     /// As `next`, where no window goes on.
     #[inline(never)]
     fn next_out(&mut self) -> Result<()> {
+        self.begin_call();
         self.end_window();
         if self.moved
             && self.shown == Shown::InPlace
@@ -358,8 +365,17 @@ impl ViewCursor {
             Heading::Backward => Ordering::Greater,
         };
         let order = &self.view.context().order;
+        let mut steps = 0;
         while self.merger.valid() && order.compare(self.merger.key(), &self.key) == behind {
+            // Much was put there, or passed at once on the way here.
+            if steps == TURN_STEPS {
+                return match self.heading {
+                    Heading::Forward => self.merger.seek(&self.key, 0),
+                    Heading::Backward => self.merger.seek_for_prev(&self.key, SEQ_MAX),
+                };
+            }
             self.merger.step()?;
+            steps += 1;
         }
         Ok(())
     }
@@ -464,6 +480,7 @@ impl ViewCursor {
     /// As `prev`, where no window goes on.
     #[inline(never)]
     fn prev_out(&mut self) -> Result<()> {
+        self.begin_call();
         self.end_window();
         if self.moved
             && self.shown == Shown::InPlace

@@ -43,7 +43,7 @@ const SPANS: usize = 64;
 /// Of those that begin before a seek's key the last ones are asked: a longer one may begin before a shorter one.
 const SPANS_ASKED: usize = 4;
 /// Longer keys are not kept.
-const KEY_BYTES_MAX: usize = 256;
+const KEY_BYTES_MAX: usize = 128;
 
 /// What a cursor reads: a view, and the number it does so at.
 #[derive(Clone, Copy, Debug)]
@@ -320,6 +320,8 @@ impl DeadSpans {
             spans.remove(oldest);
         }
         match position(&spans, span.low.place(), order) {
+            // Not by an older cursor's.
+            Ok(at) if (spans[at].view, spans[at].seq) > (span.view, span.seq) => {}
             Ok(at) => spans[at] = span,
             Err(at) => spans.insert(at, span),
         }

@@ -414,14 +414,43 @@ impl Merger {
         Ok(())
     }
 
-    /// Goes forward past what stands before `(key, seq)` in the current source, which is to stand at a version of `key`.
+    /// The source that the current entry is in.
+    #[inline]
+    pub(crate) fn current_source(&self) -> Option<usize> {
+        self.current
+    }
+
+    /// Whether that is a run of tables.
+    pub(crate) fn is_in_run(&self) -> bool {
+        matches!(self.source(), Some(Source::Run(_)))
+    }
+
+    /// Goes past what stands before `(key, seq)` in its direction, in the current source, which is to stand at a version of
+    /// `key`.
     pub(crate) fn pass(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
-        debug_assert_eq!(self.direction, Direction::Forward);
+        let backward = self.direction == Direction::Backward;
+        self.replace(|source| {
+            if backward {
+                source.seek_for_prev(key, seq)
+            } else {
+                source.seek(key, seq)
+            }
+        })
+    }
+
+    /// Goes to the newest version of `key` that `seq` sees, in the current source, which is to stand at an older one or on it
+    /// while the merge goes backward.
+    pub(crate) fn go_within(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
+        self.replace(|source| source.seek(key, seq))
+    }
+
+    /// Places the current source anew.
+    fn replace(&mut self, place: impl FnOnce(&mut Source) -> Result<()>) -> Result<()> {
         let Some(index) = self.current else {
             return Ok(());
         };
+        place(&mut self.sources[index])?;
         self.free = 0;
-        self.sources[index].seek(key, seq)?;
         if !self.heap.is_empty() {
             self.reorder(index);
         } else if !self.sources[index].valid() {

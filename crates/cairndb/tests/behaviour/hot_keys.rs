@@ -1,6 +1,8 @@
 //! Keys with many versions: a cursor does not walk them all.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering as Memory};
 
 use cairndb::{Append, Comparator, Cursor, Db};
 
@@ -129,6 +131,138 @@ fn keys_of_many_versions_are_shown_as_they_are() {
                 assert_eq!(cursor.key(), expected[at].0);
                 assert_eq!(cursor.value(), expected[at].1);
             }
+        }
+    }
+}
+
+/// Versions that are one or two to a run are nothing to search for, in neither direction.
+#[test]
+fn a_few_versions_in_many_runs_are_walked() {
+    let order = Arc::new(Counting::default());
+    let comparisons = |versions: u64| {
+        let db = hot(&order);
+        let mut kept = Vec::new();
+        for round in 0..versions {
+            for n in 0..200 {
+                db.put(&key(n), &value(n, round)).unwrap();
+            }
+            kept.push(db.snapshot());
+            db.flush().unwrap();
+        }
+        let mut cursor = db.cursor();
+        let back = order.of(|| assert_eq!(backward(&mut cursor).len(), 200));
+        let there = order.of(|| assert_eq!(forward(&mut cursor).len(), 200));
+        (back, there)
+    };
+    let (seven, nine) = (comparisons(7), comparisons(9));
+    assert!(
+        nine.0 < 2 * seven.0 && nine.1 < 2 * seven.1,
+        "back and forward: {seven:?} of seven, {nine:?} of nine"
+    );
+}
+
+/// A cursor that turns searches where it would have to go past much.
+#[test]
+fn a_turn_walks_neither_newer_versions_nor_what_is_dead() {
+    let order = Arc::new(Counting::default());
+    let db = hot(&order);
+    db.put(b"a", b"first").unwrap();
+    db.put(b"k", b"shown").unwrap();
+    let mut old = db.cursor();
+    (0..5_000_u64).for_each(|n| db.put(b"k", &n.to_le_bytes()).unwrap());
+    old.seek(b"k").unwrap();
+    old.next().unwrap();
+    old.seek(b"k").unwrap();
+    let newer = order.of(|| old.prev().unwrap());
+    assert_eq!(old.key(), b"a");
+    assert!(newer < 500, "{newer} comparisons past newer versions");
+    drop(old);
+
+    let job = |n: u64| format!("m {n:06}").into_bytes();
+    (0..5_000).for_each(|n| db.put(&job(n), b"job").unwrap());
+    db.flush().unwrap();
+    (0..4_999).for_each(|n| db.delete(&job(n)).unwrap());
+    db.flush().unwrap();
+    db.put(b"l", b"before them").unwrap();
+    for _ in 0..2 {
+        let mut cursor = db.cursor();
+        cursor.seek(b"m").unwrap();
+        assert_eq!(cursor.key(), job(4_999));
+    }
+    db.put(&job(5), b"again").unwrap();
+    db.put(b"z", b"behind them").unwrap();
+    let mut cursor = db.cursor();
+    cursor.seek(b"m").unwrap();
+    assert_eq!(cursor.key(), job(5));
+    let turned = order.of(|| cursor.prev().unwrap());
+    assert_eq!(cursor.key(), b"l");
+    assert!(turned < 500, "{turned} comparisons past what is dead");
+}
+
+/// Bytewise, and at some time no longer: then keys that begin with `lies` are on the other side of the hot one.
+#[derive(Debug)]
+struct Changed {
+    lies: u8,
+    on: AtomicBool,
+}
+
+const HOT: &[u8] = b"q hot";
+
+impl Comparator for Changed {
+    fn name(&self) -> &'static str {
+        "test.Changed"
+    }
+    fn equality_is_identity(&self) -> bool {
+        true
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let order = a.cmp(b);
+        let lies = |key: &[u8], other: &[u8]| other == HOT && key.first() == Some(&self.lies);
+        if self.on.load(Memory::Relaxed) && (lies(a, b) || lies(b, a)) {
+            order.reverse()
+        } else {
+            order
+        }
+    }
+}
+
+/// A source that is placed anew may lead back to where the cursor was: it hung.
+#[test]
+fn cursors_come_to_an_end_under_an_order_that_changes() {
+    for (lies, flushed) in [(b'p', false), (b'p', true), (b'z', false), (b'z', true)] {
+        let order = Arc::new(Changed {
+            lies,
+            on: AtomicBool::new(false),
+        });
+        let db = stepped()
+            .memory_budget(16 << 20)
+            .comparator(Arc::clone(&order) as Arc<dyn Comparator>)
+            .open("/db")
+            .unwrap();
+        let mut kept = Vec::new();
+        for n in 0..60u8 {
+            db.put(HOT, &[n; 3]).unwrap();
+            kept.push(db.snapshot());
+        }
+        let other = |n: u32| [&[lies][..], format!("{n:04}").as_bytes()].concat();
+        (0..300).for_each(|n| db.put(&other(n), b"").unwrap());
+        kept.push(db.snapshot());
+        (0..300).for_each(|n| db.delete(&other(n)).unwrap());
+        db.delete(HOT).unwrap();
+        if flushed {
+            db.flush().unwrap();
+        }
+        order.on.store(true, Memory::Relaxed);
+        // What they show is nobody's promise; that they return is.
+        let mut cursor = db.cursor();
+        let _ = cursor.seek_to_first();
+        let _ = cursor.seek_to_last();
+        for snapshot in &kept {
+            let mut cursor = snapshot.cursor();
+            let _ = cursor.seek_to_first();
+            let _ = cursor.next();
+            let _ = cursor.seek_to_last();
+            let _ = cursor.prev();
         }
     }
 }

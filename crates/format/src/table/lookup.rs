@@ -77,6 +77,12 @@ pub(super) struct Spot<'t> {
     pub(super) number: u32,
 }
 
+/// Units of one head that are asked for together when the one that a key is in is looked for: keys with more than eight
+/// bytes in common behind what all of the table share. Three rounds of the search then wait as long as one.
+const UNITS_ASKED: u32 = 8;
+/// Lines of a page that say how its first key compares, as a rule: header and prefix.
+const LINES_COMPARED: Range<usize> = 0..2;
+
 /// Lines of the page after next that a scan requests in three portions: when it enters a page, before it
 /// decodes its values, and behind that (the last two not where values are given in place, or one by one).
 /// All 64 at once wait for each other; a line with each value decoded gained nothing; with the first
@@ -407,13 +413,25 @@ impl<'t> Lookup<'t> {
     fn units_not_behind(&self, span: Span, key: &[u8], seq: SeqNo) -> Result<u32> {
         let (mut low, mut high) = (span.below, span.end);
         while low < high {
-            let middle = low + (high - low) / 2;
-            let unit = self.unit(middle)?;
-            let order = unit.view().compare(0, key, seq, &self.table.order);
-            if order.is_le() {
-                low = middle + 1;
-            } else {
-                high = middle;
+            // The rounds of a binary search that begin here may look at these units, and wait for their lines together.
+            let (base, step) = (low, ((high - low) / UNITS_ASKED).max(1));
+            if high - low > 1 {
+                for unit in (base..high).step_by(step as usize) {
+                    self.request_lines(self.number_of(unit)?, &LINES_COMPARED);
+                }
+            }
+            let mut rounds = UNITS_ASKED.ilog2();
+            while low < high && rounds > 0 {
+                let middle = base + (low - base + (high - low) / 2) / step * step;
+                let middle = middle.max(low);
+                let unit = self.unit(middle)?;
+                let order = unit.view().compare(0, key, seq, &self.table.order);
+                if order.is_le() {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+                rounds -= 1;
             }
         }
         Ok(low)

@@ -85,6 +85,7 @@ impl ViewCursor {
 
     /// Shows nothing, and has sources to place.
     fn leave_for(&mut self, heading: Heading) {
+        self.begin_call();
         self.end_window();
         self.shown = Shown::Nothing;
         self.heading = heading;

@@ -5,9 +5,8 @@ use std::mem;
 
 use cairndb_base::{Kind, Result, SEQ_MAX};
 
-use super::skip::VERSIONS_STEPPED;
+use super::skip::Patience;
 use super::{Heading, Merged, Shown, ViewCursor};
-use crate::read::get::{Newest, newest};
 
 impl ViewCursor {
     pub(super) fn prev_slow(&mut self) -> Result<()> {
@@ -56,14 +55,11 @@ impl ViewCursor {
         self.key.clear();
         self.key.extend_from_slice(self.merger.key());
         self.fold.clear();
-        let (mut newest, mut versions) = (None, 0);
+        let (mut newest, mut patience) = (None, Patience::default());
         while self.is_at_key() {
-            versions += 1;
-            if versions == VERSIONS_STEPPED
-                && let Some(kind) = self.ask_for_newest()?
-            {
-                newest = Some(kind);
-                break;
+            if patience.ends(&self.merger) {
+                self.skip_older()?;
+                continue;
             }
             if self.merger.seq() <= self.seq {
                 self.merger.load_value()?;
@@ -103,28 +99,6 @@ impl ViewCursor {
         }
         self.shown = Shown::Copied;
         Ok(true)
-    }
-
-    /// Of a key with many versions asks for the newest as a get does, and goes past the others; `None`, and it stands where it
-    /// stood, where that is an operand, for which older ones have to be seen, or where equal keys may differ.
-    #[cold]
-    fn ask_for_newest(&mut self) -> Result<Option<Kind>> {
-        if !self.view.context().order.can_hash() {
-            return Ok(None);
-        }
-        let found = &mut self.other;
-        found.clear();
-        let kind = match newest(&self.view, self.view.context(), &self.key, self.seq, found)? {
-            Newest::Missing => Kind::Delete,
-            Newest::Value => Kind::Put,
-            Newest::Pointer => Kind::Pointer,
-            Newest::Operand(_) => return Ok(None),
-        };
-        mem::swap(self.value.own(), &mut self.other);
-        self.fold.clear();
-        self.merger.seek_for_prev(&self.key, SEQ_MAX)?;
-        self.skip_key()?;
-        Ok(Some(kind))
     }
 
     /// Makes what was gathered so far the base of the operands that follow.
