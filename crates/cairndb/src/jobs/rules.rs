@@ -282,6 +282,10 @@ impl Rules {
         done
     }
 
+    fn is_at(&self, inputs: &Inputs, key: &[u8]) -> bool {
+        inputs.valid() && self.order().compare(inputs.key(), key).is_eq()
+    }
+
     /// Steps over the versions of a key; what is left of them is in `gathered.kept`.
     fn gather(
         &self,
@@ -291,7 +295,8 @@ impl Rules {
     ) -> Result<()> {
         // The operands at the end of `versions` that are of one stripe.
         let mut alike = 0;
-        while inputs.valid() && self.order().compare(inputs.key(), &progress.key).is_eq() {
+        // The first is taken whatever the order says of it and itself: a flush never ended.
+        loop {
             let (seq, kind) = (inputs.seq(), inputs.kind());
             let version = Version {
                 key: (!self.order().can_hash()).then(|| inputs.key().to_vec()),
@@ -312,9 +317,17 @@ impl Rules {
                 alike = 1;
             }
             inputs.step()?;
+            if !self.is_at(inputs, &progress.key) {
+                break;
+            }
             progress.entries_in += 1;
         }
-        progress.entries_in -= 1;
+        self.fold_stripes(progress, gathered);
+        Ok(())
+    }
+
+    /// Folds what was gathered, stripe by stripe.
+    fn fold_stripes(&self, progress: &mut Progress, gathered: &mut Gathered) {
         // A newer version of this key may already stand in the first of these stripes.
         let mut taken = (progress.kept > 0).then_some(progress.stripe);
         let mut first = 0;
@@ -340,7 +353,6 @@ impl Rules {
                 &mut progress.dead,
             );
         }
-        Ok(())
     }
 
     /// Writes what is left of a key with operands.

@@ -7,8 +7,7 @@
 //! Otherwise the shown key is copied so that its older versions can be
 //! skipped. The value is decoded when the cursor arrives, so that `value` cannot fail.
 //!
-//! Where many sources would have to be placed, or where seeks were not followed by moves lately, a seek
-//! first asks for its very key as a get does. What is found that way is where the cursor would come to
+//! Where many sources would have to be placed a seek first asks for its very key as a get does. What is found that way is where the cursor would come to
 //! rest: filters spare most of the sources, and they are placed when the cursor is moved on. A seek to a
 //! key that exists then costs what a get does; one to a key that does not costs the filters more, and so
 //! does a scan, wherefore none does where the last seek was moved on. Where seeks were not moved on lately and there are sixteen
@@ -18,7 +17,7 @@
 //! A cursor leaves its sources to the thread's next ([`spare`](crate::read::spare)).
 //!
 //! Past stretches of tombstones that the thread knows of it does not go step by step
-//! ([`dead_span`](crate::read::dead_span)), nor past many versions of a key.
+//! ([`dead_span`](crate::read::dead_span)), nor past many versions of a key, if they are not operands.
 //!
 //! A cursor pins its view: tables, and memtable parts even after their flush.
 
@@ -439,7 +438,8 @@ impl ViewCursor {
         self.key.clear();
         self.key.extend_from_slice(self.merger.key());
         self.fold.clear();
-        while self.is_at_key() {
+        // The first is taken whatever the order says of it and itself.
+        loop {
             self.merger.load_value()?;
             match self.merger.kind() {
                 Kind::Merge => self.fold.push_operand(self.merger.value()),
@@ -451,6 +451,9 @@ impl ViewCursor {
                 }
             }
             self.merger.step()?;
+            if !self.is_at_key() {
+                break;
+            }
         }
         self.skip_key()?;
         self.fold.reverse();

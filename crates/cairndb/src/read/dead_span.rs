@@ -314,16 +314,19 @@ impl DeadSpans {
         let Some(mut spans) = self.spans.try_lock() else {
             return;
         };
-        if spans.len() == SPANS
-            && let Some(oldest) = (0..SPANS).min_by_key(|at| (spans[*at].view, spans[*at].seq))
-        {
-            spans.remove(oldest);
-        }
         match position(&spans, span.low.place(), order) {
             // Not by an older cursor's.
             Ok(at) if (spans[at].view, spans[at].seq) > (span.view, span.seq) => {}
             Ok(at) => spans[at] = span,
-            Err(at) => spans.insert(at, span),
+            Err(at) => {
+                spans.insert(at, span);
+                if spans.len() > SPANS
+                    && let Some(oldest) =
+                        (0..spans.len()).min_by_key(|at| (spans[*at].view, spans[*at].seq))
+                {
+                    spans.remove(oldest);
+                }
+            }
         }
         self.any.store(true, Memory::Relaxed);
     }

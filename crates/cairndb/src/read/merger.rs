@@ -449,8 +449,8 @@ impl Merger {
         let Some(index) = self.current else {
             return Ok(());
         };
-        place(&mut self.sources[index])?;
         self.free = 0;
+        place(&mut self.sources[index])?;
         if !self.heap.is_empty() {
             self.reorder(index);
         } else if !self.sources[index].valid() {

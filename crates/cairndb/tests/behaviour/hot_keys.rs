@@ -266,3 +266,61 @@ fn cursors_come_to_an_end_under_an_order_that_changes() {
         }
     }
 }
+
+/// One key is not even equal to itself, as a number that is none.
+#[derive(Debug)]
+struct Irreflexive;
+
+impl Comparator for Irreflexive {
+    fn name(&self) -> &'static str {
+        "test.Irreflexive"
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        if a == b"nan" {
+            Ordering::Less
+        } else {
+            a.cmp(b)
+        }
+    }
+}
+
+#[test]
+fn cursors_come_to_an_end_where_a_key_is_not_equal_to_itself() {
+    for flushed in [false, true] {
+        for operands in [false, true] {
+            let db = stepped()
+                .comparator(Arc::new(Irreflexive))
+                .merge_operator(Arc::new(Append))
+                .open("/db")
+                .unwrap();
+            for other in [&b"a"[..], b"z", b"nan"] {
+                db.put(other, b"1").unwrap();
+                if operands {
+                    db.merge(other, b"2").unwrap();
+                }
+            }
+            if flushed {
+                // A table may refuse keys out of order.
+                let _ = db.flush();
+            }
+            for other in [&b"a"[..], b"z", b"nan"] {
+                let _ = db.get(other);
+            }
+            let mut cursor = db.cursor();
+            let mut steps = 0;
+            let _ = cursor.seek_to_first();
+            while cursor.valid() && steps < 20 && cursor.next().is_ok() {
+                steps += 1;
+            }
+            assert!(steps < 20, "{steps} steps over three keys");
+            steps = 0;
+            let _ = cursor.seek_to_last();
+            while cursor.valid() && steps < 20 && cursor.prev().is_ok() {
+                steps += 1;
+            }
+            assert!(steps < 20, "{steps} steps back over three keys");
+            drop(cursor);
+            let _ = db.compact_range(..);
+        }
+    }
+}

@@ -414,10 +414,16 @@ impl<'t> Lookup<'t> {
         let (mut low, mut high) = (span.below, span.end);
         while low < high {
             // The rounds of a binary search that begin here may look at these units, and wait for their lines together.
-            let (base, step) = (low, ((high - low) / UNITS_ASKED).max(1));
-            if high - low > 1 {
-                for unit in (base..high).step_by(step as usize) {
-                    self.request_lines(self.number_of(unit)?, &LINES_COMPARED);
+            let (base, step) = (low, (high - low).div_ceil(UNITS_ASKED));
+            if high - low > 1 && self.mapping.is_some() {
+                // The first is looked at only where each is.
+                let first = if step > 1 { base + step } else { base };
+                for unit in (first..high).step_by(step as usize) {
+                    // What is damaged and has to be read is met below.
+                    let Ok(number) = self.number_of(unit) else {
+                        break;
+                    };
+                    self.request_lines(number, &LINES_COMPARED);
                 }
             }
             let mut rounds = UNITS_ASKED.ilog2();

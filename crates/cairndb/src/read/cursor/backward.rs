@@ -56,10 +56,14 @@ impl ViewCursor {
         self.key.extend_from_slice(self.merger.key());
         self.fold.clear();
         let (mut newest, mut patience) = (None, Patience::default());
-        while self.is_at_key() {
+        // The first is taken whatever the order says of it and itself.
+        loop {
             if patience.ends(&self.merger) {
                 self.skip_older()?;
-                continue;
+                if self.is_at_key() {
+                    continue;
+                }
+                break;
             }
             if self.merger.seq() <= self.seq {
                 self.merger.load_value()?;
@@ -83,6 +87,9 @@ impl ViewCursor {
                 }
             }
             self.merger.step()?;
+            if !self.is_at_key() {
+                break;
+            }
         }
         let Some(kind) = newest else { return Ok(false) };
         match kind {

@@ -16,11 +16,11 @@ use crate::read::merger::Merger;
 const VERSIONS_STEPPED: usize = 8;
 /// The same in a run of tables, whose cursor is placed by half a microsecond, and has the next page to prepare anew.
 const VERSIONS_STEPPED_IN_RUN: usize = 64;
-/// How often in one call sources are placed anew to go past something.
+/// How often in one call it is tried to go past something at once, under an order of the user's own.
 const SEARCHES_MAX: u32 = 256;
 
-/// How long to go step by step past what is not shown in a source, before it is tried to go past the rest at once: each time
-/// twice as long, so that entries of different keys, among which nothing is gained, are not searched for one by one.
+/// How long to go step by step past what is not shown in a source, before it is tried to go past the rest at once; each time
+/// twice as long in the same one.
 #[derive(Debug, Default)]
 pub(super) struct Patience {
     /// In which of the merger's sources.
@@ -57,7 +57,8 @@ impl ViewCursor {
     /// A call of the cursor's user begins.
     #[inline]
     pub(super) fn begin_call(&mut self) {
-        self.searches_left = SEARCHES_MAX;
+        let bytewise = self.view.context().order.is_bytewise();
+        self.searches_left = if bytewise { u32::MAX } else { SEARCHES_MAX };
     }
 
     /// Whether a source may be placed anew, which is counted.
@@ -110,21 +111,33 @@ impl ViewCursor {
     #[cold]
     pub(super) fn skip_newer(&mut self) -> Result<()> {
         let mut patience = Patience::default();
+        self.note_key();
         while self.merger.valid() && self.merger.seq() > self.seq {
-            if patience.ends(&self.merger) && self.may_search() {
-                self.other.clear();
-                self.other.extend_from_slice(self.merger.key());
+            if !patience.ends(&self.merger) {
+                self.merger.step()?;
+                continue;
+            }
+            // Among entries of different keys nothing is gained.
+            if self.merger.key() == self.other && self.may_search() {
                 self.merger.pass(&self.other, self.seq)?;
+                patience = Patience::default();
             } else {
                 self.merger.step()?;
             }
+            self.note_key();
         }
         Ok(())
     }
 
+    /// Keeps the merger's key in `self.other`.
+    fn note_key(&mut self) {
+        self.other.clear();
+        self.other.extend_from_slice(self.merger.key());
+    }
+
     /// Has the merger, which goes backward and stands on a version of `self.key`, go to the newest that is visible and in
-    /// the same source, or past those that are not; where that is an operand, for which older ones have to be seen, it
-    /// stays where it is.
+    /// the same source, or past those that are not; back to where it was, where that is an operand, for which older ones have
+    /// to be seen.
     #[cold]
     pub(super) fn skip_older(&mut self) -> Result<()> {
         if !self.may_search() {

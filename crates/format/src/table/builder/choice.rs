@@ -74,8 +74,8 @@ impl TableBuilder {
         if counts && choice.sample.add(raw, stored, came) {
             self.choose()?;
         } else if bytes > HELD_BYTES_MAX {
-            // Short values decide as many as there are. Keys or pointers without values need not wait for what
-            // they do not decide.
+            // Short values decide where they are a sixteenth of what waits. Less of them, keys or pointers without
+            // values, need not wait for what they hardly decide.
             if choice.sample.will_do() {
                 self.choose()?;
             } else {
