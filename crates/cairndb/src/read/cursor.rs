@@ -7,12 +7,11 @@
 //! Otherwise the shown key is copied so that its older versions can be
 //! skipped. The value is decoded when the cursor arrives, so that `value` cannot fail.
 //!
-//! Where many sources would have to be placed a seek first asks for its very key as a get does. What is found that way is where the cursor would come to
-//! rest: filters spare most of the sources, and they are placed when the cursor is moved on. A seek to a
-//! key that exists then costs what a get does; one to a key that does not costs the filters more, and so
-//! does a scan, wherefore none does where the last seek was moved on. Where seeks were not moved on lately and there are sixteen
-//! runs at most, the entry that is next is taken out of its page or its part, and no cursor is made over either before
-//! it is moved on.
+//! Where many sources would have to be placed a seek first asks for its very key as a get does, unless the last seek was
+//! moved on. What is found that way is where the cursor would come to rest: filters spare most of the sources, and they
+//! are placed when the cursor is moved on. A seek to a key that exists then costs what a get does; one to a key that does
+//! not costs the filters more, and so does a scan. Where seeks were not moved on lately and there are sixteen runs at most,
+//! the entry that is next is taken out of its page or its part, and no cursor is made over either before it is moved on.
 //!
 //! A cursor leaves its sources to the thread's next ([`spare`](crate::read::spare)).
 //!
