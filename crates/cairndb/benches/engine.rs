@@ -241,6 +241,46 @@ fn short_scans(c: &mut Criterion) {
     group.finish();
 }
 
+/// Keys of which many pages have as much in common as the fence of a table looks at.
+fn alike(n: u64) -> String {
+    let (site, page) = (n % 50, n / 50);
+    let shelf = page % 97;
+    format!("https://www.example-{site:02}.org/en/articles/{shelf:04}/page-{page:08}.html")
+}
+
+fn keys_alike(c: &mut Criterion) {
+    let mut bench = Bench::new();
+    let pool = pool();
+    let db = bench.fresh();
+    for n in 0..ENTRIES {
+        db.put(alike(n).as_bytes(), value(&pool, n))
+            .expect("the disk has room");
+    }
+    db.compact_range(..).expect("the disk has room");
+    db.wait_idle().expect("the disk has room");
+    let (mut next, mut out) = (0u64, Vec::new());
+    let mut group = c.benchmark_group("read, keys that begin alike");
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("get", |b| {
+        b.iter(|| {
+            next += 1;
+            let key = alike(scatter(next));
+            let found = db.get_into(key.as_bytes(), &mut out);
+            assert!(found.expect("pages are whole"));
+        });
+    });
+    group.bench_function("cursor and seek", |b| {
+        b.iter(|| {
+            next += 1;
+            let mut cursor = db.cursor();
+            let key = alike(scatter(next));
+            cursor.seek(key.as_bytes()).expect("pages are whole");
+            black_box((cursor.key(), cursor.value()));
+        });
+    });
+    group.finish();
+}
+
 fn whole(c: &mut Criterion) {
     let mut bench = Bench::new();
     let pool = pool();
@@ -367,5 +407,14 @@ fn hot(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, writes, reads, short_scans, whole, queue, hot);
+criterion_group!(
+    benches,
+    writes,
+    reads,
+    short_scans,
+    keys_alike,
+    whole,
+    queue,
+    hot
+);
 criterion_main!(benches);

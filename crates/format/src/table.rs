@@ -1,4 +1,4 @@
-//! The table file: sorted entries in self-contained 4 KiB pages, a fence, a filter, one meta block.
+//! The table file: sorted entries in self-contained 4 KiB pages, a filter, a fence, one meta block.
 //!
 //! A table is written once by a [`TableBuilder`] from entries in order and read by a [`Table`] and
 //! its [`TableCursor`]s, in place from a mapping or through a page cache. Flush and compaction
@@ -23,7 +23,9 @@ mod decoded;
 mod dictionary;
 mod extent;
 mod fence;
+mod fence_builder;
 mod filter;
+mod first_keys;
 mod groups;
 mod hits;
 mod layout;
@@ -38,9 +40,12 @@ mod sample;
 mod shape;
 mod source;
 mod spelled;
+mod spot;
 mod straight;
 #[cfg(test)]
 mod tests;
+mod tie_heads;
+mod tied;
 mod values;
 mod verify;
 

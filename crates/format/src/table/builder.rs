@@ -22,7 +22,7 @@ use cairndb_kernel::codec::{Dictionary, Encoder};
 use self::shared::Shared;
 use super::bits::{compare_keys, low32};
 use super::choice::Choice;
-use super::fence::FenceBuilder;
+use super::fence_builder::FenceBuilder;
 use super::filter::{FilterLines, Hashes, LINES_PER_PAGE, fold};
 use super::groups::{GROUPED_VALUE_BYTES_MAX, GroupPacker, Packed};
 use super::layout::{HEADER_BYTES, flag, page_kind};
@@ -316,13 +316,10 @@ impl TableBuilder {
             filter_lines,
             filter_probes,
             numbered: fence.numbered,
+            tie_levels: fence.tie_levels,
             prefix: low32(fence.prefix),
             summary: self.summary,
-            top: fence
-                .top
-                .iter()
-                .flat_map(|head| head.to_le_bytes())
-                .collect(),
+            top: fence.top,
             dictionary: shared
                 .map(|shared| Arc::clone(shared.dictionary()))
                 .unwrap_or_default(),

@@ -29,6 +29,8 @@ pub(super) mod page_kind {
     pub(crate) const FENCE: u8 = 4;
     /// The meta block.
     pub(crate) const META: u8 = 5;
+    /// Tie heads.
+    pub(crate) const TIES: u8 = 6;
 }
 
 /// Bits of the flags byte of a data page.

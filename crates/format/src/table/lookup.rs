@@ -21,6 +21,8 @@ use super::layout::Layout;
 use super::open::{Found, Table};
 use super::page::Page;
 use super::source::PageRef;
+use super::spot::{Spot, Straight};
+use super::tie_heads;
 
 /// One operation's view of a table.
 #[derive(Clone, Copy, Debug)]
@@ -65,16 +67,6 @@ impl Unit<'_> {
 pub(super) struct Place<'t> {
     pub(super) unit: Unit<'t>,
     pub(super) index: usize,
-}
-
-/// A page's bytes, whose length the compiler knows.
-pub(super) type PageBytes = [u8; PAGE_BYTES];
-
-/// A data page that has been checked.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Spot<'t> {
-    pub(super) page: &'t PageBytes,
-    pub(super) number: u32,
 }
 
 /// Units of one head that are asked for together when the one that a key is in is looked for: keys with more than eight
@@ -123,7 +115,7 @@ impl<'t> Lookup<'t> {
             .map(Some)
     }
 
-    /// The same, where only one page can hold the key.
+    /// The same from a page that a spot leads to: an answer, or that the page does not give one.
     #[inline(never)]
     pub(super) fn get_in(
         &self,
@@ -131,16 +123,37 @@ impl<'t> Lookup<'t> {
         key: &[u8],
         snapshot: SeqNo,
         value: &mut Vec<u8>,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Straight<'t>> {
         let (table, bytes) = (self.table, spot.page.as_slice());
         let layout = Layout::parse(bytes).map_err(|flaw| table.pages.flaw(spot.number, flaw))?;
         let layout = &layout;
         let page = Page { bytes, layout };
         let place = page.search(key, snapshot, &table.order);
-        if !place.exact {
-            return Ok(None);
+        if place.exact && spot.is_newest(place.index) {
+            let found = self.found(page, spot.number, place.index, value)?;
+            return Ok(Straight::Answer(Some(found)));
         }
-        self.found(page, spot.number, place.index, value).map(Some)
+        Ok(spot.without(place.index, page.count()))
+    }
+
+    /// The first entry not before (key, snapshot), from a page that a spot leads to; `None` where only those around it show.
+    pub(super) fn place_in<'s>(
+        &self,
+        spot: Spot<'s>,
+        key: &[u8],
+        snapshot: SeqNo,
+    ) -> Result<Option<Place<'s>>> {
+        let table = self.table;
+        let layout = Layout::parse(spot.page);
+        let unit = Unit {
+            bytes: PageRef::Mapped(spot.page),
+            layout: layout.map_err(|flaw| table.pages.flaw(spot.number, flaw))?,
+            number: spot.number,
+            page: spot.number,
+        };
+        let index = unit.view().search(key, snapshot, &table.order).index;
+        let shown = 0 < index && index < unit.layout.count();
+        Ok(shown.then_some(Place { unit, index }))
     }
 
     /// Requests the columns of a unit and the lines where the value is likely to stand.
@@ -202,13 +215,19 @@ impl<'t> Lookup<'t> {
         Ok(line_may_hold(line, fold(hash), table.meta.filter_probes))
     }
 
-    /// Fetches every page of filter and fence.
+    /// Fetches every page of filter, fence and tie heads.
     pub(super) fn check_index(&self) -> Result<()> {
         let meta = &self.table.meta;
         for page in meta.data_pages..meta.fence_at() {
             self.filter_page(page)?;
         }
-        (0..meta.fence_pages()).try_for_each(|index| self.fence_page(index).map(drop))
+        (0..meta.fence_pages()).try_for_each(|index| self.fence_page(index).map(drop))?;
+        (0..meta.tie_levels).try_for_each(|level| {
+            let pages = 0..tie_heads::pages_of_level(meta.units);
+            pages
+                .into_iter()
+                .try_for_each(|index| self.ties_page(level, index).map(drop))
+        })
     }
 
     fn filter_page(&self, page: u32) -> Result<PageRef<'t>> {
@@ -264,7 +283,7 @@ impl<'t> Lookup<'t> {
     }
 
     /// Number of units that begin with a smaller head.
-    fn units_below(&self, head: u64) -> Result<u32> {
+    pub(super) fn units_below(&self, head: u64) -> Result<u32> {
         let before = head.checked_sub(1);
         let blocks = before.map_or(0, |head| self.table.blocks_up_to(head));
         let Some(block) = blocks.checked_sub(1) else {
@@ -365,7 +384,13 @@ impl<'t> Lookup<'t> {
     #[inline]
     pub(super) fn approach(&self, key: &[u8]) -> Result<Span> {
         let span = self.span_of(key)?;
-        self.request(span.end.saturating_sub(1), span.share);
+        let tie = span.below..span.end;
+        let mut likely = (tie.end.saturating_sub(1), span.share);
+        if self.table.meta.tie_levels > 0 && tie.len() > 1 {
+            let place = self.tied_place(tie, key)?;
+            likely = (place.same.end.saturating_sub(1), place.share);
+        }
+        self.request(likely.0, likely.1);
         Ok(span)
     }
 
@@ -411,7 +436,10 @@ impl<'t> Lookup<'t> {
 
     /// Number of units whose first entry is not behind (key, seq).
     fn units_not_behind(&self, span: Span, key: &[u8], seq: SeqNo) -> Result<u32> {
-        let (mut low, mut high) = (span.below, span.end);
+        let Range {
+            start: mut low,
+            end: mut high,
+        } = self.narrow(&span, key)?;
         while low < high {
             // The rounds of a binary search that begin here may look at these units, and wait for their lines together.
             let (base, step) = (low, (high - low).div_ceil(UNITS_ASKED));

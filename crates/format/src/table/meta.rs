@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use cairndb_base::coding::{get_bytes, get_u32, get_u64, get_varint, put_bytes, put_varint};
+use cairndb_base::head::HEAD_BYTES;
 use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES};
 
 use cairndb_kernel::codec::{DICTIONARY_BYTES_MAX, Dictionary};
@@ -15,11 +16,14 @@ use super::bits::low32;
 use super::fence::{BLOCK_HEADS, heads_per_page};
 use super::filter::{LINES_PER_PAGE, PROBES_MAX};
 use super::layout::{Flaw, page_kind};
+use super::tie_heads;
 
 /// First bytes of the block behind checksum and kind, and last bytes of the file.
 const MAGIC: [u8; 8] = *b"CAIRNTBL";
 /// The format version this code writes and reads.
 const VERSION: u32 = 1;
+/// Bit of the feature word: pages of tie heads follow the fence.
+const FEATURE_TIES: u32 = 1;
 /// Length of the block's fixed start.
 const FIXED_BYTES: usize = 32;
 /// Length of the trailer at the end of the file.
@@ -35,6 +39,8 @@ pub(super) struct Meta {
     pub(super) filter_lines: u32,
     pub(super) filter_probes: u32,
     pub(super) numbered: bool,
+    /// Levels of tie heads.
+    pub(super) tie_levels: u32,
     pub(super) prefix: u32,
     pub(super) summary: TableSummary,
     /// First head of every fence block, little-endian.
@@ -62,9 +68,26 @@ impl Meta {
         self.data_pages + self.filter_pages()
     }
 
+    /// First page of a level of tie heads.
+    pub(super) fn ties_at(&self, level: u32) -> u32 {
+        self.fence_at() + self.fence_pages() + level * tie_heads::pages_of_level(self.units)
+    }
+
+    /// Pages of what leads to data pages: filter, fence and tie heads.
+    pub(super) fn index_pages(&self) -> u64 {
+        let ties = u64::from(self.tie_levels) * u64::from(tie_heads::pages_of_level(self.units));
+        u64::from(self.filter_pages()) + u64::from(self.fence_pages()) + ties
+    }
+
+    /// Where in a key its fence head ends.
+    #[inline]
+    pub(super) fn head_end(&self) -> usize {
+        self.prefix as usize + HEAD_BYTES
+    }
+
     /// The first page of the block itself.
-    fn meta_at(&self) -> u64 {
-        u64::from(self.data_pages) + u64::from(self.filter_pages()) + u64::from(self.fence_pages())
+    pub(super) fn block_at(&self) -> u32 {
+        self.ties_at(self.tie_levels)
     }
 
     /// The block, padded to whole pages, its checksum left zero.
@@ -73,6 +96,8 @@ impl Meta {
         out[4] = page_kind::META;
         out[8..16].copy_from_slice(&MAGIC);
         out[16..20].copy_from_slice(&VERSION.to_le_bytes());
+        let features = if self.tie_levels > 0 { FEATURE_TIES } else { 0 };
+        out[20..24].copy_from_slice(&features.to_le_bytes());
         let summary = &self.summary;
         for number in [
             self.data_pages,
@@ -103,11 +128,14 @@ impl Meta {
         }
         put_bytes(&mut out, &self.top);
         put_bytes(&mut out, self.dictionary.bytes());
+        if self.tie_levels > 0 {
+            put_varint(&mut out, self.tie_levels.into());
+        }
         let used = low32(out.len());
         out[24..28].copy_from_slice(&used.to_le_bytes());
         out.resize((out.len() + TRAILER_BYTES).next_multiple_of(PAGE_BYTES), 0);
         let pages = low32(out.len() / PAGE_BYTES);
-        let first = self.fence_at() + self.fence_pages();
+        let first = self.block_at();
         let trailer = out.len() - TRAILER_BYTES;
         out[trailer..trailer + 4].copy_from_slice(&first.to_le_bytes());
         out[trailer + 4..trailer + 8].copy_from_slice(&pages.to_le_bytes());
@@ -146,22 +174,23 @@ impl Meta {
             return Err(Flaw::Damaged("meta block is malformed"));
         }
         // The feature word after the version: a later version sets a bit for what must be known.
-        if get_u32(block, 16) != Some(VERSION) || get_u32(block, 20) != Some(0) {
+        let features = get_u32(block, 20).unwrap_or(u32::MAX);
+        if get_u32(block, 16) != Some(VERSION) || features & !FEATURE_TIES != 0 {
             return Err(Flaw::TooNew("table version"));
         }
         // The keyspace: only the default one, 0, exists yet.
         if get_u32(block, 28) != Some(0) {
             return Err(Flaw::TooNew("keyspace"));
         }
-        let meta =
-            Meta::decode_fields(block, checksum).ok_or(Flaw::Damaged("meta block is malformed"))?;
+        let meta = Meta::decode_fields(block, checksum, features)
+            .ok_or(Flaw::Damaged("meta block is malformed"))?;
         if !meta.is_consistent(first) {
             return Err(Flaw::Damaged("meta block contradicts itself"));
         }
         Ok(meta)
     }
 
-    fn decode_fields(block: &[u8], checksum: u32) -> Option<Meta> {
+    fn decode_fields(block: &[u8], checksum: u32, features: u32) -> Option<Meta> {
         let used = get_u32(block, 24)? as usize;
         let bytes = block.get(..used)?;
         let mut at = FIXED_BYTES;
@@ -179,11 +208,11 @@ impl Meta {
         let refs = get_varint(bytes, &mut at)?;
         let mut value_refs = Vec::new();
         for _ in 0..refs {
-            let file = get_varint(bytes, &mut at)?;
-            value_refs.push((file, get_varint(bytes, &mut at)?));
+            value_refs.push((get_varint(bytes, &mut at)?, get_varint(bytes, &mut at)?));
         }
         let top = get_bytes(bytes, &mut at)?.to_vec();
         let dictionary = get_dictionary(bytes, &mut at)?;
+        let tie_levels = get_tie_levels(bytes, &mut at, features)?;
         let [
             data_pages,
             units,
@@ -203,6 +232,7 @@ impl Meta {
             filter_lines,
             filter_probes,
             numbered: numbered == 1,
+            tie_levels,
             prefix,
             summary: TableSummary {
                 smallest,
@@ -225,7 +255,7 @@ impl Meta {
         let summary = &self.summary;
         let prefix = self.prefix as usize;
         let blocks = (self.units as usize).div_ceil(BLOCK_HEADS);
-        self.meta_at() == u64::from(first)
+        u64::from(self.data_pages) + self.index_pages() == u64::from(first)
             && self.units > 0
             && self.units <= self.data_pages
             && (self.numbered || self.units == self.data_pages)
@@ -245,6 +275,16 @@ impl Meta {
         let heads = self.top.chunks_exact(8).map(|head| get_u64(head, 0));
         heads.is_sorted()
     }
+}
+
+fn get_tie_levels(bytes: &[u8], at: &mut usize, features: u32) -> Option<u32> {
+    if features & FEATURE_TIES == 0 {
+        return Some(0);
+    }
+    let levels = u32::try_from(get_varint(bytes, at)?).ok()?;
+    (1..=tie_heads::LEVELS_MAX)
+        .contains(&levels)
+        .then_some(levels)
 }
 
 fn get_dictionary(bytes: &[u8], at: &mut usize) -> Option<Dictionary> {

@@ -175,10 +175,9 @@ impl Table {
         &self.meta.summary
     }
 
-    /// Bytes of filter and fence pages, which are mapped or pass through the cache.
+    /// Bytes of filter and fence pages, tie heads included, which are mapped or pass through the cache.
     pub fn index_bytes(&self) -> u64 {
-        let pages = u64::from(self.meta.filter_pages()) + u64::from(self.meta.fence_pages());
-        pages * PAGE_BYTES as u64
+        self.meta.index_pages() * PAGE_BYTES as u64
     }
 
     /// Has the system map all of it, if it is mapped, so that no reader takes page faults: for tables that

@@ -12,7 +12,7 @@ use cairndb_base::{Kind, Order, SeqNo};
 use cairndb_kernel::search;
 
 use super::EntryMark;
-use super::bits::{head_bytes, head_of, load, load_span};
+use super::bits::{common_prefix, head_bytes, head_of, load, load_span};
 use super::layout::{HEADER_END, Layout, flag};
 
 /// A data page or extent whose bytes have been checked.
@@ -200,6 +200,21 @@ impl<'a> Page<'a, '_> {
         self.head(index)
             .cmp(&head)
             .then_with(|| self.compare_rest(index, suffix))
+    }
+
+    /// Bytes that an entry's key and `key` begin with alike.
+    pub(super) fn shared_with(&self, index: usize, key: &[u8]) -> usize {
+        let word = self.head_word(index);
+        let head = &word[..self.head_len(index)];
+        let mut shared = 0;
+        for part in [self.prefix(), head, self.tail(index)] {
+            let more = common_prefix(part, &key[shared..]);
+            shared += more;
+            if more < part.len() {
+                break;
+            }
+        }
+        shared
     }
 
     /// Orders an entry whose head equals that of `suffix` against it.

@@ -4,9 +4,10 @@ use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Result, SeqNo};
 
 use super::EntryMark;
-use super::lookup::{Lookup, Spot};
+use super::lookup::{Lookup, Place};
 use super::open::{Found, GetHints, Table};
-use super::straight::{Columns, Straight};
+use super::spot::{Spot, Straight};
+use super::straight::Columns;
 
 impl Table {
     /// Bytes of the file up to about where `key` would stand.
@@ -96,7 +97,10 @@ impl Table {
             match self.straight_get(mapping, key, asked, snapshot, value)? {
                 Straight::Answer(found) => return Ok(found),
                 Straight::Page(spot) => {
-                    return Lookup::new(self).get_in(spot, key, snapshot, value);
+                    let lookup = Lookup::new(self);
+                    if let Straight::Answer(found) = lookup.get_in(spot, key, snapshot, value)? {
+                        return Ok(found);
+                    }
                 }
                 Straight::Unknown => {}
             }
@@ -158,6 +162,7 @@ impl Approach<'_> {
         wants: impl Fn(&[u8]) -> bool,
     ) -> Result<Option<EntryMark>> {
         let table = self.table;
+        let lookup = Lookup::new(table);
         if let Some(spot) = self.spot
             && let Some((columns, index)) = Columns::sought(&spot, key, snapshot, found)
         {
@@ -166,18 +171,24 @@ impl Approach<'_> {
             }
             return Ok(Some(columns.mark(spot.page, index)));
         }
-        let lookup = Lookup::new(table);
-        let Some(place) = lookup.find(lookup.approach(key)?, key, snapshot)? else {
+        let mut place = None;
+        if let Some(spot) = self.spot {
+            place = lookup.place_in(spot, key, snapshot)?;
+        }
+        if place.is_none() {
+            place = lookup.find(lookup.approach(key)?, key, snapshot)?;
+        }
+        let Some(Place { unit, index }) = place else {
             return Ok(None);
         };
-        let page = place.unit.view();
+        let page = unit.view();
         found.clear();
-        page.key_into(place.index, found);
+        page.key_into(index, found);
         if wants(found) {
             value.clear();
-            page.value_into(place.index, &table.meta.dictionary, value)
-                .map_err(|flaw| table.pages.flaw(place.unit.page, flaw))?;
+            page.value_into(index, &table.meta.dictionary, value)
+                .map_err(|flaw| table.pages.flaw(unit.page, flaw))?;
         }
-        Ok(Some(page.mark(place.index)))
+        Ok(Some(page.mark(index)))
     }
 }

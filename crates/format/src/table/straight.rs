@@ -24,8 +24,9 @@ use super::fence::{self, BLOCK_HEADS};
 use super::filter::{LINE_BYTES, fold, line_may_hold};
 use super::hits;
 use super::layout::{HEADER_BYTES, ValueMode, flag, page_kind, u64_at};
-use super::lookup::{PageBytes, Spot};
+use super::lookup::Lookup;
 use super::open::{Found, Table};
+use super::spot::{PageBytes, Spot, Straight};
 
 /// Lines of a page that hold its header and, on most pages, its heads.
 const LINES_OF_COLUMNS: usize = 4;
@@ -35,17 +36,6 @@ const LINES_OF_COLUMNS: usize = 4;
 const LINES_OF_VALUE: usize = 8;
 /// From this length on, all lines of a value are requested when its place is known.
 const LONG_VALUE_BYTES: usize = 256;
-
-/// What the straight way leads to.
-#[derive(Debug)]
-pub(super) enum Straight<'t> {
-    /// The newest version of the key, or that the table has none.
-    Answer(Option<Found>),
-    /// The table has it in this page or nowhere, and the page is of another sort.
-    Page(Spot<'t>),
-    /// Where it would be only the general way knows.
-    Unknown,
-}
 
 impl Table {
     /// Requests the lines that a get of this key will wait for, if the filter lets it pass; whether it does, as far as that
@@ -119,8 +109,8 @@ impl Table {
             return Ok(Straight::Page(spot));
         };
         let (index, is_there) = columns.place_of(spot.page, key);
-        if !is_there {
-            return Ok(Straight::Answer(None));
+        if !is_there || !spot.is_newest(index) {
+            return Ok(spot.without(index, columns.count));
         }
         // The newest version of the key; where it is too new, another may stand behind it.
         let mark = columns.mark(spot.page, index);
@@ -145,7 +135,8 @@ impl Table {
         prefetch_span(value, LINES_OF_VALUE * LINE_BYTES);
     }
 
-    /// The one page that can hold `key`, its lines requested, if it is told from all others by its first head.
+    /// The one page that can hold `key`, its lines requested, if it is told from all others by its first head, or a likely
+    /// one by its tie head.
     #[inline]
     pub(super) fn spot<'t>(&self, mapping: &'t [u8], key: &[u8]) -> Option<Spot<'t>> {
         if !self.is_plain() {
@@ -169,17 +160,58 @@ impl Table {
         let (heads, _) = heads.as_chunks::<8>();
         let head_at = |index: usize| heads.get(index).map(|head| u64::from_le_bytes(*head));
         let low = head_at(below.wrapping_sub(1))?;
+        let number = low32(first + below - 1);
         if low == head {
-            // Pages before this one may begin with the same head.
+            // The key may stand in the pages before, too.
+            let alone = head_at(below.wrapping_sub(2)).is_some_and(|before| before != head);
+            return if alone {
+                self.spot_at(mapping, number, 0, false)
+            } else {
+                self.tied_spot(mapping, key, head, number + 1)
+            };
+        }
+        let next = head_at(below).unwrap_or_default();
+        self.spot_at(mapping, number, share(low, head, next), true)
+    }
+
+    /// The likeliest page of those before `end` that share the head of `key`, if their tie heads tell.
+    #[inline(never)]
+    fn tied_spot<'t>(
+        &self,
+        mapping: &'t [u8],
+        key: &[u8],
+        head: u64,
+        end: u32,
+    ) -> Option<Spot<'t>> {
+        if self.meta.tie_levels == 0 {
             return None;
         }
-        let number = low32(first + below - 1);
+        let lookup = Lookup::new(self);
+        let start = lookup.units_below(head).ok()?;
+        let place = lookup.tied_place(start..end, key).ok()?;
+        if place.same.end == start {
+            return None;
+        }
+        self.spot_at(mapping, place.same.end - 1, place.share, false)
+    }
+
+    /// A page where a key is likely to stand, its lines requested, if it has been checked.
+    #[inline]
+    fn spot_at<'t>(
+        &self,
+        mapping: &'t [u8],
+        number: u32,
+        share: u32,
+        certain: bool,
+    ) -> Option<Spot<'t>> {
         let page = mapping.get(number as usize * PAGE_BYTES..)?.first_chunk()?;
-        let next = head_at(below).unwrap_or_default();
-        self.request_lines(page, share(low, head, next));
-        self.pages
-            .is_checked(number)
-            .then_some(Spot { page, number })
+        self.request_lines(page, share);
+        let spot = Spot {
+            page,
+            number,
+            certain,
+        };
+        self.pages.is_checked(number).then_some(spot)
     }
 
     /// Replaces what `value` holds by the value of an entry.
@@ -332,7 +364,7 @@ impl Columns {
         let columns = Columns::of(spot.page)?;
         let (index, is_there) = columns.place_of(spot.page, key);
         // A key behind the head that leads to a page is behind the page's first key, unless it has not the prefix that
-        // heads are taken behind: then the page is any. And where a key's newest version is too new, another may stand
+        // heads are taken behind, or the bytes common to a tie: then the page is any. And where a key's newest version is too new, another may stand
         // behind it.
         if index == 0 || index >= columns.count || columns.mark(spot.page, index).seq > snapshot {
             return None;

@@ -18,3 +18,4 @@ mod scan;
 mod shared;
 mod straight;
 mod support;
+mod ties;

@@ -13,6 +13,7 @@ use super::filter::{LINE_BYTES, fold, line_may_hold};
 use super::layout::{Layout, flag};
 use super::open::Table;
 use super::page::Page;
+use super::tie_heads;
 
 /// What the entries add up to.
 #[derive(Debug)]
@@ -49,7 +50,8 @@ impl Table {
             values: Vec::new(),
             ends: Vec::new(),
         };
-        let mut page = 0;
+        let ties = self.verify_ties()?;
+        let (mut page, mut before) = (0, Vec::new());
         for (unit, (head, number)) in fences.iter().enumerate() {
             if *number != page {
                 return Err(self.pages.damage(page, "data page is in no fence"));
@@ -66,7 +68,21 @@ impl Table {
                 layout: &layout,
             };
             self.verify_page(&view, page, &mut totals, &filter)?;
-            self.verify_head(&view, page, *head, unit)?;
+            let mut first = Vec::new();
+            view.key_into(0, &mut first);
+            self.verify_head(&first, page, *head, unit)?;
+            let alike = |other: Option<usize>| {
+                let other = other.and_then(|other| fences.get(other));
+                other.is_some_and(|(other, _)| other == head)
+            };
+            let neighbours = (alike(unit.checked_sub(1)), alike(unit.checked_add(1)));
+            if !self.ties_are_right(&ties, unit, neighbours, &first, &before) {
+                return Err(self
+                    .pages
+                    .damage(page, "tie head is not that of the page")
+                    .found(format_args!("unit {unit}")));
+            }
+            before = first;
             page += pages;
         }
         self.verify_totals(page, &totals)
@@ -109,7 +125,7 @@ impl Table {
                 .zip(heads)
                 .any(|(top, (head, _))| u64::from_le_bytes(*top) != *head)
         {
-            let meta_at = self.meta.fence_at() + self.meta.fence_pages();
+            let meta_at = self.meta.block_at();
             return Err(self
                 .pages
                 .damage(meta_at, "meta block disagrees with the fence"));
@@ -184,11 +200,9 @@ impl Table {
         line_may_hold(line, fold(hash), self.meta.filter_probes)
     }
 
-    fn verify_head(&self, view: &Page<'_, '_>, page: u32, head: u64, unit: usize) -> Result<()> {
-        let mut key = Vec::new();
-        view.key_into(0, &mut key);
-        match self.suffix_of(&key) {
-            Ok(suffix) if self.head_of(suffix, &key) == head => Ok(()),
+    fn verify_head(&self, key: &[u8], page: u32, head: u64, unit: usize) -> Result<()> {
+        match self.suffix_of(key) {
+            Ok(suffix) if self.head_of(suffix, key) == head => Ok(()),
             _ => Err(self
                 .pages
                 .damage(page, "fence head is not that of the page")
@@ -196,10 +210,72 @@ impl Table {
         }
     }
 
+    /// Whether the tie heads of a unit that begins with `key`, and the one before it with `before`, are right. `neighbours` says
+    /// whether it has the head of the unit before it, and of that behind it.
+    fn ties_are_right(
+        &self,
+        levels: &[Vec<u64>],
+        unit: usize,
+        neighbours: (bool, bool),
+        key: &[u8],
+        before: &[u8],
+    ) -> bool {
+        let (mut with_before, mut with_after) = neighbours;
+        let mut at = self.meta.head_end();
+        for level in levels {
+            let tie = level[unit];
+            let of_before = with_before.then(|| level[unit - 1]);
+            let of_after = with_after.then(|| level[unit + 1]);
+            let alike = tie_heads::alike(tie);
+            let told = tie != tie_heads::UNTOLD;
+            let right = if !with_before && !with_after {
+                tie == 0
+            } else if told {
+                let common = at + alike;
+                let has_common = |key: &[u8]| alike == 0 || key.len() >= common;
+                tie == tie_heads::tie_head(key, at, alike)
+                    && has_common(key)
+                    && of_before.is_none_or(|other| {
+                        tie_heads::alike(other) == alike
+                            && (alike == 0 || before.get(..common) == key.get(..common))
+                    })
+            } else {
+                of_before.is_none_or(|other| other == tie)
+            };
+            if !right {
+                return false;
+            }
+            with_before = told && of_before == Some(tie);
+            with_after = told && of_after == Some(tie);
+            at = tie_heads::end_of(at, alike);
+        }
+        true
+    }
+
+    /// Tie heads of all units, level by level.
+    fn verify_ties(&self) -> Result<Vec<Vec<u64>>> {
+        let units = self.meta.units;
+        let mut levels = Vec::new();
+        for level in 0..self.meta.tie_levels {
+            let mut ties = Vec::new();
+            for index in 0..tie_heads::pages_of_level(units) {
+                let number = self.meta.ties_at(level) + index;
+                let bytes = self.pages.read_unchecked(number, 1)?;
+                self.pages.check(number, &bytes, |bytes| {
+                    tie_heads::validate(bytes, level, index, units)
+                })?;
+                let slots = 0..tie_heads::units_of(index, units).len();
+                ties.extend(slots.map(|slot| fence::head_at(&bytes, slot)));
+            }
+            levels.push(ties);
+        }
+        Ok(levels)
+    }
+
     fn verify_totals(&self, pages: u32, totals: &Totals) -> Result<()> {
         let summary = self.summary();
         let largest = totals.last.as_ref().map(|(key, _)| &key[..]);
-        let meta_at = self.meta.fence_at() + self.meta.fence_pages();
+        let meta_at = self.meta.block_at();
         if pages != self.meta.data_pages
             || totals.entries != summary.entries
             || totals.deletes != summary.deletes

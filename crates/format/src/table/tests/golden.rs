@@ -12,6 +12,7 @@ const CLASSIC: &str = include_str!("../../../../../testdata/golden/table-classic
 const ENDED: &str = include_str!("../../../../../testdata/golden/table-ended-v1.hex");
 const MIXED: &str = include_str!("../../../../../testdata/golden/table-mixed-v1.hex");
 const RECORDS: &str = include_str!("../../../../../testdata/golden/table-records-v1.hex");
+const TIES: &str = include_str!("../../../../../testdata/golden/table-ties-v1.hex");
 const ROWS: &str = include_str!("../../../../../testdata/golden/table-rows-v1.hex");
 
 /// 16-digit keys and 100-byte values that halve.
@@ -37,6 +38,23 @@ fn ended() -> Vec<Entry> {
         .chain(numbers)
         .map(|key| Entry {
             key,
+            seq: 0,
+            kind: Kind::Put,
+            value: classic_value(&mut rng),
+        })
+        .collect()
+}
+
+/// Keys that begin alike, in two ties of pages.
+fn tied() -> Vec<Entry> {
+    let mut rng = Rng(44);
+    let urls = |host: &'static str| {
+        (0..120u32).map(move |number| format!("https://www.{host}/page/{number:04}"))
+    };
+    urls("example.com")
+        .chain(urls("example.org"))
+        .map(|key| Entry {
+            key: key.into_bytes(),
             seq: 0,
             kind: Kind::Put,
             value: classic_value(&mut rng),
@@ -131,6 +149,14 @@ fn a_table_of_keys_that_end_alike_is_as_recorded() {
     check(ENDED, &ended(), Compression::Short);
     // The page between has keys of both kinds.
     assert_eq!(endings(&parse(ENDED)), (2, 1));
+}
+
+#[test]
+fn a_table_of_keys_that_begin_alike_is_as_recorded() {
+    check(TIES, &tied(), Compression::Short);
+    let bytes = parse(TIES);
+    let meta = bytes.len() - 4096;
+    assert_eq!(bytes[meta + 20], 1, "the feature is not marked");
 }
 
 #[test]

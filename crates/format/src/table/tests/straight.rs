@@ -6,7 +6,7 @@ use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo};
 
 use super::support::*;
 use crate::table::lookup::Lookup;
-use crate::table::straight::Straight;
+use crate::table::spot::Straight;
 use crate::table::{Compression, GetHints, Table, TableOptions};
 
 /// How many of the keys are answered straight, once their pages have been checked.

@@ -1,0 +1,221 @@
+//! Tables whose pages begin alike, so that tie heads lead to them: against a sorted list, and against the fence's rules.
+
+use std::sync::Arc;
+
+use cairndb_base::{Kind, Order, SEQ_MAX};
+
+use super::model::check_probe;
+use super::support::*;
+use crate::table::fence::{BLOCK_HEADS, HEADS_PER_PAGE};
+use crate::table::source::{file_seed, seal};
+use crate::table::spot::Straight;
+use crate::table::{Table, TableOptions};
+
+/// Keys that begin alike, of several kinds: the last ones differ in zeros that no head tells from the end of a key.
+const SHAPES: usize = 6;
+
+fn key(shape: usize, number: usize, rng: &mut Rng) -> Vec<u8> {
+    match shape {
+        0 => {
+            let host = ["example", "example-shop", "zoo"][number % 3];
+            let id = number / 3;
+            format!("https://www.{host}.com/articles/{:03}/{id:07}.html", id % 7).into_bytes()
+        }
+        1 => format!("tenant-{:02}/item/{number:09}", number % 40).into_bytes(),
+        2 if number == 0 => b"another".to_vec(),
+        2 => format!("one prefix for all but the first: {number:08}").into_bytes(),
+        3 => {
+            // Pairs of pages that have more in common than a builder keeps of either.
+            let mut key = format!("path/{:05}/", number / 90).into_bytes();
+            key.extend(vec![b'd'; number / 90 * 37 % 700]);
+            key.extend(format!("{number:06}").into_bytes());
+            key
+        }
+        4 => {
+            let mut key = b"bits".to_vec();
+            key.resize(4 + rng.below(30), 0);
+            key.extend((0..rng.below(24)).map(|_| (rng.below(8) / 7) as u8));
+            key
+        }
+        _ => {
+            let mut key = b"zeros".to_vec();
+            key.resize(5 + number % 3000, 0);
+            key
+        }
+    }
+}
+
+/// Entries of a shape, some keys in many versions.
+fn entries_of(shape: usize, count: usize, rng: &mut Rng) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for number in 0..count {
+        let key = key(shape, number, rng);
+        let versions = match rng.below(2000) {
+            0 => 300,
+            1..=20 => 3,
+            _ => 1,
+        };
+        entries.extend((0..versions).map(|version| Entry {
+            key: key.clone(),
+            seq: 9 + version,
+            kind: Kind::Put,
+            value: rng.bytes(1 + number % 80),
+        }));
+    }
+    sort(&mut entries, &Order::Bytewise);
+    entries
+}
+
+/// What may stand around a key.
+fn neighbour(key: &[u8], rng: &mut Rng) -> Vec<u8> {
+    let mut other = key.to_vec();
+    match rng.below(7) {
+        0 => other.push(0),
+        1 => other.extend(rng.bytes(3)),
+        2 => other.truncate(rng.below(key.len() + 1)),
+        3 => other.truncate(key.len().saturating_sub(1)),
+        4 if !key.is_empty() => {
+            let at = rng.below(key.len());
+            other[at] = other[at].wrapping_add([1, 0xff][rng.below(2)]);
+        }
+        5 if !key.is_empty() => {
+            let at = rng.below(key.len());
+            other[at] = rng.next() as u8;
+        }
+        _ => {}
+    }
+    other
+}
+
+/// The number of units in the longest tie.
+fn longest_tie(table: &Table) -> usize {
+    let heads = (0..table.meta.fence_pages()).flat_map(|index| {
+        let page = table.pages.read_unchecked(table.meta.fence_at() + index, 1);
+        let page = page.unwrap();
+        let count = table.fence_place(index).count;
+        (0..count)
+            .map(move |slot| crate::table::fence::head_at(&page, slot))
+            .collect::<Vec<_>>()
+    });
+    let heads: Vec<u64> = heads.collect();
+    let ties = heads.chunk_by(|a, b| a == b).map(<[u64]>::len);
+    ties.max().unwrap_or(0)
+}
+
+#[test]
+fn tied_tables_answer_as_a_sorted_list() {
+    let (mut longest, mut levels) = (0, 0);
+    for shape in 0..SHAPES {
+        for (count, seed) in [(60_000, 7), (4_000, 8)] {
+            println!("keys {shape}, {count} of them, seed {seed}");
+            let mut rng = Rng(seed);
+            let count = if shape == 5 { 3_000 } else { count };
+            let entries = entries_of(shape, count, &mut rng);
+            let (bytes, summary) = build(&entries, TableOptions::new(FILE));
+            for reach in [Reach::Mapped, Reach::Cached] {
+                let order = Order::Bytewise;
+                let table = open_with(bytes.clone(), &order, summary.checksum, reach).unwrap();
+                assert!(table.meta.tie_levels > 0, "keys {shape}");
+                levels = levels.max(table.meta.tie_levels);
+                table.verify().unwrap();
+                longest = longest.max(longest_tie(&table));
+                let probes = if reach == Reach::Mapped { 3_000 } else { 300 };
+                for probe in 0..probes {
+                    let entry = &entries[rng.below(entries.len())];
+                    let key = neighbour(&entry.key, &mut rng);
+                    let seq = [SEQ_MAX, entry.seq, 10][rng.below(3)];
+                    check_probe(&table, &entries, &key, seq, &format!("probe {probe}"));
+                }
+            }
+        }
+    }
+    assert!(levels > 2, "{levels}");
+    // Ties of blocks and of pages.
+    assert!(
+        longest > HEADS_PER_PAGE && HEADS_PER_PAGE > BLOCK_HEADS,
+        "{longest}"
+    );
+}
+
+#[test]
+fn most_gets_go_straight_to_a_page_of_a_tie() {
+    for shape in 0..3 {
+        let mut rng = Rng(3);
+        let mut entries = entries_of(shape, 60_000, &mut rng);
+        entries.dedup_by(|b, a| a.key == b.key);
+        let (bytes, summary) = build(&entries, TableOptions::new(FILE));
+        let order = Order::Bytewise;
+        let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
+        table.check_pages().unwrap();
+        let mapping = table.pages.mapping().expect("mapped");
+        let (mut value, mut straight) = (Vec::new(), 0);
+        for entry in &entries {
+            let found = table.straight_get(mapping, &entry.key, None, SEQ_MAX, &mut value);
+            match found.unwrap() {
+                Straight::Unknown => {}
+                Straight::Page(_) | Straight::Answer(Some(_)) => straight += 1,
+                Straight::Answer(None) => panic!("a key that is there was not found"),
+            }
+        }
+        assert!(
+            straight > entries.len() * 3 / 4,
+            "keys {shape}: {straight} of {}",
+            entries.len()
+        );
+    }
+}
+
+#[test]
+fn tables_without_ties_have_no_tie_heads() {
+    let mut rng = Rng(1);
+    let digits = |number: usize| format!("{:016}", number * 7).into_bytes();
+    // One tie of two pages among a hundred.
+    let few = |number: usize| match number {
+        0..200 => format!("a/a/a/a/a/{number:06}").into_bytes(),
+        _ => format!("{number:08}").into_bytes(),
+    };
+    let shapes: [&dyn Fn(usize) -> Vec<u8>; 2] = [&digits, &few];
+    for shape in shapes {
+        let mut entries: Vec<Entry> = (0..8_000)
+            .map(|number| Entry {
+                key: shape(number),
+                seq: 0,
+                kind: Kind::Put,
+                value: rng.bytes(40),
+            })
+            .collect();
+        sort(&mut entries, &Order::Bytewise);
+        let (bytes, summary) = build(&entries, TableOptions::new(FILE));
+        let order = Order::Bytewise;
+        let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
+        assert_eq!(table.meta.tie_levels, 0);
+        table.verify().unwrap();
+    }
+}
+
+/// A table of ties, one bit of whose tie heads is another, its checksum right.
+fn forged(unit: usize, bit: usize) -> Arc<Table> {
+    let entries = entries_of(0, 20_000, &mut Rng(5));
+    let (mut bytes, summary) = build(&entries, TableOptions::new(FILE));
+    let order = Order::Bytewise;
+    let open = |bytes| open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
+    let number = open(bytes.clone()).meta.ties_at(0);
+    let page = &mut bytes[number as usize * 4096..][..4096];
+    page[64 + 8 * unit + bit / 8] ^= 1 << (bit % 8);
+    seal(file_seed(FILE), number, page);
+    open(bytes)
+}
+
+#[test]
+fn verify_notices_every_wrong_tie_head() {
+    for unit in [0, 1, 17, 40] {
+        for bit in 0..64 {
+            let error = forged(unit, bit)
+                .verify()
+                .expect_err(&format!("unit {unit}, bit {bit}"));
+            assert!(error.to_string().contains("tie head"), "{error}");
+            assert_eq!(error.file_name(), Some("000007.tbl"), "{error}");
+            assert!(error.file_offset().is_some(), "{error}");
+        }
+    }
+}
