@@ -42,6 +42,7 @@ mod source;
 mod spelled;
 mod spot;
 mod straight;
+mod stretch;
 #[cfg(test)]
 mod tests;
 mod tie_heads;

@@ -319,6 +319,10 @@ impl TableCursor {
     }
 
     fn enter(&mut self, unit: Entered, index: usize, streaming: bool) {
+        debug_assert!(
+            self.count == 0 && self.spelled.entries().is_empty(),
+            "it was left"
+        );
         self.layout = unit.layout;
         self.held = unit.held;
         let page = Page {
@@ -342,8 +346,6 @@ impl TableCursor {
         } else {
             Way::Sought
         };
-        self.spelled.forget();
-        self.values.forget();
         if streaming {
             self.spell_stretch(index == 0);
         } else {

@@ -9,6 +9,7 @@ use cairndb_kernel::codec::Dictionary;
 use super::bits::low32;
 use super::layout::Flaw;
 use super::page::Page;
+use super::stretch::Stretch;
 use super::values::value_at;
 
 /// Decoded values of neighbouring entries, and the room for them.
@@ -17,29 +18,27 @@ pub(super) struct DecodedValues {
     bytes: Vec<u8>,
     /// Where the first begins in `bytes`, and where each ends.
     ends: Vec<u32>,
-    /// The entry whose value is the first.
-    first: usize,
-    /// As many are there.
-    count: usize,
+    /// The entries whose values are there.
+    there: Stretch,
 }
 
 impl DecodedValues {
     /// Whether the value of an entry is there.
     #[inline]
     pub(super) fn holds(&self, index: usize) -> bool {
-        index.wrapping_sub(self.first) < self.count
+        self.there.holds(index)
     }
 
     /// The entries whose values are there.
     #[inline]
     pub(super) fn entries(&self) -> Range<usize> {
-        self.first..self.first + self.count
+        self.there.entries()
     }
 
     /// None is there any longer. The room stays.
     #[inline]
     pub(super) fn forget(&mut self) {
-        self.count = 0;
+        self.there.forget();
     }
 
     /// Decodes the values of some entries of `page`, whole groups where they are grouped, in place of those that are there.
@@ -60,14 +59,14 @@ impl DecodedValues {
             page.several_into(entries, dictionary, &mut self.bytes, &mut self.ends)?;
         }
         assert_eq!(self.ends.len(), entries.len() + 1, "each value has an end");
-        (self.first, self.count) = (entries.start, entries.len());
+        self.there = Stretch::of(entries);
         Ok(())
     }
 
     /// The value of an entry; empty where it is not there.
     #[inline]
     pub(super) fn get(&self, index: usize) -> &[u8] {
-        value_at(&self.bytes, &self.ends, index.wrapping_sub(self.first))
+        value_at(&self.bytes, &self.ends, self.there.place(index))
     }
 
     /// Heap bytes held.

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::bits::low32;
 use super::page::Page;
+use super::stretch::Stretch;
 use super::values::value_at;
 
 /// What the loop copies of a prefix or an ending, whatever part of it is wanted. Longer ones are copied apart.
@@ -35,36 +36,34 @@ pub(super) struct Spelled {
     lengths: Lengths,
     /// Where the first begins, and where each ends, unless all have one length.
     ends: Vec<u32>,
-    /// The entry whose key is the first.
-    first: usize,
-    /// As many are there.
-    count: usize,
+    /// The entries whose keys are there.
+    there: Stretch,
 }
 
 impl Spelled {
     /// Whether the key of an entry is there.
     #[inline]
     pub(super) fn holds(&self, index: usize) -> bool {
-        index.wrapping_sub(self.first) < self.count
+        self.there.holds(index)
     }
 
     /// The entries whose keys are there.
     #[inline]
     pub(super) fn entries(&self) -> Range<usize> {
-        self.first..self.first + self.count
+        self.there.entries()
     }
 
     /// None is there any longer.
     #[inline]
     pub(super) fn forget(&mut self) {
-        self.count = 0;
+        self.there.forget();
     }
 
     /// The key of an entry, which has to be there.
     #[inline]
     pub(super) fn key(&self, index: usize) -> &[u8] {
-        let at = index.wrapping_sub(self.first);
-        debug_assert!(at < self.count);
+        debug_assert!(self.there.holds(index));
+        let at = self.there.place(index);
         match self.lengths {
             Lengths::Equal(len) => {
                 let at = at.wrapping_mul(len);
@@ -104,7 +103,7 @@ impl Spelled {
             self.spell_each(page, entries);
             self.lengths = Lengths::Ends;
         }
-        (self.first, self.count) = (entries.start, entries.len());
+        self.there = Stretch::of(entries);
     }
 
     /// Spells keys that are prefix, whole head and the page's ending.
