@@ -402,3 +402,50 @@ fn steps_before_a_bound_stay_before_it_and_are_told_where_they_are_many() {
         check_steps(what, &entries);
     }
 }
+
+/// Whether some page begins with the oldest version of the key that ends the one before, and all its entries are plain.
+fn goes_on_plainly(bytes: &[u8]) -> bool {
+    bytes.chunks(4096).any(|page| {
+        let plain = page[12] == 0 && page[13] == Kind::Put as u8 && page[24..32] == [0; 8];
+        page[4] == 1 && page[5] & 1 != 0 && plain
+    })
+}
+
+#[test]
+fn what_a_page_goes_on_with_is_not_lent_backwards() {
+    let mut met = 0;
+    for twice in 40..140 {
+        let mut rng = Rng(twice as u64);
+        let mut model = entries(|_| rng.bytes(50));
+        model.truncate(300);
+        let mut newer = model[twice].clone();
+        newer.seq = 5;
+        model.insert(twice, newer);
+        let key = model[twice].key.clone();
+        let (bytes, summary) = build(&model, TableOptions::new(FILE));
+        if !goes_on_plainly(&bytes) {
+            continue;
+        }
+        met += 1;
+        let order = cairndb_base::Order::Bytewise;
+        let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
+        let mut cursor = table.cursor();
+        let mut window = PageWindow::default();
+        let (mut lent, mut own) = (0, 0);
+        cursor.last().unwrap();
+        while cursor.valid() {
+            cursor.load_value().unwrap();
+            if cursor.lend(&mut window, usize::MAX, false) {
+                while window.step_backward() {
+                    assert_ne!(window.key(), key, "a version that a newer one hides");
+                    lent += 1;
+                }
+                cursor.take_back(&mut window);
+            }
+            own += usize::from(cursor.key() == key);
+            cursor.prev().unwrap();
+        }
+        assert!(lent > 100 && own == 2, "{lent} lent, {own} of the key");
+    }
+    assert!(met > 0, "no page went on so");
+}
