@@ -42,7 +42,7 @@ mod token;
 #[cfg(test)]
 mod tests;
 
-pub use decode::{DECODE_SLACK, decode, decode_each, decode_into};
+pub use decode::{DECODE_SLACK, decode, decode_each, decode_into, decode_until};
 pub use dictionary::{DICTIONARY_BYTES_MAX, Dictionary, Matcher, Padded, decode_with};
 pub use encode::Encoder;
 pub use token::RAW_BYTES_MAX;

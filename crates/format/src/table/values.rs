@@ -230,7 +230,7 @@ impl<'a> Page<'a, '_> {
         while next < entries.end {
             let group = self.group_of(next).ok_or(BAD_VALUE)?;
             let mut at = out.len();
-            let (first, last) = self.group_into(group, out)?;
+            let (first, last) = self.group_into(group, usize::MAX, out)?;
             if first != next || last > entries.end {
                 return Err(BAD_VALUE);
             }
@@ -267,18 +267,22 @@ impl<'a> Page<'a, '_> {
     fn grouped_into(&self, index: usize, out: &mut Vec<u8>) -> Result<(), Flaw> {
         let group = self.group_of(index).ok_or(BAD_VALUE)?;
         let before = out.len();
-        let (first, _) = self.group_into(group, out)?;
+        // What stands behind the value is not decoded: half of a group, on average.
+        let (first, _) = self.group_into(group, index + 1, out)?;
         let start: usize = (first..index)
             .map(|index| self.layout.raw_len_of(self.bytes, index))
             .sum();
-        let len = self.layout.raw_len_of(self.bytes, index);
-        out.truncate(before + start + len);
         out.drain(before..before + start);
         Ok(())
     }
 
-    /// Appends the raw bytes of a group and gives the range of its entries.
-    fn group_into(&self, group: usize, out: &mut Vec<u8>) -> Result<(usize, usize), Flaw> {
+    /// Appends the raw bytes of a group's entries before `until` and gives the range of all its entries.
+    fn group_into(
+        &self,
+        group: usize,
+        until: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(usize, usize), Flaw> {
         let (bytes, at) = (self.bytes, self.layout.groups_at);
         let (mut first, mut start) = (0, 0);
         if group > 0 {
@@ -289,19 +293,25 @@ impl<'a> Page<'a, '_> {
             load16(bytes, at, 2 * group),
             load16(bytes, at, 2 * group + 1),
         );
-        let raw: usize = (first..last)
-            .map(|index| self.layout.raw_len_of(bytes, index))
-            .sum();
+        let raw_until = |end: usize| -> usize {
+            let entries = first..end;
+            entries
+                .map(|index| self.layout.raw_len_of(bytes, index))
+                .sum()
+        };
+        let (raw, wanted) = (raw_until(last), raw_until(last.min(until)));
         let values = self.slice(self.layout.values_at, self.layout.values_end);
         let stored = values.get(start..end).ok_or(BAD_VALUE)?;
         if raw > GROUP_RAW_BYTES_MAX || stored.len() > raw {
             return Err(BAD_VALUE);
         }
         if stored.len() == raw {
-            out.extend_from_slice(stored);
-            return Ok((first, last));
+            out.extend_from_slice(stored.get(..wanted).ok_or(BAD_VALUE)?);
+        } else if wanted == raw {
+            codec::decode(stored, raw, out).ok_or(BAD_VALUE)?;
+        } else {
+            codec::decode_until(stored, raw, wanted, out).ok_or(BAD_VALUE)?;
         }
-        codec::decode(stored, raw, out).ok_or(BAD_VALUE)?;
         Ok((first, last))
     }
 }

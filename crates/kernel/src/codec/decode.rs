@@ -13,6 +13,8 @@
     reason = "writes into spare capacity; every copy follows its bounds check"
 )]
 
+use std::ops::Range;
+
 use super::copy;
 use super::row::{self, BYTES_AHEAD};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -54,20 +56,63 @@ pub fn decode(src: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
         return None;
     }
     let whole = |to: *mut u8, room: usize| {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if raw_len >= WIDE_BYTES_MIN && level() >= Level::Avx2 {
-            if src.len() > 2 * BYTES_AHEAD {
-                // SAFETY: the level just read says that this processor has AVX2; the rest as below.
-                return unsafe { decode_wide::<true>(src, to, raw_len, room) };
-            }
-            // SAFETY: as above.
-            return unsafe { decode_wide::<false>(src, to, raw_len, room) };
-        }
-        // SAFETY: `append` gives `raw_len` bytes and slack, apart from `src`; every processor can copy words.
-        unsafe { decode_raw::<Words>(src, to, raw_len, room) }
+        // SAFETY: `append` gives `raw_len` bytes and slack, apart from `src`.
+        unsafe { decode_best::<false>(src, to, raw_len..raw_len, room) }
     };
-    // SAFETY: on `Some`, `decode_raw` has initialised `raw_len` bytes.
-    unsafe { append(out, raw_len, whole) }
+    // SAFETY: on `Some`, `decode_best` has initialised `raw_len` bytes.
+    unsafe { append(out, raw_len..raw_len, whole) }
+}
+
+/// Appends the first `wanted` of the `raw_len` bytes that `src` stands for to `out`, as [`decode`], but looks at no more of `src`
+/// than it takes: whoever wants one value of a group that was encoded together.
+///
+/// `None` when `wanted` is more than `raw_len`, or what is looked at is malformed.
+///
+/// ```
+/// use cairndb_kernel::codec::{Encoder, decode_until};
+/// let value = b"one fish two fish red fish blue fish";
+/// let mut encoded = Vec::new();
+/// assert!(Encoder::new().encode(value, &mut encoded));
+/// let mut raw = Vec::new();
+/// assert!(decode_until(&encoded, value.len(), 17, &mut raw).is_some());
+/// assert_eq!(raw, b"one fish two fish");
+/// ```
+pub fn decode_until(src: &[u8], raw_len: usize, wanted: usize, out: &mut Vec<u8>) -> Option<()> {
+    if raw_len > raw_len_max(src.len()) || wanted > raw_len {
+        return None;
+    }
+    let part = |to: *mut u8, room: usize| {
+        // SAFETY: `append` gives `raw_len` bytes and slack, apart from `src`.
+        unsafe { decode_best::<true>(src, to, wanted..raw_len, room) }
+    };
+    // The last sequence may go on behind what is wanted.
+    // SAFETY: on `Some`, `decode_best` has initialised `wanted` bytes.
+    unsafe { append(out, wanted..raw_len, part) }
+}
+
+/// [`decode_raw`] by the copies that are best for the length.
+///
+/// # Safety
+///
+/// As of [`decode_raw`], but that any processor will do.
+#[inline]
+unsafe fn decode_best<const PART: bool>(
+    src: &[u8],
+    to: *mut u8,
+    lens: Range<usize>,
+    room: usize,
+) -> Option<()> {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if lens.end >= WIDE_BYTES_MIN && level() >= Level::Avx2 {
+        if src.len() > 2 * BYTES_AHEAD {
+            // SAFETY: the level just read says that this processor has AVX2; the caller promises the rest.
+            return unsafe { decode_wide::<true, PART>(src, to, lens, room) };
+        }
+        // SAFETY: as above.
+        return unsafe { decode_wide::<false, PART>(src, to, lens, room) };
+    }
+    // SAFETY: every processor can copy words; the caller promises the rest.
+    unsafe { decode_raw::<Words, PART>(src, to, lens, room) }
 }
 
 /// Appends what the values of `stored_len` bytes stand for that `src` consists of, `raw_len` bytes each: as
@@ -107,7 +152,7 @@ pub fn decode_each(src: &[u8], stored_len: usize, raw_len: usize, out: &mut Vec<
             }
             // SAFETY: of the room `done` bytes were taken by as many values as came before, so that `raw_len`
             // and `DECODE_SLACK` are left, apart from `src`.
-            unsafe { decode_raw::<Words>(value, to, raw_len, room - done) }?;
+            unsafe { decode_raw::<Words, false>(value, to, raw_len..raw_len, room - done) }?;
             if shapes > 0 {
                 shapes -= 1;
                 shape = Shape::of(value, raw_len);
@@ -119,30 +164,31 @@ pub fn decode_each(src: &[u8], stored_len: usize, raw_len: usize, out: &mut Vec<
         Some(())
     };
     // SAFETY: on `Some`, `raw_len` bytes are initialised for each value, `total` together.
-    unsafe { append(out, total, each) }
+    unsafe { append(out, total..total, each) }
 }
 
-/// Appends the `len` bytes that `fill` writes at the address it is given, where `len` and [`DECODE_SLACK`] are
+/// Appends the `lens.start` bytes that `fill` writes at the address it is given, where `lens.end` and [`DECODE_SLACK`] are
 /// writable; nothing where it gives `None`.
 ///
 /// # Safety
 ///
-/// On `Some` it has initialised `len` bytes there.
+/// On `Some` it has initialised `lens.start` bytes there, which are no more than `lens.end`.
 #[inline]
 unsafe fn append(
     out: &mut Vec<u8>,
-    len: usize,
+    lens: Range<usize>,
     fill: impl FnOnce(*mut u8, usize) -> Option<()>,
 ) -> Option<()> {
+    debug_assert!(lens.start <= lens.end);
     // On 32 bits a source of 17 MB may stand for more than there are addresses.
-    let room = len.checked_add(DECODE_SLACK)?;
+    let room = lens.end.checked_add(DECODE_SLACK)?;
     out.reserve(room);
     let old_len = out.len();
     let spare = out.spare_capacity_mut();
     debug_assert!(spare.len() >= room);
     fill(spare.as_mut_ptr().cast::<u8>(), room)?;
-    // SAFETY: the caller promises that the `len` bytes behind the old length are initialised.
-    unsafe { out.set_len(old_len + len) };
+    // SAFETY: the caller promises that as many bytes behind the old length are initialised, which have room.
+    unsafe { out.set_len(old_len + lens.start) };
     Some(())
 }
 
@@ -153,7 +199,7 @@ unsafe fn append(
 pub fn decode_into(src: &[u8], out: &mut [u8]) -> Option<()> {
     let raw_len = out.len();
     // SAFETY: `out` is `raw_len` writable bytes, apart from `src` as it is borrowed exclusively.
-    unsafe { decode_raw::<Words>(src, out.as_mut_ptr(), raw_len, raw_len) }
+    unsafe { decode_raw::<Words, false>(src, out.as_mut_ptr(), raw_len..raw_len, raw_len) }
 }
 
 /// [`decode_raw`] by the widest copies there are, with what is to come requested if `AHEAD`.
@@ -163,36 +209,41 @@ pub fn decode_into(src: &[u8], out: &mut [u8]) -> Option<()> {
 /// As of [`decode_raw`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx2")]
-unsafe fn decode_wide<const AHEAD: bool>(
+unsafe fn decode_wide<const AHEAD: bool, const PART: bool>(
     src: &[u8],
     to: *mut u8,
-    raw_len: usize,
+    lens: Range<usize>,
     room: usize,
 ) -> Option<()> {
     // SAFETY: `Wide` has the instructions named above; the caller promises the rest.
-    unsafe { decode_raw::<Wide<AHEAD>>(src, to, raw_len, room) }
+    unsafe { decode_raw::<Wide<AHEAD>, PART>(src, to, lens, room) }
 }
 
-/// Decodes `src` to `to`; on `Some`, exactly `raw_len` bytes there are initialised.
+/// Decodes `src`, which stands for `lens.end` bytes, to `to`; on `Some`, exactly as many bytes there are initialised, with
+/// `PART` at least `lens.start`.
 ///
 /// # Safety
 ///
-/// `room` bytes are writable at `to`, `room >= raw_len`, and they do not overlap `src`. The processor has the instructions
+/// `room` bytes are writable at `to`, `room >= lens.end`, and they do not overlap `src`. The processor has the instructions
 /// of `R`.
 #[expect(
     clippy::inline_always,
     reason = "a page's values are decoded in one loop, in which a call is a tenth"
 )]
 #[inline(always)]
-unsafe fn decode_raw<R: Runs>(src: &[u8], to: *mut u8, raw_len: usize, room: usize) -> Option<()> {
-    debug_assert!(room >= raw_len);
-    let mut read = 0;
-    let mut written = 0;
-    while let Some(&token) = src.get(read) {
+unsafe fn decode_raw<R: Runs, const PART: bool>(
+    src: &[u8],
+    to: *mut u8,
+    lens: Range<usize>,
+    room: usize,
+) -> Option<()> {
+    let raw_len = lens.end;
+    debug_assert!(room >= raw_len && lens.start <= raw_len);
+    let (mut read, mut written) = (0, 0);
+    let goes_on = |written| !PART || written < lens.start;
+    while let Some(&token) = src.get(read).filter(|_| goes_on(written)) {
         let begin = read;
-        if R::AHEAD {
-            prefetch_span(src.as_ptr().wrapping_add(read + BYTES_AHEAD), 1);
-        }
+        look_ahead::<R>(src, read);
         read += 1;
         let literals = length(literal_half(token), src, &mut read, raw_len)?;
         if literals > src.len() - read || literals > raw_len - written {
@@ -238,7 +289,15 @@ unsafe fn decode_raw<R: Runs>(src: &[u8], to: *mut u8, raw_len: usize, room: usi
             written += more * stands;
         }
     }
-    (written == raw_len).then_some(())
+    (written == raw_len || !goes_on(written)).then_some(())
+}
+
+/// Requests what a decoder that is at `read` will come to.
+#[inline]
+fn look_ahead<R: Runs>(src: &[u8], read: usize) {
+    if R::AHEAD {
+        prefetch_span(src.as_ptr().wrapping_add(read + BYTES_AHEAD), 1);
+    }
 }
 
 /// Copies `len` literals.
@@ -327,9 +386,9 @@ pub(super) fn decode_long_by_words(src: &[u8], raw_len: usize) -> Option<Vec<u8>
     let mut out = Vec::new();
     // SAFETY: `append` gives `raw_len` bytes and slack, apart from `src`; every processor can copy words.
     let whole = |to: *mut u8, room: usize| unsafe {
-        decode_raw::<super::runs::LongWords>(src, to, raw_len, room)
+        decode_raw::<super::runs::LongWords, false>(src, to, raw_len..raw_len, room)
     };
     // SAFETY: on `Some`, `decode_raw` has initialised `raw_len` bytes.
-    unsafe { append(&mut out, raw_len, whole) }?;
+    unsafe { append(&mut out, raw_len..raw_len, whole) }?;
     Some(out)
 }

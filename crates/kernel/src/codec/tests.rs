@@ -8,7 +8,7 @@
 use proptest::prelude::*;
 
 use super::token::{COVERED_BYTES_MIN, RAW_BYTES_MAX, SHORT_BYTES_MAX};
-use super::{Encoder, decode, decode_each, decode_into, twin};
+use super::{Encoder, decode, decode_each, decode_into, decode_until, twin};
 
 /// A small generator (xorshift64*), so that a failing case is named by its seed alone.
 pub(super) struct Random(u64);
@@ -107,7 +107,31 @@ fn decode_all(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
         "{src:?} {raw_len} twice"
     );
     assert!(both.is_some() || appended.len() == 4);
+    decode_parts(src, raw_len, expected.as_deref());
     expected
+}
+
+/// Parts of what `src` stands for. Where the whole is malformed, what comes before the flaw may be given.
+fn decode_parts(src: &[u8], raw_len: usize, expected: Option<&[u8]>) {
+    for wanted in [
+        0,
+        1,
+        raw_len / 3,
+        raw_len.saturating_sub(1),
+        raw_len,
+        raw_len + 1,
+    ] {
+        let mut appended = b"kept".to_vec();
+        let verdict = decode_until(src, raw_len, wanted, &mut appended);
+        assert_eq!(&appended[..4], b"kept");
+        let len = if verdict.is_some() { wanted } else { 0 };
+        assert_eq!(appended.len(), 4 + len, "{src:?} {wanted} of {raw_len}");
+        if let Some(raw) = expected {
+            let part = raw.get(..wanted);
+            assert_eq!(verdict.map(|()| &appended[4..]), part, "{src:?} {wanted}");
+        }
+        assert!(verdict.is_none() || wanted <= raw_len);
+    }
 }
 
 fn round_trip(encoder: &mut Encoder, value: &[u8]) -> Option<Vec<u8>> {
