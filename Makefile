@@ -137,7 +137,7 @@ lint: toolchain ## formatting, clippy, documentation, tidy, licences, other plat
 
 .PHONY: docs
 docs: toolchain ## build the documentation of the interface
-	cargo doc --package cairndb --no-deps --locked
+	cargo doc --package cairndb --package cairndb-env --no-deps --locked
 	@echo "open $(TARGET)/doc/cairndb/index.html"
 
 .PHONY: install

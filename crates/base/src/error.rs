@@ -229,6 +229,34 @@ impl fmt::Display for Error {
     }
 }
 
+/// For functions that give errors of the system: kind by kind, the error itself inside.
+///
+/// ```
+/// use std::io;
+/// let error = io::Error::from(cairndb_base::Error::corruption("page checksum does not match"));
+/// assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+/// assert!(error.to_string().contains("page checksum"));
+/// ```
+impl From<Error> for std::io::Error {
+    fn from(error: Error) -> std::io::Error {
+        let kind = match error.kind() {
+            ErrorKind::Corruption | ErrorKind::FormatTooNew => std::io::ErrorKind::InvalidData,
+            ErrorKind::InvalidArgument => std::io::ErrorKind::InvalidInput,
+            ErrorKind::NotSupported => std::io::ErrorKind::Unsupported,
+            ErrorKind::NoSpace => std::io::ErrorKind::StorageFull,
+            ErrorKind::Locked => std::io::ErrorKind::ResourceBusy,
+            ErrorKind::NotFound => std::io::ErrorKind::NotFound,
+            ErrorKind::ReadOnly => std::io::ErrorKind::PermissionDenied,
+            ErrorKind::Io
+            | ErrorKind::Conflict
+            | ErrorKind::Closed
+            | ErrorKind::Poisoned
+            | ErrorKind::Forked => std::io::ErrorKind::Other,
+        };
+        std::io::Error::new(kind, error)
+    }
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0

@@ -275,7 +275,7 @@ struct MemLock {
 impl MemDir {
     fn hold(&self, name: &str, together: bool) -> Result<MemLock> {
         if !self.locked.lock().take(name.to_owned(), together) {
-            let message = "this process has the database open already; share that handle";
+            let message = "this process has the database open already; share or close that handle";
             let path = self.path.join(name).to_string_lossy().into_owned();
             return Err(Error::new(ErrorKind::Locked, message).file(path));
         }

@@ -186,7 +186,7 @@ fn id_of(dir: BorrowedFd<'_>, name: &str) -> Result<Option<FileId>> {
 
 #[cold]
 fn held_here(name: &str) -> Error {
-    let message = "this process has the database open already; share that handle";
+    let message = "this process has the database open already; share or close that handle";
     Error::new(ErrorKind::Locked, message).file(name)
 }
 

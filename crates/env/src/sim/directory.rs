@@ -68,7 +68,7 @@ impl SimDir {
         together: bool,
     ) -> Result<SimLock> {
         if !state.locks.take(inode, together) {
-            let message = "this process has the database open already; share that handle";
+            let message = "this process has the database open already; share or close that handle";
             let error = Error::new(ErrorKind::Locked, message).file(name);
             return Err(state.refuse(error));
         }
