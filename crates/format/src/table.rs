@@ -28,6 +28,8 @@ mod filter;
 mod first_keys;
 mod groups;
 mod hits;
+mod key_pages;
+mod keyed;
 mod layout;
 mod lookup;
 mod meta;
@@ -49,6 +51,7 @@ mod tie_heads;
 mod tied;
 mod values;
 mod verify;
+mod verify_index;
 
 use std::sync::Arc;
 

@@ -317,6 +317,7 @@ impl TableBuilder {
             filter_probes,
             numbered: fence.numbered,
             tie_levels: fence.tie_levels,
+            key_pages: fence.key_pages,
             prefix: low32(fence.prefix),
             summary: self.summary,
             top: fence.top,

@@ -7,14 +7,17 @@ use cairndb_base::limits::PAGE_BYTES;
 use super::bits::{common_prefix, head_of, low8, low16, low32};
 use super::fence::{BLOCK_HEADS, FENCE_HEADER_BYTES, HEADS_PER_PAGE, NUMBERS_AT, heads_per_page};
 use super::first_keys::FirstKeys;
+use super::key_pages::KeyPages;
 use super::layout::page_kind;
 use super::tie_heads;
 
 /// Collects the fence while pages are written.
 #[derive(Debug, Default)]
 pub(super) struct FenceBuilder {
-    /// Of each unit; none where heads say nothing.
+    /// Of each unit, in bytewise order.
     keys: FirstKeys,
+    /// The same in another order.
+    listed: KeyPages,
     /// The first page of each unit.
     pages: Vec<u32>,
     smallest: Vec<u8>,
@@ -32,6 +35,7 @@ impl FenceBuilder {
     pub(super) fn memory_bytes(&self) -> usize {
         self.pages.capacity() * size_of::<u32>()
             + self.keys.memory_bytes()
+            + self.listed.memory_bytes()
             + self.smallest.capacity()
     }
 
@@ -51,15 +55,18 @@ impl FenceBuilder {
     pub(super) fn add(&mut self, key: &[u8], page: u32) {
         if self.bytewise {
             self.keys.add(key);
-        } else if self.pages.is_empty() {
-            self.smallest = key.to_vec();
+        } else {
+            if self.pages.is_empty() {
+                self.smallest = key.to_vec();
+            }
+            self.listed.add(key);
         }
         self.pages.push(page);
     }
 
-    /// The fence pages, and behind them those of the tie heads, if there are any (checksums left zero), the prefix, and the
-    /// first head of every block. Page numbers are written only where units and data pages differ in number.
-    pub(super) fn finish(&self, largest: &[u8], data_pages: u32) -> FinishedFence {
+    /// The fence pages, and behind them those of the tie heads or of first keys, if there are any (checksums left zero), the
+    /// prefix, and the first head of every block. Page numbers are written only where units and data pages differ in number.
+    pub(super) fn finish(&mut self, largest: &[u8], data_pages: u32) -> FinishedFence {
         let numbered = data_pages as usize != self.units();
         let mut heads = vec![0; self.units()];
         let (mut prefix, mut levels) = (0, Vec::new());
@@ -91,7 +98,10 @@ impl FenceBuilder {
                 page[5] = low8(level);
             }
         }
+        let listed = self.listed.finish();
+        pages.extend_from_slice(listed);
         FinishedFence {
+            key_pages: low32(listed.len() / PAGE_BYTES),
             pages,
             numbered,
             tie_levels: low32(levels.len()),
@@ -127,6 +137,7 @@ pub(super) struct FinishedFence {
     pub(super) numbered: bool,
     /// Levels of tie heads.
     pub(super) tie_levels: u32,
+    pub(super) key_pages: u32,
     pub(super) prefix: usize,
     /// The first head of every block, little-endian.
     pub(super) top: Vec<u8>,

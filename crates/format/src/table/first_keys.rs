@@ -2,7 +2,7 @@
 //!
 //! What the fence leaves out, the bytes common to all keys of a table or to all units of one head, is known only when the
 //! last key is. So of each first key is kept how many bytes it shares with the one before, and a few behind those that it
-//! shares with its neighbours: enough to tell it from them, some twenty bytes a page.
+//! shares with its neighbours: enough to tell it from them, as a rule, some thirty bytes a page and a hundred at most.
 //!
 //! Invariants: keys come in bytewise order. [`FirstKeys::walk`] gives of each key its beginning, `KEPT_BYTES` longer than what
 //! is common to all keys, or all of it.
@@ -11,9 +11,14 @@ use super::bits::{common_prefix, low32};
 
 /// Bytes kept behind those that a key shares with its neighbours: a head and a tie head.
 pub(super) const KEPT_BYTES: usize = 16;
-/// Of bytes that it shares with the next and not with the one before it, no more are kept: long keys would make what a
-/// builder holds grow as its table does.
-const SHARED_BYTES_MAX: usize = 48;
+/// Of bytes that a key shares with the next and not with the one before it, as many are kept as leave so many a key, of all
+/// keys together: else long keys would make what a builder holds grow as its table does. (A bound for each key lost: the first
+/// of a group of long names is rare, and without it nothing is known of the others.)
+const BYTES_A_KEY: usize = 64;
+/// And at least so many.
+const SHARED_BYTES_MIN: usize = 48;
+/// What the buffer for the last key shrinks to behind a longer one.
+const LAST_BYTES_MAX: usize = 4 << 10;
 
 /// One key, next to the one before it.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +26,7 @@ struct Step {
     /// Bytes shared with the key before.
     shared: u32,
     /// Bytes kept behind those.
-    kept: u8,
+    kept: u32,
     /// Whether these are all there are.
     whole: bool,
 }
@@ -72,13 +77,14 @@ impl FirstKeys {
             if self.count > 1 {
                 let step = self.step_of_last(shared);
                 let from = self.last_shared;
-                let own = &self.last[from..from + usize::from(step.kept)];
+                let own = &self.last[from..from + step.kept as usize];
                 self.bytes.extend_from_slice(own);
                 self.steps.push(step);
             }
             self.last_shared = shared;
         }
         self.last.clear();
+        self.last.shrink_to(LAST_BYTES_MAX);
         self.last.extend_from_slice(key);
         self.count += 1;
     }
@@ -86,11 +92,14 @@ impl FirstKeys {
     /// What to keep of the last key, which shares `next` bytes with the one behind it.
     fn step_of_last(&self, next: usize) -> Step {
         let own = self.last.len() - self.last_shared;
-        let shared = next.saturating_sub(self.last_shared).min(SHARED_BYTES_MAX);
+        let room = (BYTES_A_KEY * self.count).saturating_sub(self.bytes.len());
+        let shared = next
+            .saturating_sub(self.last_shared)
+            .min(room.max(SHARED_BYTES_MIN));
         let kept = own.min(shared + KEPT_BYTES);
         Step {
             shared: low32(self.last_shared),
-            kept: u8::try_from(kept).expect("at most 64 bytes are kept"),
+            kept: low32(kept),
             whole: kept == own,
         }
     }
@@ -108,7 +117,7 @@ impl FirstKeys {
         let mut start = self.smallest.clone();
         let mut bytes = &self.bytes[..];
         for step in &self.steps {
-            let (own, rest) = bytes.split_at(step.kept.into());
+            let (own, rest) = bytes.split_at(step.kept as usize);
             bytes = rest;
             let shared = step.shared as usize;
             // Of the key before less may be kept than this one shares with it: then no more is known of this one.

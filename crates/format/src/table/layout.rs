@@ -31,6 +31,8 @@ pub(super) mod page_kind {
     pub(crate) const META: u8 = 5;
     /// Tie heads.
     pub(crate) const TIES: u8 = 6;
+    /// First keys.
+    pub(crate) const KEYS: u8 = 7;
 }
 
 /// Bits of the flags byte of a data page.

@@ -72,6 +72,8 @@ pub(super) struct Place<'t> {
 /// Units of one head that are asked for together when the one that a key is in is looked for: keys with more than eight
 /// bytes in common behind what all of the table share. Three rounds of the search then wait as long as one.
 const UNITS_ASKED: u32 = 8;
+/// Lines asked for of a page whose keys are compared whole, at most.
+const COLUMN_LINES_MAX: usize = 32;
 /// Lines of a page that say how its first key compares, as a rule: header and prefix.
 const LINES_COMPARED: Range<usize> = 0..2;
 
@@ -215,7 +217,7 @@ impl<'t> Lookup<'t> {
         Ok(line_may_hold(line, fold(hash), table.meta.filter_probes))
     }
 
-    /// Fetches every page of filter, fence and tie heads.
+    /// Fetches every page of filter, fence, tie heads and first keys.
     pub(super) fn check_index(&self) -> Result<()> {
         let meta = &self.table.meta;
         for page in meta.data_pages..meta.fence_at() {
@@ -227,7 +229,8 @@ impl<'t> Lookup<'t> {
             pages
                 .into_iter()
                 .try_for_each(|index| self.ties_page(level, index).map(drop))
-        })
+        })?;
+        (0..meta.key_pages).try_for_each(|index| self.key_page(index).map(drop))
     }
 
     fn filter_page(&self, page: u32) -> Result<PageRef<'t>> {
@@ -248,6 +251,14 @@ impl<'t> Lookup<'t> {
     #[inline]
     pub(super) fn span_of(&self, key: &[u8]) -> Result<Span> {
         let table = self.table;
+        if table.meta.key_pages > 0 {
+            let units = self.span_of_key(key)?;
+            return Ok(Span {
+                below: units.start,
+                end: units.end,
+                share: 0,
+            });
+        }
         let suffix = match table.suffix_of(key) {
             Ok(suffix) => suffix,
             Err(order) => {
@@ -341,6 +352,17 @@ impl<'t> Lookup<'t> {
         self.unit_at(unit, page)
     }
 
+    /// Fetches a unit whose keys are to be searched. With an order that is not bytewise whole keys are compared, wherever in
+    /// the columns they lie, so all lines of those are asked for: one by one they took half of a get's time.
+    fn unit_to_search(&self, unit: u32) -> Result<Unit<'t>> {
+        let number = self.number_of(unit)?;
+        if !self.table.order.is_bytewise() {
+            let lines = self.table.pages.values_hint().div_ceil(LINE_BYTES);
+            self.request_lines(number, &(0..lines.min(COLUMN_LINES_MAX)));
+        }
+        self.unit_at(unit, number)
+    }
+
     /// Fetches the unit that begins at `page`.
     #[inline]
     pub(super) fn unit_at(&self, number: u32, page: u32) -> Result<Unit<'t>> {
@@ -386,7 +408,7 @@ impl<'t> Lookup<'t> {
         let span = self.span_of(key)?;
         let tie = span.below..span.end;
         let mut likely = (tie.end.saturating_sub(1), span.share);
-        if self.table.meta.tie_levels > 0 && tie.len() > 1 {
+        if self.mapping.is_some() && self.table.meta.tie_levels > 0 && tie.len() > 1 {
             let place = self.tied_place(tie, key)?;
             likely = (place.same.end.saturating_sub(1), place.share);
         }
@@ -398,7 +420,7 @@ impl<'t> Lookup<'t> {
     pub(super) fn find(&self, span: Span, key: &[u8], seq: SeqNo) -> Result<Option<Place<'t>>> {
         let starts = self.units_not_behind(span, key, seq)?;
         if starts > 0 {
-            let unit = self.unit(starts - 1)?;
+            let unit = self.unit_to_search(starts - 1)?;
             let slot = unit.view().search(key, seq, &self.table.order);
             if slot.index < unit.layout.count() {
                 let index = slot.index;
@@ -416,7 +438,7 @@ impl<'t> Lookup<'t> {
     fn find_exact(&self, span: Span, key: &[u8], seq: SeqNo) -> Result<Option<Place<'t>>> {
         let starts = self.units_not_behind(span, key, seq)?;
         if starts > 0 {
-            let unit = self.unit(starts - 1)?;
+            let unit = self.unit_to_search(starts - 1)?;
             let slot = unit.view().search(key, seq, &self.table.order);
             if slot.exact {
                 let index = slot.index;

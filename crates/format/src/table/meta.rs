@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use cairndb_base::Order;
 use cairndb_base::coding::{get_bytes, get_u32, get_u64, get_varint, put_bytes, put_varint};
 use cairndb_base::head::HEAD_BYTES;
 use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES};
@@ -24,6 +25,8 @@ const MAGIC: [u8; 8] = *b"CAIRNTBL";
 const VERSION: u32 = 1;
 /// Bit of the feature word: pages of tie heads follow the fence.
 const FEATURE_TIES: u32 = 1;
+/// Another: pages of first keys follow it, with an order that is not bytewise.
+const FEATURE_KEYS: u32 = 2;
 /// Length of the block's fixed start.
 const FIXED_BYTES: usize = 32;
 /// Length of the trailer at the end of the file.
@@ -41,6 +44,8 @@ pub(super) struct Meta {
     pub(super) numbered: bool,
     /// Levels of tie heads.
     pub(super) tie_levels: u32,
+    /// Pages of first keys.
+    pub(super) key_pages: u32,
     pub(super) prefix: u32,
     pub(super) summary: TableSummary,
     /// First head of every fence block, little-endian.
@@ -73,10 +78,16 @@ impl Meta {
         self.fence_at() + self.fence_pages() + level * tie_heads::pages_of_level(self.units)
     }
 
-    /// Pages of what leads to data pages: filter, fence and tie heads.
+    /// The first page of first keys.
+    pub(super) fn keys_at(&self) -> u32 {
+        self.ties_at(self.tie_levels)
+    }
+
+    /// Pages of what leads to data pages: filter, fence, tie heads and first keys.
     pub(super) fn index_pages(&self) -> u64 {
         let ties = u64::from(self.tie_levels) * u64::from(tie_heads::pages_of_level(self.units));
-        u64::from(self.filter_pages()) + u64::from(self.fence_pages()) + ties
+        let keys = u64::from(self.key_pages);
+        u64::from(self.filter_pages()) + u64::from(self.fence_pages()) + ties + keys
     }
 
     /// Where in a key its fence head ends.
@@ -87,7 +98,13 @@ impl Meta {
 
     /// The first page of the block itself.
     pub(super) fn block_at(&self) -> u32 {
-        self.ties_at(self.tie_levels)
+        self.keys_at() + self.key_pages
+    }
+
+    fn features(&self) -> u32 {
+        let ties = if self.tie_levels > 0 { FEATURE_TIES } else { 0 };
+        let keys = if self.key_pages > 0 { FEATURE_KEYS } else { 0 };
+        ties | keys
     }
 
     /// The block, padded to whole pages, its checksum left zero.
@@ -96,8 +113,7 @@ impl Meta {
         out[4] = page_kind::META;
         out[8..16].copy_from_slice(&MAGIC);
         out[16..20].copy_from_slice(&VERSION.to_le_bytes());
-        let features = if self.tie_levels > 0 { FEATURE_TIES } else { 0 };
-        out[20..24].copy_from_slice(&features.to_le_bytes());
+        out[20..24].copy_from_slice(&self.features().to_le_bytes());
         let summary = &self.summary;
         for number in [
             self.data_pages,
@@ -128,8 +144,10 @@ impl Meta {
         }
         put_bytes(&mut out, &self.top);
         put_bytes(&mut out, self.dictionary.bytes());
-        if self.tie_levels > 0 {
-            put_varint(&mut out, self.tie_levels.into());
+        for number in [self.tie_levels, self.key_pages] {
+            if number > 0 {
+                put_varint(&mut out, number.into());
+            }
         }
         let used = low32(out.len());
         out[24..28].copy_from_slice(&used.to_le_bytes());
@@ -175,7 +193,7 @@ impl Meta {
         }
         // The feature word after the version: a later version sets a bit for what must be known.
         let features = get_u32(block, 20).unwrap_or(u32::MAX);
-        if get_u32(block, 16) != Some(VERSION) || features & !FEATURE_TIES != 0 {
+        if get_u32(block, 16) != Some(VERSION) || features & !(FEATURE_TIES | FEATURE_KEYS) != 0 {
             return Err(Flaw::TooNew("table version"));
         }
         // The keyspace: only the default one, 0, exists yet.
@@ -205,14 +223,11 @@ impl Meta {
         let order = std::str::from_utf8(get_bytes(bytes, &mut at)?).ok()?;
         let smallest = get_bytes(bytes, &mut at)?.to_vec();
         let largest = get_bytes(bytes, &mut at)?.to_vec();
-        let refs = get_varint(bytes, &mut at)?;
-        let mut value_refs = Vec::new();
-        for _ in 0..refs {
-            value_refs.push((get_varint(bytes, &mut at)?, get_varint(bytes, &mut at)?));
-        }
+        let value_refs = get_value_refs(bytes, &mut at)?;
         let top = get_bytes(bytes, &mut at)?.to_vec();
         let dictionary = get_dictionary(bytes, &mut at)?;
-        let tie_levels = get_tie_levels(bytes, &mut at, features)?;
+        let mut feature = |bit| get_feature(bytes, &mut at, features & bit != 0);
+        let (tie_levels, key_pages) = (feature(FEATURE_TIES)?, feature(FEATURE_KEYS)?);
         let [
             data_pages,
             units,
@@ -233,6 +248,7 @@ impl Meta {
             filter_probes,
             numbered: numbered == 1,
             tie_levels,
+            key_pages,
             prefix,
             summary: TableSummary {
                 smallest,
@@ -268,7 +284,18 @@ impl Meta {
             && summary.largest.len() <= KEY_BYTES_MAX
             && summary.smallest.get(..prefix).is_some()
             && summary.smallest.get(..prefix) == summary.largest.get(..prefix)
+            && self.tie_levels <= tie_heads::LEVELS_MAX
+            && self.key_pages <= self.units
             && self.tops_in_order()
+    }
+
+    /// Whether heads, or keys instead of them, are what a table in this order has.
+    pub(super) fn fits(&self, order: &Order) -> bool {
+        if order.is_bytewise() {
+            self.key_pages == 0
+        } else {
+            self.tie_levels == 0 && self.prefix == 0
+        }
     }
 
     fn tops_in_order(&self) -> bool {
@@ -277,14 +304,20 @@ impl Meta {
     }
 }
 
-fn get_tie_levels(bytes: &[u8], at: &mut usize, features: u32) -> Option<u32> {
-    if features & FEATURE_TIES == 0 {
+/// The number that a feature adds to the fields, which is not 0; 0 without it.
+fn get_feature(bytes: &[u8], at: &mut usize, is_there: bool) -> Option<u32> {
+    if !is_there {
         return Some(0);
     }
-    let levels = u32::try_from(get_varint(bytes, at)?).ok()?;
-    (1..=tie_heads::LEVELS_MAX)
-        .contains(&levels)
-        .then_some(levels)
+    let number = u32::try_from(get_varint(bytes, at)?).ok()?;
+    (number > 0).then_some(number)
+}
+
+fn get_value_refs(bytes: &[u8], at: &mut usize) -> Option<Vec<(u64, u64)>> {
+    let count = get_varint(bytes, at)?;
+    (0..count)
+        .map(|_| Some((get_varint(bytes, at)?, get_varint(bytes, at)?)))
+        .collect()
 }
 
 fn get_dictionary(bytes: &[u8], at: &mut usize) -> Option<Dictionary> {

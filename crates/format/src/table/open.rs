@@ -116,6 +116,9 @@ impl Table {
                 .expected(order.name())
                 .found(&meta.order));
         }
+        if !meta.fits(order) {
+            return Err(pages.damage(first, "index is not one of the table's order"));
+        }
         meta.summary.bytes = u64::from(pages.count()) * PAGE_BYTES as u64;
         Ok(Table {
             pages,
@@ -175,7 +178,7 @@ impl Table {
         &self.meta.summary
     }
 
-    /// Bytes of filter and fence pages, tie heads included, which are mapped or pass through the cache.
+    /// Bytes of filter and fence pages, tie heads and first keys included, which are mapped or pass through the cache.
     pub fn index_bytes(&self) -> u64 {
         self.meta.index_pages() * PAGE_BYTES as u64
     }

@@ -11,6 +11,7 @@ mod damage;
 mod deferred;
 mod golden;
 mod heads;
+mod keyed;
 mod limits;
 mod merged;
 mod model;

@@ -30,7 +30,7 @@ const TIE_BYTES: usize = 6;
 const ALIKE_SHIFT: u32 = 48;
 const _: () = assert!(8 * TIE_BYTES == ALIKE_SHIFT as usize);
 /// More common bytes are not counted; keys that have more may have the same tie head.
-const ALIKE_MAX: usize = 0xfffe;
+pub(super) const ALIKE_MAX: usize = 0xfffe;
 /// The tie head of units of which the writer knew too little.
 pub(super) const UNTOLD: u64 = u64::MAX;
 /// A level is worth its place, 0.2 % of the table, where at least one unit in so many is in a tie.
@@ -71,6 +71,8 @@ struct Known {
     shared: usize,
     /// Bytes that are kept, without end if all are.
     bytes: usize,
+    /// Bytes of the key, without end if not all are kept.
+    len: usize,
 }
 
 /// The tie heads of all units, level by level: 0 for those that are in no tie. None where too few are in one. The table's keys
@@ -85,6 +87,11 @@ pub(super) fn levels_of(keys: &FirstKeys, heads: &[u64], prefix: usize) -> Vec<V
             } else {
                 key.start.len()
             },
+            len: if key.whole {
+                key.start.len()
+            } else {
+                usize::MAX
+            },
         });
     });
     let all = Tie {
@@ -96,7 +103,8 @@ pub(super) fn levels_of(keys: &FirstKeys, heads: &[u64], prefix: usize) -> Vec<V
     let mut ties = Vec::new();
     all.split(heads, prefix + 8, &known, &mut ties);
     while levels.len() < LEVELS_MAX as usize {
-        let units: usize = ties.iter().map(|tie| tie.units.len()).sum();
+        let told = ties.iter().filter(|tie| tie.alike.is_some());
+        let units: usize = told.map(|tie| tie.units.len()).sum();
         if ties.is_empty() || units * UNITS_FOR_ONE_TIED < heads.len() {
             break;
         }
@@ -140,6 +148,10 @@ impl Tie {
                 continue;
             }
             let known = &known[units.clone()];
+            // Keys that have all ended, versions of one: no head tells them apart.
+            if known.iter().all(|known| known.len <= at) {
+                continue;
+            }
             let bytes = known.iter().map(|known| known.bytes).min();
             let told = bytes.unwrap_or(0).saturating_sub(TIE_BYTES);
             // What the first shares with the one before it, which is in no tie with it, says nothing.

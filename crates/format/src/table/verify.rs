@@ -6,14 +6,11 @@
 
 use cairndb_base::{Kind, Result, SeqNo, hash64};
 
-use super::bits::low32;
 use super::extent::pages_of;
-use super::fence;
 use super::filter::{LINE_BYTES, fold, line_may_hold};
 use super::layout::{Layout, flag};
 use super::open::Table;
 use super::page::Page;
-use super::tie_heads;
 
 /// What the entries add up to.
 #[derive(Debug)]
@@ -36,7 +33,7 @@ impl Table {
     /// # Errors
     /// `Corruption` naming the first page found wrong; the errors of the file.
     pub fn verify(&self) -> Result<()> {
-        let fences = self.verify_fence()?;
+        let index = self.verify_index()?;
         let filter = self.verify_filter()?;
         let mut totals = Totals {
             entries: 0,
@@ -50,10 +47,9 @@ impl Table {
             values: Vec::new(),
             ends: Vec::new(),
         };
-        let ties = self.verify_ties()?;
         let (mut page, mut before) = (0, Vec::new());
-        for (unit, (head, number)) in fences.iter().enumerate() {
-            if *number != page {
+        for (unit, fence) in index.fences.iter().enumerate() {
+            if fence.page != page {
                 return Err(self.pages.damage(page, "data page is in no fence"));
             }
             let first = self.pages.read_unchecked(page, 1)?;
@@ -70,18 +66,7 @@ impl Table {
             self.verify_page(&view, page, &mut totals, &filter)?;
             let mut first = Vec::new();
             view.key_into(0, &mut first);
-            self.verify_head(&first, page, *head, unit)?;
-            let alike = |other: Option<usize>| {
-                let other = other.and_then(|other| fences.get(other));
-                other.is_some_and(|(other, _)| other == head)
-            };
-            let neighbours = (alike(unit.checked_sub(1)), alike(unit.checked_add(1)));
-            if !self.ties_are_right(&ties, unit, neighbours, &first, &before) {
-                return Err(self
-                    .pages
-                    .damage(page, "tie head is not that of the page")
-                    .found(format_args!("unit {unit}")));
-            }
+            self.verify_unit(&index, unit, &first, &before)?;
             before = first;
             page += pages;
         }
@@ -97,40 +82,6 @@ impl Table {
                 .pages
                 .damage(page, "extent reaches past the data pages")),
         }
-    }
-
-    /// Heads and page numbers of all units.
-    fn verify_fence(&self) -> Result<Vec<(u64, u32)>> {
-        let mut fences = Vec::with_capacity(self.meta.units as usize);
-        for index in 0..self.meta.fence_pages() {
-            let number = self.meta.fence_at() + index;
-            let bytes = self.pages.read_unchecked(number, 1)?;
-            let place = self.fence_place(index);
-            self.pages
-                .check(number, &bytes, |bytes| fence::validate(bytes, &place))?;
-            for slot in 0..place.count {
-                let page = if place.numbered {
-                    fence::number_at(&bytes, slot)
-                } else {
-                    low32(fences.len())
-                };
-                fences.push((fence::head_at(&bytes, slot), page));
-            }
-        }
-        let (tops, _) = self.meta.top.as_chunks::<8>();
-        let heads = fences.iter().step_by(fence::BLOCK_HEADS);
-        if tops.len() != heads.len()
-            || tops
-                .iter()
-                .zip(heads)
-                .any(|(top, (head, _))| u64::from_le_bytes(*top) != *head)
-        {
-            let meta_at = self.meta.block_at();
-            return Err(self
-                .pages
-                .damage(meta_at, "meta block disagrees with the fence"));
-        }
-        Ok(fences)
     }
 
     /// The filter pages, one behind the other.
@@ -198,78 +149,6 @@ impl Table {
         let at = page * cairndb_base::limits::PAGE_BYTES + at;
         let line = filter.get(at..at + LINE_BYTES).unwrap_or_default();
         line_may_hold(line, fold(hash), self.meta.filter_probes)
-    }
-
-    fn verify_head(&self, key: &[u8], page: u32, head: u64, unit: usize) -> Result<()> {
-        match self.suffix_of(key) {
-            Ok(suffix) if self.head_of(suffix, key) == head => Ok(()),
-            _ => Err(self
-                .pages
-                .damage(page, "fence head is not that of the page")
-                .found(format_args!("unit {unit}"))),
-        }
-    }
-
-    /// Whether the tie heads of a unit that begins with `key`, and the one before it with `before`, are right. `neighbours` says
-    /// whether it has the head of the unit before it, and of that behind it.
-    fn ties_are_right(
-        &self,
-        levels: &[Vec<u64>],
-        unit: usize,
-        neighbours: (bool, bool),
-        key: &[u8],
-        before: &[u8],
-    ) -> bool {
-        let (mut with_before, mut with_after) = neighbours;
-        let mut at = self.meta.head_end();
-        for level in levels {
-            let tie = level[unit];
-            let of_before = with_before.then(|| level[unit - 1]);
-            let of_after = with_after.then(|| level[unit + 1]);
-            let alike = tie_heads::alike(tie);
-            let told = tie != tie_heads::UNTOLD;
-            let right = if !with_before && !with_after {
-                tie == 0
-            } else if told {
-                let common = at + alike;
-                let has_common = |key: &[u8]| alike == 0 || key.len() >= common;
-                tie == tie_heads::tie_head(key, at, alike)
-                    && has_common(key)
-                    && of_before.is_none_or(|other| {
-                        tie_heads::alike(other) == alike
-                            && (alike == 0 || before.get(..common) == key.get(..common))
-                    })
-            } else {
-                of_before.is_none_or(|other| other == tie)
-            };
-            if !right {
-                return false;
-            }
-            with_before = told && of_before == Some(tie);
-            with_after = told && of_after == Some(tie);
-            at = tie_heads::end_of(at, alike);
-        }
-        true
-    }
-
-    /// Tie heads of all units, level by level.
-    fn verify_ties(&self) -> Result<Vec<Vec<u64>>> {
-        let units = self.meta.units;
-        let mut levels = Vec::new();
-        for level in 0..self.meta.tie_levels {
-            let mut ties = Vec::new();
-            for index in 0..tie_heads::pages_of_level(units) {
-                let number = self.meta.ties_at(level) + index;
-                let bytes = self.pages.read_unchecked(number, 1)?;
-                self.pages.check(number, &bytes, |bytes| {
-                    tie_heads::validate(bytes, level, index, units)
-                })?;
-                let slots = 0..tie_heads::units_of(index, units).len();
-                ties.extend(slots.map(|slot| fence::head_at(&bytes, slot)));
-            }
-            levels.push(ties);
-        }
-        Ok(levels)
     }
 
     fn verify_totals(&self, pages: u32, totals: &Totals) -> Result<()> {

@@ -59,14 +59,19 @@ fn dictionary_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
 fn tied_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
     let mut rng = Rng(seed);
     let entry = |number| Entry {
-        key: format!("https://example.org/archive/{}/{number:09}", number % 3).into_bytes(),
+        key: format!(
+            "https://example.org/archive/{}/section-{}/{number:09}",
+            number % 2,
+            number / 60
+        )
+        .into_bytes(),
         seq: 0,
         kind: Kind::Put,
         value: rng.bytes(250),
     };
     let (entries, bytes, checksum) = in_table((0..120).map(entry).collect(), Compression::None);
     let table = open_with(bytes.clone(), &Order::Bytewise, checksum, Reach::Mapped);
-    assert!(table.unwrap().meta.tie_levels > 0);
+    assert!(table.unwrap().meta.tie_levels > 1);
     (entries, bytes, checksum)
 }
 

@@ -10,6 +10,7 @@ use crate::table::{Compression, TableOptions};
 
 const CLASSIC: &str = include_str!("../../../../../testdata/golden/table-classic-v1.hex");
 const ENDED: &str = include_str!("../../../../../testdata/golden/table-ended-v1.hex");
+const KEYS: &str = include_str!("../../../../../testdata/golden/table-keys-v1.hex");
 const MIXED: &str = include_str!("../../../../../testdata/golden/table-mixed-v1.hex");
 const RECORDS: &str = include_str!("../../../../../testdata/golden/table-records-v1.hex");
 const TIES: &str = include_str!("../../../../../testdata/golden/table-ties-v1.hex");
@@ -118,15 +119,19 @@ fn print(bytes: &[u8]) -> String {
 }
 
 fn check(golden: &str, entries: &[Entry], compression: Compression) {
+    check_in(&Order::Bytewise, golden, entries, compression);
+}
+
+fn check_in(order: &Order, golden: &str, entries: &[Entry], compression: Compression) {
     let options = TableOptions {
         compression,
+        order: order.clone(),
         ..TableOptions::new(FILE)
     };
     let (bytes, summary) = build(entries, options);
     let recorded = parse(golden);
     assert!(recorded == bytes, "written now:\n{}", print(&bytes));
-    let order = Order::Bytewise;
-    let table = open_with(recorded, &order, summary.checksum, Reach::Mapped).unwrap();
+    let table = open_with(recorded, order, summary.checksum, Reach::Mapped).unwrap();
     table.verify().unwrap();
     let mut cursor = table.cursor();
     cursor.first().unwrap();
@@ -157,6 +162,28 @@ fn a_table_of_keys_that_begin_alike_is_as_recorded() {
     let bytes = parse(TIES);
     let meta = bytes.len() - 4096;
     assert_eq!(bytes[meta + 20], 1, "the feature is not marked");
+}
+
+#[test]
+fn a_table_in_an_order_of_its_own_is_as_recorded() {
+    let mut entries: Vec<Entry> = (0..48u8)
+        .map(|number| Entry {
+            key: format!("{number:016}").into_bytes(),
+            seq: 0,
+            kind: Kind::Put,
+            value: vec![b'v'; 900],
+        })
+        .collect();
+    entries.push(Entry {
+        key: vec![b'9'; 70],
+        ..entries[0].clone()
+    });
+    let order = Order::Custom(std::sync::Arc::new(Reverse));
+    sort(&mut entries, &order);
+    check_in(&order, KEYS, &entries, Compression::None);
+    let bytes = parse(KEYS);
+    let meta = bytes.len() - 4096;
+    assert_eq!(bytes[meta + 20], 2, "the feature is not marked");
 }
 
 #[test]
