@@ -103,10 +103,15 @@ fn value_at(
 /// requested has to stay in the nearest cache until it is read.
 const KEYS_REQUESTED: usize = 16;
 
-/// The values of `keys` at one moment.
-pub(crate) fn multi_get<K: AsRef<[u8]>>(core: &Core, keys: &[K]) -> Result<Vec<Option<Value>>> {
+/// The values of `keys` at one moment: now, or that of a snapshot.
+pub(crate) fn multi_get<K: AsRef<[u8]>>(
+    core: &Core,
+    keys: &[K],
+    at: Option<SeqNo>,
+) -> Result<Vec<Option<Value>>> {
     core.health.check_read()?;
-    let (view, seq) = moment(core);
+    let (view, newest) = moment(core);
+    let seq = at.unwrap_or(newest);
     let mut scratch = Vec::new();
     let mut values = Vec::with_capacity(keys.len());
     for keys in keys.chunks(KEYS_REQUESTED) {
@@ -152,8 +157,9 @@ pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
     ViewCursor::new(HeldView::new(view), at.unwrap_or(newest))
 }
 
-pub(crate) fn contains(core: &Core, key: &[u8]) -> Result<bool> {
+pub(crate) fn contains(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<bool> {
     core.health.check_read()?;
     let (view, newest) = core.read_point();
-    with_scratch(|scratch| get::contains(&view, &core.context, key, newest, scratch))
+    let seq = at.unwrap_or(newest);
+    with_scratch(|scratch| get::contains(&view, &core.context, key, seq, scratch))
 }

@@ -197,7 +197,7 @@ impl Db {
     /// # Errors
     /// As [`Db::get`], of the first key that gives one; the other values are not returned then.
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
-        multi_get(self.core(), keys)
+        multi_get(self.core(), keys, None)
     }
 
     /// Whether `key` has a value. A large value is not read, and operands are not folded.
@@ -205,7 +205,7 @@ impl Db {
     /// # Errors
     /// As [`Db::get`].
     pub fn contains(&self, key: &[u8]) -> Result<bool> {
-        contains(self.core(), key)
+        contains(self.core(), key, None)
     }
 
     /// A cursor over the database as it is now, not yet placed.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Result, SeqNo};
 
-use crate::api::access::{get_into, get_value};
+use crate::api::access::{contains, get_into, get_value, multi_get};
 use crate::api::cursor::Cursor;
 use crate::api::iter::Iter;
 use crate::api::range::KeyRange;
@@ -55,6 +55,22 @@ impl Snapshot {
     /// As [`crate::Db::get`].
     pub fn get_into(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         get_into(&self.core, key, Some(self.seq), out).map(Presence::is_there)
+    }
+
+    /// The values `keys` had, in the order asked.
+    ///
+    /// # Errors
+    /// As [`crate::Db::multi_get`].
+    pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
+        multi_get(&self.core, keys, Some(self.seq))
+    }
+
+    /// Whether `key` had a value. A large value is not read, and operands are not folded.
+    ///
+    /// # Errors
+    /// As [`crate::Db::get`].
+    pub fn contains(&self, key: &[u8]) -> Result<bool> {
+        contains(&self.core, key, Some(self.seq))
     }
 
     /// A cursor over the snapshot, not yet placed.

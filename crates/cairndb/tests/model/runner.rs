@@ -323,6 +323,14 @@ impl<'a> Runner<'a> {
             Reader::Then(snapshot, _) => snapshot.get(&bytes),
         };
         let wanted = reader.oracle().get(&bytes).map(<[u8]>::to_vec);
+        if let Reader::Then(snapshot, _) = &reader {
+            let there = snapshot.contains(&bytes).map_err(failed)?;
+            ensure!(there == wanted.is_some(), "contains {}", show(&bytes));
+            let several = snapshot.multi_get(&[&bytes[..], &bytes[..]]);
+            for found in several.map_err(failed)? {
+                ensure!(found.as_deref() == wanted.as_deref(), "one of several");
+            }
+        }
         self.compare(key, found.map_err(failed)?.as_deref(), wanted.as_deref())
     }
 
