@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// `std::result::Result` with the crate's [`Error`].
@@ -68,6 +69,7 @@ impl ErrorKind {
 struct Inner {
     kind: ErrorKind,
     message: Cow<'static, str>,
+    directory: Option<String>,
     file: Option<String>,
     offset: Option<u64>,
     expected: Option<String>,
@@ -100,6 +102,7 @@ impl Error {
         Error(Box::new(Inner {
             kind,
             message: message.into(),
+            directory: None,
             file: None,
             offset: None,
             expected: None,
@@ -139,6 +142,17 @@ impl Error {
     #[must_use]
     pub fn file(mut self, name: impl Into<String>) -> Error {
         self.0.file = Some(name.into());
+        self
+    }
+
+    /// Names the directory of the file that the error names, which several databases may have; nothing where it names none, or
+    /// one with its path.
+    #[must_use]
+    pub fn directory(mut self, path: &Path) -> Error {
+        let name = self.0.file.as_deref();
+        if name.is_some_and(|name| Path::new(name).components().count() == 1) {
+            self.0.directory = Some(path.display().to_string());
+        }
         self
     }
 
@@ -187,7 +201,7 @@ impl Error {
         &self.0.message
     }
 
-    /// The file the error names.
+    /// The file the error names, without its directory.
     pub fn file_name(&self) -> Option<&str> {
         self.0.file.as_deref()
     }
@@ -210,7 +224,10 @@ impl fmt::Display for Error {
         let inner = &*self.0;
         write!(f, "{}: {}", inner.kind.as_str(), inner.message)?;
         let context = [
-            inner.file.as_ref().map(|file| format!("file {file}")),
+            inner.file.as_ref().map(|file| match &inner.directory {
+                Some(directory) => format!("file {file} in {directory}"),
+                None => format!("file {file}"),
+            }),
             inner.offset.map(|offset| format!("offset {offset}")),
             inner
                 .expected

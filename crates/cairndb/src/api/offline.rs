@@ -39,8 +39,10 @@ pub struct VerifyReport {
 /// [`Options::open`] otherwise.
 pub fn verify(path: impl AsRef<Path>, options: &Options) -> Result<VerifyReport> {
     let options = options.clone().error_if_exists(false);
-    let core = Core::open(&options.read_only(true).verify_always(true), path.as_ref())?;
-    let report = core.verify()?;
+    let path = path.as_ref();
+    let core = Core::open(&options.read_only(true).verify_always(true), path)?;
+    let report = core.verify();
+    let report = report.map_err(|error| error.directory(path))?;
     core.close()?;
     Ok(report)
 }

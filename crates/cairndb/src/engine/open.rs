@@ -55,6 +55,10 @@ enum Found {
 impl Core {
     /// Opens the database at `path`.
     pub(crate) fn open(options: &Options, path: &Path) -> Result<Arc<Core>> {
+        Core::open_here(options, path).map_err(|error| error.directory(path))
+    }
+
+    fn open_here(options: &Options, path: &Path) -> Result<Arc<Core>> {
         validate(options)?;
         for _ in 0..COPYING_TRIES {
             let large = LargeValues::default();

@@ -178,6 +178,20 @@ fn an_error_names_the_directory_it_is_about() {
     );
     let taken = db.checkpoint(&path).unwrap_err();
     assert_eq!(taken.file_name(), Some(path.to_str().unwrap()), "{taken}");
+    db.put(b"k", b"v").unwrap();
+    db.flush().unwrap();
+    db.close().unwrap();
+    let other = Options::new().comparator(reverse());
+    let refused = other.open(&path).unwrap_err();
+    let named = format!("in {}", path.display());
+    assert!(refused.to_string().contains(&named), "{refused}");
+    let table = a_table(&path);
+    let mut bytes = files(&path).remove(&table).unwrap();
+    bytes[100] ^= 1;
+    std::fs::write(path.join(&table), bytes).unwrap();
+    let damaged = cairndb::verify(&path, &Options::new()).unwrap_err();
+    assert_eq!(damaged.file_name(), Some(&table[..]));
+    assert!(damaged.to_string().contains(&named), "{damaged}");
 }
 
 /// The name of a table in `path`.
