@@ -264,11 +264,14 @@ impl From<Error> for std::io::Error {
             ErrorKind::Locked => std::io::ErrorKind::ResourceBusy,
             ErrorKind::NotFound => std::io::ErrorKind::NotFound,
             ErrorKind::ReadOnly => std::io::ErrorKind::PermissionDenied,
-            ErrorKind::Io
-            | ErrorKind::Conflict
-            | ErrorKind::Closed
-            | ErrorKind::Poisoned
-            | ErrorKind::Forked => std::io::ErrorKind::Other,
+            ErrorKind::Io => {
+                let cause = error.0.source.as_deref();
+                let cause = cause.and_then(|cause| cause.downcast_ref::<std::io::Error>());
+                cause.map_or(std::io::ErrorKind::Other, std::io::Error::kind)
+            }
+            ErrorKind::Conflict | ErrorKind::Closed | ErrorKind::Poisoned | ErrorKind::Forked => {
+                std::io::ErrorKind::Other
+            }
         };
         std::io::Error::new(kind, error)
     }

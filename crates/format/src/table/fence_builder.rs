@@ -99,7 +99,7 @@ impl FenceBuilder {
             }
         }
         let listed = self.listed.finish();
-        pages.extend_from_slice(listed);
+        pages.extend_from_slice(&listed);
         FinishedFence {
             key_pages: low32(listed.len() / PAGE_BYTES),
             pages,

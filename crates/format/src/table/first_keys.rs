@@ -2,7 +2,7 @@
 //!
 //! What the fence leaves out, the bytes common to all keys of a table or to all units of one head, is known only when the
 //! last key is. So of each first key is kept how many bytes it shares with the one before, and a few behind those that it
-//! shares with its neighbours: enough to tell it from them, as a rule, some thirty bytes a page and a hundred at most.
+//! shares with its neighbours: enough to tell it from them, as a rule, some thirty bytes a page and eighty at most.
 //!
 //! Invariants: keys come in bytewise order. [`FirstKeys::walk`] gives of each key its beginning, `KEPT_BYTES` longer than what
 //! is common to all keys, or all of it.

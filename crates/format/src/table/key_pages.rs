@@ -17,7 +17,10 @@ const HEADER_BYTES: usize = 16;
 /// Longer keys are left out: so what a builder holds is bounded by the number of its units.
 const KEY_BYTES_MAX: usize = 64;
 /// Tables of fewer units have no key pages: one round of a search looks at all of them.
-pub(super) const UNITS_MIN: usize = 9;
+const UNITS_MIN: usize = 9;
+/// Nor have those of whose keys more than one in so many is left out: each of those is a wait for its page, where a search
+/// without key pages asks for eight at a time. A table of keys of 70 bytes alone took a fifth longer with them.
+const KEPT_FOR_ONE_LEFT_OUT: usize = 4;
 /// Stands with the end of a key that is left out.
 const LEFT_OUT: u16 = 1 << 15;
 
@@ -30,6 +33,8 @@ pub(super) struct KeyPages {
     keys: Vec<u8>,
     /// Units in all.
     units: usize,
+    /// Of them, those whose keys are left out.
+    left_out: usize,
 }
 
 impl KeyPages {
@@ -49,6 +54,7 @@ impl KeyPages {
         let end = low16(self.keys.len());
         self.ends.push(if left_out { end | LEFT_OUT } else { end });
         self.units += 1;
+        self.left_out += usize::from(left_out);
     }
 
     fn end_page(&mut self) {
@@ -69,15 +75,15 @@ impl KeyPages {
         self.keys.clear();
     }
 
-    /// The pages, checksums left zero; none of a table with few units.
-    pub(super) fn finish(&mut self) -> &[u8] {
-        if self.units < UNITS_MIN {
-            return &[];
+    /// The pages, checksums left zero; none of a table with few units or long keys.
+    pub(super) fn finish(&mut self) -> Vec<u8> {
+        if self.units < UNITS_MIN || self.left_out * KEPT_FOR_ONE_LEFT_OUT > self.units {
+            return Vec::new();
         }
         if !self.ends.is_empty() {
             self.end_page();
         }
-        &self.pages
+        std::mem::take(&mut self.pages)
     }
 }
 
@@ -144,7 +150,7 @@ mod tests {
     #[test]
     fn keys_are_listed_in_order_and_long_ones_left_out() {
         let keys: Vec<Vec<u8>> = (0..900_usize)
-            .map(|number| vec![low8(number % 251); number * 7 % 90])
+            .map(|number| vec![low8(number % 251); number * 7 % 80])
             .collect();
         let mut builder = KeyPages::default();
         for key in &keys {
@@ -164,6 +170,17 @@ mod tests {
             }
         }
         assert_eq!(next, 900);
+    }
+
+    #[test]
+    fn long_keys_have_none() {
+        for (len, some) in [(KEY_BYTES_MAX, true), (KEY_BYTES_MAX + 1, false)] {
+            let mut builder = KeyPages::default();
+            for _ in 0..100 {
+                builder.add(&vec![b'k'; len]);
+            }
+            assert_eq!(!builder.finish().is_empty(), some, "{len}");
+        }
     }
 
     #[test]

@@ -13,14 +13,11 @@ impl Table {
     /// Bytes of the file up to about where `key` would stand.
     ///
     /// # Errors
-    /// Those of reading the fence.
+    /// Those of reading the fence, and what tells units apart where it does not: perhaps a data page.
     pub fn approximate_offset(&self, key: &[u8]) -> Result<u64> {
         let lookup = Lookup::new(self);
         let span = lookup.span_of(key)?;
-        let mut end = span.end;
-        if self.meta.tie_levels > 0 && span.below < end {
-            end = lookup.tied_place(span.below..end, key)?.same.end;
-        }
+        let end = lookup.narrow(&span, key)?.end;
         let page = if end == 0 {
             0
         } else if end >= self.meta.units {

@@ -299,7 +299,8 @@ impl<'a> Page<'a, '_> {
                 .map(|index| self.layout.raw_len_of(bytes, index))
                 .sum()
         };
-        let (raw, wanted) = (raw_until(last), raw_until(last.min(until)));
+        let raw = raw_until(last);
+        let wanted = if until < last { raw_until(until) } else { raw };
         let values = self.slice(self.layout.values_at, self.layout.values_end);
         let stored = values.get(start..end).ok_or(BAD_VALUE)?;
         if raw > GROUP_RAW_BYTES_MAX || stored.len() > raw {

@@ -63,7 +63,7 @@ pub fn decode(src: &[u8], raw_len: usize, out: &mut Vec<u8>) -> Option<()> {
     unsafe { append(out, raw_len..raw_len, whole) }
 }
 
-/// Appends the first `wanted` of the `raw_len` bytes that `src` stands for to `out`, as [`decode`], but looks at no more of `src`
+/// Appends the first `wanted` of the `raw_len` bytes that `src` stands for to `out`, as [`decode`], but looks at little more of `src`
 /// than it takes: whoever wants one value of a group that was encoded together.
 ///
 /// `None` when `wanted` is more than `raw_len`, or what is looked at is malformed.
@@ -260,8 +260,7 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
         if read == src.len() {
             return (written == raw_len && match_half(token) == 0).then_some(());
         }
-        let (&[low, high], _) = src.get(read..)?.split_first_chunk()?;
-        let offset = usize::from(u16::from_le_bytes([low, high]));
+        let offset = offset_at(src, read)?;
         let literals_end = read;
         read += 2;
         let len = MATCH_BYTES_MIN + length(match_half(token), src, &mut read, raw_len)?;
@@ -283,13 +282,31 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
         written += len;
         if R::LONG && src.get(read) == Some(&token) {
             let (stored, stands) = (begin..read, literals + len);
+            let room = written..row_end::<PART>(&lens, stands);
             // SAFETY: up to `raw_len` the room is writable, and apart from `src`; the caller promises the instructions.
-            let more = unsafe { row::decode_like::<R>(src, stored, stands, to, written..raw_len) };
+            let more = unsafe { row::decode_like::<R>(src, stored, stands, to, room) };
             read += more * (read - begin);
             written += more * stands;
         }
     }
     (written == raw_len || !goes_on(written)).then_some(())
+}
+
+/// Where a row of sequences of `stands` bytes each has to end, at the latest.
+#[inline]
+fn row_end<const PART: bool>(lens: &Range<usize>, stands: usize) -> usize {
+    if PART {
+        lens.end.min(lens.start + stands)
+    } else {
+        lens.end
+    }
+}
+
+/// The offset of a match that stands at `read`.
+#[inline]
+fn offset_at(src: &[u8], read: usize) -> Option<usize> {
+    let (&[low, high], _) = src.get(read..)?.split_first_chunk()?;
+    Some(usize::from(u16::from_le_bytes([low, high])))
 }
 
 /// Requests what a decoder that is at `read` will come to.

@@ -141,6 +141,46 @@ fn tied_tables_answer_as_a_sorted_list() {
 }
 
 #[test]
+fn offsets_go_up_with_keys_and_are_those_of_units() {
+    let mut rng = Rng(21);
+    let key = |number: usize| match number {
+        0..2_000 => format!("headhead/xxxx{number:06}").into_bytes(),
+        _ => format!("z{number:06}").into_bytes(),
+    };
+    let entries: Vec<Entry> = (0..2_200)
+        .map(|number| Entry {
+            key: key(number),
+            seq: 0,
+            kind: Kind::Put,
+            value: rng.bytes(1_300),
+        })
+        .collect();
+    let (bytes, summary) = build(&entries, TableOptions::new(FILE));
+    let order = Order::Bytewise;
+    let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
+    assert!(table.meta.tie_levels > 0);
+    let offset = |key: &[u8]| table.approximate_offset(key).unwrap();
+    let data_bytes = u64::from(table.meta.data_pages) * 4096;
+    let behind_tie = offset(b"z000000");
+    assert!(behind_tie > data_bytes * 8 / 10 && behind_tie < data_bytes);
+    // Keys that have the head of the tie and not its common bytes stand before or behind all of it.
+    assert_eq!(offset(b"headhead/aaaa999999"), 0);
+    assert_eq!(offset(b"headhead/zzzz000000"), behind_tie);
+    assert_eq!(offset(b"headhead0"), behind_tie);
+    let mut before = 0;
+    for (number, entry) in entries.iter().enumerate() {
+        let at = offset(&entry.key);
+        assert!(at >= before, "{number}");
+        let share = number as u64 * data_bytes / 2_200;
+        assert!(
+            at.abs_diff(share) < data_bytes / 50,
+            "{number}: {at} beside {share}"
+        );
+        before = at;
+    }
+}
+
+#[test]
 fn most_gets_go_straight_to_a_page_of_a_tie() {
     for shape in [0, 2] {
         let mut rng = Rng(3);
@@ -212,7 +252,7 @@ fn forged(level: u32, unit: usize, bit: usize) -> Arc<Table> {
 }
 
 #[test]
-fn verify_notices_every_wrong_tie_head() {
+fn verify_notices_wrong_tie_heads() {
     for (level, unit) in [(0, 0), (0, 1), (0, 17), (1, 0), (1, 1), (1, 40)] {
         for bit in (0..64).step_by(3) {
             let error = forged(level, unit, bit)
