@@ -307,3 +307,58 @@ fn parts_are_what_is_copied() {
     assert!(Encoder::new().encode_with(&matcher, value, &mut stored));
     assert_eq!(bytes, stored.len());
 }
+
+/// A value of `count` sequences with matches anywhere within a dictionary of `len` bytes, and what it stands for.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "numbers below what each is stored in"
+)]
+fn sequences(random: &mut Random, count: usize, len: usize) -> (Vec<u8>, usize) {
+    let mut stored = vec![0; head_len(count)];
+    stored[0] = count as u8;
+    let mut raw_len = 0;
+    for index in 0..count {
+        let few = random.below(RUN_BYTES);
+        stored[1 + 2 * count + index / 2] |= (few << (4 * (index % 2))) as u8;
+        let match_len = 1 + random.below(MATCH_BYTES_MAX.min(len));
+        // Often one that ends where the dictionary does.
+        let place = (len - match_len).min(random.below(2 * len));
+        let word = (place << LENGTH_BITS | (match_len - 1)) as u16;
+        stored[1 + 2 * index..3 + 2 * index].copy_from_slice(&word.to_le_bytes());
+        stored.extend((0..few).map(|_| random.byte()));
+        raw_len += few + match_len;
+    }
+    let rest = random.below(20);
+    stored.extend((0..rest).map(|_| random.byte()));
+    (stored, raw_len + rest)
+}
+
+#[test]
+fn as_many_sequences_as_are_looked_at_together_and_more() {
+    let mut random = Random::new(40);
+    for turn in 0..if cfg!(miri) { 30 } else { 6000 } {
+        let (count, len) = (1 + turn % 20, 1 + random.below(DICTIONARY_BYTES_MAX));
+        let words: Vec<u8> = (0..len).map(|_| random.byte()).collect();
+        let (mut stored, raw_len) = sequences(&mut random, count, len);
+        assert!(
+            decode_all(&words, &stored, raw_len).is_some(),
+            "{count} of {len}"
+        );
+        // The last match may end behind a dictionary that is one byte shorter; a literal less, or more, is one too few or
+        // too many.
+        let shorter = decode_all(&words[..len - 1], &stored, raw_len);
+        assert!(shorter.is_none_or(|raw| raw.len() == raw_len));
+        assert_eq!(decode_all(&words, &stored, raw_len - 1), None);
+        assert_eq!(
+            decode_all(&words, &stored[..stored.len() - 1], raw_len),
+            None
+        );
+        stored.push(7);
+        assert_eq!(decode_all(&words, &stored, raw_len), None);
+        for _ in 0..4 {
+            let at = 1 + random.below(head_len(count) - 1);
+            stored[at] = random.byte();
+            decode_all(&words, &stored, raw_len + 1);
+        }
+    }
+}
