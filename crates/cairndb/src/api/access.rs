@@ -50,7 +50,14 @@ fn get_again(
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
     let (view, newest) = moved_on(core, view, error)?;
-    get::get(&view, &core.context, key, at.unwrap_or(newest), out)
+    let got = get::get(&view, &core.context, key, at.unwrap_or(newest), out);
+    told(core, got)
+}
+
+/// What came of a read, as the caller is told: see [`ReadContext::named`](crate::state::context::ReadContext::named).
+#[inline]
+fn told<T>(core: &Core, result: Result<T>) -> Result<T> {
+    result.map_err(|error| core.context.named(error))
 }
 
 /// Where a read that has failed in `view` may do better; its error where it may not.
@@ -59,7 +66,7 @@ fn moved_on(core: &Core, view: &Arc<View>, error: Error) -> Result<(Guard<Arc<Vi
     // What a closed handle did not open yet may be gone.
     core.health.check_read()?;
     if Arc::ptr_eq(view, &core.view.load()) {
-        return Err(error);
+        return Err(core.context.named(error));
     }
     // A pointer written since may lead to a value file that the older view does not know. At a
     // moment there is no such pair, however often views change meanwhile.
@@ -72,7 +79,10 @@ pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Op
         let (view, newest) = core.read_point();
         value_at(core, &view, key, at.unwrap_or(newest), scratch).or_else(|error| {
             let (view, newest) = moved_on(core, &view, error)?;
-            value_at(core, &view, key, at.unwrap_or(newest), scratch)
+            told(
+                core,
+                value_at(core, &view, key, at.unwrap_or(newest), scratch),
+            )
         })
     })
 }
@@ -120,7 +130,8 @@ pub(crate) fn multi_get<K: AsRef<[u8]>>(
         }
         for key in keys {
             core.health.check_read()?;
-            values.push(value_at(core, &view, key.as_ref(), seq, &mut scratch)?);
+            let value = value_at(core, &view, key.as_ref(), seq, &mut scratch);
+            values.push(told(core, value)?);
         }
     }
     Ok(values)
@@ -161,5 +172,6 @@ pub(crate) fn contains(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<boo
     core.health.check_read()?;
     let (view, newest) = core.read_point();
     let seq = at.unwrap_or(newest);
-    with_scratch(|scratch| get::contains(&view, &core.context, key, seq, scratch))
+    let found = with_scratch(|scratch| get::contains(&view, &core.context, key, seq, scratch));
+    told(core, found)
 }

@@ -60,6 +60,12 @@ impl Cursor {
         open
     }
 
+    /// What came of a move, as the caller is told: see [`ReadContext::named`](crate::state::context::ReadContext::named).
+    #[inline]
+    fn told(&self, result: Result<()>) -> Result<()> {
+        result.map_err(|error| self.inner.context().named(error))
+    }
+
     /// The key the cursor is at, also when the merge operator failed for it.
     pub(crate) fn place(&self) -> Option<&[u8]> {
         self.inner.place()
@@ -97,7 +103,8 @@ impl Cursor {
     /// `Corruption` with file and offset, `Io`, `Closed`.
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.check_read()?;
-        self.inner.seek(key)
+        let moved = self.inner.seek(key);
+        self.told(moved)
     }
 
     /// Goes to the last entry whose key is not behind `key`.
@@ -106,7 +113,8 @@ impl Cursor {
     /// As [`Cursor::seek`].
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.check_read()?;
-        self.inner.seek_for_prev(key)
+        let moved = self.inner.seek_for_prev(key);
+        self.told(moved)
     }
 
     /// Goes to the first entry.
@@ -115,7 +123,8 @@ impl Cursor {
     /// As [`Cursor::seek`].
     pub fn seek_to_first(&mut self) -> Result<()> {
         self.check_read()?;
-        self.inner.first()
+        let moved = self.inner.first();
+        self.told(moved)
     }
 
     /// Goes to the last entry.
@@ -124,7 +133,8 @@ impl Cursor {
     /// As [`Cursor::seek`].
     pub fn seek_to_last(&mut self) -> Result<()> {
         self.check_read()?;
-        self.inner.last()
+        let moved = self.inner.last();
+        self.told(moved)
     }
 
     /// Goes to the next entry; nothing happens when the cursor is not valid.
@@ -138,7 +148,8 @@ impl Cursor {
     )]
     pub fn next(&mut self) -> Result<()> {
         self.check_read()?;
-        self.inner.next()
+        let moved = self.inner.next();
+        self.told(moved)
     }
 
     /// Goes to the entry before; nothing happens when the cursor is not valid.
@@ -148,6 +159,7 @@ impl Cursor {
     #[inline]
     pub fn prev(&mut self) -> Result<()> {
         self.check_read()?;
-        self.inner.prev()
+        let moved = self.inner.prev();
+        self.told(moved)
     }
 }

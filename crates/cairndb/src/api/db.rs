@@ -81,6 +81,17 @@ impl Db {
         &self.owner.0
     }
 
+    /// What `result` is to the caller: an error that is about a file names the directory too.
+    #[inline]
+    fn told<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| self.core().context.named(error))
+    }
+
+    /// The directory of the database, as it was given when it was opened.
+    pub fn path(&self) -> &Path {
+        &self.core().context.path
+    }
+
     /// What opening found: created, clean, replayed, cut.
     pub fn open_report(&self) -> &OpenReport {
         &self.core().report
@@ -96,7 +107,7 @@ impl Db {
     #[inline]
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         let core = self.core();
-        core.write_one(Kind::Put, key, value, core.settings.durability)
+        self.told(core.write_one(Kind::Put, key, value, core.settings.durability))
     }
 
     /// Removes `key`; removing what is not there is no error.
@@ -106,7 +117,7 @@ impl Db {
     #[inline]
     pub fn delete(&self, key: &[u8]) -> Result<()> {
         let core = self.core();
-        core.write_one(Kind::Delete, key, b"", core.settings.durability)
+        self.told(core.write_one(Kind::Delete, key, b"", core.settings.durability))
     }
 
     /// Applies `operand` to `key` with the database's merge operator, without reading.
@@ -117,7 +128,7 @@ impl Db {
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         let core = self.core();
         core.context.check_operand(operand)?;
-        core.write_one(Kind::Merge, key, operand, core.settings.durability)
+        self.told(core.write_one(Kind::Merge, key, operand, core.settings.durability))
     }
 
     /// Applies a batch atomically.
@@ -134,10 +145,8 @@ impl Db {
     /// As [`Db::put`].
     pub fn write_with(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        core.write_batch(
-            batch,
-            options.durability.unwrap_or(core.settings.durability),
-        )
+        let durability = options.durability.unwrap_or(core.settings.durability);
+        self.told(core.write_batch(batch, durability))
     }
 
     /// [`Db::put`] with its own settings.
@@ -147,7 +156,7 @@ impl Db {
     pub fn put_with(&self, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
         let durability = options.durability.unwrap_or(core.settings.durability);
-        core.write_one(Kind::Put, key, value, durability)
+        self.told(core.write_one(Kind::Put, key, value, durability))
     }
 
     /// [`Db::delete`] with its own settings.
@@ -157,7 +166,7 @@ impl Db {
     pub fn delete_with(&self, key: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
         let durability = options.durability.unwrap_or(core.settings.durability);
-        core.write_one(Kind::Delete, key, b"", durability)
+        self.told(core.write_one(Kind::Delete, key, b"", durability))
     }
 
     /// [`Db::merge`] with its own settings.
@@ -168,7 +177,7 @@ impl Db {
         let core = self.core();
         core.context.check_operand(operand)?;
         let durability = options.durability.unwrap_or(core.settings.durability);
-        core.write_one(Kind::Merge, key, operand, durability)
+        self.told(core.write_one(Kind::Merge, key, operand, durability))
     }
 
     /// The value of `key`. One of 64 KiB or more that is stored as it is, in a value file that is mapped, is not copied: see
@@ -239,7 +248,7 @@ impl Db {
     /// # Errors
     /// `NoSpace`, `Io`, `Poisoned`, `ReadOnly`, `Closed`.
     pub fn flush(&self) -> Result<()> {
-        self.core().flush_all()
+        self.told(self.core().flush_all())
     }
 
     /// Makes every logged write so far durable, as a `Sync` write would: to write at `Os` and call this now
@@ -259,7 +268,7 @@ impl Db {
     /// # Ok(()) }
     /// ```
     pub fn sync(&self) -> Result<()> {
-        self.core().sync_written()
+        self.told(self.core().sync_written())
     }
 
     /// Merges everything that shares keys with `range` into one sorted run, drops what no snapshot
@@ -270,7 +279,7 @@ impl Db {
     /// # Errors
     /// As [`Db::flush`], and `Corruption` when an input is damaged; inputs then stay in place.
     pub fn compact_range(&self, range: impl KeyRange) -> Result<()> {
-        self.core().compact_range(range.key_bounds())
+        self.told(self.core().compact_range(range.key_bounds()))
     }
 
     /// A property: `leveldb.num-files-at-level<N>`, `leveldb.stats`, `leveldb.sstables`,
@@ -295,7 +304,7 @@ impl Db {
             Bound::Included(key) | Bound::Excluded(key) => Some(key),
             Bound::Unbounded => None,
         };
-        self.core().approximate_size(from, to)
+        self.told(self.core().approximate_size(from, to))
     }
 
     /// Makes `path`, which must be missing or empty, a database of its own with everything written
@@ -306,7 +315,7 @@ impl Db {
     /// failure is removed again, so that the call can be repeated; where the last sync is what failed, a
     /// database stands there that loss of power may take.
     pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.core().checkpoint(path.as_ref())
+        self.told(self.core().checkpoint(path.as_ref()))
     }
 
     /// Waits until nothing is left to do in the background: flushes, merges (an idle database's
@@ -317,7 +326,7 @@ impl Db {
     /// read and merges have left alone since, until `compact_range` or a reopening finds it readable. What is not
     /// damaged goes on being written and merged.
     pub fn wait_idle(&self) -> Result<()> {
-        self.core().wait_idle()
+        self.told(self.core().wait_idle())
     }
 
     /// Runs one background job here, for environments without threads; whether there was anything to do,
@@ -326,7 +335,7 @@ impl Db {
     /// # Errors
     /// The job's.
     pub fn step_background(&self, job: Job) -> Result<bool> {
-        self.core().step(job)
+        self.told(self.core().step(job))
     }
 
     /// Closes the database for every clone of this handle: flushes, makes everything durable, so
@@ -339,7 +348,7 @@ impl Db {
     /// acknowledged at `Os` or `Sync` is found by the next opening; of unlogged writes what was not yet in
     /// tables is lost.
     pub fn close(&self) -> Result<()> {
-        self.core().close()
+        self.told(self.core().close())
     }
 }
 

@@ -101,6 +101,7 @@ impl Core {
             dictionaries: Arc::default(),
         });
         let settings = settings(options, budget, &opener);
+        let context = context(options, path);
         // Looked at again under the lock: another process may have created it meanwhile.
         let mut recovered = match look(&*dir, options)? {
             // Not 1: a creation cut short may have left files, and numbers are never used twice.
@@ -109,7 +110,7 @@ impl Core {
                 let recovery = Recovery {
                     opener: &opener,
                     settings: &settings,
-                    context: &context(options),
+                    context: &context,
                     mode: options.recovery,
                     large,
                 };
@@ -119,7 +120,7 @@ impl Core {
         };
         let listed = recovered.listed.take();
         let core = assemble(
-            env, dir, lock, options, settings, opener, cache, reaper, recovered,
+            env, dir, lock, context, settings, opener, cache, reaper, recovered,
         );
         core.after_open(listed)?;
         Ok(core)
@@ -188,8 +189,9 @@ fn validate(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn context(options: &Options) -> ReadContext {
+fn context(options: &Options, path: &Path) -> ReadContext {
     ReadContext {
+        path: path.into(),
         order: options.order.clone(),
         merge_operator: options.merge_operator.clone(),
     }
@@ -302,15 +304,15 @@ fn assemble(
     env: Arc<dyn Env>,
     dir: Arc<dyn Dir>,
     lock: Option<Box<dyn DirLock>>,
-    options: &Options,
+    context: ReadContext,
     settings: Settings,
     opener: Arc<TableOpener>,
     cache: Arc<dyn PageCache>,
     reaper: Arc<Reaper>,
     mut recovered: Recovered,
 ) -> Arc<Core> {
-    let (order, budget) = (options.order.clone(), settings.budget);
-    let readers = Readers::new(context(options), FIRST_VIEW);
+    let (order, budget) = (context.order.clone(), settings.budget);
+    let readers = Readers::new(context, FIRST_VIEW);
     // Not from the pool: a database that is given a few entries takes little memory for them.
     let mutable = Memtable::new(order.clone(), recovered.key_prefix(), budget.part);
     let version = first_version(&opener, &mut recovered);

@@ -114,6 +114,7 @@ fn kept_number(kind: Kind, seq: SeqNo) -> SeqNo {
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
+    use std::path::Path;
     use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
 
@@ -249,6 +250,7 @@ mod tests {
                 snapshots: snapshots.clone(),
                 bottom,
                 context: ReadContext {
+                    path: Path::new("db").into(),
                     order: order.clone(),
                     // `Append` joins operands, and without an operator they stay.
                     merge_operator: (seed % 2 == 1).then(|| Arc::new(Append) as _),
@@ -293,6 +295,7 @@ mod tests {
                 snapshots: vec![3002],
                 bottom,
                 context: ReadContext {
+                    path: Path::new("db").into(),
                     order: Order::Bytewise,
                     merge_operator: Some(Arc::new(Add)),
                 },

@@ -26,11 +26,11 @@ mod buffers;
 mod shown_value;
 mod skip;
 mod sought;
+mod turn;
 
-use std::cmp::Ordering;
 use std::mem;
 
-use cairndb_base::{Kind, Result, SEQ_MAX, SeqNo};
+use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_env::Mapping;
 use cairndb_format::table::PageWindow;
 use cairndb_format::value_file::Pointer;
@@ -42,6 +42,7 @@ use crate::read::fold::Fold;
 use crate::read::get::sources;
 use crate::read::held::HeldView;
 use crate::read::merger::Merger;
+use crate::state::context::ReadContext;
 
 /// Where the shown entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,9 +80,6 @@ enum Heading {
     Forward,
     Backward,
 }
-
-/// Entries that a cursor that turns goes past one by one, before it searches.
-const TURN_STEPS: usize = 8;
 
 /// A cursor at one sequence number over one view.
 #[derive(Debug)]
@@ -148,6 +146,11 @@ impl ViewCursor {
             value: ShownValue::with_buffer(value),
             fold: Fold::default(),
         }
+    }
+
+    /// What it reads with.
+    pub(crate) fn context(&self) -> &ReadContext {
+        self.view.context()
     }
 
     /// Another cursor over the same view and number.
@@ -352,30 +355,6 @@ impl ViewCursor {
         }
         self.skip_key()?;
         self.show_forward()
-    }
-
-    /// Has the merger turn round, and go past what a writer has put meanwhile between where it stands and `self.key`, the
-    /// key that was shown: nothing that this cursor sees.
-    fn turn(&mut self) -> Result<()> {
-        self.merger.turn()?;
-        let behind = match self.heading {
-            Heading::Forward => Ordering::Less,
-            Heading::Backward => Ordering::Greater,
-        };
-        let order = &self.view.context().order;
-        let mut steps = 0;
-        while self.merger.valid() && order.compare(self.merger.key(), &self.key) == behind {
-            // Much was put there, or passed at once on the way here.
-            if steps == TURN_STEPS {
-                return match self.heading {
-                    Heading::Forward => self.merger.seek(&self.key, 0),
-                    Heading::Backward => self.merger.seek_for_prev(&self.key, SEQ_MAX),
-                };
-            }
-            self.merger.step()?;
-            steps += 1;
-        }
-        Ok(())
     }
 
     /// The merger heads forward and stands on the newest version not yet considered.

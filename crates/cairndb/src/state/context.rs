@@ -1,6 +1,7 @@
-//! The components that the entries of a database cannot be read without: its order, and the operator
-//! that its operands are for.
+//! What reading takes besides a view: the components that the entries of a database cannot be read without, its order and
+//! the operator that its operands are for; and where it stands, which an error tells.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::{Error, Kind, Order, Result};
@@ -8,14 +9,22 @@ use cairndb_base::{Error, Kind, Order, Result};
 use crate::state::batch::WriteBatch;
 use crate::state::merge_operator::MergeOperator;
 
-/// The components a read needs besides its view.
+/// The components a read needs besides its view, and where the database is.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadContext {
+    pub(crate) path: Arc<Path>,
     pub(crate) order: Order,
     pub(crate) merge_operator: Option<Arc<dyn MergeOperator>>,
 }
 
 impl ReadContext {
+    /// An error as it leaves the database: one that is about a file names the directory as well, since a program may have
+    /// several databases and each has such a file.
+    #[cold]
+    pub(crate) fn named(&self, error: Error) -> Error {
+        error.directory(&self.path)
+    }
+
     /// Whether the operator takes `operand`.
     ///
     /// # Errors

@@ -192,6 +192,24 @@ fn an_error_names_the_directory_it_is_about() {
     let damaged = cairndb::verify(&path, &Options::new()).unwrap_err();
     assert_eq!(damaged.file_name(), Some(&table[..]));
     assert!(damaged.to_string().contains(&named), "{damaged}");
+    let db = Options::new().open(&path).unwrap();
+    assert_eq!(db.path(), path);
+    let (mut out, mut cursor, snapshot) = (Vec::new(), db.cursor(), db.snapshot());
+    db.put(b"l", b"w").unwrap();
+    for error in [
+        db.get(b"k").unwrap_err(),
+        db.get_into(b"k", &mut out).unwrap_err(),
+        db.multi_get(&[b"k"]).unwrap_err(),
+        db.contains(b"k").unwrap_err(),
+        snapshot.get(b"k").unwrap_err(),
+        cursor.seek(b"k").unwrap_err(),
+        cursor.seek_to_last().unwrap_err(),
+        db.iter().next().unwrap().unwrap_err(),
+        db.compact_range(..).unwrap_err(),
+    ] {
+        assert_eq!(error.file_name(), Some(&table[..]), "{error}");
+        assert!(error.to_string().contains(&named), "{error}");
+    }
 }
 
 /// The name of a table in `path`.
