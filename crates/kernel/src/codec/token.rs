@@ -13,8 +13,9 @@ pub(super) const RAW_BYTES_MIN: usize = 6;
 pub(super) const HALF_MAX: usize = 15;
 
 /// After 2^`SKIP_SHIFT` positions without a match the search strides two bytes, after twice as many
-/// three, and so on: incompressible values cost little.
-pub(super) const SKIP_SHIFT: u32 = 6;
+/// three, and so on: incompressible values cost little. With 6 instead of 5, values of 1,000 and 4,000 bytes of which
+/// each 50 bytes come twice took a quarter longer to encode, and text and code were half a percent smaller at most.
+pub(super) const SKIP_SHIFT: u32 = 5;
 
 /// Bits of a position's hash: the table of 16 KiB stays in the first-level cache.
 pub(super) const HASH_BITS: u32 = 12;
