@@ -145,13 +145,14 @@ impl Error {
         self
     }
 
-    /// Names the directory of the file that the error names, which several databases may have; nothing where it names none, or
-    /// one with its path.
+    /// Names the directory of the file that the error names, which several databases may have, unless an inner layer has
+    /// already done so; nothing where it names none, or one with its path.
     #[must_use]
     pub fn directory(mut self, path: &Path) -> Error {
         let name = self.0.file.as_deref();
         if name.is_some_and(|name| Path::new(name).components().count() == 1) {
-            self.0.directory = Some(path.display().to_string());
+            let directory = &mut self.0.directory;
+            directory.get_or_insert_with(|| path.display().to_string());
         }
         self
     }

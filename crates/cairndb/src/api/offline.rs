@@ -55,11 +55,16 @@ pub fn verify(path: impl AsRef<Path>, options: &Options) -> Result<VerifyReport>
 /// which names alone do not say (LevelDB's are the same), and there is more than LOCK and files without
 /// contents: nothing is removed then; `Io`.
 pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
+    let path = path.as_ref();
+    destroy_here(path, options).map_err(|error| error.directory(path))
+}
+
+fn destroy_here(path: &Path, options: &Options) -> Result<()> {
     let env: Arc<dyn Env> = match &options.env {
         Some(env) => Arc::clone(env),
         None => RealEnv::new(),
     };
-    let dir = match env.open_dir(path.as_ref(), false) {
+    let dir = match env.open_dir(path, false) {
         Ok(dir) => dir,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairndb_base::{Error, FileNumber, Result};
+use cairndb_base::{Error, FileNumber, Result, SeqNo};
 use cairndb_env::Dir;
 use cairndb_format::manifest::{CleanClose, ManifestWriter, install_current};
 use cairndb_format::name;
 
 use crate::engine::core::Core;
+use crate::state::version::Version;
 
 impl Core {
     /// Makes `path`, which must be missing or empty, a database with everything written so far.
@@ -50,32 +51,43 @@ impl Core {
             let state = self.state.lock();
             (Arc::clone(&state.durable), state.durable_seq)
         };
-        for table in version.tables() {
+        let tables = version.tables().map(|table| table.record.file);
+        let tables = tables.map(|number| name::table(FileNumber(number)));
+        let values = version.values.keys();
+        let values = values.map(|number| name::value(FileNumber(*number)));
+        // What fails without naming this directory is about the other.
+        let there = |error: Error| error.directory(target.path());
+        for named in tables.chain(values) {
             self.health.check_read()?;
-            let named = name::table(FileNumber(table.record.file));
-            self.dir.link(&named, target, &named)?;
+            self.dir.link(&named, target, &named).map_err(there)?;
             made.push(named);
         }
-        for number in version.values.keys() {
-            let named = name::value(FileNumber(*number));
-            self.dir.link(&named, target, &named)?;
-            made.push(named);
-        }
+        self.describe(target, &version, last_seq, made)
+            .map_err(there)
+    }
+
+    /// Makes what was linked a database.
+    fn describe(
+        &self,
+        target: &dyn Dir,
+        version: &Version,
+        last_seq: SeqNo,
+        made: &mut Vec<String>,
+    ) -> Result<()> {
         target.sync()?;
         let number = FileNumber(self.new_file());
-        let mut edit = self.snapshot_edit(&version, last_seq);
+        let mut edit = self.snapshot_edit(version, last_seq);
         edit.next_file = Some(self.next_file.load(Ordering::Relaxed));
         edit.clean_close = Some(CleanClose {
             last_seq,
             log_ends: Vec::new(),
         });
+        let edits = edit.divided(self.settings.budget.edit);
+        let manifest = target.create(&name::manifest(number))?;
+        made.push(name::manifest(number));
         let salt = self.env.random_u64();
-        drop(ManifestWriter::create(
-            target,
-            number,
-            salt,
-            &edit.divided(self.settings.budget.edit),
-        )?);
+        drop(ManifestWriter::new(manifest, number, salt, &edits)?);
+        made.push(name::temp(number));
         install_current(target, number)
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Barrier;
 
 use cairndb::env::random::Random;
+use cairndb::env::sim::{Cause, Effect, Fault, SimEnv};
 use cairndb::env::{Background, Env, MemEnv};
 use cairndb::{Compression, Db, ErrorKind, Job, Options, destroy, verify};
 
@@ -206,6 +207,45 @@ fn a_checkpoint_is_a_database_of_its_own() {
         ErrorKind::InvalidArgument
     );
     assert_eq!(verify(&two, &Options::new()).unwrap().entries, 1_002);
+}
+
+/// Every operation fails once. Both directories have files of these names, and the error is about the copy's.
+#[test]
+fn a_checkpoint_that_fails_names_what_it_makes_and_can_be_repeated() {
+    let mut named = 0;
+    for failing in 0.. {
+        let env = SimEnv::with(5, Background::Stepped);
+        let options = Options::new().create_if_missing(true).env(env.clone());
+        let db = options.open("/one").unwrap();
+        fill(&db, 0..100, b"shared");
+        db.put(b"large", &[9; 20_000]).unwrap();
+        db.flush().unwrap();
+        let next = env.op_count() + failing;
+        env.inject(Fault::at(next, Effect::Fails(Cause::Full)));
+        let checkpoint = db.checkpoint("/two");
+        if env.faults_struck() == 0 {
+            assert!(
+                failing > 10 && named > 3,
+                "{failing} operations, {named} files"
+            );
+            return;
+        }
+        if let Err(error) = &checkpoint
+            && error.file_name().is_some_and(|name| !name.contains('/'))
+        {
+            named += 1;
+            assert!(!error.to_string().contains("/one"), "{error}");
+        }
+        // Only the last sync leaves a database, which loss of power may take.
+        if !env
+            .files()
+            .iter()
+            .any(|(path, _)| path == Path::new("/two/CURRENT"))
+        {
+            db.checkpoint("/two").unwrap();
+        }
+        assert_eq!(all(&options.open("/two").unwrap()).len(), 101, "{failing}");
+    }
 }
 
 #[test]

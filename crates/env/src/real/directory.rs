@@ -133,18 +133,27 @@ impl RealDir {
 
     /// Copies and syncs `name`, for file systems without links.
     fn copy(&self, name: &str, to: &RealDir, to_name: &str) -> Result<()> {
-        let from = self.open_read(name)?;
+        let here = |error: Error| error.directory(&self.path);
+        let from = self.open_read(name).map_err(here)?;
         let mut copy = to.create(to_name)?;
-        let mut buffer = vec![0; COPY_BYTES];
-        let mut offset = 0;
-        while offset < from.size() {
-            let left = usize::try_from(from.size() - offset).unwrap_or(COPY_BYTES);
-            let part = &mut buffer[..left.min(COPY_BYTES)];
-            from.read_at(offset, part)?;
-            copy.append(part)?;
-            offset += part.len() as u64;
+        let mut copy_all = || {
+            let mut buffer = vec![0; COPY_BYTES];
+            let mut offset = 0;
+            while offset < from.size() {
+                let left = usize::try_from(from.size() - offset).unwrap_or(COPY_BYTES);
+                let part = &mut buffer[..left.min(COPY_BYTES)];
+                from.read_at(offset, part).map_err(here)?;
+                copy.append(part)?;
+                offset += part.len() as u64;
+            }
+            copy.sync()
+        };
+        let copied = copy_all();
+        if copied.is_err() {
+            // Half a copy is of use to nobody, least of all on a full disk.
+            let _ = to.unlink(to_name);
         }
-        copy.sync()
+        copied
     }
 }
 
