@@ -71,6 +71,8 @@ struct Inner {
     message: Cow<'static, str>,
     directory: Option<String>,
     file: Option<String>,
+    /// `file` is a path, not a name in a database's directory.
+    whole: bool,
     offset: Option<u64>,
     expected: Option<String>,
     found: Option<String>,
@@ -104,6 +106,7 @@ impl Error {
             message: message.into(),
             directory: None,
             file: None,
+            whole: false,
             offset: None,
             expected: None,
             found: None,
@@ -145,12 +148,18 @@ impl Error {
         self
     }
 
+    /// Names the file or directory that the error is about by its path.
+    #[must_use]
+    pub fn path(mut self, path: &Path) -> Error {
+        self.0.whole = true;
+        self.file(path.display().to_string())
+    }
+
     /// Names the directory of the file that the error names, which several databases may have, unless an inner layer has
-    /// already done so; nothing where it names none, or one with its path.
+    /// already done so; nothing where it names none, or one by its path.
     #[must_use]
     pub fn directory(mut self, path: &Path) -> Error {
-        let name = self.0.file.as_deref();
-        if name.is_some_and(|name| Path::new(name).components().count() == 1) {
+        if self.0.file.is_some() && !self.0.whole {
             let directory = &mut self.0.directory;
             directory.get_or_insert_with(|| path.display().to_string());
         }
@@ -202,7 +211,7 @@ impl Error {
         &self.0.message
     }
 
-    /// The file the error names, without its directory.
+    /// The file the error names: its name in the database's directory, or a path.
     pub fn file_name(&self) -> Option<&str> {
         self.0.file.as_deref()
     }

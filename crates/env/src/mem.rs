@@ -63,10 +63,7 @@ impl Env for MemEnv {
             return Ok(dir.clone());
         }
         if !create {
-            return Err(
-                Error::new(ErrorKind::NotFound, "the directory does not exist")
-                    .file(path.to_string_lossy()),
-            );
+            return Err(Error::new(ErrorKind::NotFound, "the directory does not exist").path(path));
         }
         let dir = Arc::new(MemDir {
             path: path.to_owned(),
@@ -258,7 +255,7 @@ impl Dir for MemDir {
             return Ok(());
         }
         let cause = std::io::Error::from(std::io::ErrorKind::DirectoryNotEmpty);
-        Err(Error::io("remove the directory", cause).file(self.path.to_string_lossy()))
+        Err(Error::io("remove the directory", cause).path(&self.path))
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -276,8 +273,7 @@ impl MemDir {
     fn hold(&self, name: &str, together: bool) -> Result<MemLock> {
         if !self.locked.lock().take(name.to_owned(), together) {
             let message = "this process has the database open already; share or close that handle";
-            let path = self.path.join(name).to_string_lossy().into_owned();
-            return Err(Error::new(ErrorKind::Locked, message).file(path));
+            return Err(Error::new(ErrorKind::Locked, message).path(&self.path.join(name)));
         }
         Ok(MemLock {
             name: name.to_owned(),

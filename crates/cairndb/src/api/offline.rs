@@ -137,7 +137,7 @@ fn check_database(dir: &dyn Dir, names: &[String]) -> Result<()> {
     }
     Err(
         Error::invalid("the directory holds no database of this kind; nothing was removed")
-            .file(dir.path().display().to_string()),
+            .path(dir.path()),
     )
 }
 

@@ -25,10 +25,12 @@ impl Core {
             ));
         }
         self.check_writable()?;
-        let target = self.env.open_dir(path, true)?;
-        if let Some(found) = target.list()?.into_iter().next() {
+        // What fails without naming this directory is about the other.
+        let there = |error: Error| error.directory(path);
+        let target = self.env.open_dir(path, true).map_err(there)?;
+        if let Some(found) = target.list().map_err(there)?.into_iter().next() {
             return Err(Error::invalid("a checkpoint needs an empty directory")
-                .file(path.to_string_lossy())
+                .path(path)
                 .found(found));
         }
         let mut made = Vec::new();
@@ -55,7 +57,6 @@ impl Core {
         let tables = tables.map(|number| name::table(FileNumber(number)));
         let values = version.values.keys();
         let values = values.map(|number| name::value(FileNumber(*number)));
-        // What fails without naming this directory is about the other.
         let there = |error: Error| error.directory(target.path());
         for named in tables.chain(values) {
             self.health.check_read()?;

@@ -291,7 +291,7 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
         } else {
             "no database here; set create_if_missing to create one"
         };
-        return Err(Error::new(ErrorKind::NotFound, advice).file(dir.path().display().to_string()));
+        return Err(Error::new(ErrorKind::NotFound, advice).path(dir.path()));
     }
     Ok(Found::Empty)
 }

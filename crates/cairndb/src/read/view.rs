@@ -52,8 +52,8 @@ impl Readers {
     /// For views from the one of this number on.
     pub(crate) fn new(context: ReadContext, view: u64) -> Readers {
         Readers {
+            health: Arc::new(Health::new(Arc::clone(&context.path))),
             context: Arc::new(context),
-            health: Arc::default(),
             stripes: Arc::new(Stripes::new(view)),
         }
     }

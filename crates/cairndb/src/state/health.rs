@@ -7,6 +7,8 @@
 //! leaves its error here until a later attempt succeeds; writes meet it only when they need the
 //! room that job would have made.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use cairndb_base::{Error, ErrorKind, Result};
@@ -16,14 +18,26 @@ const HEALTHY: u8 = 0;
 const POISONED: u8 = 1;
 const CLOSED: u8 = 2;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Health {
+    /// Where the database is, for what it says of a cause.
+    path: Arc<Path>,
     state: AtomicU8,
     cause: Mutex<Option<Error>>,
     background: Mutex<Option<Error>>,
 }
 
 impl Health {
+    /// That of a handle on the database at `path`, open and well.
+    pub(crate) fn new(path: Arc<Path>) -> Health {
+        Health {
+            path,
+            state: AtomicU8::new(HEALTHY),
+            cause: Mutex::default(),
+            background: Mutex::default(),
+        }
+    }
+
     /// `Ok` while writes are allowed.
     #[inline]
     pub(crate) fn check_write(&self) -> Result<()> {
@@ -72,7 +86,7 @@ impl Health {
     pub(crate) fn poison(&self, cause: Error) -> Error {
         let mut slot = self.cause.lock();
         if slot.is_none() {
-            *slot = Some(cause);
+            *slot = Some(cause.directory(&self.path));
         }
         drop(slot);
         let _ = self

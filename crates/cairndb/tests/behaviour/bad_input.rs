@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use cairndb::{ErrorKind, Options};
+use cairndb::{Durability, ErrorKind, Options};
 use cairndb_base::{FileNumber, SEQ_MAX};
-use cairndb_env::{Env, RealEnv};
+use cairndb_env::sim::{Cause, Effect, Fault, OpKind, SimEnv};
+use cairndb_env::{Background, Env, MemEnv, RealEnv};
 use cairndb_format::manifest::{
     ManifestWriter, SegmentRecord, VersionEdit, prepare_current, read_current, read_manifest,
 };
@@ -209,6 +210,35 @@ fn an_error_names_the_directory_it_is_about() {
     ] {
         assert_eq!(error.file_name(), Some(&table[..]), "{error}");
         assert!(error.to_string().contains(&named), "{error}");
+    }
+}
+
+/// A path that is relative has one component, too, and is no name in the database's directory.
+#[test]
+fn an_error_about_a_path_is_not_about_a_file_of_the_database() {
+    let env = MemEnv::new(Background::Stepped);
+    let options = Options::new().env(env.clone());
+    let missing = options.open("nothing").unwrap_err().to_string();
+    assert!(missing.ends_with("(file nothing)"), "{missing}");
+    let options = options.create_if_missing(true);
+    let db = options.open("one").unwrap();
+    options.open("two").unwrap().close().unwrap();
+    let taken = db.checkpoint("two").unwrap_err().to_string();
+    assert!(taken.contains("(file two, found "), "{taken}");
+}
+
+/// What every later write says, too.
+#[test]
+fn what_has_poisoned_a_handle_names_its_directory() {
+    let env = SimEnv::with(3, Background::Stepped);
+    let options = Options::new().create_if_missing(true).env(env.clone());
+    let db = options.durability(Durability::Sync).open("/one").unwrap();
+    db.put(b"k", b"v").unwrap();
+    env.inject(Fault::on(OpKind::SyncFile, "", Effect::Fails(Cause::Io)));
+    for _ in 0..2 {
+        let error = db.put(b"k", b"w").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Poisoned, "{error}");
+        assert!(error.to_string().contains(".log in /one"), "{error}");
     }
 }
 

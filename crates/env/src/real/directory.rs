@@ -69,8 +69,7 @@ enum FileSystem {
 impl RealDir {
     /// Opens `path`, see [`crate::Env::open_dir`].
     pub(super) fn open(path: &Path, create: bool, modes: Modes) -> Result<RealDir> {
-        let fail =
-            |what: &'static str, errno| system_error(what, errno).file(path.to_string_lossy());
+        let fail = |what: &'static str, errno| system_error(what, errno).path(path);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = || rustix::fs::openat(CWD, path, flags, Mode::empty());
         let (mut made, mut opened) = (false, open());
@@ -84,7 +83,7 @@ impl RealDir {
                         ErrorKind::NotFound,
                         "the parent directory does not exist; create it first",
                     )
-                    .file(path.to_string_lossy()));
+                    .path(path));
                 }
                 Err(errno) => return Err(fail("create the directory", errno)),
             }
@@ -94,8 +93,7 @@ impl RealDir {
             Ok(fd) => above_stdio(fd)?,
             Err(Errno::NOENT) => {
                 return Err(
-                    Error::new(ErrorKind::NotFound, "the directory does not exist")
-                        .file(path.to_string_lossy()),
+                    Error::new(ErrorKind::NotFound, "the directory does not exist").path(path),
                 );
             }
             Err(Errno::NOTDIR) => return Err(not_a_directory(path)),
@@ -250,7 +248,13 @@ impl Dir for RealDir {
             Err(Errno::XDEV | Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
                 self.copy(name, to, to_name)
             }
-            Err(errno) => Err(system_error("link the file", errno).file(name)),
+            Err(errno) => {
+                let error = system_error("link the file", errno).file(name);
+                Err(match errno {
+                    Errno::NOENT => error.directory(&self.path),
+                    _ => error,
+                })
+            }
         }
     }
 
@@ -262,7 +266,7 @@ impl Dir for RealDir {
     fn sync(&self) -> Result<()> {
         sync_names(self.fd.as_fd())
             .map_err(|errno| system_error("sync the directory", errno))
-            .map_err(|error| error.file(self.path.to_string_lossy()))
+            .map_err(|error| error.path(&self.path))
     }
 
     fn prefers_mapping(&self) -> bool {
@@ -270,8 +274,7 @@ impl Dir for RealDir {
     }
 
     fn remove(&self) -> Result<()> {
-        let fail =
-            |errno| system_error("remove the directory", errno).file(self.path.to_string_lossy());
+        let fail = |errno| system_error("remove the directory", errno).path(&self.path);
         let ours = rustix::fs::fstat(&self.fd).map_err(fail)?;
         let named = rustix::fs::stat(&self.path).map_err(fail)?;
         if (ours.st_dev, ours.st_ino) != (named.st_dev, named.st_ino) {
@@ -279,7 +282,7 @@ impl Dir for RealDir {
                 ErrorKind::Io,
                 "the path now names another directory; nothing was removed",
             )
-            .file(self.path.to_string_lossy()));
+            .path(&self.path));
         }
         rustix::fs::unlinkat(CWD, &self.path, AtFlags::REMOVEDIR).map_err(fail)
     }
@@ -293,7 +296,7 @@ impl RealDir {
     /// Every directory has a LOCK: which one is held is what the caller wants to know.
     fn locked(&self, name: &str, error: Error) -> Error {
         match error.kind() {
-            ErrorKind::Locked => error.file(self.path.join(name).to_string_lossy()),
+            ErrorKind::Locked => error.path(&self.path.join(name)),
             _ => error,
         }
     }
@@ -314,7 +317,7 @@ impl RealDir {
 
 #[cold]
 fn not_a_directory(path: &Path) -> Error {
-    Error::invalid("the path is not a directory").file(path.to_string_lossy())
+    Error::invalid("the path is not a directory").path(path)
 }
 
 /// Makes the entry of an open directory in its parent durable. A parent that may be searched but

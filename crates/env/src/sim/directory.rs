@@ -256,7 +256,7 @@ impl Dir for SimDir {
         }
         let cause = std::io::Error::from(std::io::ErrorKind::DirectoryNotEmpty);
         let error = Error::io("remove the directory", cause);
-        Err(state.refuse(error.file(self.path.to_string_lossy())))
+        Err(state.refuse(error.path(&self.path)))
     }
 
     fn as_any(&self) -> &dyn Any {

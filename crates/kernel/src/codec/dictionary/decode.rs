@@ -107,13 +107,13 @@ pub fn decode_with(
         // padding as it has bytes.
         unsafe { source.decode::<false>(dictionary, count.into(), sides) }?;
     } else if !(1..=FEW_MAX).contains(&count)
-        // SAFETY: as above; and `BEHIND` bytes stand behind the value.
+        // SAFETY: as above; `BEHIND` bytes stand behind the value, and the count was checked just now.
         || unsafe { source.decode_few(dictionary, count.into(), sides) }.is_none()
     {
         // SAFETY: as above.
         unsafe { source.decode::<true>(dictionary, count.into(), sides) }?;
     }
-    // SAFETY: `decode` initialised the `raw_len` bytes behind the old length.
+    // SAFETY: one of them initialised the `raw_len` bytes behind the old length.
     unsafe { out.set_len(old_len + raw_len) };
     Some(())
 }
@@ -127,7 +127,8 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Decodes `count` sequences to `to`, as [`Source::decode`]; `None` as well where one of them is a run of literals.
+    /// Decodes `count` sequences to `to`, as [`Source::decode`], which is asked again where this gives `None`: because one of
+    /// them is a run of literals, or what is stored is malformed.
     ///
     /// # Safety
     ///
@@ -145,14 +146,15 @@ impl Source<'_> {
         // SAFETY: as above, from the head's end on at most.
         let halves = unsafe { copy::load_u32(self.bytes, head + 2 * count) } & present.halves;
         let [four, more] = [0, 1].map(|at| Four::new(words[at], present.lanes[at]));
+        // A run of literals says so here, before more is asked.
+        if !four.is_within(dictionary.len) || !more.is_within(dictionary.len) {
+            return None;
+        }
         let literals = head_len(count) + self.start;
         let (left, few) = (self.end - literals, sum_of_halves(halves));
         let rest = left.checked_sub(few)?;
         let lens = four.lens + more.lens;
-        if few + rest + sum_of_lanes(lens) != raw_len
-            || !four.is_within(dictionary.len)
-            || !more.is_within(dictionary.len)
-        {
+        if few + rest + sum_of_lanes(lens) != raw_len {
             return None;
         }
         // SAFETY: the head ends within the value.
@@ -326,7 +328,7 @@ impl Copying<'_> {
     /// # Safety
     ///
     /// Both end within the literals and the room, behind which 16 bytes and `SLACK` are, and their matches within the
-    /// dictionary.
+    /// dictionary; a sequence that there is not has no bytes, at place 0.
     #[inline(always)]
     unsafe fn follow_two(&mut self, mut four: Four) -> Four {
         for _ in 0..2 {
@@ -342,8 +344,8 @@ impl Copying<'_> {
             self.from = unsafe { self.from.add(few) };
             // SAFETY: the caller promises the room.
             self.to = unsafe { self.to.add(few) };
-            // SAFETY: `place` is below `RUN`, since the match ends within the dictionary, and from there the padded one has
-            // 32 bytes.
+            // SAFETY: `place` is 0, or below `RUN`, since the match ends within the dictionary, and from there the padded one
+            // has 32 bytes.
             let from = unsafe { self.dictionary.padded.as_ptr().add(place) };
             // SAFETY: as above; the slack has 32 bytes.
             unsafe { copy::copy_32(from, self.to) };
