@@ -51,13 +51,7 @@ fn get_again(
 ) -> Result<Presence> {
     let (view, newest) = moved_on(core, view, error)?;
     let got = get::get(&view, &core.context, key, at.unwrap_or(newest), out);
-    told(core, got)
-}
-
-/// What came of a read, as the caller is told: see [`ReadContext::named`](crate::state::context::ReadContext::named).
-#[inline]
-fn told<T>(core: &Core, result: Result<T>) -> Result<T> {
-    result.map_err(|error| core.context.named(error))
+    core.context.told(got)
 }
 
 /// Where a read that has failed in `view` may do better; its error where it may not.
@@ -79,10 +73,8 @@ pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Op
         let (view, newest) = core.read_point();
         value_at(core, &view, key, at.unwrap_or(newest), scratch).or_else(|error| {
             let (view, newest) = moved_on(core, &view, error)?;
-            told(
-                core,
-                value_at(core, &view, key, at.unwrap_or(newest), scratch),
-            )
+            let value = value_at(core, &view, key, at.unwrap_or(newest), scratch);
+            core.context.told(value)
         })
     })
 }
@@ -131,7 +123,7 @@ pub(crate) fn multi_get<K: AsRef<[u8]>>(
         for key in keys {
             core.health.check_read()?;
             let value = value_at(core, &view, key.as_ref(), seq, &mut scratch);
-            values.push(told(core, value)?);
+            values.push(core.context.told(value)?);
         }
     }
     Ok(values)
@@ -173,5 +165,5 @@ pub(crate) fn contains(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<boo
     let (view, newest) = core.read_point();
     let seq = at.unwrap_or(newest);
     let found = with_scratch(|scratch| get::contains(&view, &core.context, key, seq, scratch));
-    told(core, found)
+    core.context.told(found)
 }

@@ -60,12 +60,6 @@ impl Cursor {
         open
     }
 
-    /// What came of a move, as the caller is told: see [`ReadContext::named`](crate::state::context::ReadContext::named).
-    #[inline]
-    fn told(&self, result: Result<()>) -> Result<()> {
-        result.map_err(|error| self.inner.context().named(error))
-    }
-
     /// The key the cursor is at, also when the merge operator failed for it.
     pub(crate) fn place(&self) -> Option<&[u8]> {
         self.inner.place()
@@ -104,7 +98,7 @@ impl Cursor {
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.seek(key);
-        self.told(moved)
+        self.inner.context().told(moved)
     }
 
     /// Goes to the last entry whose key is not behind `key`.
@@ -114,7 +108,7 @@ impl Cursor {
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.seek_for_prev(key);
-        self.told(moved)
+        self.inner.context().told(moved)
     }
 
     /// Goes to the first entry.
@@ -124,7 +118,7 @@ impl Cursor {
     pub fn seek_to_first(&mut self) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.first();
-        self.told(moved)
+        self.inner.context().told(moved)
     }
 
     /// Goes to the last entry.
@@ -134,7 +128,7 @@ impl Cursor {
     pub fn seek_to_last(&mut self) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.last();
-        self.told(moved)
+        self.inner.context().told(moved)
     }
 
     /// Goes to the next entry; nothing happens when the cursor is not valid.
@@ -149,7 +143,7 @@ impl Cursor {
     pub fn next(&mut self) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.next();
-        self.told(moved)
+        self.inner.context().told(moved)
     }
 
     /// Goes to the entry before; nothing happens when the cursor is not valid.
@@ -160,6 +154,6 @@ impl Cursor {
     pub fn prev(&mut self) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.prev();
-        self.told(moved)
+        self.inner.context().told(moved)
     }
 }

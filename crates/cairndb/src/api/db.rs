@@ -81,12 +81,6 @@ impl Db {
         &self.owner.0
     }
 
-    /// What `result` is to the caller: an error that is about a file names the directory too.
-    #[inline]
-    fn told<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| self.core().context.named(error))
-    }
-
     /// The directory of the database, as it was given when it was opened.
     pub fn path(&self) -> &Path {
         &self.core().context.path
@@ -107,7 +101,8 @@ impl Db {
     #[inline]
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         let core = self.core();
-        self.told(core.write_one(Kind::Put, key, value, core.settings.durability))
+        core.context
+            .told(core.write_one(Kind::Put, key, value, core.settings.durability))
     }
 
     /// Removes `key`; removing what is not there is no error.
@@ -117,7 +112,8 @@ impl Db {
     #[inline]
     pub fn delete(&self, key: &[u8]) -> Result<()> {
         let core = self.core();
-        self.told(core.write_one(Kind::Delete, key, b"", core.settings.durability))
+        core.context
+            .told(core.write_one(Kind::Delete, key, b"", core.settings.durability))
     }
 
     /// Applies `operand` to `key` with the database's merge operator, without reading.
@@ -128,7 +124,8 @@ impl Db {
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         let core = self.core();
         core.context.check_operand(operand)?;
-        self.told(core.write_one(Kind::Merge, key, operand, core.settings.durability))
+        core.context
+            .told(core.write_one(Kind::Merge, key, operand, core.settings.durability))
     }
 
     /// Applies a batch atomically.
@@ -146,7 +143,7 @@ impl Db {
     pub fn write_with(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
         let core = self.core();
         let durability = options.durability.unwrap_or(core.settings.durability);
-        self.told(core.write_batch(batch, durability))
+        core.context.told(core.write_batch(batch, durability))
     }
 
     /// [`Db::put`] with its own settings.
@@ -156,7 +153,8 @@ impl Db {
     pub fn put_with(&self, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
         let durability = options.durability.unwrap_or(core.settings.durability);
-        self.told(core.write_one(Kind::Put, key, value, durability))
+        core.context
+            .told(core.write_one(Kind::Put, key, value, durability))
     }
 
     /// [`Db::delete`] with its own settings.
@@ -166,7 +164,8 @@ impl Db {
     pub fn delete_with(&self, key: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
         let durability = options.durability.unwrap_or(core.settings.durability);
-        self.told(core.write_one(Kind::Delete, key, b"", durability))
+        core.context
+            .told(core.write_one(Kind::Delete, key, b"", durability))
     }
 
     /// [`Db::merge`] with its own settings.
@@ -177,7 +176,8 @@ impl Db {
         let core = self.core();
         core.context.check_operand(operand)?;
         let durability = options.durability.unwrap_or(core.settings.durability);
-        self.told(core.write_one(Kind::Merge, key, operand, durability))
+        core.context
+            .told(core.write_one(Kind::Merge, key, operand, durability))
     }
 
     /// The value of `key`. One of 64 KiB or more that is stored as it is, in a value file that is mapped, is not copied: see
@@ -248,7 +248,8 @@ impl Db {
     /// # Errors
     /// `NoSpace`, `Io`, `Poisoned`, `ReadOnly`, `Closed`.
     pub fn flush(&self) -> Result<()> {
-        self.told(self.core().flush_all())
+        let core = self.core();
+        core.context.told(core.flush_all())
     }
 
     /// Makes every logged write so far durable, as a `Sync` write would: to write at `Os` and call this now
@@ -268,7 +269,8 @@ impl Db {
     /// # Ok(()) }
     /// ```
     pub fn sync(&self) -> Result<()> {
-        self.told(self.core().sync_written())
+        let core = self.core();
+        core.context.told(core.sync_written())
     }
 
     /// Merges everything that shares keys with `range` into one sorted run, drops what no snapshot
@@ -279,7 +281,8 @@ impl Db {
     /// # Errors
     /// As [`Db::flush`], and `Corruption` when an input is damaged; inputs then stay in place.
     pub fn compact_range(&self, range: impl KeyRange) -> Result<()> {
-        self.told(self.core().compact_range(range.key_bounds()))
+        let core = self.core();
+        core.context.told(core.compact_range(range.key_bounds()))
     }
 
     /// A property: `leveldb.num-files-at-level<N>`, `leveldb.stats`, `leveldb.sstables`,
@@ -304,7 +307,8 @@ impl Db {
             Bound::Included(key) | Bound::Excluded(key) => Some(key),
             Bound::Unbounded => None,
         };
-        self.told(self.core().approximate_size(from, to))
+        let core = self.core();
+        core.context.told(core.approximate_size(from, to))
     }
 
     /// Makes `path`, which must be missing or empty, a database of its own with everything written
@@ -315,7 +319,8 @@ impl Db {
     /// failure is removed again, so that the call can be repeated; where the last sync is what failed, a
     /// database stands there that loss of power may take.
     pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.told(self.core().checkpoint(path.as_ref()))
+        let core = self.core();
+        core.context.told(core.checkpoint(path.as_ref()))
     }
 
     /// Waits until nothing is left to do in the background: flushes, merges (an idle database's
@@ -326,7 +331,8 @@ impl Db {
     /// read and merges have left alone since, until `compact_range` or a reopening finds it readable. What is not
     /// damaged goes on being written and merged.
     pub fn wait_idle(&self) -> Result<()> {
-        self.told(self.core().wait_idle())
+        let core = self.core();
+        core.context.told(core.wait_idle())
     }
 
     /// Runs one background job here, for environments without threads; whether there was anything to do,
@@ -335,7 +341,8 @@ impl Db {
     /// # Errors
     /// The job's.
     pub fn step_background(&self, job: Job) -> Result<bool> {
-        self.told(self.core().step(job))
+        let core = self.core();
+        core.context.told(core.step(job))
     }
 
     /// Closes the database for every clone of this handle: flushes, makes everything durable, so
@@ -348,7 +355,8 @@ impl Db {
     /// acknowledged at `Os` or `Sync` is found by the next opening; of unlogged writes what was not yet in
     /// tables is lost.
     pub fn close(&self) -> Result<()> {
-        self.told(self.core().close())
+        let core = self.core();
+        core.context.told(core.close())
     }
 }
 

@@ -88,6 +88,7 @@ impl Core {
         made.push(name::manifest(number));
         let salt = self.env.random_u64();
         drop(ManifestWriter::new(manifest, number, salt, &edits)?);
+        // Before it is made: one that is half written has to go as well. One of another under this name it takes over.
         made.push(name::temp(number));
         install_current(target, number)
     }

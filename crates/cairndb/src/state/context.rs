@@ -18,8 +18,14 @@ pub(crate) struct ReadContext {
 }
 
 impl ReadContext {
-    /// An error as it leaves the database: one that is about a file names the directory as well, since a program may have
-    /// several databases and each has such a file.
+    /// What came of a call, as it leaves the database: an error that is about a file names the directory as well, since a
+    /// program may have several databases and each has such a file.
+    #[inline]
+    pub(crate) fn told<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| self.named(error))
+    }
+
+    /// The same of an error.
     #[cold]
     pub(crate) fn named(&self, error: Error) -> Error {
         error.directory(&self.path)

@@ -14,7 +14,8 @@ pub(super) const HALF_MAX: usize = 15;
 
 /// After 2^`SKIP_SHIFT` positions without a match the search strides two bytes, after twice as many
 /// three, and so on: incompressible values cost little. With 6 instead of 5, values of 1,000 and 4,000 bytes of which
-/// each 50 bytes come twice took a quarter longer to encode, and text and code were half a percent smaller at most; so were records against a dictionary.
+/// each 50 bytes come twice took a quarter longer to encode, and text and code were half a percent smaller at most, records against a
+/// dictionary 0.6 percent.
 pub(super) const SKIP_SHIFT: u32 = 5;
 
 /// Bits of a position's hash: the table of 16 KiB stays in the first-level cache.
