@@ -1,6 +1,6 @@
 //! Background work: a worker that flushes before it merges, a syncer that makes things durable.
 //!
-//! Both start with the first write that needs them. Where the environment is stepped there are no
+//! Both start with the first write that needs them, or when reads have paid for a merge ([`toll`](crate::read::toll)). Where the environment is stepped there are no
 //! threads and [`Core::step`] runs one job at a time, in an order the caller chooses. Idle work -
 //! flushing what is sealed, merging to one run - begins when no write has come for a while.
 
@@ -107,6 +107,32 @@ impl Core {
             .spawn("cairndb-syncer", Priority::Normal, Box::new(body))?;
         threads.push(syncer);
         Ok(())
+    }
+
+    /// Has the reads of a handle that writes nothing begin the worker, which merges at rest what they look into.
+    pub(crate) fn rest_when_paid(&self) {
+        let me = self.myself.clone();
+        let begin = move || {
+            if let Some(me) = me.upgrade() {
+                me.begin_rest();
+            }
+        };
+        self.view.load().readers.paid.begins(begin);
+    }
+
+    /// Starts the threads of a handle that has none, if there is something that they would merge.
+    fn begin_rest(&self) {
+        // In a forked child a thread that is not here may hold the lock.
+        if self.check_here().is_err() || self.threads_started.load(Ordering::Acquire) {
+            return;
+        }
+        let state = self.state.lock();
+        let wanted = !state.closing && self.merge_wanted(&state, true).is_some();
+        drop(state);
+        if wanted {
+            // Without a thread reads cost what they did.
+            let _ = self.start_threads();
+        }
     }
 
     /// Runs a thread's loop. A panic that gets here is a defect of ours, or of a comparator outside a

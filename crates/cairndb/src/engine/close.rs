@@ -3,7 +3,7 @@
 //! Closing writes a new manifest: one record, covered to its end by the header, that names every
 //! file and its length, the last sequence number and no log. So the next opening replays nothing,
 //! and a byte missing from the manifest itself is noticed, which the end of one that was appended
-//! to could not be. A handle that wrote nothing writes nothing.
+//! to could not be. A handle that wrote and merged nothing writes nothing.
 
 use cairndb_base::Result;
 use cairndb_env::sync::MutexGuard;

@@ -134,8 +134,9 @@ impl Core {
         }
         let listed = listed.map_or_else(|| self.dir.list(), Ok)?;
         *self.leftovers.lock() = self.leftovers_of(listed);
+        self.rest_when_paid();
         if self.report.clean && !self.report.created {
-            // Nothing is written before the first write, and nothing removed.
+            // Nothing is written before the first write or merge, and nothing removed.
             return Ok(());
         }
         let mut commit = self.commit.lock();

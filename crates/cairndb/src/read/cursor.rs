@@ -271,6 +271,9 @@ impl ViewCursor {
     /// Gives the merger its sources; called before it is placed.
     fn gather_sources(&mut self) {
         self.view.note_cursor();
+        if self.view.version.runs.len() > 1 {
+            self.view.note_several();
+        }
         if self.sourced {
             self.view.count();
         } else {

@@ -196,6 +196,7 @@ fn newest_in_runs(
     seq: SeqNo,
     out: &mut Vec<u8>,
 ) -> Result<Newest> {
+    view.note_several();
     for (chunk, runs) in view.version.runs.chunks(RUNS_ASKED).enumerate() {
         let mut tables = [None; RUNS_ASKED];
         for (table, run) in tables.iter_mut().zip(runs) {

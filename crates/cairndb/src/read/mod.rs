@@ -11,5 +11,6 @@ pub(crate) mod presence;
 pub(crate) mod seek_habit;
 pub(crate) mod source;
 pub(crate) mod spare;
+pub(crate) mod toll;
 pub(crate) mod versions;
 pub(crate) mod view;

@@ -25,18 +25,20 @@ use cairndb_env::sync::Mutex;
 use crate::read::dead_span::DeadSpans;
 use crate::read::merger::Merger;
 use crate::read::seek_habit::SeekHabit;
+use crate::read::toll::Toll;
 
 /// Places. Threads are counted and never counted down: with as many alive, or many that came and went, two may have one.
 const STRIPES: usize = 16;
 /// Heap bytes of sources above which they are given back.
 const SPARE_BYTES_MAX: usize = 16 << 10;
 
-/// What cursors of one thread share. On lines of its own; processors fetch two at a time.
+/// What the cursors of one thread share, and its count of reads ([`toll`](crate::read::toll)). On lines of its own; processors fetch two at a time.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Stripe {
     pub(crate) seeks: SeekHabit,
     pub(crate) dead: DeadSpans,
+    pub(crate) toll: Toll,
     spare: Mutex<Spare>,
 }
 

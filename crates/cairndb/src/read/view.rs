@@ -14,6 +14,7 @@ use cairndb_env::sync::Mutex;
 use cairndb_mem::Memtable;
 
 use crate::read::spare::Stripes;
+use crate::read::toll::{Paid, Tolls};
 use crate::state::context::ReadContext;
 use crate::state::health::Health;
 use crate::state::version::Version;
@@ -36,6 +37,8 @@ pub(crate) struct View {
     used: AtomicU8,
     /// Whether a cursor was placed in it.
     cursors: AtomicBool,
+    /// Reads that had several of its runs to look into.
+    tolls: Tolls,
     /// The largest sequence number outside the mutable part, once somebody has asked for it; 0 before.
     settled: AtomicU64,
 }
@@ -46,6 +49,8 @@ pub(crate) struct Readers {
     pub(crate) context: Arc<ReadContext>,
     pub(crate) health: Arc<Health>,
     pub(crate) stripes: Arc<Stripes>,
+    /// What reads of a view with several runs pay for.
+    pub(crate) paid: Arc<Paid>,
 }
 
 impl Readers {
@@ -55,6 +60,7 @@ impl Readers {
             health: Arc::new(Health::new(Arc::clone(&context.path))),
             context: Arc::new(context),
             stripes: Arc::new(Stripes::new(view)),
+            paid: Arc::default(),
         }
     }
 }
@@ -97,6 +103,7 @@ impl View {
             readers,
             used: AtomicU8::new(Use::None as u8),
             cursors: AtomicBool::new(false),
+            tolls: Tolls::default(),
             settled: AtomicU64::new(0),
         }
     }
@@ -163,6 +170,21 @@ impl View {
         // As above.
         if !self.cursors.load(Ordering::Relaxed) {
             self.cursors.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Called by every read that looks into the runs, where there are several.
+    #[inline]
+    pub(crate) fn note_several(&self) {
+        if self.readers.stripes.mine().toll.pay() {
+            self.collect();
+        }
+    }
+
+    #[cold]
+    fn collect(&self) {
+        if self.tolls.add(self.version.bytes()) {
+            self.readers.paid.begin();
         }
     }
 

@@ -49,6 +49,9 @@ impl ViewCursor {
         if view.version.runs.len() > RUNS_FEW {
             view.note_cursor();
         }
+        if view.version.runs.len() > 1 {
+            view.note_several();
+        }
         let mut begun = [None; RUNS_MAX];
         for (begun, run) in begun.iter_mut().zip(&view.version.runs) {
             if let Some(handle) = run.tables().get(run.find(order, key)) {
