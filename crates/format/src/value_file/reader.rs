@@ -69,18 +69,29 @@ pub fn value_of(
 ) -> Result<()> {
     out.clear();
     let mut read = || {
-        let stored = stored_in(file, number, pointer, key_hash, check)?;
-        if pointer.codec == CODEC_RAW {
-            out.extend_from_slice(stored);
-            return Ok(());
+        let stored = stored_in(file, number, pointer, key_hash, Check::Done)?;
+        // Compared behind it: what is to come from memory comes while it is decoded, and is in a near cache then. The other
+        // way round all of it was waited for first. A decoder takes any bytes, and what it made of wrong ones goes.
+        let taken = copy_or_decode(stored, pointer, out);
+        if check == Check::Now {
+            compare(pointer, key_hash, stored)?;
         }
-        let malformed = || Error::corruption("encoded value is malformed");
-        let raw_len = usize::try_from(pointer.raw_len).map_err(|_| malformed())?;
-        // At once, and with the room that the last block wants: the caller may keep the buffer.
-        out.reserve(raw_len.saturating_add(DECODE_SLACK));
-        blocks::append(stored, raw_len, out).ok_or_else(malformed)
+        taken
     };
     placed(read(), number, pointer).inspect_err(|_| out.clear())
+}
+
+/// Appends what `stored` stands for to `out`.
+fn copy_or_decode(stored: &[u8], pointer: &Pointer, out: &mut Vec<u8>) -> Result<()> {
+    if pointer.codec == CODEC_RAW {
+        out.extend_from_slice(stored);
+        return Ok(());
+    }
+    let malformed = || Error::corruption("encoded value is malformed");
+    let raw_len = usize::try_from(pointer.raw_len).map_err(|_| malformed())?;
+    // At once, and with the room that the last block wants: the caller may keep the buffer.
+    out.reserve(raw_len.saturating_add(DECODE_SLACK));
+    blocks::append(stored, raw_len, out).ok_or_else(malformed)
 }
 
 /// Where in `file`, the bytes of its file up to the value's end or beyond, the value of `pointer` lies; `None` where it is

@@ -88,6 +88,20 @@ pub(super) unsafe fn copy_32(from: *const u8, to: *mut u8) {
     unsafe { copy_chunk::<32>(from, to) }
 }
 
+/// Copies exactly `len` bytes by two moves of `N`, which end where the run begins and ends and may overlap.
+///
+/// # Safety
+///
+/// `N <= len <= 2 * N`. `len` bytes are readable at `from` and writable at `to`; the two do not overlap.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+pub(super) unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: `N <= len`.
+    unsafe { copy_chunk_at::<N>(from, to, 0) };
+    // SAFETY: `len - N + N == len`.
+    unsafe { copy_chunk_at::<N>(from, to, len - N) };
+}
+
 /// Copies exactly `len` bytes upwards, in chunks; the last chunk may repeat bytes.
 ///
 /// # Safety

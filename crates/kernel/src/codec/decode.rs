@@ -16,7 +16,7 @@
 use std::ops::Range;
 
 use super::copy;
-use super::row::{self, BYTES_AHEAD};
+use super::row::{self, BYTES_AHEAD, Rows};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::runs::Wide;
 use super::runs::{Runs, Words};
@@ -144,10 +144,10 @@ pub fn decode_each(src: &[u8], stored_len: usize, raw_len: usize, out: &mut Vec<
             // SAFETY: `done` is at most `total`, as many bytes as all values stand for, which have room.
             let to = unsafe { to.add(done) };
             if let Some(shape) = shape.as_ref().filter(|shape| shape.is_of(value)) {
-                // SAFETY: what is left of `total` is what the rest stands for.
-                let alike = unsafe { row::decode(rest, shape, to) };
-                done += alike * raw_len;
-                rest = &rest[alike * stored_len..];
+                // SAFETY: what is left of `total` has room, apart from `src`.
+                let alike = unsafe { row::decode(rest, shape, to, total - done) };
+                done += alike.written;
+                rest = &rest[alike.read..];
                 continue;
             }
             // SAFETY: of the room `done` bytes were taken by as many values as came before, so that `raw_len`
@@ -240,6 +240,7 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
     let raw_len = lens.end;
     debug_assert!(room >= raw_len && lens.start <= raw_len);
     let (mut read, mut written) = (0, 0);
+    let mut rows = Rows::default();
     let goes_on = |written| !PART || written < lens.start;
     while let Some(&token) = src.get(read).filter(|_| goes_on(written)) {
         let begin = read;
@@ -280,13 +281,20 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
             unsafe { copy_match::<R>(target, offset, len, room - written) };
         }
         written += len;
-        if R::LONG && src.get(read) == Some(&token) {
+        if R::LONG && rows.may_go_on(src.get(read) == Some(&token)) {
             let (stored, stands) = (begin..read, literals + len);
-            let room = written..row_end::<PART>(&lens, stands);
             // SAFETY: up to `raw_len` the room is writable, and apart from `src`; the caller promises the instructions.
-            let more = unsafe { row::decode_like::<R>(src, stored, stands, to, room) };
-            read += more * (read - begin);
-            written += more * stands;
+            let more = unsafe {
+                rows.go_on::<R>(
+                    src,
+                    stored,
+                    stands,
+                    to,
+                    written..row_end::<PART>(&lens, stands),
+                )
+            };
+            read += more.read;
+            written += more.written;
         }
     }
     (written == raw_len || !goes_on(written)).then_some(())

@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-use super::runs::Wide;
+use super::runs::{Ends, Wide};
 use super::runs::{Runs, Words};
 use super::shape::Shape;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -22,96 +22,183 @@ use crate::prefetch::prefetch_span;
 /// with each page of 4 KiB.
 pub(super) const BYTES_AHEAD: usize = 2048;
 
-/// Decodes the values of this shape that `src` begins with to `to`, up to the first of another; how many.
+/// How much of what was to be decoded was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Done {
+    /// Bytes of the source.
+    pub(super) read: usize,
+    /// Bytes that they stand for.
+    pub(super) written: usize,
+}
+
+/// Rows of sequences within a long value.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    /// The shape of the last row, if the sequence before this one was behind it.
+    last: Option<Shape>,
+    is_one: bool,
+}
+
+impl Rows {
+    /// Whether what comes may be a row: it begins as the last sequence did, or that one has interrupted a row.
+    #[inline]
+    pub(super) fn may_go_on(&self, begins_alike: bool) -> bool {
+        begins_alike || self.is_one
+    }
+
+    /// Decodes the sequences behind `src[stored]`, which stands for `stands` bytes, to where `room` of `to` begins, as far as they fit and have
+    /// the shape of the row before that sequence, or else its own. (Most rows go on behind one of another shape: a byte that happened to be
+    /// alike.) A call, for text has few rows, and what a shape takes was moved about in the decoder's loop: a quarter of its time.
+    ///
+    /// # Safety
+    ///
+    /// The room is writable, and no part of `src`. The processor has the instructions of `R`. (What is said of `stands` is
+    /// compared with the sequence.)
+    #[inline(never)]
+    pub(super) unsafe fn go_on<R: Runs>(
+        &mut self,
+        src: &[u8],
+        stored: Range<usize>,
+        stands: usize,
+        to: *mut u8,
+        room: Range<usize>,
+    ) -> Done {
+        let (sequence, rest) = (&src[stored.clone()], &src[stored.end..]);
+        let goes_on = |row: &Shape| {
+            let next = rest.get(..row.stored_len);
+            next.is_some_and(|next| row.is_of(next))
+        };
+        self.last = self.last.take().filter(goes_on).or_else(|| {
+            let alike = rest.first().is_some_and(|next| *next == sequence[0]);
+            alike.then(|| Shape::of(sequence, stands)).flatten()
+        });
+        self.is_one = self.last.is_some();
+        let Some(shape) = &self.last else {
+            return Done::default();
+        };
+        // SAFETY: the room begins there.
+        let to = unsafe { to.add(room.start) };
+        // SAFETY: what the caller promises.
+        unsafe { decode_runs::<R>(rest, shape, to, room.len()) }
+    }
+}
+
+/// Decodes the values of this shape that `src` begins with to `to`, up to the first of another or as many as `room` bytes
+/// are enough for.
 ///
 /// # Safety
 ///
-/// What as many values as `src` is long stand for is writable at `to`, and no part of `src`.
-pub(super) unsafe fn decode(src: &[u8], shape: &Shape, to: *mut u8) -> usize {
+/// `room` bytes are writable at `to`, and no part of `src`.
+pub(super) unsafe fn decode(src: &[u8], shape: &Shape, to: *mut u8, room: usize) -> Done {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if level() >= Level::Avx2 {
         // SAFETY: the level just read says that this processor has AVX2; the caller promises the rest.
-        return unsafe { decode_wide(src, shape, to) };
+        return unsafe { decode_runs::<Wide<true>>(src, shape, to, room) };
     }
     // SAFETY: every processor can copy words; the caller promises the rest.
-    unsafe { decode_by::<Words>(src, shape, to) }
+    unsafe { decode_runs::<Words>(src, shape, to, room) }
 }
 
-/// [`decode_by`] the widest copies.
-///
-/// # Safety
-///
-/// As of [`decode`].
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-#[target_feature(enable = "avx2")]
-unsafe fn decode_wide(src: &[u8], shape: &Shape, to: *mut u8) -> usize {
-    // SAFETY: `Wide` has the instructions named above; the caller promises the rest.
-    unsafe { decode_by::<Wide<true>>(src, shape, to) }
-}
-
-/// [`decode`] by copies of one kind.
+/// [`decode`] by copies of one kind, or by those for runs of the shape's lengths.
 ///
 /// # Safety
 ///
 /// As of [`decode`]; and the processor has the instructions of `R`.
+#[inline]
+pub(super) unsafe fn decode_runs<R: Runs>(
+    src: &[u8],
+    shape: &Shape,
+    to: *mut u8,
+    room: usize,
+) -> Done {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if R::VECTORS {
+        let row = match (pair_of(shape.literals), pair_of(shape.len)) {
+            (Some(16), Some(16)) => decode_vectors::<R, Ends<16>, Ends<16>>,
+            (Some(16), Some(_)) => decode_vectors::<R, Ends<16>, Ends<32>>,
+            (Some(_), Some(16)) => decode_vectors::<R, Ends<32>, Ends<16>>,
+            (Some(_), Some(_)) => decode_vectors::<R, Ends<32>, Ends<32>>,
+            _ => decode_vectors::<R, R, R>,
+        };
+        // SAFETY: the runs have the lengths that were just looked at; the caller promises the rest, and `R` has vectors.
+        return unsafe { row(src, shape, to, room) };
+    }
+    // SAFETY: what the caller promises; such runs may have any length.
+    unsafe { decode_by::<R, R, R>(src, shape, to, room) }
+}
+
+/// The length of two moves that a run is, from both of its ends.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+fn pair_of(run: usize) -> Option<usize> {
+    match run {
+        16..=32 => Some(16),
+        33..=64 => Some(32),
+        _ => None,
+    }
+}
+
+/// [`decode_by`] vectors. Never a part of another function: in the decoder's loop all that this has in registers was
+/// loaded from the stack, for each value.
+///
+/// # Safety
+///
+/// As of [`decode_by`]; and the processor has AVX2.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx2")]
+#[inline(never)]
+unsafe fn decode_vectors<R: Runs, L: Runs, M: Runs>(
+    src: &[u8],
+    shape: &Shape,
+    to: *mut u8,
+    room: usize,
+) -> Done {
+    // SAFETY: what the caller promises.
+    unsafe { decode_by::<R, L, M>(src, shape, to, room) }
+}
+
+/// [`decode`] as `R` looks ahead, with literals that are copied by `L` and matches by `M`.
+///
+/// # Safety
+///
+/// As of [`decode`]; the processor has the instructions of both, and they copy runs of the shape's lengths.
 #[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
 #[inline(always)]
-unsafe fn decode_by<R: Runs>(src: &[u8], shape: &Shape, to: *mut u8) -> usize {
+unsafe fn decode_by<R: Runs, L: Runs, M: Runs>(
+    src: &[u8],
+    shape: &Shape,
+    to: *mut u8,
+    room: usize,
+) -> Done {
     let raw_len = shape.literals + shape.len;
-    let mut done = 0;
-    for value in src.chunks_exact(shape.stored_len) {
-        if !shape.is_of(value) {
-            break;
-        }
+    let (mut rest, mut written) = (src, 0);
+    while room - written >= raw_len
+        && let Some((value, behind)) = rest.split_at_checked(shape.stored_len)
+        && shape.is_of(value)
+    {
         if R::AHEAD {
             // Behind the last value as well: where they are a page's, a scan wants those of the next.
             prefetch_span(value.as_ptr().wrapping_add(BYTES_AHEAD), 1);
         }
-        // SAFETY: so many values came before this one, whose room this is.
-        let to = unsafe { to.add(done * raw_len) };
-        // SAFETY: what the value stands for is writable there, and apart.
-        unsafe { copy_parts::<R>(value, shape, to) };
-        done += 1;
+        // SAFETY: `written <= room`.
+        let to = unsafe { to.add(written) };
+        // SAFETY: `raw_len` bytes of the room are left, and apart.
+        unsafe { copy_parts::<L, M>(value, shape, to) };
+        written += raw_len;
+        rest = behind;
     }
-    done
-}
-
-/// Decodes the sequences behind `src[stored]` that have the shape of that, which stands for `stands` bytes, to where `room`
-/// of `to` begins, as far as they fit; how many.
-///
-/// # Safety
-///
-/// The room is writable, and no part of `src`. The processor has the instructions of `R`. (What is said of `stands` is
-/// compared with the sequence.)
-#[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
-#[inline(always)]
-pub(super) unsafe fn decode_like<R: Runs>(
-    src: &[u8],
-    stored: Range<usize>,
-    stands: usize,
-    to: *mut u8,
-    room: Range<usize>,
-) -> usize {
-    let (stored_len, rest) = (stored.len(), &src[stored.end..]);
-    let Some(shape) = Shape::of(&src[stored], stands) else {
-        return 0;
-    };
-    let fit = (room.len() / stands).min(rest.len() / stored_len);
-    // SAFETY: the room begins there.
-    let to = unsafe { to.add(room.start) };
-    // SAFETY: `fit` times `stands` bytes are writable, and apart.
-    unsafe { decode_by::<R>(&rest[..fit * stored_len], &shape, to) }
+    let read = src.len() - rest.len();
+    Done { read, written }
 }
 
 /// Decodes a value of this shape to `to`.
 ///
 /// # Safety
 ///
-/// The value has the shape. What it stands for is writable at `to`, and no part of `value`. The processor has the
-/// instructions of `R`.
+/// The value has the shape. What it stands for is writable at `to`, and no part of `value`. Of `L` and `M` as of
+/// [`decode_by`].
 #[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
 #[inline(always)]
-unsafe fn copy_parts<R: Runs>(value: &[u8], shape: &Shape, to: *mut u8) {
+unsafe fn copy_parts<L: Runs, M: Runs>(value: &[u8], shape: &Shape, to: *mut u8) {
     debug_assert!(shape.is_of(value));
     // SAFETY: the literals lie within a value of this shape, and so does the match, which is a part of them.
     let from = unsafe { value.as_ptr().add(shape.literals_at) };
@@ -120,9 +207,9 @@ unsafe fn copy_parts<R: Runs>(value: &[u8], shape: &Shape, to: *mut u8) {
     // SAFETY: a value of this shape stands for its literals, and the match behind them.
     let behind = unsafe { to.add(shape.literals) };
     // SAFETY: as above; the room is apart from the value.
-    unsafe { R::copy_exact(from, to, shape.literals) };
+    unsafe { L::copy_exact(from, to, shape.literals) };
     // SAFETY: as above.
-    unsafe { R::copy_exact(again, behind, shape.len) };
+    unsafe { M::copy_exact(again, behind, shape.len) };
 }
 
 #[cfg(test)]
@@ -177,14 +264,22 @@ mod tests {
         };
         let room = || vec![0; row.len() / stored_len * raw_len];
         let (mut wide, mut by_words) = (room(), room());
+        let len = wide.len();
         // SAFETY: there is room for as many values as there are.
-        let alike = unsafe { super::decode(row, &shape, wide.as_mut_ptr()) };
+        let alike = unsafe { super::decode(row, &shape, wide.as_mut_ptr(), len) };
         // SAFETY: as above; every processor can copy words.
-        let words = unsafe { super::decode_by::<Words>(row, &shape, by_words.as_mut_ptr()) };
+        let words = unsafe { super::decode_runs::<Words>(row, &shape, by_words.as_mut_ptr(), len) };
         assert_eq!((alike, &wide), (words, &by_words));
-        let front = each_by_twin(&row[..alike * stored_len], stored_len, raw_len);
-        assert_eq!(wide[..alike * raw_len], front.unwrap());
-        assert!(wide[alike * raw_len..].iter().all(|&byte| byte == 0));
+        let front = each_by_twin(&row[..alike.read], stored_len, raw_len);
+        assert_eq!(wide[..alike.written], front.unwrap());
+        assert!(wide[alike.written..].iter().all(|&byte| byte == 0));
+        // Of a room that ends earlier nothing behind the last value that fits is touched.
+        let cut = alike.written.saturating_sub(1);
+        wide.fill(0);
+        // SAFETY: there is room for more than that.
+        let fewer = unsafe { super::decode(row, &shape, wide.as_mut_ptr(), cut) };
+        assert_eq!(fewer.written, cut / raw_len * raw_len);
+        assert!(wide[fewer.written..].iter().all(|&byte| byte == 0));
     }
 
     #[test]
@@ -233,6 +328,12 @@ mod tests {
                 for _ in 0..random.below(9) {
                     push_sequence(&mut random, literals, offset, len, &mut src);
                     raw_len += literals + len;
+                    // Another between, behind which the row goes on.
+                    if random.below(5) == 0 {
+                        let (literals, offset, len) = lengths(&mut random);
+                        push_sequence(&mut random, literals, offset, len, &mut src);
+                        raw_len += literals + len;
+                    }
                 }
             }
             assert!(twin::decode(&src, raw_len).is_some());

@@ -14,12 +14,14 @@ pub(super) trait Runs {
     const LONG: bool;
     /// So long that what comes is requested ahead.
     const AHEAD: bool;
+    /// They take AVX2.
+    const VECTORS: bool;
 
     /// Copies exactly `len` bytes.
     ///
     /// # Safety
     ///
-    /// The processor has the instructions of these runs. `len` bytes are readable at `from` and writable at `to`; the
+    /// The processor has the instructions of these runs, and `len` is one of their lengths. `len` bytes are readable at `from` and writable at `to`; the
     /// two do not overlap.
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize);
 }
@@ -30,6 +32,7 @@ pub(super) struct Words;
 impl Runs for Words {
     const LONG: bool = false;
     const AHEAD: bool = false;
+    const VECTORS: bool = false;
 
     #[inline]
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
@@ -46,10 +49,30 @@ pub(super) struct LongWords;
 impl Runs for LongWords {
     const LONG: bool = true;
     const AHEAD: bool = true;
+    const VECTORS: bool = false;
 
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
         // SAFETY: the caller's promise is the one asked for.
         unsafe { Words::copy_exact(from, to, len) }
+    }
+}
+
+/// By two moves of `BYTES`, from both ends, runs of `BYTES` to twice as many: whoever has looked at the lengths of a
+/// whole row need not for each of its values.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(super) struct Ends<const BYTES: usize>;
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+impl<const BYTES: usize> Runs for Ends<BYTES> {
+    const LONG: bool = false;
+    const AHEAD: bool = false;
+    const VECTORS: bool = true;
+
+    #[inline]
+    unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
+        debug_assert!((BYTES..=2 * BYTES).contains(&len));
+        // SAFETY: the caller promises `len` bytes on both sides, apart, and has seen that those are `BYTES` at least.
+        unsafe { copy::copy_ends::<BYTES>(from, to, len) }
     }
 }
 
@@ -71,6 +94,7 @@ mod wide {
     impl<const AHEAD: bool> Runs for Wide<AHEAD> {
         const LONG: bool = true;
         const AHEAD: bool = AHEAD;
+        const VECTORS: bool = true;
 
         #[inline]
         unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
