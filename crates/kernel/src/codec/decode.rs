@@ -262,7 +262,7 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
             return (written == raw_len && match_half(token) == 0).then_some(());
         }
         let offset = offset_at(src, read)?;
-        let literals_end = read;
+        let before = &src[..read];
         read += 2;
         let len = MATCH_BYTES_MIN + length(match_half(token), src, &mut read, raw_len)?;
         if offset == 0 || offset > written || len > raw_len - written {
@@ -270,29 +270,14 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
         }
         // SAFETY: `written <= raw_len <= room`.
         let target = unsafe { to.add(written) };
-        if offset <= literals && len <= offset {
-            // SAFETY: `offset <= literals <= literals_end`.
-            let from = unsafe { src.as_ptr().add(literals_end - offset) };
-            // SAFETY: the source ends at or before `literals_end` as `len <= offset`; `len` bytes
-            // remain in the room, checked above.
-            unsafe { R::copy_exact(from, target, len) };
-        } else {
-            // SAFETY: `1 <= offset <= written` and `len <= raw_len - written`, checked above.
-            unsafe { copy_match::<R>(target, offset, len, room - written) };
-        }
+        // SAFETY: `offset <= written` and `len <= raw_len - written`, checked above, and the literals end `before`.
+        unsafe { copy_match::<R>(before, literals, target, offset, len, room - written) };
         written += len;
         if R::LONG && rows.may_go_on(src.get(read) == Some(&token)) {
             let (stored, stands) = (begin..read, literals + len);
+            let room = written..row_end::<PART>(&lens, stands);
             // SAFETY: up to `raw_len` the room is writable, and apart from `src`; the caller promises the instructions.
-            let more = unsafe {
-                rows.go_on::<R>(
-                    src,
-                    stored,
-                    stands,
-                    to,
-                    written..row_end::<PART>(&lens, stands),
-                )
-            };
+            let more = unsafe { rows.go_on::<R>(src, stored, stands, to, room) };
             read += more.read;
             written += more.written;
         }
@@ -349,15 +334,29 @@ unsafe fn copy_literals<R: Runs>(
     }
 }
 
-/// Copies a match of `len` bytes that begins `offset` bytes below `to`.
+/// Copies a match of `len` bytes that begins `offset` bytes below `to`; from the literals just before it, which `src` ends with, if
+/// it lies within those.
 ///
 /// # Safety
 ///
-/// `offset >= 1` initialised bytes lie below `to`, and `room >= len` bytes are writable at `to`. The processor has the
-/// instructions of `R`.
+/// `offset >= 1` initialised bytes lie below `to`, and `room >= len` bytes are writable at `to`, apart from `src`. The last `literals`
+/// bytes of `src` are those below `to`. The processor has the instructions of `R`.
 #[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
 #[inline(always)]
-unsafe fn copy_match<R: Runs>(to: *mut u8, offset: usize, len: usize, room: usize) {
+unsafe fn copy_match<R: Runs>(
+    src: &[u8],
+    literals: usize,
+    to: *mut u8,
+    offset: usize,
+    len: usize,
+    room: usize,
+) {
+    if offset <= literals && len <= offset {
+        // SAFETY: `offset <= literals`, which are no more than `src` has.
+        let from = unsafe { src.as_ptr().add(src.len() - offset) };
+        // SAFETY: the source ends within `src` as `len <= offset`; `len` bytes remain in the room.
+        return unsafe { R::copy_exact(from, to, len) };
+    }
     if offset < 16 {
         // SAFETY: the caller's promise is the one asked for.
         return unsafe { copy::repeat_period(to, offset, len) };
