@@ -36,6 +36,7 @@ mod portable;
 mod row;
 mod runs;
 mod shape;
+mod short;
 mod sink;
 mod token;
 

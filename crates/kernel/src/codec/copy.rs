@@ -88,6 +88,17 @@ pub(super) unsafe fn copy_32(from: *const u8, to: *mut u8) {
     unsafe { copy_chunk::<32>(from, to) }
 }
 
+/// Copies the two bytes from `from + at` to `to + at`.
+///
+/// # Safety
+///
+/// They are readable and writable there, and the two do not overlap.
+#[inline(always)]
+pub(super) unsafe fn copy_2_at(from: *const u8, to: *mut u8, at: usize) {
+    // SAFETY: the caller's promise is the one asked for.
+    unsafe { copy_chunk_at::<2>(from, to, at) }
+}
+
 /// Copies exactly `len` bytes by two moves of `N`, which end where the run begins and ends and may overlap.
 ///
 /// # Safety

@@ -2,7 +2,8 @@
 //!
 //! Short runs are copied by one 16-byte move whatever their length, if both sides have the room;
 //! longer runs by 16-byte moves whose last one is aligned to the end of the run, so that the
-//! source needs no slack at all. A match that lies wholly within the literals just copied is
+//! source needs no slack at all. [Sequences of short runs](super::short), one behind the other, are moves of one length.
+//! A match that lies wholly within the literals just copied is
 //! taken from the encoded bytes instead of the output: those loads need not wait for the stores.
 //!
 //! Values of a column, and the pieces of a long value, often have their sequences' bytes at the same places, all saying the
@@ -16,11 +17,12 @@
 use std::ops::Range;
 
 use super::copy;
-use super::row::{self, BYTES_AHEAD, Rows};
+use super::row::{self, BYTES_AHEAD, Done, Rows};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::runs::Wide;
 use super::runs::{Runs, Words};
 use super::shape::Shape;
+use super::short::decode_short;
 use super::token::{HALF_MAX, MATCH_BYTES_MIN, literal_half, match_half, raw_len_max};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::cpu::{Level, level};
@@ -29,6 +31,9 @@ use crate::prefetch::prefetch_span;
 /// Bytes of a value from which on a call for wider copies is worth it.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const WIDE_BYTES_MIN: usize = 400;
+
+/// Bytes of a value from which on it is likely to have several sequences with short runs.
+const MANY_BYTES_MIN: usize = 300;
 
 /// Values of a row whose shape is looked at: those behind one that is unlike the others, and not all of a row that has none.
 const SHAPES_MAX: usize = 4;
@@ -239,23 +244,31 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
 ) -> Option<()> {
     let raw_len = lens.end;
     debug_assert!(room >= raw_len && lens.start <= raw_len);
-    let (mut read, mut written) = (0, 0);
+    let Done {
+        mut read,
+        mut written,
+    } = Done::default();
     let mut rows = Rows::default();
-    let goes_on = |written| !PART || written < lens.start;
-    while let Some(&token) = src.get(read).filter(|_| goes_on(written)) {
-        let begin = read;
+    let end = if PART { lens.start } else { raw_len };
+    loop {
+        if raw_len >= MANY_BYTES_MIN {
+            // SAFETY: so many bytes are writable, apart from `src`, and initialised up to `written`.
+            Done { read, written } = unsafe { decode_short(src, Done { read, written }, to, end) };
+        }
+        if read == src.len() || PART && written >= end {
+            return (written >= end && written <= raw_len).then_some(());
+        }
+        let (begin, token) = (read, src[read]);
         look_ahead::<R>(src, read);
         read += 1;
         let literals = length(literal_half(token), src, &mut read, raw_len)?;
         if literals > src.len() - read || literals > raw_len - written {
             return None;
         }
-        // SAFETY: `read <= src.len()`.
-        let from = unsafe { src.as_ptr().add(read) };
         // SAFETY: `written <= raw_len <= room`.
         let target = unsafe { to.add(written) };
         // SAFETY: `literals` bytes remain in `src` and in the room, checked above; and the room is apart from `src`.
-        unsafe { copy_literals::<R>(from, src.len() - read, target, room - written, literals) };
+        unsafe { copy_literals::<R>(&src[read..], target, room - written, literals) };
         read += literals;
         written += literals;
         if read == src.len() {
@@ -274,15 +287,13 @@ unsafe fn decode_raw<R: Runs, const PART: bool>(
         unsafe { copy_match::<R>(before, literals, target, offset, len, room - written) };
         written += len;
         if R::LONG && rows.may_go_on(src.get(read) == Some(&token)) {
-            let (stored, stands) = (begin..read, literals + len);
-            let room = written..row_end::<PART>(&lens, stands);
+            let room = written..row_end::<PART>(&lens, literals + len);
             // SAFETY: up to `raw_len` the room is writable, and apart from `src`; the caller promises the instructions.
-            let more = unsafe { rows.go_on::<R>(src, stored, stands, to, room) };
+            let more = unsafe { rows.go_on::<R>(src, begin..read, literals + len, to, room) };
             read += more.read;
             written += more.written;
         }
     }
-    (written == raw_len || !goes_on(written)).then_some(())
 }
 
 /// Where a row of sequences of `stands` bytes each has to end, at the latest.
@@ -310,21 +321,16 @@ fn look_ahead<R: Runs>(src: &[u8], read: usize) {
     }
 }
 
-/// Copies `len` literals.
+/// Copies the first `len` bytes of `from`.
 ///
 /// # Safety
 ///
-/// `readable >= len` bytes are readable at `from`, and `room >= len` writable at `to`; the two do not overlap. The
-/// processor has the instructions of `R`.
+/// `from` has as many, and `room >= len` bytes are writable at `to`, apart from it. The processor has the instructions of `R`.
 #[expect(clippy::inline_always, reason = "a part of `decode_raw`'s loop")]
 #[inline(always)]
-unsafe fn copy_literals<R: Runs>(
-    from: *const u8,
-    readable: usize,
-    to: *mut u8,
-    room: usize,
-    len: usize,
-) {
+unsafe fn copy_literals<R: Runs>(from: &[u8], to: *mut u8, room: usize, len: usize) {
+    debug_assert!(len <= from.len() && len <= room);
+    let (from, readable) = (from.as_ptr(), from.len());
     if len <= 16 && readable >= 16 && room >= 16 {
         // SAFETY: 16 bytes remain on both sides, checked just above.
         unsafe { copy::copy_16(from, to) };
