@@ -17,21 +17,23 @@ use super::lanes::Wide;
 use super::lanes::{Lanes, SLACK_BYTES, Words};
 use super::sink::Sink;
 use super::token::{
-    COVER, COVER_MODULUS, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX,
-    RAW_BYTES_MIN, SHORT_BYTES_MAX, SKIP_SHIFT, hash,
+    COVER, COVER_MODULUS, HASH_BITS, HASH_BITS_LONG, HASH_BITS_SHORT, HASHED_BYTES_LONG,
+    MATCH_BYTES_MIN, MEDIUM_BYTES_MAX, RAW_BYTES_MAX, RAW_BYTES_MIN, SHORT_BYTES_MAX, SKIP_SHIFT,
+    hash, hash_long,
 };
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::cpu::{Level, level};
 
 /// Entries of the hash table.
 const TABLE_LEN: usize = 1 << HASH_BITS;
+const _: () = assert!(HASH_BITS >= HASH_BITS_LONG && HASH_BITS >= HASH_BITS_SHORT);
 
 /// Highest base: base and the positions of one more value stay below 2^32.
 const BASE_MAX: u32 = u32::MAX - (1 << 16);
 
 const _: () = assert!((u32::MAX - BASE_MAX) as usize >= RAW_BYTES_MAX);
 
-/// Encodes values one by one, reusing its 16 KiB table. One encoder belongs to one thread.
+/// Encodes values one by one, reusing its table of 64 KiB. One encoder belongs to one thread.
 ///
 /// ```
 /// use cairndb_kernel::codec::Encoder;
@@ -70,10 +72,10 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// An encoder with an empty table; allocates 16 KiB.
+    /// An encoder with an empty table; allocates 64 KiB.
     pub fn new() -> Self {
         Encoder {
-            table: Box::new([0; TABLE_LEN]),
+            table: empty_table(),
             base: 1,
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             wide: level() >= Level::Avx512,
@@ -99,9 +101,11 @@ impl Encoder {
         let mut sink = unsafe { Sink::new(spare.as_mut_ptr().cast(), src.len() - 1) };
         let base = self.advance(src.len());
         let fits = if src.len() <= SHORT_BYTES_MAX {
-            self.search_here::<true>(src, base, &mut sink)
+            self.search_here::<true, false>(src, base, &mut sink)
+        } else if src.len() <= MEDIUM_BYTES_MAX {
+            self.search_here::<false, false>(src, base, &mut sink)
         } else {
-            self.search_here::<false>(src, base, &mut sink)
+            self.search_here::<false, true>(src, base, &mut sink)
         };
         if fits.is_none() {
             return false;
@@ -113,7 +117,7 @@ impl Encoder {
 
     /// Encodes `src` into `sink` with what this processor has.
     #[inline]
-    fn search_here<const SHORT: bool>(
+    fn search_here<const SHORT: bool, const LONG: bool>(
         &mut self,
         src: &[u8],
         base: u32,
@@ -122,10 +126,10 @@ impl Encoder {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.wide {
             // SAFETY: the processor was asked for these instructions when the encoder was made.
-            return unsafe { search_wide::<SHORT>(src, &mut self.table, base, sink) };
+            return unsafe { search_wide::<SHORT, LONG>(src, &mut self.table, base, sink) };
         }
         // SAFETY: every processor has words.
-        unsafe { search::<SHORT, Words>(src, &mut self.table, base, sink) }
+        unsafe { search::<SHORT, LONG, Words>(src, &mut self.table, base, sink) }
     }
 
     /// The same encoder as a processor without [`Wide`]'s instructions has it: by words.
@@ -164,6 +168,12 @@ impl Encoder {
     }
 }
 
+/// Made on the heap: no stack is to hold it meanwhile.
+fn empty_table() -> Box<[u32; TABLE_LEN]> {
+    let table = vec![0; TABLE_LEN].into_boxed_slice();
+    table.try_into().expect("it has that length")
+}
+
 /// A match: `len` bytes at `at` equal those at `at - offset`.
 struct Match {
     at: usize,
@@ -174,14 +184,14 @@ struct Match {
 /// The whole search once more, with the instructions of [`Wide`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2")]
-fn search_wide<const SHORT: bool>(
+fn search_wide<const SHORT: bool, const LONG: bool>(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
     base: u32,
     sink: &mut Sink,
 ) -> Option<()> {
     // SAFETY: this function's caller has made sure of the instructions that `Wide` asks for.
-    unsafe { search::<SHORT, Wide>(src, table, base, sink) }
+    unsafe { search::<SHORT, LONG, Wide>(src, table, base, sink) }
 }
 
 /// Encodes `src` into `sink`; `None` when the encoded form does not fit.
@@ -194,7 +204,7 @@ fn search_wide<const SHORT: bool>(
     reason = "a part of functions that are compiled for different instructions"
 )]
 #[inline(always)]
-unsafe fn search<const SHORT: bool, L: Lanes>(
+unsafe fn search<const SHORT: bool, const LONG: bool, L: Lanes>(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
     base: u32,
@@ -206,7 +216,7 @@ unsafe fn search<const SHORT: bool, L: Lanes>(
         let found = if SHORT {
             find_covered::<HASH_BITS_SHORT>(src, table, base, anchor)
         } else {
-            find_striding::<HASH_BITS>(src, table, base, anchor)
+            find_striding::<LONG>(src, table, base, anchor)
         };
         let Some((at, candidate)) = found else {
             break;
@@ -221,13 +231,13 @@ unsafe fn search<const SHORT: bool, L: Lanes>(
         }
         anchor = found.at + found.len;
         // The next match often begins just behind; let it find the end of this one.
-        if anchor + 2 <= src.len() {
-            // SAFETY: `anchor >= 4`, and `anchor - 2 + 4 <= src.len()` was checked.
-            let bytes = unsafe { copy::load_u32(src, anchor - 2) };
+        if anchor - 2 + asked::<LONG>() <= src.len() {
+            // SAFETY: `anchor >= 4`, and what is asked for from `anchor - 2` on was checked.
+            let bytes = unsafe { bytes_at::<LONG>(src, anchor - 2) };
             let slot = if SHORT {
-                hash::<HASH_BITS_SHORT>(bytes)
+                hash::<HASH_BITS_SHORT>(low_u32(bytes))
             } else {
-                hash::<HASH_BITS>(bytes)
+                slot_of::<LONG>(bytes)
             };
             table[slot] = stored(base, anchor - 2);
         }
@@ -282,8 +292,8 @@ fn find_covered<const BITS: u32>(
             let word = unsafe { copy::load_u64(src, block) };
             for step in COVER {
                 let (at, bytes) = (block + step, low_u32(word >> (8 * step)));
-                let entered = stored(first, step);
-                if let Some(candidate) = probe_as::<BITS>(src, table, base, at, entered, bytes) {
+                let (place, slot) = ((at, stored(first, step)), hash::<BITS>(bytes));
+                if let Some(candidate) = probe_as(src, table, base, place, slot, bytes) {
                     return Some((at, candidate));
                 }
             }
@@ -308,7 +318,7 @@ fn find_at_edge<const BITS: u32>(
         }
         // SAFETY: `at + 4 <= src.len()` was checked.
         let bytes = unsafe { copy::load_u32(src, at) };
-        if let Some(candidate) = probe::<BITS>(src, table, base, at, bytes) {
+        if let Some(candidate) = probe(src, table, base, at, hash::<BITS>(bytes), bytes) {
             return Some((at, candidate));
         }
     }
@@ -321,7 +331,7 @@ fn find_at_edge<const BITS: u32>(
     reason = "compiled for the instructions of the one search it is a part of"
 )]
 #[inline(always)]
-fn find_striding<const BITS: u32>(
+fn find_striding<const LONG: bool>(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
     base: u32,
@@ -334,18 +344,20 @@ fn find_striding<const BITS: u32>(
         // SAFETY: `at + 8 <= src.len()` is the loop's condition.
         let word = unsafe { copy::load_u64(src, at) };
         for step in 0..4 {
-            let bytes = low_u32(word >> (8 * step));
-            if let Some(candidate) = probe::<BITS>(src, table, base, at + step, bytes) {
+            let bytes = word >> (8 * step);
+            let slot = slot_of::<LONG>(bytes);
+            if let Some(candidate) = probe(src, table, base, at + step, slot, low_u32(bytes)) {
                 return Some((at + step, candidate));
             }
         }
         at += 4;
         tries += 4;
     }
-    while at + MATCH_BYTES_MIN <= src.len() {
-        // SAFETY: `at + 4 <= src.len()` is the loop's condition.
-        let bytes = unsafe { copy::load_u32(src, at) };
-        if let Some(candidate) = probe::<BITS>(src, table, base, at, bytes) {
+    while at + asked::<LONG>() <= src.len() {
+        // SAFETY: that is the loop's condition.
+        let bytes = unsafe { bytes_at::<LONG>(src, at) };
+        let slot = slot_of::<LONG>(bytes);
+        if let Some(candidate) = probe(src, table, base, at, slot, low_u32(bytes)) {
             return Some((at, candidate));
         }
         at += tries >> SKIP_SHIFT;
@@ -354,31 +366,68 @@ fn find_striding<const BITS: u32>(
     None
 }
 
-/// Enters position `at` with its four `bytes` into the table; returns the position entered before
-/// for the same hash if the same four bytes stand there.
+/// Bytes of a position that are hashed.
 #[inline]
-fn probe<const BITS: u32>(
+const fn asked<const LONG: bool>() -> usize {
+    if LONG {
+        HASHED_BYTES_LONG
+    } else {
+        MATCH_BYTES_MIN
+    }
+}
+
+/// Those bytes.
+///
+/// # Safety
+///
+/// As many lie in `src` from `at` on.
+#[inline]
+unsafe fn bytes_at<const LONG: bool>(src: &[u8], at: usize) -> u64 {
+    // SAFETY: the caller's promise is the one asked for, or more.
+    let low = unsafe { copy::load_u32(src, at) };
+    if LONG {
+        u64::from(low) | u64::from(src[at + 4]) << 32
+    } else {
+        u64::from(low)
+    }
+}
+
+/// Where the table has a position with these bytes, in values that are not short.
+#[inline]
+fn slot_of<const LONG: bool>(bytes: u64) -> usize {
+    if LONG {
+        hash_long(bytes)
+    } else {
+        hash::<HASH_BITS>(low_u32(bytes))
+    }
+}
+
+/// Enters position `at`, whose first four bytes are `bytes`, into the table; returns the position entered before for the same
+/// hash if the same four bytes stand there.
+#[inline]
+fn probe(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
     base: u32,
     at: usize,
+    slot: usize,
     bytes: u32,
 ) -> Option<usize> {
-    probe_as::<BITS>(src, table, base, at, stored(base, at), bytes)
+    probe_as(src, table, base, (at, stored(base, at)), slot, bytes)
 }
 
 /// As [`probe`], for those who know what the table is to hold for the position.
 #[inline]
-fn probe_as<const BITS: u32>(
+fn probe_as(
     src: &[u8],
     table: &mut [u32; TABLE_LEN],
     base: u32,
-    at: usize,
-    entered: u32,
+    (at, entered): (usize, u32),
+    slot: usize,
     bytes: u32,
 ) -> Option<usize> {
     debug_assert_eq!(entered, stored(base, at));
-    let entry = &mut table[hash::<BITS>(bytes)];
+    let entry = &mut table[slot];
     let earlier = std::mem::replace(entry, entered);
     // Entries of earlier values lie below the base; this one comparison is all that most positions need.
     if earlier < base {

@@ -1,8 +1,9 @@
 //! The codec in safe code, with the plainest data structures: what the fast form must agree with.
 
 use super::token::{
-    COVER, COVER_MODULUS, HALF_MAX, HASH_BITS, HASH_BITS_SHORT, MATCH_BYTES_MIN, RAW_BYTES_MAX,
-    RAW_BYTES_MIN, SHORT_BYTES_MAX, SKIP_SHIFT, hash, literal_half, match_half,
+    COVER, COVER_MODULUS, HALF_MAX, HASH_BITS, HASH_BITS_SHORT, HASHED_BYTES_LONG, MATCH_BYTES_MIN,
+    MEDIUM_BYTES_MAX, RAW_BYTES_MAX, RAW_BYTES_MIN, SHORT_BYTES_MAX, SKIP_SHIFT, hash, hash_long,
+    literal_half, match_half,
 };
 
 /// The encoded form of `src` if it is shorter; as [`super::Encoder::encode`] with a new table.
@@ -10,18 +11,17 @@ pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
     if !(RAW_BYTES_MIN..=RAW_BYTES_MAX).contains(&src.len()) {
         return None;
     }
-    let slot = |at: usize| {
-        let bytes = u32::from_le_bytes(four(src, at));
-        if src.len() <= SHORT_BYTES_MAX {
-            hash::<HASH_BITS_SHORT>(bytes)
-        } else {
-            hash::<HASH_BITS>(bytes)
-        }
+    let long = src.len() > MEDIUM_BYTES_MAX;
+    let asked = if long {
+        HASHED_BYTES_LONG
+    } else {
+        MATCH_BYTES_MIN
     };
+    let slot = |at: usize| slot_of(src, at, long);
     let mut table: Vec<Option<usize>> = vec![None; 1 << HASH_BITS];
     let mut out = Vec::new();
     let (mut anchor, mut at, mut tries) = (0, 0, 1usize << SKIP_SHIFT);
-    while at + MATCH_BYTES_MIN <= src.len() {
+    while at + asked <= src.len() {
         if src.len() <= SHORT_BYTES_MAX && !COVER.contains(&(at % COVER_MODULUS)) {
             at += 1;
             continue;
@@ -51,7 +51,7 @@ pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
             Some((offset, back + ahead)),
         );
         anchor = at + ahead;
-        if anchor + 2 <= src.len() {
+        if anchor - 2 + asked <= src.len() {
             table[slot(anchor - 2)] = Some(anchor - 2);
         }
         (at, tries) = (anchor, 1 << SKIP_SHIFT);
@@ -60,6 +60,18 @@ pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
         put_sequence(&mut out, &src[anchor..], None);
     }
     (out.len() < src.len()).then_some(out)
+}
+
+/// Where the table has position `at` of a value.
+fn slot_of(src: &[u8], at: usize, long: bool) -> usize {
+    let bytes = u32::from_le_bytes(four(src, at));
+    if long {
+        hash_long(u64::from(bytes) | u64::from(src[at + 4]) << 32)
+    } else if src.len() <= SHORT_BYTES_MAX {
+        hash::<HASH_BITS_SHORT>(bytes)
+    } else {
+        hash::<HASH_BITS>(bytes)
+    }
 }
 
 fn four(src: &[u8], at: usize) -> [u8; 4] {
