@@ -19,7 +19,7 @@
 //!
 //! Position in the flow: the table builder encodes each value alone and keeps the encoded form if
 //! it is shorter; readers decode one value straight into the caller's buffer. Callers check the
-//! page's checksum first, yet every byte sequence is safe to decode.
+//! checksum first, or behind it and throw away what was decoded; every byte sequence is safe to decode.
 //!
 //! Invariants:
 //! 1. What an encoder appends depends on the value alone, never on values encoded before.

@@ -52,9 +52,9 @@ pub struct Db {
 impl Options {
     /// Opens the database at `path` with these settings.
     ///
-    /// A handle that only reads writes nothing, unless it was opened for writing and its reads have to look into several runs:
-    /// after 65,536 of them, or one for each 50 bytes of tables where that is more, the worker begins, and does what it
-    /// would do behind writes. A read-only one never writes.
+    /// Behind a clean close a handle that only reads writes nothing, unless its reads have to look into several runs: after 65,536
+    /// such looks, or one for each 50 bytes of tables where that is more, the worker begins, and does what it would do behind
+    /// writes; closing may then fail as behind writes. A read-only one never writes.
     ///
     /// # Errors
     /// `NotFound` when there is none and none is to be created; `InvalidArgument` when the

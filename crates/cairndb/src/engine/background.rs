@@ -91,6 +91,10 @@ impl Core {
     fn spawn_threads(&self, me: Arc<Core>) -> Result<()> {
         let worker = Arc::clone(&me);
         let mut threads = self.threads.lock();
+        // Closing says so before it takes those that there are: what came behind it nobody would join.
+        if self.state.lock().closing {
+            return Ok(());
+        }
         // One that an earlier try has started runs on.
         if threads.is_empty() {
             let body = move || worker.run_guarded(Core::work_loop);
@@ -122,11 +126,14 @@ impl Core {
 
     /// Starts the threads of a handle that has none, if there is something that they would merge.
     fn begin_rest(&self) {
-        // In a forked child a thread that is not here may hold the lock.
-        if self.check_here().is_err() || self.threads_started.load(Ordering::Acquire) {
+        let idle = self.origin.check().is_ok() && self.health.check_write().is_ok();
+        if !idle || self.threads_started.load(Ordering::Acquire) {
             return;
         }
-        let state = self.state.lock();
+        // A reader waits for nobody. It is asked again.
+        let Some(state) = self.state.try_lock() else {
+            return;
+        };
         let wanted = !state.closing && self.merge_wanted(&state, true).is_some();
         drop(state);
         if wanted {

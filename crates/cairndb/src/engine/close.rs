@@ -78,7 +78,8 @@ impl Core {
         }
         self.work.notify_all();
         self.changed.notify_all();
-        for join in std::mem::take(&mut *self.threads.lock()) {
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for join in threads {
             join();
         }
     }

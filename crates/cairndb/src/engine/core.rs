@@ -10,7 +10,8 @@
 //! | `state` | sealed parts, versions, pending edits, job flags | never |
 //! | inside `segments`, `manifest`, `values`, `moved`, `snapshots`, `shown`, `files`, `reaper`, `dictionaries` | their own fields | appends only |
 //!
-//! Readers take none of them: they load the view and the published sequence number.
+//! Readers wait for none of them: they load the view and the published sequence number. (One whose handle has no worker may begin it,
+//! `begin_rest`: it tries `state`, and takes `threads`, which is outside `state`.)
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;

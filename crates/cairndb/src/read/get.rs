@@ -1,6 +1,7 @@
 //! Point reads: mutable part, sealed parts, then run by run, the first visible version wins.
 //!
-//! No lock and no allocation: the value is decoded into the caller's buffer. A key with merge
+//! No lock is waited for and nothing allocated, but where reads begin a merge ([`toll`](crate::read::toll)): the value is decoded into the
+//! caller's buffer. A key with merge
 //! operands on top goes on from the first, asking each source for the next older version; one of which
 //! a source has many is gathered with a cursor.
 
@@ -196,7 +197,9 @@ fn newest_in_runs(
     seq: SeqNo,
     out: &mut Vec<u8>,
 ) -> Result<Newest> {
-    view.note_several();
+    if view.version.runs.len() > 1 {
+        view.note_several();
+    }
     for (chunk, runs) in view.version.runs.chunks(RUNS_ASKED).enumerate() {
         let mut tables = [None; RUNS_ASKED];
         for (table, run) in tables.iter_mut().zip(runs) {

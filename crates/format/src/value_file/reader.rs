@@ -45,6 +45,9 @@ pub fn read_value(
     placed(read(out), number, pointer).inspect_err(|_| out.clear())
 }
 
+/// Bytes that one of an encoded value stands for, at most.
+const EXPANSION_MAX: usize = 255;
+
 /// Whether the bytes of a value are compared with their checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
@@ -90,7 +93,9 @@ fn copy_or_decode(stored: &[u8], pointer: &Pointer, out: &mut Vec<u8>) -> Result
     let malformed = || Error::corruption("encoded value is malformed");
     let raw_len = usize::try_from(pointer.raw_len).map_err(|_| malformed())?;
     // At once, and with the room that the last block wants: the caller may keep the buffer.
-    out.reserve(raw_len.saturating_add(DECODE_SLACK));
+    // No more than what is stored can stand for: nobody has compared the length yet.
+    let room = raw_len.min(stored.len().saturating_mul(EXPANSION_MAX));
+    out.reserve(room.saturating_add(DECODE_SLACK));
     blocks::append(stored, raw_len, out).ok_or_else(malformed)
 }
 

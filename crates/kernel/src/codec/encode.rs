@@ -366,6 +366,9 @@ fn find_striding<const LONG: bool>(
     None
 }
 
+// Four positions share one load of eight bytes.
+const _: () = assert!(3 + HASHED_BYTES_LONG <= 8 && 3 + MATCH_BYTES_MIN <= 8);
+
 /// Bytes of a position that are hashed.
 #[inline]
 const fn asked<const LONG: bool>() -> usize {

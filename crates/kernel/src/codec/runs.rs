@@ -71,7 +71,7 @@ impl<const BYTES: usize> Runs for Ends<BYTES> {
     #[inline]
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
         debug_assert!((BYTES..=2 * BYTES).contains(&len));
-        // SAFETY: the caller promises `len` bytes on both sides, apart, and has seen that those are `BYTES` at least.
+        // SAFETY: the caller promises `len` bytes on both sides, apart, and has seen that those are `BYTES` to twice as many.
         unsafe { copy::copy_ends::<BYTES>(from, to, len) }
     }
 }

@@ -21,7 +21,7 @@ const _: () = assert!(MATCH_BYTES_MAX == 16 + 2);
 /// Bytes that are written of one at most, those that nobody wants included.
 const WRITTEN_MAX: usize = HALF_MAX - 1 + MATCH_BYTES_MAX;
 
-/// Decodes sequences of `src` from `done` on to `to`, as long as both of their runs are short and more than [`WRITTEN_MAX`]
+/// Decodes sequences of `src` from `done` on to `to`, as long as both of their runs are short, [`READ_MAX`] bytes of it are left and [`WRITTEN_MAX`]
 /// bytes are left of the first `end`; how far it came. Whatever is wrong with the one after them is left to be found.
 ///
 /// # Safety

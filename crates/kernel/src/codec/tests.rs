@@ -7,7 +7,7 @@
 
 use proptest::prelude::*;
 
-use super::token::{COVERED_BYTES_MIN, RAW_BYTES_MAX, SHORT_BYTES_MAX};
+use super::token::{COVERED_BYTES_MIN, MEDIUM_BYTES_MAX, RAW_BYTES_MAX, SHORT_BYTES_MAX};
 use super::{Encoder, decode, decode_each, decode_into, decode_until, twin};
 
 /// A small generator (xorshift64*), so that a failing case is named by its seed alone.
@@ -232,6 +232,14 @@ fn sizes_at_the_limits() {
     if !cfg!(miri) {
         round_trip(&mut encoder, &farthest(RAW_BYTES_MAX));
         round_trip(&mut encoder, &vec![9; RAW_BYTES_MAX]).expect("one byte repeated shrinks");
+    }
+    // The longest of a kind, and the shortest of the next.
+    for len in [SHORT_BYTES_MAX, MEDIUM_BYTES_MAX] {
+        for len in [len, len + 1] {
+            round_trip(&mut encoder, &farthest(len));
+            let value = Random::new(9).classic(100).repeat(len.div_ceil(100));
+            round_trip(&mut encoder, &value[..len]).expect("what comes again and again shrinks");
+        }
     }
     assert!(encode(&mut encoder, &vec![9; RAW_BYTES_MAX + 1]).is_none());
     assert!(encode(&mut encoder, b"").is_none());
