@@ -389,6 +389,29 @@ fn malformed_blocks_are_corruption() {
     scan(&file.0).unwrap_err();
 }
 
+/// It is decoded before it is compared, where it is mapped.
+#[test]
+fn changed_bytes_of_an_encoded_value_are_noticed_and_leave_nothing() {
+    let (bytes, pointer) = write_encoded(&mixed(&[true, false], 3000));
+    let begin = usize::try_from(pointer.value_at()).unwrap();
+    let end = begin + usize::try_from(pointer.len).unwrap();
+    for at in (begin..end).step_by(41) {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1 << (at % 8);
+        let mut out = vec![7; 10];
+        let error = read_both(&MemoryBytes(changed), NUMBER, &pointer, 5, &mut out).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption);
+        assert_eq!(error.file_offset(), Some(pointer.offset));
+        assert!(out.is_empty());
+    }
+    // As much as blocks could hold, and far more than these do.
+    let raw_len = pointer.len / 5 * (64 << 10);
+    let lying = Pointer { raw_len, ..pointer };
+    let mut out = Vec::new();
+    value_of(&bytes, NUMBER, &lying, 5, Check::Now, &mut out).unwrap_err();
+    assert!(out.is_empty() && out.capacity() < usize::try_from(raw_len).unwrap() / 4);
+}
+
 /// What is not there is not allocated: a value has five bytes for each 64 KiB at least.
 #[test]
 fn a_pointer_cannot_promise_more_than_blocks_can_hold() {
