@@ -46,7 +46,7 @@ mod tests;
 pub use decode::{DECODE_SLACK, decode, decode_each, decode_into, decode_until};
 pub use dictionary::{DICTIONARY_BYTES_MAX, Dictionary, Matcher, Padded, decode_with};
 pub use encode::Encoder;
-pub use token::RAW_BYTES_MAX;
+pub use token::{RAW_BYTES_MAX, raw_len_max};
 
 /// The safe twins of this module's functions, for tests and fuzzing.
 pub mod twin {

@@ -1,6 +1,7 @@
 //! Background work: a worker that flushes before it merges, a syncer that makes things durable.
 //!
-//! Both start with the first write that needs them, or when reads have paid for a merge ([`toll`](crate::read::toll)). Where the environment is stepped there are no
+//! Both start with the first write that needs them, or when reads have paid for a merge
+//! ([`toll`](crate::read::toll)). Where the environment is stepped there are no
 //! threads and [`Core::step`] runs one job at a time, in an order the caller chooses. Idle work -
 //! flushing what is sealed, merging to one run - begins when no write has come for a while.
 
@@ -126,8 +127,8 @@ impl Core {
 
     /// Starts the threads of a handle that has none, if there is something that they would merge.
     fn begin_rest(&self) {
-        let idle = self.origin.check().is_ok() && self.health.check_write().is_ok();
-        if !idle || self.threads_started.load(Ordering::Acquire) {
+        let may = self.origin.check().is_ok() && self.health.check_write().is_ok();
+        if !may || self.threads_started.load(Ordering::Acquire) {
             return;
         }
         // A reader waits for nobody. It is asked again.

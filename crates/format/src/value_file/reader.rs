@@ -7,7 +7,7 @@ use std::ops::Range;
 use cairndb_base::{Error, FileNumber, Result};
 use cairndb_env::ReadFile;
 
-use cairndb_kernel::codec::DECODE_SLACK;
+use cairndb_kernel::codec::{DECODE_SLACK, raw_len_max};
 
 use crate::name;
 use crate::value_file::blocks;
@@ -44,9 +44,6 @@ pub fn read_value(
     };
     placed(read(out), number, pointer).inspect_err(|_| out.clear())
 }
-
-/// Bytes that one of an encoded value stands for, at most.
-const EXPANSION_MAX: usize = 255;
 
 /// Whether the bytes of a value are compared with their checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +91,7 @@ fn copy_or_decode(stored: &[u8], pointer: &Pointer, out: &mut Vec<u8>) -> Result
     let raw_len = usize::try_from(pointer.raw_len).map_err(|_| malformed())?;
     // At once, and with the room that the last block wants: the caller may keep the buffer.
     // No more than what is stored can stand for: nobody has compared the length yet.
-    let room = raw_len.min(stored.len().saturating_mul(EXPANSION_MAX));
+    let room = raw_len.min(raw_len_max(stored.len()));
     out.reserve(room.saturating_add(DECODE_SLACK));
     blocks::append(stored, raw_len, out).ok_or_else(malformed)
 }

@@ -10,9 +10,9 @@
 
 use std::ops::Range;
 
+use super::runs::{Copies, Runs, Words};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::runs::{Ends, Wide};
-use super::runs::{Runs, Words};
 use super::shape::Shape;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::cpu::{Level, level};
@@ -146,7 +146,7 @@ fn pair_of(run: usize) -> Option<usize> {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx2")]
 #[inline(never)]
-unsafe fn decode_vectors<R: Runs, L: Runs, M: Runs>(
+unsafe fn decode_vectors<R: Runs, L: Copies, M: Copies>(
     src: &[u8],
     shape: &Shape,
     to: *mut u8,
@@ -163,7 +163,7 @@ unsafe fn decode_vectors<R: Runs, L: Runs, M: Runs>(
 /// As of [`decode`]; the processor has the instructions of both, and they copy runs of the shape's lengths.
 #[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
 #[inline(always)]
-unsafe fn decode_by<R: Runs, L: Runs, M: Runs>(
+unsafe fn decode_by<R: Runs, L: Copies, M: Copies>(
     src: &[u8],
     shape: &Shape,
     to: *mut u8,
@@ -198,7 +198,7 @@ unsafe fn decode_by<R: Runs, L: Runs, M: Runs>(
 /// [`decode_by`].
 #[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
 #[inline(always)]
-unsafe fn copy_parts<L: Runs, M: Runs>(value: &[u8], shape: &Shape, to: *mut u8) {
+unsafe fn copy_parts<L: Copies, M: Copies>(value: &[u8], shape: &Shape, to: *mut u8) {
     debug_assert!(shape.is_of(value));
     // SAFETY: the literals lie within a value of this shape, and so does the match, which is a part of them.
     let from = unsafe { value.as_ptr().add(shape.literals_at) };

@@ -8,15 +8,8 @@
 
 use super::copy;
 
-/// How runs are copied.
-pub(super) trait Runs {
-    /// They are for long values.
-    const LONG: bool;
-    /// So long that what comes is requested ahead.
-    const AHEAD: bool;
-    /// They take AVX2.
-    const VECTORS: bool;
-
+/// How one run is copied.
+pub(super) trait Copies {
     /// Copies exactly `len` bytes.
     ///
     /// # Safety
@@ -26,6 +19,16 @@ pub(super) trait Runs {
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize);
 }
 
+/// How the runs of values are.
+pub(super) trait Runs: Copies {
+    /// They are for long values.
+    const LONG: bool;
+    /// So long that what comes is requested ahead.
+    const AHEAD: bool;
+    /// They take AVX2.
+    const VECTORS: bool;
+}
+
 /// By 16 bytes.
 pub(super) struct Words;
 
@@ -33,7 +36,9 @@ impl Runs for Words {
     const LONG: bool = false;
     const AHEAD: bool = false;
     const VECTORS: bool = false;
+}
 
+impl Copies for Words {
     #[inline]
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
         // SAFETY: the caller promises `len` bytes on both sides, apart.
@@ -50,7 +55,10 @@ impl Runs for LongWords {
     const LONG: bool = true;
     const AHEAD: bool = true;
     const VECTORS: bool = false;
+}
 
+#[cfg(test)]
+impl Copies for LongWords {
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
         // SAFETY: the caller's promise is the one asked for.
         unsafe { Words::copy_exact(from, to, len) }
@@ -63,11 +71,7 @@ impl Runs for LongWords {
 pub(super) struct Ends<const BYTES: usize>;
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-impl<const BYTES: usize> Runs for Ends<BYTES> {
-    const LONG: bool = false;
-    const AHEAD: bool = false;
-    const VECTORS: bool = true;
-
+impl<const BYTES: usize> Copies for Ends<BYTES> {
     #[inline]
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
         debug_assert!((BYTES..=2 * BYTES).contains(&len));
@@ -83,7 +87,7 @@ pub(super) use wide::Wide;
 mod wide {
     use std::arch::x86_64::{_mm256_loadu_si256, _mm256_storeu_si256};
 
-    use super::{Runs, copy};
+    use super::{Copies, Runs, copy};
 
     /// Bytes of a vector.
     const LANES: usize = 32;
@@ -95,7 +99,9 @@ mod wide {
         const LONG: bool = true;
         const AHEAD: bool = AHEAD;
         const VECTORS: bool = true;
+    }
 
+    impl<const AHEAD: bool> Copies for Wide<AHEAD> {
         #[inline]
         unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
             // SAFETY: the caller promises the instructions, and the rest.
@@ -132,11 +138,11 @@ mod wide {
 
 #[cfg(test)]
 mod tests {
-    use super::{Runs, Words};
+    use super::{Copies, Words};
 
     /// What is copied is there, and nothing else is touched.
-    fn runs_arrive<R: Runs>() {
-        for len in 0..if cfg!(miri) { 80 } else { 300 } {
+    fn runs_arrive<R: Copies>(lens: std::ops::Range<usize>) {
+        for len in lens {
             let bytes: Vec<u8> = (1..=250).cycle().take(len).collect();
             let mut to = vec![0; len + 64];
             // SAFETY: there are as many bytes on both sides; the caller has asked for the instructions.
@@ -148,7 +154,7 @@ mod tests {
 
     #[test]
     fn words() {
-        runs_arrive::<Words>();
+        runs_arrive::<Words>(0..if cfg!(miri) { 80 } else { 300 });
     }
 
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -157,7 +163,9 @@ mod tests {
         use crate::cpu::{Level, level};
         // Elsewhere nothing uses it, so that there is nothing to be tested.
         if level() >= Level::Avx2 {
-            runs_arrive::<super::Wide<true>>();
+            runs_arrive::<super::Wide<true>>(0..300);
+            runs_arrive::<super::Ends<16>>(16..33);
+            runs_arrive::<super::Ends<32>>(32..65);
         }
     }
 }
