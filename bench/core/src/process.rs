@@ -71,7 +71,11 @@ fn cpu() -> (u64, u64) {
 
 /// The number after `name` in a file of lines.
 fn field(path: &Path, name: &str) -> Option<u64> {
-    let text = std::fs::read_to_string(path).ok()?;
+    number_after(&std::fs::read_to_string(path).ok()?, name)
+}
+
+/// The number after `name` in a text of lines.
+fn number_after(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }
@@ -155,49 +159,79 @@ const SAMPLE: Duration = Duration::from_millis(20);
 /// The name of the sampler's thread.
 pub const SAMPLER_THREAD: &str = "rss";
 
-/// A thread that keeps the highest anonymous resident memory seen.
+/// Highest resident memory seen: anonymous, and that of mapped files.
+#[derive(Debug, Default)]
+struct Peaks {
+    anonymous: AtomicU64,
+    mapped: AtomicU64,
+}
+
+impl Peaks {
+    /// Relaxed, as everything here: a sample more or less on either side of a restart does not matter.
+    fn restart(&self) {
+        self.anonymous.store(0, Ordering::Relaxed);
+        self.mapped.store(0, Ordering::Relaxed);
+    }
+
+    fn sample(&self) {
+        let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
+            return;
+        };
+        for (peak, name) in [(&self.anonymous, "RssAnon:"), (&self.mapped, "RssFile:")] {
+            if let Some(kib) = number_after(&status, name) {
+                peak.fetch_max(kib << 10, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// A thread that keeps the highest resident memory seen. Anonymous memory is what an engine is held to;
+/// mapped files are the system's to take back, and a log that is mapped is let go at rest, so both
+/// peaks are told.
 #[derive(Debug)]
 pub struct Sampler {
-    peak: Arc<AtomicU64>,
+    peaks: Arc<Peaks>,
     reset: Arc<AtomicBool>,
-    /// None where no thread could be started: then [`Sampler::peak`] has the memory of the moment.
+    /// None where no thread could be started: then the peaks have the memory of the moment.
     _ticker: Option<Ticker>,
 }
 
 impl Sampler {
     /// Starts sampling.
     pub fn start() -> Self {
-        let peak = Arc::new(AtomicU64::new(0));
+        let peaks = Arc::new(Peaks::default());
         let reset = Arc::new(AtomicBool::new(false));
-        let (shared_peak, shared_reset) = (Arc::clone(&peak), Arc::clone(&reset));
+        let (shared_peaks, shared_reset) = (Arc::clone(&peaks), Arc::clone(&reset));
         let sample = move || {
-            let Some(kib) = field(Path::new("/proc/self/status"), "RssAnon:") else {
-                return;
-            };
-            // Relaxed: a sample more or less on either side of a reset does not matter.
             if shared_reset.swap(false, Ordering::Relaxed) {
-                shared_peak.store(kib << 10, Ordering::Relaxed);
+                shared_peaks.restart();
             }
-            shared_peak.fetch_max(kib << 10, Ordering::Relaxed);
+            shared_peaks.sample();
         };
         Self {
-            peak,
+            peaks,
             reset,
             _ticker: Ticker::start(SAMPLER_THREAD, SAMPLE, sample).ok(),
         }
     }
 
-    /// Forgets the peak so far.
+    /// Forgets the peaks so far.
     pub fn restart(&self) {
-        self.peak.store(0, Ordering::Relaxed);
+        self.peaks.restart();
         self.reset.store(true, Ordering::Relaxed);
     }
 
-    /// The highest seen since [`Sampler::restart`], the exact figure of this moment included.
-    pub fn peak(&self) -> Option<u64> {
-        let (now, _) = resident();
-        let seen = self.peak.load(Ordering::Relaxed);
-        now.map(|now| now.max(seen))
+    /// The highest anonymous and mapped memory seen since [`Sampler::restart`], the exact figures of this moment
+    /// included.
+    pub fn peaks(&self) -> (Option<u64>, Option<u64>) {
+        let (anonymous, mapped) = resident();
+        let highest = |now: Option<u64>, seen: &AtomicU64| {
+            now.map(|now| now.max(seen.load(Ordering::Relaxed)))
+        };
+        (
+            highest(anonymous, &self.peaks.anonymous),
+            highest(mapped, &self.peaks.mapped),
+        )
     }
 }
 

@@ -126,9 +126,9 @@ pub struct Record {
     /// What of it the harness held before the store was opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anon_rss_base: Option<u64>,
-    /// Resident memory that maps files, at the end of the row.
+    /// Highest resident memory seen that maps files: tables, a log, a whole database, and the program itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mapped_rss: Option<u64>,
+    pub mapped_rss_peak: Option<u64>,
     /// Bytes of the directory's files in the page cache at the end of the row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_cache_bytes: Option<u64>,
@@ -213,7 +213,7 @@ impl Record {
         "fsyncs",
         "anon_rss_peak",
         "anon_rss_base",
-        "mapped_rss",
+        "mapped_rss_peak",
         "page_cache_bytes",
         "p50_ns",
         "p90_ns",

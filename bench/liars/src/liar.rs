@@ -27,6 +27,9 @@ pub(crate) const ALL: &[Extra] = &[
     extra("acknowledges_first", |plan, emit| {
         runner::run(&Liar(Lie::AcknowledgesFirst), plan, emit)
     }),
+    extra("loses_compacting", |plan, emit| {
+        runner::run(&Liar(Lie::LosesCompacting), plan, emit)
+    }),
     extra("skips_sync", |plan, emit| {
         runner::run(&Liar(Lie::SkipsSync), plan, emit)
     }),
@@ -65,6 +68,7 @@ impl Engine for Liar {
             Lie::DropsKeys => "drops_keys",
             Lie::FlipsBytes => "flips_bytes",
             Lie::AcknowledgesFirst => "acknowledges_first",
+            Lie::LosesCompacting => "loses_compacting",
             Lie::SkipsSync => "skips_sync",
             Lie::IgnoresMemory => "ignores_memory",
             Lie::Crashes => "crashes",

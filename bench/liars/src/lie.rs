@@ -9,6 +9,8 @@ pub(crate) enum Lie {
     FlipsBytes,
     /// Acknowledges puts and writes them some time later.
     AcknowledgesFirst,
+    /// Loses the first entry when it compacts.
+    LosesCompacting,
     /// Acknowledges synchronous writes as soon as the system has them.
     SkipsSync,
     /// Keeps a copy of every value in memory, whatever it was told to use.

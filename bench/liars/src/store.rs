@@ -2,13 +2,18 @@
 
 use std::path::Path;
 
-use bench_core::engine::{Durability, Quiet, Role, Store};
+use bench_core::engine::{Cursor as _, Durability, Quiet, Role, Session as _, Store};
 use bench_core::fault::Fault;
 use engine_cairndb::CairnStore;
 
 use crate::lie::Lie;
 use crate::session::LiarSession;
 use crate::shared::Shared;
+
+const ROLE: Role = Role {
+    durability: Durability::Os,
+    appending: false,
+};
 
 /// The store.
 #[derive(Debug)]
@@ -25,11 +30,17 @@ impl LiarStore {
 
     /// Does what was put off.
     fn catch_up(&self) -> Result<(), Fault> {
-        let role = Role {
-            durability: Durability::Os,
-            appending: false,
-        };
-        self.session(role)?.catch_up()
+        self.session(ROLE)?.catch_up()
+    }
+
+    /// Deletes the first entry, without a word.
+    fn lose_first(&self) -> Result<(), Fault> {
+        let mut session = self.inner.session(ROLE)?;
+        let mut cursor = session.cursor()?;
+        cursor.first()?;
+        let first = cursor.valid().then(|| cursor.key().to_vec());
+        drop(cursor);
+        first.map_or(Ok(()), |key| session.delete(&key))
     }
 }
 
@@ -46,6 +57,9 @@ impl Store for LiarStore {
 
     fn compact(&mut self) -> Result<(), Fault> {
         self.catch_up()?;
+        if self.shared.lie == Lie::LosesCompacting {
+            self.lose_first()?;
+        }
         self.inner.compact()
     }
 

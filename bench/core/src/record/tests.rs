@@ -41,7 +41,7 @@ fn full() -> Record {
         fsyncs: Some(7),
         anon_rss_peak: Some(7),
         anon_rss_base: Some(7),
-        mapped_rss: Some(7),
+        mapped_rss_peak: Some(7),
         page_cache_bytes: Some(7),
         p50_ns: Some(7),
         p90_ns: Some(7),

@@ -176,7 +176,9 @@ impl<E: Engine> Runner<'_, E> {
                 }
                 Ok(())
             }
-            Action::Open => {
+            // Reads behind a compaction begin as warm as those behind writes, for whoever maps files and whoever
+            // does not; and a compaction that lost something is told from one that did not.
+            Action::Open | Action::Compact => {
                 self.check_contents(totals)?;
                 totals.found = None;
                 Ok(())

@@ -13,7 +13,7 @@ use crate::histogram::Histogram;
 use crate::line;
 use crate::place;
 use crate::plan::{Data, Format};
-use crate::process::{Counters, disk_bytes, resident};
+use crate::process::{Counters, disk_bytes};
 use crate::record::{Record, Status};
 use crate::step::Step;
 use crate::workload::{Task, by_hand};
@@ -346,7 +346,7 @@ impl<E: Engine> Runner<'_, E> {
         before: &Before,
     ) -> Result<(), Fault> {
         // While the store still holds what the row gave it: a short row is over between two looks.
-        let at_end = self.sampler.peak();
+        let at_end = self.sampler.peaks();
         let moves_data = workload.touches();
         if moves_data {
             let settled = self.rest()?;
@@ -368,9 +368,10 @@ impl<E: Engine> Runner<'_, E> {
             let known = self.model.is_known() && self.engine.capabilities().stores;
             record.live_bytes = known.then(|| self.model.live_bytes(&self.pool));
         }
-        record.anon_rss_peak = at_end.max(self.sampler.peak());
+        let since = self.sampler.peaks();
+        record.anon_rss_peak = at_end.0.max(since.0);
         record.anon_rss_base = self.base_rss;
-        record.mapped_rss = resident().1;
+        record.mapped_rss_peak = at_end.1.max(since.1);
         record.page_cache_bytes = page_cache_bytes(&self.plan.db).ok();
         Ok(())
     }

@@ -91,12 +91,20 @@ impl<S: Session> Worker<'_, S> {
 /// Whether `landed` is the first key at or after `index`.
 #[inline]
 fn is_right(model: &Model, index: u64, landed: Option<&[u8]>, hit: bool, contended: bool) -> bool {
+    if contended {
+        // Beside a writer a key may appear between the seek and the look at the model, but none before the one sought.
+        return hit || landed.is_none_or(|key| is_behind(model, index, key));
+    }
     let word = model.load(position(index));
-    if hit || contended {
-        // Beside a writer a key may appear between the seek and the look at the model.
-        return !hit || word.is_present() || contended;
+    if hit {
+        return word.is_present();
     }
     !word.is_present() && is_next(model, position(index), landed)
+}
+
+/// Whether `key` is one of the model's and behind the one of `index`.
+fn is_behind(model: &Model, index: u64, key: &[u8]) -> bool {
+    model.layout().index_of(key).is_some_and(|at| at > index)
 }
 
 /// Whether a seek to an absent key landed on the next one that is present.
@@ -122,5 +130,28 @@ fn describe(model: &Model, index: u64, landed: Option<&[u8]>) -> String {
     match landed {
         Some(found) => format!("seek to {wanted} landed on {}", key::show(found)),
         None => format!("seek to {wanted} found nothing at or after it"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::Values;
+    use crate::pool::Pool;
+
+    #[test]
+    fn a_seek_beside_a_writer_may_land_on_what_came_meanwhile_but_never_before_what_it_sought() {
+        let pool = Pool::new(0.5, 100);
+        let model = Model::new(&pool, 100);
+        model.store(50, model.words(Values::Flag).word(0));
+        let right = |landed: Option<u64>, contended| {
+            let mut key = model.layout().buffer();
+            let landed = landed.map(|at| key.set(at));
+            is_right(&model, 40, landed, false, contended)
+        };
+        assert!(right(Some(50), false) && right(Some(50), true));
+        assert!(!right(Some(45), false) && right(Some(45), true));
+        assert!(!right(Some(39), true) && !right(Some(39), false));
+        assert!(right(None, true) && !right(None, false));
     }
 }

@@ -135,6 +135,8 @@ pub(crate) struct Section {
     /// How random keys are drawn, in `workloads` and not in `before`; without it as
     /// `--distribution` or the workload says.
     pub(crate) distribution: Option<Spanned<String>>,
+    /// Entries read behind each seek of `workloads`; without it as `--seek_nexts` says.
+    pub(crate) seek_nexts: Option<u64>,
     pub(crate) data: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     pub(crate) variants: Vec<Spanned<String>>,

@@ -59,6 +59,7 @@ pub(crate) struct Settings {
     pub(crate) ranked: bool,
     pub(crate) data: String,
     pub(crate) distribution: Option<Distribution>,
+    pub(crate) seek_nexts: Option<u64>,
 }
 
 /// One entry of a list.
@@ -260,6 +261,7 @@ impl Maker<'_> {
             distribution: inherited(chain, section, |section| {
                 Distribution::named(section.distribution.as_ref()?.get_ref())
             }),
+            seek_nexts: section.seek_nexts,
         }
     }
 

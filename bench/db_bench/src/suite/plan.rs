@@ -35,6 +35,7 @@ impl Part {
             sync: settings.sync,
             threads: settings.threads,
             distribution: settings.distribution.or(base.distribution),
+            seek_nexts: settings.seek_nexts.unwrap_or(base.seek_nexts),
             bloom_bits: settings.bloom_bits,
             variant: settings.variant,
             label: label.map(str::to_owned),
@@ -67,6 +68,7 @@ mod tests {
         [[section]]
         name = "as before"
         over = "skewed"
+        seek_nexts = 10
         workloads = ["readrandom"]
         [[section]]
         name = "open"
@@ -102,6 +104,16 @@ mod tests {
         assert_eq!(drawn(None), [uniform, zipfian, latest, zipfian, None]);
         // The flag is for sections that do not say it.
         assert_eq!(drawn(latest), [uniform, zipfian, latest, zipfian, latest]);
+    }
+
+    #[test]
+    fn entries_behind_a_seek_are_those_of_the_section_else_of_the_flag() {
+        let base = Plan {
+            seek_nexts: 3,
+            ..Plan::default()
+        };
+        let read: Vec<u64> = plans(&base).iter().map(|plan| plan.seek_nexts).collect();
+        assert_eq!(read, [3, 3, 3, 10, 3]);
     }
 
     #[test]

@@ -44,6 +44,22 @@ fn one_flipped_byte_in_ten_thousand_answers_fails_the_row_that_read_it() {
 }
 
 #[test]
+fn an_entry_that_a_compaction_loses_fails_the_compaction() {
+    let home = tempfile::tempdir().expect("a directory");
+    let list = "--benchmarks=fillseq,readseq,compact";
+    let ended = run(
+        home.path(),
+        &["--engine=loses_compacting", "--num=10000", list],
+    );
+    let reason = only_failure(&ended, "loses_compacting", "compact");
+    assert!(
+        reason.contains("a scan gave 9999 entries where 10000 were expected")
+            && reason.contains("key 0000000000000000: expected its last value, got"),
+        "{reason}"
+    );
+}
+
+#[test]
 fn what_was_acknowledged_before_it_was_written_is_missed_after_sigkill() {
     let home = tempfile::tempdir().expect("a directory");
     let suite = home.path().join("own.toml");

@@ -87,8 +87,8 @@ pub(crate) const COSTS: [Cost; 11] = [
         floor: 0.0,
     },
     Cost {
-        title: "mapped MB",
-        of: |record| record.mapped_rss.map(float),
+        title: "mapped MB, peak",
+        of: |record| record.mapped_rss_peak.map(float),
         show: number::megabytes,
         floor: 0.0,
     },
