@@ -40,6 +40,9 @@ pub(crate) struct ValueLog {
     /// The number of the file being filled, or 0: who asks for it may hold locks, and must not wait for an append.
     number: AtomicU64,
     dirty: Mutex<Vec<(u64, Arc<dyn FileSync>)>>,
+    /// Held over a sync, with the failure of the first that failed: who finds nothing left to claim must not take for
+    /// durable what another still syncs, or could not. Outside `dirty`; nothing else is taken within it.
+    syncing: Mutex<Option<Error>>,
 }
 
 impl ValueLog {
@@ -120,12 +123,21 @@ impl ValueLog {
         self.dirty.lock().push((u64::MAX, file));
     }
 
-    /// Syncs every file appended to since the last call; returns how many there were.
+    /// Syncs every file appended to since the last call; returns how many there were. When it returns, what others had
+    /// begun to sync is durable, too.
+    ///
+    /// # Errors
+    /// Of the first sync that failed, in this call or an earlier one: what it was about is not synced again.
     pub(crate) fn sync(&self) -> Result<u64> {
+        let mut failed = self.syncing.lock();
+        if let Some(error) = &*failed {
+            return Err(error.clone());
+        }
         // Taken out first: what is appended from here on belongs to the next pass.
         let dirty = std::mem::take(&mut *self.dirty.lock());
         for (_, file) in &dirty {
-            file.sync()?;
+            file.sync()
+                .inspect_err(|error| *failed = Some(error.clone()))?;
         }
         Ok(dirty.len() as u64)
     }

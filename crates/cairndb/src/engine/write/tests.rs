@@ -20,6 +20,7 @@ use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 use crate::read::held::HeldView;
 use crate::state::options::{Durability, Options};
+use crate::write::values::UNSYNCED_FILES_MAX;
 
 const LARGE: [u8; 9_000] = [7; 9_000];
 
@@ -44,10 +45,13 @@ impl<F: FnOnce() -> Result<()> + Send> FileSync for Within<F> {
     }
 }
 
+fn within(work: impl FnOnce() -> Result<()> + Send + 'static) -> Arc<dyn FileSync> {
+    Arc::new(Within(Mutex::new(Some(work))))
+}
+
 /// Has the next sync pass do `work` among its syncs.
 fn in_next_pass(core: &Core, work: impl FnOnce() -> Result<()> + Send + 'static) {
-    core.values
-        .sync_also(Arc::new(Within(Mutex::new(Some(work)))));
+    core.values.sync_also(within(work));
 }
 
 fn log_written(core: &Core) -> u64 {
@@ -172,6 +176,42 @@ fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
         .lock()
         .take()
         .expect("the pass synced the values");
+    let persisted = persisting.join().expect("it does not panic");
+    let kind = persisted.expect_err("nothing more is made durable").kind();
+    assert_eq!(kind, ErrorKind::Poisoned);
+    assert_eq!(core.state.lock().durable_seq, 0);
+}
+
+/// A relocation that synced its copies between two steps, because there were too many files of them, had claimed them, and the pass
+/// that makes tables durable found none: the manifest named tables whose values were not on the disk, and what they had
+/// been copied from was removed.
+#[test]
+fn copies_that_another_still_syncs_are_not_taken_for_durable() {
+    let env = SimEnv::new(1);
+    let core = open(env).expect("a fresh database opens");
+    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
+        .expect("a healthy database takes writes");
+    core.flush_parts().expect("and flushes them");
+    let persisting = Arc::new(Mutex::new(None));
+    let (inside, slot) = (Arc::clone(&core), Arc::clone(&persisting));
+    core.moved.sync_also(within(move || {
+        let other = Arc::clone(&inside);
+        let thread = thread::spawn(move || other.persist());
+        // Time enough for a pass that does not wait.
+        let mut looks = 0;
+        while looks < 20_000 && !thread.is_finished() {
+            looks += u32::from(inside.state.lock().persisting);
+            thread::yield_now();
+        }
+        *slot.lock() = Some(thread);
+        Err(Error::new(ErrorKind::Io, "the disk lost it"))
+    }));
+    for _ in 0..UNSYNCED_FILES_MAX {
+        core.moved.sync_also(within(|| Ok(())));
+    }
+    let failed = core.room_for_copies().expect_err("the sync failed");
+    assert_eq!(failed.kind(), ErrorKind::Poisoned);
+    let persisting = persisting.lock().take().expect("the copies were synced");
     let persisted = persisting.join().expect("it does not panic");
     let kind = persisted.expect_err("nothing more is made durable").kind();
     assert_eq!(kind, ErrorKind::Poisoned);
