@@ -129,7 +129,12 @@ impl Core {
         loop {
             self.persist_all()?;
             while self.drop_dead_values()? {}
-            let commit = self.commit.lock();
+            let mut commit = self.commit.lock();
+            // What a pass under way fails to sync must poison the handle first: a second sync of the same might succeed,
+            // of pages that the system has dropped.
+            while commit.syncing {
+                self.committed.wait(&mut commit);
+            }
             self.health.check_write()?;
             let state = self.state.lock();
             let done = commit.mutable.is_empty()

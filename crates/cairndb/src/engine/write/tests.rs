@@ -218,6 +218,33 @@ fn copies_that_another_still_syncs_are_not_taken_for_durable() {
     assert_eq!(core.state.lock().durable_seq, 0);
 }
 
+/// Closing did not wait for a pass of `sync` that was past its turn: what that failed to sync it synced once more, which may
+/// succeed of pages that the system has dropped, and called the database closed cleanly.
+#[test]
+fn closing_waits_for_a_sync_pass_and_fails_with_it() {
+    let core = open(SimEnv::new(1)).expect("a fresh database opens");
+    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
+        .expect("a healthy database takes writes");
+    core.commit.lock().syncing = true;
+    let other = Arc::clone(&core);
+    let closing = thread::spawn(move || other.close());
+    // Time enough for one that does not wait.
+    let mut looks = 0;
+    while looks < 20_000 {
+        looks += u32::from(core.state.lock().closing);
+        thread::yield_now();
+    }
+    let mut commit = core.commit.lock();
+    let error = core.poison(Error::new(ErrorKind::Io, "the disk lost it"));
+    assert_eq!(error.kind(), ErrorKind::Poisoned);
+    commit.syncing = false;
+    core.committed.notify_all();
+    drop(commit);
+    let closed = closing.join().expect("it does not panic");
+    let kind = closed.expect_err("the sync failed").kind();
+    assert_eq!(kind, ErrorKind::Poisoned);
+}
+
 /// Who waited for quiet was told nothing of a failure in what goes on behind.
 #[test]
 fn a_failure_wakes_those_who_wait() {
