@@ -43,6 +43,11 @@ impl Origin {
         }
     }
 
+    /// Forks between the first process and this one, as far as the C library made them.
+    pub(crate) fn forks(&self) -> u32 {
+        self.forks
+    }
+
     /// Another process.
     #[cfg(test)]
     pub(crate) fn elsewhere() -> Origin {

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cairndb_base::{Error, ErrorKind, Result};
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -34,21 +34,44 @@ struct Held {
     owner: Option<Origin>,
 }
 
-/// Locked over the whole of an attempt, so that two threads cannot both find a file free.
-static HELD: Mutex<Held> = Mutex::new(Held {
-    holders: Holders::new(),
-    files: BTreeMap::new(),
-    owner: None,
-});
+/// The table of one process, and that of a child made by `fork`, which has one of its own: another thread of the parent may
+/// have held the parent's lock at the fork, and nobody in the child would ever release it. A hook that takes the lock
+/// before each fork lost: it would have every fork of the program wait for an opening.
+#[derive(Debug)]
+struct Generation {
+    /// Locked over the whole of an attempt, so that two threads cannot both find a file free.
+    held: Mutex<Held>,
+    child: OnceLock<Box<Generation>>,
+}
+
+impl Generation {
+    const fn new() -> Generation {
+        Generation {
+            held: Mutex::new(Held {
+                holders: Holders::new(),
+                files: BTreeMap::new(),
+                owner: None,
+            }),
+            child: OnceLock::new(),
+        }
+    }
+}
+
+static FIRST: Generation = Generation::new();
 
 /// The locks of this process. What came over `fork` is the parent's: a reader here that shared its
 /// descriptor would give up the parent's lock with its own.
 fn held() -> MutexGuard<'static, Held> {
-    let mut held = HELD.lock();
+    let here = Origin::here();
+    let child = |parent: &'static Generation, _| -> &'static Generation {
+        parent.child.get_or_init(|| Box::new(Generation::new()))
+    };
+    let mut held = (0..here.forks()).fold(&FIRST, child).held.lock();
+    // The parent's still where the child was made past the C library, which counts no fork then.
     if held.owner.is_none_or(|owner| owner.check().is_err()) {
         held.holders = Holders::new();
         held.files.clear();
-        held.owner = Some(Origin::here());
+        held.owner = Some(here);
     }
     held
 }
@@ -295,16 +318,43 @@ mod tests {
             let destroyer = acquire(dir, "LOCK", mode).unwrap();
             rustix::fs::unlinkat(dir, "LOCK", AtFlags::empty()).unwrap();
             drop(destroyer);
-            let taken = HELD.lock().take(dir, "LOCK", early, kind).unwrap();
+            let taken = held().take(dir, "LOCK", early, kind).unwrap();
             assert!(taken.is_none(), "without a name");
             let early = open_or_create(dir, "LOCK", mode).unwrap();
             rustix::fs::unlinkat(dir, "LOCK", AtFlags::empty()).unwrap();
             let owner = acquire(dir, "LOCK", mode).unwrap();
-            let taken = HELD.lock().take(dir, "LOCK", early, kind).unwrap();
+            let taken = held().take(dir, "LOCK", early, kind).unwrap();
             assert!(taken.is_none(), "beside its successor");
             drop(owner);
         }
         assert!(acquire(dir, "LOCK", mode).is_ok());
+    }
+
+    /// The child waited for ever for a lock that a thread of the parent had at the fork.
+    #[test]
+    #[cfg(not(miri))]
+    #[expect(
+        unsafe_code,
+        reason = "only between fork and exec does code run in a child"
+    )]
+    fn a_child_opens_while_a_thread_of_the_parent_was_opening_at_the_fork() {
+        use std::os::unix::process::CommandExt;
+        let temp = tempfile::tempdir().unwrap();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let dir = rustix::fs::openat(rustix::fs::CWD, temp.path(), flags, Mode::empty()).unwrap();
+        let opening = held();
+        let mut command = std::process::Command::new("true");
+        let take = move || {
+            // SAFETY: sets a timer of the child's; one that waits for ever is then ended.
+            unsafe { libc::alarm(20) };
+            let lock = acquire(dir.as_fd(), "LOCK", Mode::RUSR | Mode::WUSR);
+            lock.map(drop).map_err(std::io::Error::other)
+        };
+        // SAFETY: the closure takes no lock that a thread of this process could hold at the fork, which is what it
+        // looks at, but for the allocator's, which the C library sees to.
+        unsafe { command.pre_exec(take) };
+        assert!(command.status().unwrap().success());
+        drop(opening);
     }
 
     #[test]
