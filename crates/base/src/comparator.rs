@@ -16,10 +16,11 @@ use crate::hash::hash64;
 /// must not change between runs; an inconsistent one gives wrong answers, never memory errors.
 ///
 /// ```
+/// # use cairndb_base as cairndb;
 /// use std::cmp::Ordering;
 /// #[derive(Debug)]
 /// struct Reverse;
-/// impl cairndb_base::Comparator for Reverse {
+/// impl cairndb::Comparator for Reverse {
 ///     fn name(&self) -> &str {
 ///         "example.Reverse"
 ///     }

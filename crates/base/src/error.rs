@@ -31,7 +31,7 @@ pub enum ErrorKind {
     Locked,
     /// The handle was closed.
     Closed,
-    /// A flush to disk failed earlier; reads go on, writes need a reopening.
+    /// A sync failed earlier, or background work or a comparator went wrong; reads go on, writes need a reopening.
     Poisoned,
     /// The handle was inherited over `fork`; open the database anew in the child. Every write, flush, sync and
     /// the closing of such a handle is refused, and changes nothing.
@@ -82,7 +82,8 @@ struct Inner {
 /// An error with its kind, the file and offset it is about, and what was expected and found.
 ///
 /// ```
-/// use cairndb_base::{Error, ErrorKind};
+/// # use cairndb_base as cairndb;
+/// use cairndb::{Error, ErrorKind};
 /// let error = Error::corruption("page checksum does not match")
 ///     .file("000007.tbl")
 ///     .offset(4096)

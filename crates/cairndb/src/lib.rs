@@ -2,12 +2,13 @@
 //!
 //! Keys and values are byte strings; keys are ordered bytewise or by a comparator of yours. Writes
 //! go through a memory-mapped log and a memtable into sorted tables that are merged in the
-//! background; reads take no lock but for the handle of a value file. Batches are atomic, snapshots see one moment, and every byte
-//! read from disk is checksummed.
+//! background; reads take no lock but for the handle of a value file, and for the page cache where tables are not
+//! mapped. Batches are atomic, snapshots see one moment, and every byte read from disk is checksummed.
 //!
 //! ```
 //! # fn main() -> cairndb::Result<()> {
-//! # let dir = cairndb::doc_dir();
+//! # let temp = tempfile::tempdir().unwrap();
+//! # let dir = temp.path().join("db");
 //! let db = cairndb::Db::open(&dir)?;
 //! db.put(b"limestone", b"white")?;
 //! db.put(b"slate", b"blue")?;
@@ -45,40 +46,13 @@ pub use api::range::KeyRange;
 pub use api::snapshot::Snapshot;
 pub use api::value::Value;
 pub use engine::background::Job;
-pub use engine::core::OpenReport;
+pub use engine::core::{LogCut, ManifestCut, OpenReport};
 pub use state::batch::WriteBatch;
 pub use state::merge_operator::{Add, Append, Max, MergeOperator};
 pub use state::options::{
     Compression, Durability, FILTER_BITS_DEFAULT, FILTER_BITS_MAX, MEMORY_BUDGET_DEFAULT,
     MEMORY_BUDGET_MIN, Options, RecoveryMode, VALUE_FILE_BYTES_DEFAULT, WriteOptions,
 };
-
-/// A directory for one example in this documentation, destroyed when it goes: last, because it was
-/// made first.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct DocDir(std::path::PathBuf);
-
-impl AsRef<std::path::Path> for DocDir {
-    fn as_ref(&self) -> &std::path::Path {
-        &self.0
-    }
-}
-
-impl Drop for DocDir {
-    fn drop(&mut self) {
-        // What an example leaves open stays; the example has done what it is there for.
-        let _ = destroy(&self.0, &Options::new());
-    }
-}
-
-/// A name nobody else has.
-#[doc(hidden)]
-pub fn doc_dir() -> DocDir {
-    let unique = env::RealEnv::new();
-    let name = format!("cairndb-doc-{:016x}", env::Env::random_u64(&*unique));
-    DocDir(std::env::temp_dir().join(name))
-}
 
 /// The code in the documents for users is compiled and run as tests.
 #[cfg(doctest)]

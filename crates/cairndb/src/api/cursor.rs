@@ -7,8 +7,9 @@ use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 
-/// A place in the database as it was when the cursor was made. Moving
-/// allocates nothing but where merge operands are folded.
+/// A place in the database as it was when the cursor was made. Moving uses the cursor's buffers again and allocates only to
+/// let them grow, or where merge operands are folded; placed for the first time it makes a source for each memtable
+/// part and run.
 ///
 /// Key and value are valid until the next move. After an error the cursor is not valid; after one of
 /// the merge operator `next` and `prev` go on behind the key it is about, after any other the cursor
@@ -20,7 +21,8 @@ use crate::read::cursor::ViewCursor;
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
-/// # let dir = cairndb::doc_dir();
+/// # let temp = tempfile::tempdir().unwrap();
+/// # let dir = temp.path().join("db");
 /// # let db = cairndb::Db::open(&dir)?;
 /// # for n in 0..9u8 { db.put(&[n], b"stone")?; }
 /// let mut cursor = db.cursor();
@@ -32,6 +34,7 @@ use crate::read::cursor::ViewCursor;
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
+#[must_use]
 pub struct Cursor {
     inner: ViewCursor,
 }

@@ -33,9 +33,13 @@ impl Drop for Owner {
 /// another process: a child made by `fork` must open the database anew. What it writes through its parent's
 /// handle is refused as `Forked`, and what it reads may be `Corruption`, for the parent goes on writing.
 ///
+/// Dropping the last clone closes as [`Db::close`] does, but its errors are lost, and with them perhaps unlogged writes:
+/// call `close` to be told.
+///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
-/// # let dir = cairndb::doc_dir();
+/// # let temp = tempfile::tempdir().unwrap();
+/// # let dir = temp.path().join("db");
 /// let db = cairndb::Db::open(&dir)?;
 /// db.put(b"granite", b"grey")?;
 /// assert_eq!(db.get(b"granite")?.as_deref(), Some(&b"grey"[..]));
@@ -99,7 +103,7 @@ impl Db {
     ///
     /// # Errors
     /// `InvalidArgument` above the limits (keys 64 MiB, values 1 GiB), `NoSpace`, `Poisoned`,
-    /// `ReadOnly`, `Closed`, `Io`. After an error this handle has not applied the write, but with
+    /// `ReadOnly`, `Closed`, `Forked`, `Io`. After an error this handle has not applied the write, but with
     /// `Poisoned` nobody knows what the disk has, and a write refused as the process died may be
     /// found, whole, by the next opening.
     #[inline]
@@ -135,7 +139,8 @@ impl Db {
     /// Applies a batch atomically.
     ///
     /// # Errors
-    /// As [`Db::put`].
+    /// As [`Db::put`], of any of its entries; `InvalidArgument` above 2 GiB as encoded; of a batch with operands as
+    /// [`Db::merge`].
     pub fn write(&self, batch: &WriteBatch) -> Result<()> {
         self.write_with(batch, &WriteOptions::new())
     }
@@ -143,10 +148,10 @@ impl Db {
     /// Applies a batch atomically with its own settings.
     ///
     /// # Errors
-    /// As [`Db::put`].
+    /// As [`Db::write`].
     pub fn write_with(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        let durability = options.durability.unwrap_or(core.settings.durability);
+        let durability = options.over(core.settings.durability);
         core.context.told(core.write_batch(batch, durability))
     }
 
@@ -156,7 +161,7 @@ impl Db {
     /// As [`Db::put`].
     pub fn put_with(&self, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        let durability = options.durability.unwrap_or(core.settings.durability);
+        let durability = options.over(core.settings.durability);
         core.context
             .told(core.write_one(Kind::Put, key, value, durability))
     }
@@ -167,7 +172,7 @@ impl Db {
     /// As [`Db::put`].
     pub fn delete_with(&self, key: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        let durability = options.durability.unwrap_or(core.settings.durability);
+        let durability = options.over(core.settings.durability);
         core.context
             .told(core.write_one(Kind::Delete, key, b"", durability))
     }
@@ -179,7 +184,7 @@ impl Db {
     pub fn merge_with(&self, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
         core.context.check_operand(operand)?;
-        let durability = options.durability.unwrap_or(core.settings.durability);
+        let durability = options.over(core.settings.durability);
         core.context
             .told(core.write_one(Kind::Merge, key, operand, durability))
     }
@@ -243,6 +248,7 @@ impl Db {
     }
 
     /// A snapshot of everything written so far. While it lives, merges keep what it sees.
+    #[must_use = "what it sees is kept as long as it lives"]
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(Arc::clone(self.core()))
     }
@@ -250,21 +256,23 @@ impl Db {
     /// Writes everything to tables and makes it durable, unlogged writes included.
     ///
     /// # Errors
-    /// `NoSpace`, `Io`, `Poisoned`, `ReadOnly`, `Closed`.
+    /// `NoSpace`, `Io`, `Poisoned`, `ReadOnly`, `Closed`, `Forked`.
     pub fn flush(&self) -> Result<()> {
         let core = self.core();
         core.context.told(core.flush_all())
     }
 
     /// Makes every logged write so far durable, as a `Sync` write would: to write at `Os` and call this now
-    /// and then costs one flush of the disk for all of them. Without one, nothing.
+    /// and then costs one sync of the disk for all of them, and nothing when all is durable already.
     ///
     /// # Errors
-    /// `Io`, which poisons the handle; `Poisoned`, `ReadOnly`, `Closed`.
+    /// `Poisoned` when the sync fails, with the system's error as its source, or when one has failed before; `ReadOnly`,
+    /// `Closed`, `Forked`.
     ///
     /// ```
     /// # fn main() -> cairndb::Result<()> {
-    /// # let dir = cairndb::doc_dir();
+    /// # let temp = tempfile::tempdir().unwrap();
+    /// # let dir = temp.path().join("db");
     /// let db = cairndb::Db::open(&dir)?;
     /// for n in 0..100_u32 {
     ///     db.put(&n.to_be_bytes(), b"in the log")?;
@@ -291,7 +299,7 @@ impl Db {
 
     /// A property: `leveldb.num-files-at-level<N>`, `leveldb.stats`, `leveldb.sstables`,
     /// `leveldb.approximate-memory-usage`, and as JSON `cairndb.memory`, `cairndb.stalls`,
-    /// `cairndb.stats` (`held_table_bytes` in it is what only cursors keep on disk). `None` for other names.
+    /// `cairndb.stats`. `docs/guide/properties.md` says what stands in each. `None` for other names.
     pub fn property(&self, name: &str) -> Option<String> {
         self.core().property(name)
     }
@@ -300,7 +308,7 @@ impl Db {
     /// counted.
     ///
     /// # Errors
-    /// `Corruption`, `Io`.
+    /// `Corruption`, `Io`, `Closed`.
     pub fn approximate_size(&self, range: impl KeyRange) -> Result<u64> {
         let (from, to) = range.key_bounds();
         let from = match from {
@@ -331,7 +339,7 @@ impl Db {
     /// too), syncs.
     ///
     /// # Errors
-    /// The error that background work stopped at; the `Corruption` or `Io` of a table that a merge could not
+    /// `Poisoned`, `Closed`, `Forked`; the error that background work stopped at; the `Corruption` or `Io` of a table that a merge could not
     /// read and merges have left alone since, until `compact_range` or a reopening finds it readable. What is not
     /// damaged goes on being written and merged.
     pub fn wait_idle(&self) -> Result<()> {
@@ -352,12 +360,13 @@ impl Db {
     /// Closes the database for every clone of this handle: flushes, makes everything durable, so
     /// that the next opening has nothing to do. Other calls, from other threads too, then give
     /// `Closed`, writes already while this one runs. When it returns, by whichever clone it was
-    /// called, the directory is free. Snapshots, cursors and clones that are kept keep the memory they read.
+    /// called, the directory is free. Snapshots, cursors and clones that are kept keep the memory they read. Closed again,
+    /// it gives what the first call gave.
     ///
     /// # Errors
     /// The first failure, and the same of every later call: the handle has ended all the same. What was
     /// acknowledged at `Os` or `Sync` is found by the next opening; of unlogged writes what was not yet in
-    /// tables is lost.
+    /// tables is lost. `Forked` in a child, whose parent's handle stays as it is.
     pub fn close(&self) -> Result<()> {
         let core = self.core();
         core.context.told(core.close())

@@ -9,13 +9,6 @@ use crate::api::cursor::Cursor;
 use crate::api::range::KeyRange;
 use crate::api::value::Value;
 
-/// One end of an iterator: its cursor once it was asked for.
-#[derive(Debug)]
-enum End {
-    Untouched,
-    Placed,
-}
-
 /// Entries of a range, `(key, value)`, in order; `rev` and `next_back` come from the other end.
 /// Owned and storable: it borrows nothing. It does not keep the database open: once it was closed, or
 /// the last [`Db`](crate::Db) was dropped, it gives `Closed`.
@@ -25,7 +18,8 @@ enum End {
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
-/// # let dir = cairndb::doc_dir();
+/// # let temp = tempfile::tempdir().unwrap();
+/// # let dir = temp.path().join("db");
 /// # let db = cairndb::Db::open(&dir)?;
 /// # for k in [b"a", b"b", b"c"] { db.put(k, k)?; }
 /// let mut keys = Vec::new();
@@ -37,11 +31,13 @@ enum End {
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
+#[must_use = "an iterator reads when it is asked for entries"]
 pub struct Iter {
     front: Cursor,
-    front_at: End,
+    /// Whether the front was asked for an entry, and its cursor placed.
+    front_placed: bool,
+    /// The cursor of the other end, once that was asked.
     back: Option<Cursor>,
-    back_at: End,
     order: Order,
     from: Bound<Vec<u8>>,
     to: Bound<Vec<u8>>,
@@ -80,8 +76,7 @@ impl Iter {
         Iter {
             back: None,
             front: cursor,
-            front_at: End::Untouched,
-            back_at: End::Untouched,
+            front_placed: false,
             order: order.clone(),
             from,
             to,
@@ -160,21 +155,18 @@ impl Iter {
     }
 
     fn move_front(&mut self) -> Result<()> {
-        match self.front_at {
-            End::Untouched => {
-                self.front_at = End::Placed;
-                self.place_front()
-            }
-            End::Placed => self.front.next(),
+        if self.front_placed {
+            return self.front.next();
         }
+        self.front_placed = true;
+        self.place_front()
     }
 
     fn move_back(&mut self) -> Result<()> {
-        if let (End::Placed, Some(back)) = (&self.back_at, &mut self.back) {
-            return back.prev();
+        match &mut self.back {
+            Some(back) => back.prev(),
+            None => self.place_back(),
         }
-        self.back_at = End::Placed;
-        self.place_back()
     }
 
     /// What a cursor shows after it `moved`, as long as it is before the `other` one, which came from
@@ -211,7 +203,7 @@ impl Iter {
     fn step_back(&mut self) -> Option<Result<Entry>> {
         let moved = self.move_back();
         let back = self.back.as_ref()?;
-        let front = matches!(self.front_at, End::Placed).then_some(&self.front);
+        let front = self.front_placed.then_some(&self.front);
         let result = self.shown(moved, back, front, Ordering::Less);
         self.done = back.place().is_none();
         self.yielded(result)

@@ -17,6 +17,7 @@ use crate::state::value_handle::ValueHandle;
 
 /// What [`verify`] read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VerifyReport {
     /// Tables read whole.
     pub tables: u64,

@@ -21,7 +21,8 @@ use crate::read::presence::Presence;
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
-/// # let dir = cairndb::doc_dir();
+/// # let temp = tempfile::tempdir().unwrap();
+/// # let dir = temp.path().join("db");
 /// # let db = cairndb::Db::open(&dir)?;
 /// db.put(b"k", b"old")?;
 /// let before = db.snapshot();

@@ -6,12 +6,16 @@
 //! | lock | guards | held across I/O |
 //! |---|---|---|
 //! | `close_turn` | closing, from beginning to end | everything |
-//! | `commit` | mutable part, log position, sequence numbers | log and manifest appends, never a sync (but for a whole manifest, with the tables it is first to name, and value files beyond 64) |
+//! | `commit` | mutable part, log position, sequence numbers | log and manifest appends, never a sync (but for a whole manifest, with the tables it is first to name, value files beyond 64, and at closing) |
+//! | `sync_turn` | what is claimed for a sync, until it is synced | syncs of value files and names, the manifest's append and sync |
 //! | `state` | sealed parts, versions, pending edits, job flags | never |
 //! | inside `segments`, `manifest`, `values`, `moved`, `snapshots`, `shown`, `files`, `reaper`, `dictionaries` | their own fields | appends only |
 //!
+//! Beside these: `lock`, the directory's, is held while files are removed, outside the reaper's; `leftovers` alone; `threads`
+//! outside `state`.
+//!
 //! Readers wait for none of them: they load the view and the published sequence number. (One whose handle has no worker may begin it,
-//! `begin_rest`: it tries `state`, and takes `threads`, which is outside `state`.)
+//! `begin_rest`: it tries `state`, and takes `threads`.)
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -241,25 +245,47 @@ impl State {
 /// The worker, and a writer that has no room left. Every flush holds a table builder.
 const FLUSHES_MAX: usize = 2;
 
+/// Where opening cut the log: what stands behind was left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogCut {
+    /// The segment's file.
+    pub file: String,
+    /// Offset in it.
+    pub offset: u64,
+    /// Why, as one sentence.
+    pub reason: String,
+}
+
+/// Where opening cut the manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ManifestCut {
+    /// The manifest's file.
+    pub file: String,
+    /// Offset in it.
+    pub offset: u64,
+}
+
 /// What opening found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OpenReport {
     /// The database was created by this call.
     pub created: bool,
     /// The last handle closed the database; nothing was replayed.
     pub clean: bool,
-    /// Log records replayed and the entries in them.
+    /// Log records replayed.
     pub replayed_records: u64,
-    /// Entries replayed.
+    /// The entries in them.
     pub replayed_entries: u64,
     /// Sequence numbers that unlogged (`None`) writes had used and that are gone.
     pub unlogged_lost: u64,
-    /// Where the log was cut, if it was: segment file, offset, and why. After a kill there is
-    /// usually one at which nothing shows that a record was lost, and then says so: a recycled log
-    /// keeps its old bytes behind the new ones.
-    pub log_cut: Option<(String, u64, String)>,
-    /// Where the manifest's un-synced tail was cut, if it was: file and offset.
-    pub manifest_cut: Option<(String, u64)>,
+    /// Where the log was cut, if it was. After a kill there is usually one at which nothing shows that a record was
+    /// lost, and then says so: a recycled log keeps its old bytes behind the new ones.
+    pub log_cut: Option<LogCut>,
+    /// Where the manifest's un-synced tail was cut, if it was.
+    pub manifest_cut: Option<ManifestCut>,
 }
 
 /// Settings that stay as they were at opening.
@@ -444,7 +470,7 @@ impl Core {
         self.health.check_write()
     }
 
-    /// Waits until `done` holds for the state, stepping or being woken.
+    /// Waits until `done` holds for the state; looks again at each change.
     pub(crate) fn wait_state<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,

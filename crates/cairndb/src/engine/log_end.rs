@@ -12,6 +12,7 @@ use cairndb_format::batch;
 use cairndb_format::log::{Record, SegmentReader, Step, find_later_synced};
 use cairndb_format::value_file::{Pointer, read_value};
 
+use crate::engine::core::LogCut;
 use crate::engine::live_log::{LiveLog, OnDisk};
 use crate::engine::numbers::check_seq;
 use crate::state::context::ReadContext;
@@ -29,7 +30,7 @@ pub(crate) struct End {
     /// Where the records of each segment end, as far as segments are replayed at all.
     pub(crate) ends: Vec<u64>,
     /// Where the log was cut, if anything was left out that may have been a record, and why.
-    pub(crate) cut: Option<(String, u64, String)>,
+    pub(crate) cut: Option<LogCut>,
 }
 
 /// Bytes that are no record, or a record that does not continue the one before.
@@ -242,12 +243,16 @@ impl Walk<'_> {
             ))
             .found(cut.why));
         }
-        let why = if last && cut.unreadable && witness.is_none() {
+        let reason = if last && cut.unreadable && witness.is_none() {
             NOTHING_LOST.to_owned()
         } else {
             cut.why
         };
-        end.cut = Some((segment.name.clone(), cut.offset, why));
+        end.cut = Some(LogCut {
+            file: segment.name.clone(),
+            offset: cut.offset,
+            reason,
+        });
         Ok(end)
     }
 

@@ -236,11 +236,12 @@ impl Core {
     /// Bytes on disk that hold keys in `[from, to)`, about a page exact in tables; of the large values
     /// that a table points to, the share that its pages in the range are of all its pages.
     pub(crate) fn approximate_size(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
+        self.health.check_read()?;
         let order = &self.context.order;
         let version = std::sync::Arc::clone(&self.view.load().version);
         let mut total = 0u128;
         for table in version.tables() {
-            // Tables are opened when they are first asked.
+            // Tables are opened when they are first asked, and a handle may be closed meanwhile.
             self.health.check_read()?;
             let before_from =
                 from.is_some_and(|from| order.compare(&table.record.largest, from).is_lt());

@@ -25,7 +25,7 @@ use cairndb_format::manifest::{
 };
 use cairndb_format::name::{self, FileKind};
 
-use crate::engine::core::{OpenReport, Settings};
+use crate::engine::core::{ManifestCut, OpenReport, Settings};
 use crate::engine::live_log::LiveLog;
 use crate::engine::log_end::Walk;
 use crate::engine::moved_values::LargeValues;
@@ -253,7 +253,8 @@ impl Recovery<'_> {
             Tail::Torn { offset } => {
                 // What a torn tail followed cannot have been the last word.
                 folded.closed = None;
-                Some((name::manifest(number), offset))
+                let file = name::manifest(number);
+                Some(ManifestCut { file, offset })
             }
         };
         folded

@@ -23,6 +23,7 @@ pub struct WriteBatch {
 
 impl WriteBatch {
     /// An empty batch.
+    #[must_use]
     pub fn new() -> WriteBatch {
         WriteBatch::default()
     }

@@ -29,6 +29,7 @@ pub enum Durability {
 
 /// How values are compressed: those below 8 KiB in tables, as these are written, longer ones in value files, at rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Compression {
     /// Stored as they are; reads need no decoding.
     None,
@@ -48,6 +49,7 @@ impl Compression {
 
 /// What opening does when the log of a database that was not closed cleanly is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum RecoveryMode {
     /// A torn tail that no sync ever covered is cut off and reported; damage in anything a sync
     /// had covered is an error, and nothing on disk is changed. The default.
@@ -62,7 +64,8 @@ pub enum RecoveryMode {
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
-/// # let dir = cairndb::doc_dir();
+/// # let temp = tempfile::tempdir().unwrap();
+/// # let dir = temp.path().join("db");
 /// let db = cairndb::Options::new().memory_budget(64 << 20).create_if_missing(true).open(&dir)?;
 /// db.put(b"cairn", b"a stack of stones")?;
 /// # Ok(()) }
@@ -72,6 +75,7 @@ pub enum RecoveryMode {
     reason = "settings are independent of each other"
 )]
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Options {
     pub(crate) env: Option<Arc<dyn Env>>,
     pub(crate) order: Order,
@@ -89,14 +93,15 @@ pub struct Options {
     pub(crate) value_file_bytes: u64,
 }
 
-/// Length at which a value file is closed: large enough that files are few, small enough that a dead one
-/// is found.
+/// Length at which a value file is closed: large enough that files are few, small enough that one in which all
+/// is dead comes about.
 pub const VALUE_FILE_BYTES_DEFAULT: u64 = 256 << 20;
 /// Filter bits a key: one absent key in a hundred gets through.
 pub const FILTER_BITS_DEFAULT: u32 = 10;
-/// Most filter bits a key: with half of these one absent key in a billion gets through.
+/// Most filter bits a key. More than some twenty gain little: a filter looks at 32 bits of a key's hash, so that of a table of
+/// 200,000 keys one absent key in twenty thousand gets through however many bits there are.
 pub const FILTER_BITS_MAX: u32 = 100;
-/// 64 MiB: enough for a few tens of thousands of entries between flushes, small beside any
+/// 64 MiB: enough for some hundred thousand entries of 16 + 100 bytes between flushes, small beside any
 /// program that embeds a store.
 pub const MEMORY_BUDGET_DEFAULT: usize = 64 << 20;
 /// Smallest budget: one memtable part, one flush and one merge must fit.
@@ -138,36 +143,33 @@ impl Options {
     ///
     /// It decides how much room the log takes on disk before what it holds is durable in tables, and how
     /// much an opening after a crash has to replay: twice the budget, at least 64 MiB and at most 256.
-    #[must_use]
     pub fn memory_budget(mut self, bytes: usize) -> Options {
         self.memory_budget = bytes;
         self
     }
 
-    /// The durability of writes that do not name their own.
-    #[must_use]
+    /// The durability of writes that do not name their own. `Os` by default, as LevelDB and RocksDB have it: what a killed
+    /// process wrote is kept, and a put costs no sync.
     pub fn durability(mut self, durability: Durability) -> Options {
         self.durability = durability;
         self
     }
 
-    /// How values are compressed from now on; what there is already stays readable.
-    #[must_use]
+    /// How values are compressed from now on; what there is already stays readable. `Fast` by default: tables
+    /// of values that repeat themselves or each other are about half as large, and reads are not slower for it.
     pub fn compression(mut self, compression: Compression) -> Options {
         self.compression = compression;
         self
     }
 
     /// Creates the database (and the last component of its path) when missing. A read-only opening creates
-    /// nothing.
-    #[must_use]
+    /// nothing. Off by default, so that a wrong path is an error; [`Db::open`](crate::Db::open) has it on.
     pub fn create_if_missing(mut self, create: bool) -> Options {
         self.create_if_missing = create;
         self
     }
 
-    /// Fails when the database exists.
-    #[must_use]
+    /// Fails when the database exists. Off by default.
     pub fn error_if_exists(mut self, error: bool) -> Options {
         self.error_if_exists = error;
         self
@@ -176,15 +178,13 @@ impl Options {
     /// Opens without changing one byte; writes fail with `ReadOnly`. Any number of handles and
     /// processes may read at a time; while one of them does, and while a writer has the database,
     /// the other kind of opening is `Locked`. A copy or checkpoint that was never opened for writing
-    /// has no LOCK yet, and a reader of it keeps no writer out.
-    #[must_use]
+    /// has no LOCK yet, and a reader of it keeps no writer out. Off by default.
     pub fn read_only(mut self, read_only: bool) -> Options {
         self.read_only = read_only;
         self
     }
 
     /// Orders keys by `comparator`. Its name is stored; opening with another is refused.
-    #[must_use]
     pub fn comparator(mut self, comparator: Arc<dyn Comparator>) -> Options {
         self.order = Order::Custom(comparator);
         self
@@ -192,21 +192,18 @@ impl Options {
 
     /// Folds merge operands with `operator`. Its name is stored; opening with another is refused. Opened with
     /// none, keys with operands cannot be read, and everything else can.
-    #[must_use]
     pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Options {
         self.merge_operator = Some(operator);
         self
     }
 
-    /// What to do about a damaged log.
-    #[must_use]
+    /// What to do about a damaged log. `Strict` by default: nothing that was durable is given up unasked.
     pub fn recovery(mut self, mode: RecoveryMode) -> Options {
         self.recovery = mode;
         self
     }
 
     /// Runs in another environment than the operating system: in memory, or simulated.
-    #[must_use]
     pub fn env(mut self, env: Arc<dyn Env>) -> Options {
         self.env = Some(env);
         self
@@ -216,7 +213,6 @@ impl Options {
     /// (`false`). By default they are mapped on the local file systems that are known (ext2 to 4, XFS, Btrfs,
     /// F2FS, ZFS, tmpfs, overlayfs, on Linux) while the data is below half of the machine's memory. The log
     /// is mapped on ext2 to 4 and XFS whatever is said here.
-    #[must_use]
     pub fn mapped(mut self, mapped: bool) -> Options {
         self.mapped = Some(mapped);
         self
@@ -224,8 +220,8 @@ impl Options {
 
     /// Verifies the checksum of a page, or of a large value, each time it is read from its mapping, or from its file,
     /// instead of once per open. A page in the page cache was verified when it came there; a value that is read from
-    /// its file always is, one that is stored in less than 4 KiB now and then again.
-    #[must_use]
+    /// its file always is, one that is stored in less than 4 KiB now and then again. Off by default: a scan would take several times
+    /// as long, and what is in memory is not what disks damage.
     pub fn verify_always(mut self, always: bool) -> Options {
         self.verify_always = always;
         self
@@ -233,18 +229,16 @@ impl Options {
 
     /// Filter bits per key, 0 for no filter. The default of 10 costs 1.25 bytes a key and lets
     /// about one absent key in a hundred through. At most [`FILTER_BITS_MAX`].
-    #[must_use]
     pub fn filter_bits_per_key(mut self, bits: u32) -> Options {
         self.filter_bits_per_key = bits;
         self
     }
 
-    /// Values of 8 KiB and more go to value files; one that has reached `bytes` is closed and the next value
-    /// begins another. A file is given back when all its values are dead, of themselves or because those alive were
-    /// copied elsewhere, which a database at rest does while more than a sixth is dead, and where they shrink: of short files less is copied at a
-    /// time, and there are more of them, each of which costs an edit of the manifest and a step of every later one. The
-    /// default is 256 MiB; any length will do, 0 makes a file for each value.
-    #[must_use]
+    /// Values of 8 KiB and more go to value files. One that has reached `bytes` is closed, and the next value begins
+    /// another. A file is removed once none of its values is alive: of themselves, or because a database at rest copied
+    /// those alive elsewhere, as it does while more than a sixth of all is dead, and where they shrink. Of shorter files
+    /// less is copied at a time, and there are more of them, each of which costs an edit of the manifest. 256 MiB by
+    /// default; 0 makes a file for each value.
     pub fn value_file_bytes(mut self, bytes: u64) -> Options {
         self.value_file_bytes = bytes;
         self
@@ -253,6 +247,7 @@ impl Options {
 
 /// Settings of one write.
 #[derive(Clone, Copy, Debug, Default)]
+#[must_use]
 pub struct WriteOptions {
     pub(crate) durability: Option<Durability>,
 }
@@ -263,10 +258,14 @@ impl WriteOptions {
         WriteOptions::default()
     }
 
-    /// This write's durability.
-    #[must_use]
+    /// This write's durability. The database's own by default.
     pub fn durability(mut self, durability: Durability) -> WriteOptions {
         self.durability = Some(durability);
         self
+    }
+
+    /// This write's durability, in a database whose own is `default`.
+    pub(crate) fn over(&self, default: Durability) -> Durability {
+        self.durability.unwrap_or(default)
     }
 }

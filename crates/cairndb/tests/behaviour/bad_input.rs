@@ -394,10 +394,13 @@ fn a_log_that_a_killed_process_leaves_is_not_called_damaged() {
     }
     let db = Options::new().open(&copy).unwrap();
     assert_eq!(db.get(b"k").unwrap().unwrap(), b"v");
-    let (_, offset, what) = db.open_report().log_cut.clone().unwrap();
+    let cut = db.open_report().log_cut.clone().unwrap();
     assert!(
-        offset > 0 && what.starts_with("nothing shows that a record was lost"),
-        "{what}"
+        cut.offset > 0
+            && cut
+                .reason
+                .starts_with("nothing shows that a record was lost"),
+        "{cut:?}"
     );
 }
 

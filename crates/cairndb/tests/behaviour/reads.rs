@@ -622,3 +622,32 @@ fn what_cursors_pin_is_counted() {
     drop(cursors);
     assert_eq!(memory(&db, "pinned"), 0);
 }
+
+/// Fields came and went, and no document said what they count.
+#[test]
+fn every_field_of_a_property_is_explained_in_the_guide() {
+    const PAGE: &str = include_str!("../../../../docs/guide/properties.md");
+    let dir = real_dir();
+    let db = Db::open(dir.path()).unwrap();
+    let mut fields = 0;
+    for name in ["cairndb.memory", "cairndb.stalls", "cairndb.stats"] {
+        let text = db.property(name).unwrap();
+        // Names stand in quotes, and nothing else does.
+        for field in text.split('"').skip(1).step_by(2) {
+            assert!(PAGE.contains(&format!("`{field}`")), "{field} of {name}");
+            fields += 1;
+        }
+    }
+    assert!(fields > 40, "{fields} are few");
+    db.close().unwrap();
+}
+
+#[test]
+fn sizes_are_refused_by_a_closed_handle_without_tables_too() {
+    let dir = real_dir();
+    let db = Db::open(dir.path()).unwrap();
+    assert_eq!(db.approximate_size(..).unwrap(), 0);
+    db.close().unwrap();
+    let kind = db.approximate_size(..).map_err(|error| error.kind());
+    assert_eq!(kind, Err(ErrorKind::Closed));
+}

@@ -233,7 +233,7 @@ impl<'a> Runner<'a> {
     }
 
     fn merge(&mut self, key: u32, operand: ValueSpec) -> Outcome {
-        self.wrote(None);
+        let _ = self.wrote(None);
         let (key, operand) = (Arc::clone(self.bytes(key)), operand.bytes());
         let result = self.db().merge(&key, &operand);
         if self.config.operator == Operator::None {
