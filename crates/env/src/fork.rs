@@ -44,7 +44,7 @@ impl Origin {
     }
 
     /// Forks between the first process and this one, as far as the C library made them.
-    pub(crate) fn forks(&self) -> u32 {
+    pub(crate) fn forks(self) -> u32 {
         self.forks
     }
 

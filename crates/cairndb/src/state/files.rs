@@ -176,7 +176,9 @@ mod tests {
         write("long", &[1, 2, 3]);
         write("other", &[4]);
         let files = ["long", "other"].map(|name| pool.open(name.to_owned()).unwrap());
-        files.iter().for_each(|file| file.keep());
+        for file in &files {
+            file.keep();
+        }
         assert_eq!(open_now(&files), [false, true]);
         dir.unlink("long").unwrap();
         write("long", &[1, 2]);

@@ -265,7 +265,7 @@ impl WriteOptions {
     }
 
     /// This write's durability, in a database whose own is `default`.
-    pub(crate) fn over(&self, default: Durability) -> Durability {
+    pub(crate) fn over(self, default: Durability) -> Durability {
         self.durability.unwrap_or(default)
     }
 }
