@@ -2,13 +2,12 @@
 //!
 //! Keys and values are byte strings; keys are ordered bytewise or by a comparator of yours. Writes
 //! go through a memory-mapped log and a memtable into sorted tables that are merged in the
-//! background; reads take no lock but for the handle of a value file, and for the page cache where tables are not
-//! mapped. Batches are atomic, snapshots see one moment, and every byte read from disk is checksummed.
+//! background; reads take no lock, but for the handle of a value file and, where tables are read with `pread`, the page
+//! cache. Batches are atomic, snapshots see one moment, and every byte read from disk is checksummed.
 //!
 //! ```
 //! # fn main() -> cairndb::Result<()> {
-//! # let temp = tempfile::tempdir().unwrap();
-//! # let dir = temp.path().join("db");
+//! # let dir = tempfile::tempdir().unwrap();
 //! let db = cairndb::Db::open(&dir)?;
 //! db.put(b"limestone", b"white")?;
 //! db.put(b"slate", b"blue")?;
@@ -46,7 +45,7 @@ pub use api::range::KeyRange;
 pub use api::snapshot::Snapshot;
 pub use api::value::Value;
 pub use engine::background::Job;
-pub use engine::core::{LogCut, ManifestCut, OpenReport};
+pub use engine::report::{LogCut, ManifestCut, OpenReport};
 pub use state::batch::WriteBatch;
 pub use state::merge_operator::{Add, Append, Max, MergeOperator};
 pub use state::options::{

@@ -30,6 +30,8 @@ mod lent_values;
 mod logged_values;
 #[path = "behaviour/operators.rs"]
 mod operators;
+#[path = "behaviour/properties.rs"]
+mod properties;
 #[path = "behaviour/queues.rs"]
 mod queues;
 #[path = "behaviour/reads.rs"]

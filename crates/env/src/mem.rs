@@ -27,8 +27,9 @@ const MEMORY_BYTES: u64 = 1 << 30;
 /// Files in memory.
 ///
 /// ```
+/// # mod cairndb { pub use cairndb_env as env; }
 /// use std::path::Path;
-/// use cairndb_env::{Background, Env, MemEnv};
+/// use cairndb::env::{Background, Env, MemEnv};
 /// let env = MemEnv::new(Background::Stepped);
 /// let dir = env.open_dir(Path::new("db"), true)?;
 /// dir.create("000001.tbl")?.append(b"bytes")?;

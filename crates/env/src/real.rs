@@ -27,7 +27,8 @@ pub use directory::Modes;
 /// The operating system.
 ///
 /// ```
-/// use cairndb_env::{Env, RealEnv};
+/// # mod cairndb { pub use cairndb_env as env; }
+/// use cairndb::env::{Env, RealEnv};
 /// let path = tempfile::tempdir().unwrap();
 /// let dir = RealEnv::new().open_dir(path.path(), false)?;
 /// let mut file = dir.create("000001.tbl")?;

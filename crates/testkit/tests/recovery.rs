@@ -264,10 +264,10 @@ fn a_kill_in_a_recycled_log_is_not_told_as_damage() {
     db.put(b"newest", b"1").unwrap();
     let db = open(&killed(&env));
     assert_eq!(db.get(b"newest").unwrap().as_deref(), Some(&b"1"[..]));
-    let cut = db.open_report().log_cut.clone();
-    let why = cut.expect("something stands behind the last record").reason;
+    let cut = db.open_report().log_cut.as_ref();
+    let reason = &cut.expect("something stands behind the last record").reason;
     assert!(
-        why.starts_with("nothing shows that a record was lost"),
-        "{why}"
+        reason.starts_with("nothing shows that a record was lost"),
+        "{reason}"
     );
 }

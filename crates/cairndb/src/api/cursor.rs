@@ -7,9 +7,10 @@ use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 
-/// A place in the database as it was when the cursor was made. Moving uses the cursor's buffers again and allocates only to
-/// let them grow, or where merge operands are folded; placed for the first time it makes a source for each memtable
-/// part and run.
+/// A place in the database as it was when the cursor was made.
+///
+/// Steps reuse the cursor's buffers and allocate only to let them grow, or where merge operands are folded. The first
+/// placing makes a source for each memtable part and run, or takes over those that the thread's last cursor has left.
 ///
 /// Key and value are valid until the next move. After an error the cursor is not valid; after one of
 /// the merge operator `next` and `prev` go on behind the key it is about, after any other the cursor
@@ -21,8 +22,7 @@ use crate::read::cursor::ViewCursor;
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
-/// # let temp = tempfile::tempdir().unwrap();
-/// # let dir = temp.path().join("db");
+/// # let dir = tempfile::tempdir().unwrap();
 /// # let db = cairndb::Db::open(&dir)?;
 /// # for n in 0..9u8 { db.put(&[n], b"stone")?; }
 /// let mut cursor = db.cursor();
@@ -34,7 +34,7 @@ use crate::read::cursor::ViewCursor;
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
-#[must_use]
+#[must_use = "a cursor reads nothing until it is placed"]
 pub struct Cursor {
     inner: ViewCursor,
 }
@@ -97,7 +97,8 @@ impl Cursor {
     /// Goes to the first entry whose key is not before `key`.
     ///
     /// # Errors
-    /// `Corruption` with file and offset, `Io`, `Closed`.
+    /// `Corruption` with file and offset, `Io`, `Closed`; that of the merge operator, or `InvalidArgument` for a key with
+    /// operands where there is no operator.
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.seek(key);

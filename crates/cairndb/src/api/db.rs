@@ -13,7 +13,8 @@ use crate::api::range::KeyRange;
 use crate::api::snapshot::Snapshot;
 use crate::api::value::Value;
 use crate::engine::background::Job;
-use crate::engine::core::{Core, OpenReport};
+use crate::engine::core::Core;
+use crate::engine::report::OpenReport;
 use crate::read::presence::Presence;
 use crate::state::batch::WriteBatch;
 use crate::state::options::{Options, WriteOptions};
@@ -33,13 +34,12 @@ impl Drop for Owner {
 /// another process: a child made by `fork` must open the database anew. What it writes through its parent's
 /// handle is refused as `Forked`, and what it reads may be `Corruption`, for the parent goes on writing.
 ///
-/// Dropping the last clone closes as [`Db::close`] does, but its errors are lost, and with them perhaps unlogged writes:
-/// call `close` to be told.
+/// Dropping the last clone closes the database as [`Db::close`] does, but its errors are lost: call `close` to be
+/// told.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
-/// # let temp = tempfile::tempdir().unwrap();
-/// # let dir = temp.path().join("db");
+/// # let dir = tempfile::tempdir().unwrap();
 /// let db = cairndb::Db::open(&dir)?;
 /// db.put(b"granite", b"grey")?;
 /// assert_eq!(db.get(b"granite")?.as_deref(), Some(&b"grey"[..]));
@@ -131,27 +131,26 @@ impl Db {
     /// [`MergeOperator::check`](crate::MergeOperator::check).
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         let core = self.core();
-        core.context.check_operand(operand)?;
         core.context
-            .told(core.write_one(Kind::Merge, key, operand, core.settings.durability))
+            .told(core.write_operand(key, operand, core.settings.durability))
     }
 
     /// Applies a batch atomically.
     ///
     /// # Errors
-    /// As [`Db::put`], of any of its entries; `InvalidArgument` above 2 GiB as encoded; of a batch with operands as
-    /// [`Db::merge`].
+    /// As [`Db::put`], and `InvalidArgument` for a batch above 2 GiB as encoded; as [`Db::merge`] where it holds
+    /// operands. One error refuses all of it.
     pub fn write(&self, batch: &WriteBatch) -> Result<()> {
         self.write_with(batch, &WriteOptions::new())
     }
 
-    /// Applies a batch atomically with its own settings.
+    /// Applies a batch atomically with its own settings. An empty one at `Sync` does what [`Db::sync`] does.
     ///
     /// # Errors
     /// As [`Db::write`].
     pub fn write_with(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        let durability = options.over(core.settings.durability);
+        let durability = core.settings.durability_of(*options);
         core.context.told(core.write_batch(batch, durability))
     }
 
@@ -161,7 +160,7 @@ impl Db {
     /// As [`Db::put`].
     pub fn put_with(&self, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        let durability = options.over(core.settings.durability);
+        let durability = core.settings.durability_of(*options);
         core.context
             .told(core.write_one(Kind::Put, key, value, durability))
     }
@@ -172,7 +171,7 @@ impl Db {
     /// As [`Db::put`].
     pub fn delete_with(&self, key: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        let durability = options.over(core.settings.durability);
+        let durability = core.settings.durability_of(*options);
         core.context
             .told(core.write_one(Kind::Delete, key, b"", durability))
     }
@@ -183,10 +182,9 @@ impl Db {
     /// As [`Db::merge`].
     pub fn merge_with(&self, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        core.context.check_operand(operand)?;
-        let durability = options.over(core.settings.durability);
+        let durability = core.settings.durability_of(*options);
         core.context
-            .told(core.write_one(Kind::Merge, key, operand, durability))
+            .told(core.write_operand(key, operand, durability))
     }
 
     /// The value of `key`. One of 64 KiB or more that is stored as it is, in a value file that is mapped, is not copied: see
@@ -248,7 +246,6 @@ impl Db {
     }
 
     /// A snapshot of everything written so far. While it lives, merges keep what it sees.
-    #[must_use = "what it sees is kept as long as it lives"]
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(Arc::clone(self.core()))
     }
@@ -263,16 +260,15 @@ impl Db {
     }
 
     /// Makes every logged write so far durable, as a `Sync` write would: to write at `Os` and call this now
-    /// and then costs one sync of the disk for all of them, and nothing when all is durable already.
+    /// and then costs one sync for all of them. Where everything logged is durable already, it does nothing.
     ///
     /// # Errors
-    /// `Poisoned` when the sync fails, with the system's error as its source, or when one has failed before; `ReadOnly`,
-    /// `Closed`, `Forked`.
+    /// `Poisoned`, with the system's error as source where it is this call's sync that fails; `ReadOnly`, `Closed`,
+    /// `Forked`.
     ///
     /// ```
     /// # fn main() -> cairndb::Result<()> {
-    /// # let temp = tempfile::tempdir().unwrap();
-    /// # let dir = temp.path().join("db");
+    /// # let dir = tempfile::tempdir().unwrap();
     /// let db = cairndb::Db::open(&dir)?;
     /// for n in 0..100_u32 {
     ///     db.put(&n.to_be_bytes(), b"in the log")?;
@@ -299,7 +295,8 @@ impl Db {
 
     /// A property: `leveldb.num-files-at-level<N>`, `leveldb.stats`, `leveldb.sstables`,
     /// `leveldb.approximate-memory-usage`, and as JSON `cairndb.memory`, `cairndb.stalls`,
-    /// `cairndb.stats`. `docs/guide/properties.md` says what stands in each. `None` for other names.
+    /// `cairndb.stats`. `None` for other names. `docs/guide/properties.md` tells each field's unit and
+    /// meaning, and which levels there are.
     pub fn property(&self, name: &str) -> Option<String> {
         self.core().property(name)
     }
@@ -351,7 +348,7 @@ impl Db {
     /// which in a read-only handle there never is.
     ///
     /// # Errors
-    /// The job's.
+    /// The job's; `Forked`.
     pub fn step_background(&self, job: Job) -> Result<bool> {
         let core = self.core();
         core.context.told(core.step(job))
@@ -360,13 +357,13 @@ impl Db {
     /// Closes the database for every clone of this handle: flushes, makes everything durable, so
     /// that the next opening has nothing to do. Other calls, from other threads too, then give
     /// `Closed`, writes already while this one runs. When it returns, by whichever clone it was
-    /// called, the directory is free. Snapshots, cursors and clones that are kept keep the memory they read. Closed again,
-    /// it gives what the first call gave.
+    /// called, the directory is free. Closing again does nothing and gives what the first call gave. Snapshots, cursors
+    /// and clones that are kept keep the memory they read.
     ///
     /// # Errors
-    /// The first failure, and the same of every later call: the handle has ended all the same. What was
+    /// The first failure; the handle has ended all the same. `Forked`, which ends nothing. What was
     /// acknowledged at `Os` or `Sync` is found by the next opening; of unlogged writes what was not yet in
-    /// tables is lost. `Forked` in a child, whose parent's handle stays as it is.
+    /// tables is lost.
     pub fn close(&self) -> Result<()> {
         let core = self.core();
         core.context.told(core.close())

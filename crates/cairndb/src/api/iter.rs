@@ -18,8 +18,7 @@ use crate::api::value::Value;
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
-/// # let temp = tempfile::tempdir().unwrap();
-/// # let dir = temp.path().join("db");
+/// # let dir = tempfile::tempdir().unwrap();
 /// # let db = cairndb::Db::open(&dir)?;
 /// # for k in [b"a", b"b", b"c"] { db.put(k, k)?; }
 /// let mut keys = Vec::new();
@@ -31,12 +30,12 @@ use crate::api::value::Value;
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
-#[must_use = "an iterator reads when it is asked for entries"]
+#[must_use = "iterators are lazy: this one reads nothing until it is asked"]
 pub struct Iter {
     front: Cursor,
-    /// Whether the front was asked for an entry, and its cursor placed.
+    /// An entry was asked of the front.
     front_placed: bool,
-    /// The cursor of the other end, once that was asked.
+    /// Made once an entry is asked of the back.
     back: Option<Cursor>,
     order: Order,
     from: Bound<Vec<u8>>,
@@ -74,9 +73,9 @@ impl Iter {
 
     fn new(cursor: Cursor, order: &Order, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Iter {
         Iter {
-            back: None,
             front: cursor,
             front_placed: false,
+            back: None,
             order: order.clone(),
             from,
             to,

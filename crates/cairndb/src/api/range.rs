@@ -3,24 +3,23 @@
 use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 /// A range of keys: `a..b`, `a..=b`, `a..`, `..b`, `..=b`, `..`, or a pair of bounds, over anything
-/// that is bytes. One that ends before it begins is empty.
-///
-/// Both ends are of one type, and byte literals of different lengths are not: write `"a".."bc"`, or
-/// `&b"a"[..]..&b"bc"[..]`.
+/// that is bytes.
 ///
 /// A trait of our own, because `std::ops::RangeBounds` leaves the key's type open for `a..b` over
 /// references and for `..`, and every call would have to spell it out.
 ///
+/// Both ends are of one type, and literals of different lengths are not: of `b"a"..b"bc"` the first has to be written as
+/// `b"a".as_slice()`. A range that ends before it begins holds no key.
+///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
-/// # let temp = tempfile::tempdir().unwrap();
-/// # let dir = temp.path().join("db");
+/// # let dir = tempfile::tempdir().unwrap();
 /// # let db = cairndb::Db::open(&dir)?;
 /// # for k in [b"a", b"b", b"c"] { db.put(k, k)?; }
 /// assert_eq!(db.range(b"a"..b"c").count(), 2);
+/// assert_eq!(db.range(b"a".as_slice()..b"bc").count(), 2);
 /// assert_eq!(db.range(..="b").count(), 2);
-/// assert_eq!(db.range("a".."bc").count(), 2);
-/// assert_eq!(db.range("c".."a").count(), 0);
+/// assert_eq!(db.range(b"c"..b"a").count(), 0);
 /// db.compact_range(..)?;
 /// # Ok(()) }
 /// ```

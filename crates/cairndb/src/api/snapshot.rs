@@ -21,8 +21,7 @@ use crate::read::presence::Presence;
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
-/// # let temp = tempfile::tempdir().unwrap();
-/// # let dir = temp.path().join("db");
+/// # let dir = tempfile::tempdir().unwrap();
 /// # let db = cairndb::Db::open(&dir)?;
 /// db.put(b"k", b"old")?;
 /// let before = db.snapshot();
@@ -31,6 +30,7 @@ use crate::read::presence::Presence;
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
+#[must_use = "a snapshot that is dropped keeps nothing"]
 pub struct Snapshot {
     core: Arc<Core>,
     seq: SeqNo,

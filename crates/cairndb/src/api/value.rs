@@ -1,4 +1,6 @@
-//! A value handed to the caller.
+//! A value, or an iterator's key, handed to the caller.
+//!
+//! Invariant: it compares, orders and hashes as its bytes do, wherever they lie: maps are asked with bytes.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -21,26 +23,29 @@ enum Repr {
     Lent(Mapping),
 }
 
-/// A value, or a key that an iterator gives: derefs to its bytes, and stays valid when the key is overwritten, its file removed
-/// or the database closed. Compared, ordered and hashed by its bytes, so that a map of them is asked with a slice.
+/// A value, or a key of an [`Iter`](crate::Iter): derefs to its bytes, and stays valid when the key is overwritten, its file
+/// removed or the database closed. Compared, ordered and hashed as its bytes are, it can be a map's key.
 ///
 /// Short ones (up to 119 bytes) are inside of it. One of 64 KiB or more that is stored as it is, in a value file that is
-/// mapped, is not copied: its bytes are the file's. As long as such a value lives it keeps the space of the whole file
-/// ([`Options::value_file_bytes`](crate::Options::value_file_bytes)) should that be removed, and counts as `mapped_values` in
-/// the property `cairndb.memory`. Should the disk fail while the bytes are read, or somebody shorten the file after the database was
-/// closed, the process is ended, as with any mapped file; should somebody overwrite the file, the bytes change
-/// ([`Options::mapped`](crate::Options::mapped)). [`Value::into_vec`] makes a copy: do so with what is kept for long.
+/// mapped, is lent: it is not copied, its bytes are the file's.
+///
+/// While a lent value lives, the whole file keeps its space, even if the database has removed it
+/// ([`Options::value_file_bytes`](crate::Options::value_file_bytes)); the property `cairndb.memory` counts it in `mapped_values`. As
+/// with any mapped file, the process ends when reading the bytes meets an I/O error, or when somebody has shortened the file
+/// after the database was closed, and the bytes change when somebody overwrites it ([`Options::mapped`](crate::Options::mapped)).
+/// [`Value::into_vec`] makes a copy: use it for what is kept for long.
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
-/// # let temp = tempfile::tempdir().unwrap();
-/// # let dir = temp.path().join("db");
+/// # let dir = tempfile::tempdir().unwrap();
 /// # let db = cairndb::Options::new().create_if_missing(true).open(&dir)?;
 /// db.put(b"k", b"v")?;
 /// let value = db.get(b"k")?.expect("it was just put");
 /// assert_eq!(&*value, b"v");
-/// let entries: std::collections::BTreeMap<_, _> = db.iter().collect::<cairndb::Result<_>>()?;
-/// assert_eq!(entries.get(&b"k"[..]), Some(&value));
+///
+/// use std::collections::HashMap;
+/// let entries: HashMap<cairndb::Value, cairndb::Value> = db.iter().collect::<Result<_, _>>()?;
+/// assert_eq!(entries[&b"k"[..]], b"v");
 /// # Ok(()) }
 /// ```
 pub struct Value(Repr);
@@ -80,6 +85,13 @@ impl From<&[u8]> for Value {
     }
 }
 
+impl From<Value> for Vec<u8> {
+    /// As [`Value::into_vec`].
+    fn from(value: Value) -> Vec<u8> {
+        value.into_vec()
+    }
+}
+
 impl Deref for Value {
     type Target = [u8];
     #[inline]
@@ -94,6 +106,12 @@ impl Deref for Value {
 
 impl AsRef<[u8]> for Value {
     fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Borrow<[u8]> for Value {
+    fn borrow(&self) -> &[u8] {
         self
     }
 }
@@ -128,6 +146,7 @@ impl PartialOrd for Value {
 }
 
 impl Ord for Value {
+    /// Bytewise, whatever the order of the database is.
     fn cmp(&self, other: &Value) -> Ordering {
         (**self).cmp(&**other)
     }
@@ -139,43 +158,54 @@ impl Hash for Value {
     }
 }
 
-impl Borrow<[u8]> for Value {
-    fn borrow(&self) -> &[u8] {
-        self
-    }
-}
-
-impl From<Value> for Vec<u8> {
-    fn from(value: Value) -> Vec<u8> {
-        value.into_vec()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::borrow::Borrow;
+    use std::collections::{BTreeMap, HashMap};
+    use std::hash::{BuildHasher, RandomState};
     use std::panic::{RefUnwindSafe, UnwindSafe};
 
-    use std::collections::{BTreeSet, HashSet};
-
-    use super::Value;
-
-    #[test]
-    fn a_value_is_found_by_its_bytes_wherever_they_are_kept() {
-        let (short, long) = (&b"short"[..], &[7; 1000][..]);
-        let all = || [short, long].map(Value::from);
-        let (hashed, ordered) = (HashSet::from(all()), BTreeSet::from(all()));
-        for bytes in [short, long] {
-            assert!(hashed.contains(bytes) && ordered.contains(bytes));
-        }
-        assert!(!hashed.contains(&b"shor"[..]));
-        let first = ordered.first().map(|value| &**value);
-        assert_eq!(first, Some(long));
-        assert_eq!(Vec::from(Value::from(short)), short);
-    }
+    use super::{INLINE_BYTES_MAX, Value};
 
     #[test]
     fn a_value_goes_anywhere() {
         fn goes<T: Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
         goes::<Value>();
+    }
+
+    /// What `Borrow` demands: a map is asked with bytes for what it has as values.
+    #[test]
+    fn hashes_and_orders_as_its_bytes_do() {
+        let texts = [
+            &b""[..],
+            b"a",
+            b"ab",
+            b"b",
+            &[7; INLINE_BYTES_MAX],
+            &[7; 300],
+        ];
+        let hasher = RandomState::new();
+        for one in texts {
+            let value = Value::from(one);
+            assert_eq!(hasher.hash_one(&value), hasher.hash_one(one));
+            assert_eq!(Borrow::<[u8]>::borrow(&value), one);
+            for other in texts {
+                let other_value = Value::from(other);
+                assert_eq!(value.cmp(&other_value), one.cmp(other));
+                assert_eq!(value == other_value, one == other);
+            }
+        }
+    }
+
+    #[test]
+    fn maps_have_values_as_keys_and_are_asked_with_bytes() {
+        let stones = [(&b"slate"[..], 1), (&[9; 1000], 2)];
+        let entries = || stones.map(|(stone, n)| (Value::from(stone), n));
+        let (tree, table) = (BTreeMap::from(entries()), HashMap::from(entries()));
+        for (stone, n) in stones {
+            assert_eq!((tree.get(stone), table.get(stone)), (Some(&n), Some(&n)));
+        }
+        let vectors: Vec<Vec<u8>> = tree.into_keys().map(Vec::from).collect();
+        assert_eq!(vectors, [vec![9; 1000], b"slate".to_vec()]);
     }
 }

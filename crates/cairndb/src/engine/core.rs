@@ -6,16 +6,16 @@
 //! | lock | guards | held across I/O |
 //! |---|---|---|
 //! | `close_turn` | closing, from beginning to end | everything |
+//! | `lock` | the directory's lock | unlinking of obsolete files |
 //! | `commit` | mutable part, log position, sequence numbers | log and manifest appends, never a sync (but for a whole manifest, with the tables it is first to name, value files beyond 64, and at closing) |
-//! | `sync_turn` | what is claimed for a sync, until it is synced | syncs of value files and names, the manifest's append and sync |
+//! | `sync_turn` | the claim to what waits for a sync | syncs, and the manifest append between them |
+//! | `threads` | the threads that closing joins | starting them |
 //! | `state` | sealed parts, versions, pending edits, job flags | never |
+//! | `leftovers` | files found at opening that nothing needs | never |
 //! | inside `segments`, `manifest`, `values`, `moved`, `snapshots`, `shown`, `files`, `reaper`, `dictionaries` | their own fields | appends only |
 //!
-//! Beside these: `lock`, the directory's, is held while files are removed, outside the reaper's; `leftovers` alone; `threads`
-//! outside `state`.
-//!
 //! Readers wait for none of them: they load the view and the published sequence number. (One whose handle has no worker may begin it,
-//! `begin_rest`: it tries `state`, and takes `threads`.)
+//! `begin_rest`: it tries `state`, and takes `threads`, which is outside `state`.)
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -28,6 +28,7 @@ use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
 use cairndb_env::{Background, Dir, DirLock, Env, FileSync, Join, Origin, forked};
 use cairndb_mem::{ChunkPool, Memtable};
 
+use crate::engine::report::OpenReport;
 use crate::engine::rest::Rest;
 use crate::jobs::merge::Outcome;
 use crate::jobs::output::OutputSettings;
@@ -37,7 +38,7 @@ use crate::state::budget::Budget;
 use crate::state::context::ReadContext;
 use crate::state::health::Health;
 use crate::state::opener::TableOpener;
-use crate::state::options::Durability;
+use crate::state::options::{Durability, WriteOptions};
 use crate::state::reaper::Reaper;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
@@ -217,12 +218,7 @@ impl State {
 
     /// Whether sealed parts pile up, those being flushed included.
     pub(crate) fn is_crowded(&self, budget: &Budget) -> bool {
-        let bytes: usize = self
-            .sealed
-            .iter()
-            .map(|part| part.mem.allocated_bytes())
-            .sum();
-        bytes >= budget.crowd() || self.sealed_logged() >= budget.crowd_logged()
+        self.sealed_bytes() >= budget.crowd() || self.sealed_logged() >= budget.crowd_logged()
     }
 
     /// Sealed parts that no flush has taken.
@@ -245,49 +241,6 @@ impl State {
 /// The worker, and a writer that has no room left. Every flush holds a table builder.
 const FLUSHES_MAX: usize = 2;
 
-/// Where opening cut the log: what stands behind was left out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LogCut {
-    /// The segment's file.
-    pub file: String,
-    /// Offset in it.
-    pub offset: u64,
-    /// Why, as one sentence.
-    pub reason: String,
-}
-
-/// Where opening cut the manifest.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ManifestCut {
-    /// The manifest's file.
-    pub file: String,
-    /// Offset in it.
-    pub offset: u64,
-}
-
-/// What opening found and did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct OpenReport {
-    /// The database was created by this call.
-    pub created: bool,
-    /// The last handle closed the database; nothing was replayed.
-    pub clean: bool,
-    /// Log records replayed.
-    pub replayed_records: u64,
-    /// The entries in them.
-    pub replayed_entries: u64,
-    /// Sequence numbers that unlogged (`None`) writes had used and that are gone.
-    pub unlogged_lost: u64,
-    /// Where the log was cut, if it was. After a kill there is usually one at which nothing shows that a record was
-    /// lost, and then says so: a recycled log keeps its old bytes behind the new ones.
-    pub log_cut: Option<LogCut>,
-    /// Where the manifest's un-synced tail was cut, if it was.
-    pub manifest_cut: Option<ManifestCut>,
-}
-
 /// Settings that stay as they were at opening.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -300,6 +253,11 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// The durability that a write with these options has.
+    pub(crate) fn durability_of(&self, options: WriteOptions) -> Durability {
+        options.durability.unwrap_or(self.durability)
+    }
+
     /// Large values that a part may have pointers to: which of them are dead is known once tables have the pointers.
     pub(crate) fn part_values_max(&self) -> u64 {
         (self.value_file / 4).clamp(PART_VALUES_MIN, PART_VALUES_MAX)
@@ -470,7 +428,7 @@ impl Core {
         self.health.check_write()
     }
 
-    /// Waits until `done` holds for the state; looks again at each change.
+    /// Waits until `done` holds for the state.
     pub(crate) fn wait_state<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,

@@ -12,9 +12,9 @@ use cairndb_format::batch;
 use cairndb_format::log::{Record, SegmentReader, Step, find_later_synced};
 use cairndb_format::value_file::{Pointer, read_value};
 
-use crate::engine::core::LogCut;
 use crate::engine::live_log::{LiveLog, OnDisk};
 use crate::engine::numbers::check_seq;
+use crate::engine::report::LogCut;
 use crate::state::context::ReadContext;
 use crate::state::options::RecoveryMode;
 use crate::state::version::Values;
@@ -29,7 +29,7 @@ const NOTHING_LOST: &str = "nothing shows that a record was lost: what follows i
 pub(crate) struct End {
     /// Where the records of each segment end, as far as segments are replayed at all.
     pub(crate) ends: Vec<u64>,
-    /// Where the log was cut, if anything was left out that may have been a record, and why.
+    /// Where the log was cut, if anything was left out that may have been a record.
     pub(crate) cut: Option<LogCut>,
 }
 

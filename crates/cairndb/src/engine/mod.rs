@@ -21,6 +21,7 @@ pub(crate) mod recover;
 pub(crate) mod recovered;
 mod relocate;
 pub(crate) mod replay;
+pub(crate) mod report;
 mod rest;
 pub(crate) mod unnamed;
 pub(crate) mod write;

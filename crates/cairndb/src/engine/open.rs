@@ -18,10 +18,11 @@ use cairndb_format::manifest::read_current;
 use cairndb_format::name::{self, FileKind};
 use cairndb_mem::{ChunkPool, ClockCache, Memtable};
 
-use crate::engine::core::{Core, OpenReport, Part, Settings, State};
+use crate::engine::core::{Core, Part, Settings, State};
 use crate::engine::moved_values::LargeValues;
 use crate::engine::recover::{Recovery, unused_file};
 use crate::engine::recovered::Recovered;
+use crate::engine::report::OpenReport;
 use crate::engine::rest::Rest;
 use crate::jobs::output::OutputSettings;
 use crate::jobs::relocation::Relocating;

@@ -241,7 +241,7 @@ impl Core {
         let version = std::sync::Arc::clone(&self.view.load().version);
         let mut total = 0u128;
         for table in version.tables() {
-            // Tables are opened when they are first asked, and a handle may be closed meanwhile.
+            // Tables are opened when they are first asked, and closing may have come between.
             self.health.check_read()?;
             let before_from =
                 from.is_some_and(|from| order.compare(&table.record.largest, from).is_lt());

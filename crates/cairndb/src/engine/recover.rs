@@ -25,13 +25,14 @@ use cairndb_format::manifest::{
 };
 use cairndb_format::name::{self, FileKind};
 
-use crate::engine::core::{ManifestCut, OpenReport, Settings};
+use crate::engine::core::Settings;
 use crate::engine::live_log::LiveLog;
 use crate::engine::log_end::Walk;
 use crate::engine::moved_values::LargeValues;
 use crate::engine::numbers::{NUMBER_MAX, check_numbers, out_of_range};
 use crate::engine::recovered::Recovered;
 use crate::engine::replay::{Replay, Replayed};
+use crate::engine::report::{ManifestCut, OpenReport};
 use crate::engine::unnamed::Mentioned;
 use crate::state::context::ReadContext;
 use crate::state::opener::TableOpener;
@@ -253,8 +254,10 @@ impl Recovery<'_> {
             Tail::Torn { offset } => {
                 // What a torn tail followed cannot have been the last word.
                 folded.closed = None;
-                let file = name::manifest(number);
-                Some(ManifestCut { file, offset })
+                Some(ManifestCut {
+                    file: name::manifest(number),
+                    offset,
+                })
             }
         };
         folded

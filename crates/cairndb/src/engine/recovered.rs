@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 
 use cairndb_base::SeqNo;
 
-use crate::engine::core::{OpenReport, Part};
+use crate::engine::core::Part;
+use crate::engine::report::OpenReport;
 use crate::state::version::Version;
 
 /// Everything opening needs to assemble the engine.

@@ -64,6 +64,18 @@ impl Core {
         self.write_payload(&Payload::One { kind, key, value }, durability)
     }
 
+    /// Writes one operand that the merge operator takes. Apart from [`Core::write_one`], so that a put does not ask
+    /// whether it is one.
+    pub(crate) fn write_operand(
+        &self,
+        key: &[u8],
+        operand: &[u8],
+        durability: Durability,
+    ) -> Result<()> {
+        self.context.check_operand(operand)?;
+        self.write_one(Kind::Merge, key, operand, durability)
+    }
+
     /// Writes a batch: all of it or nothing.
     pub(crate) fn write_batch(&self, batch: &WriteBatch, durability: Durability) -> Result<()> {
         batch.writer().check()?;

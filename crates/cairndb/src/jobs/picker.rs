@@ -28,8 +28,8 @@ pub(crate) struct RunSize {
     pub(crate) damaged: bool,
 }
 
-/// So many times the bytes of the runs that have the tombstones are written again at most to be rid of them; tombstones of values of some
-/// hundred bytes take a tenth or a fiftieth of what they delete.
+/// To be rid of tombstones a merge may rewrite at most this many times the bytes of the runs that hold them. Tombstones of
+/// values of some hundred bytes take a tenth or a fiftieth of what they delete.
 const BURIED_BYTES_RATIO: u64 = 64;
 
 /// A contiguous group of runs, by index, newest first: `first..last + 1`.

@@ -64,8 +64,7 @@ pub enum RecoveryMode {
 ///
 /// ```
 /// # fn main() -> cairndb::Result<()> {
-/// # let temp = tempfile::tempdir().unwrap();
-/// # let dir = temp.path().join("db");
+/// # let dir = tempfile::tempdir().unwrap();
 /// let db = cairndb::Options::new().memory_budget(64 << 20).create_if_missing(true).open(&dir)?;
 /// db.put(b"cairn", b"a stack of stones")?;
 /// # Ok(()) }
@@ -75,7 +74,7 @@ pub enum RecoveryMode {
     reason = "settings are independent of each other"
 )]
 #[derive(Clone, Debug)]
-#[must_use]
+#[must_use = "settings do nothing until a database is opened with them"]
 pub struct Options {
     pub(crate) env: Option<Arc<dyn Env>>,
     pub(crate) order: Order,
@@ -93,13 +92,14 @@ pub struct Options {
     pub(crate) value_file_bytes: u64,
 }
 
-/// Length at which a value file is closed: large enough that files are few, small enough that one in which all
-/// is dead comes about.
+/// Length at which a value file is closed: large enough that files are few, small enough that one in which
+/// all is dead comes about.
 pub const VALUE_FILE_BYTES_DEFAULT: u64 = 256 << 20;
 /// Filter bits a key: one absent key in a hundred gets through.
 pub const FILTER_BITS_DEFAULT: u32 = 10;
-/// Most filter bits a key. More than some twenty gain little: a filter looks at 32 bits of a key's hash, so that of a table of
-/// 200,000 keys one absent key in twenty thousand gets through however many bits there are.
+/// Most filter bits a key, of which a look asks for 16 at most, as many as with 24. A filter tells keys apart by 32 bits of
+/// their hash, so that in a table of N keys N absent keys in 2^32 get through however many there are: of a million
+/// keys one in 4,300.
 pub const FILTER_BITS_MAX: u32 = 100;
 /// 64 MiB: enough for some hundred thousand entries of 16 + 100 bytes between flushes, small beside any
 /// program that embeds a store.
@@ -136,7 +136,7 @@ impl Options {
     }
 
     /// Bytes of anonymous memory for memtables, page cache, flushes and merges. At least 256 KiB.
-    /// LevelDB users: write buffer and cache together. Not bounded by it: memtable parts that open
+    /// 64 MiB by default, [`MEMORY_BUDGET_DEFAULT`]. LevelDB users: write buffer and cache together. Not bounded by it: memtable parts that open
     /// cursors and iterators still show (`pinned` in the property `cairndb.memory`), values and
     /// batches on their way, all operands of one key, and the log that a read-only opening after a crash
     /// reads.
@@ -148,28 +148,29 @@ impl Options {
         self
     }
 
-    /// The durability of writes that do not name their own. `Os` by default, as LevelDB and RocksDB have it: what a killed
-    /// process wrote is kept, and a put costs no sync.
+    /// The durability of writes that do not name their own. [`Durability::Os`] by default: a process that
+    /// dies loses nothing, and no write waits for the disk.
     pub fn durability(mut self, durability: Durability) -> Options {
         self.durability = durability;
         self
     }
 
-    /// How values are compressed from now on; what there is already stays readable. `Fast` by default: tables
-    /// of values that repeat themselves or each other are about half as large, and reads are not slower for it.
+    /// How values are compressed from now on; what there is already stays readable. [`Compression::Fast`] by
+    /// default: values that do not shrink are stored as they are.
     pub fn compression(mut self, compression: Compression) -> Options {
         self.compression = compression;
         self
     }
 
     /// Creates the database (and the last component of its path) when missing. A read-only opening creates
-    /// nothing. Off by default, so that a wrong path is an error; [`Db::open`](crate::Db::open) has it on.
+    /// nothing. `false` by default, so that a wrong path is an error and not an empty database;
+    /// [`Db::open`](crate::Db::open) sets it.
     pub fn create_if_missing(mut self, create: bool) -> Options {
         self.create_if_missing = create;
         self
     }
 
-    /// Fails when the database exists. Off by default.
+    /// Fails when the database exists. `false` by default: most programs open what they left.
     pub fn error_if_exists(mut self, error: bool) -> Options {
         self.error_if_exists = error;
         self
@@ -178,7 +179,7 @@ impl Options {
     /// Opens without changing one byte; writes fail with `ReadOnly`. Any number of handles and
     /// processes may read at a time; while one of them does, and while a writer has the database,
     /// the other kind of opening is `Locked`. A copy or checkpoint that was never opened for writing
-    /// has no LOCK yet, and a reader of it keeps no writer out. Off by default.
+    /// has no LOCK yet, and a reader of it keeps no writer out. `false` by default: most programs write.
     pub fn read_only(mut self, read_only: bool) -> Options {
         self.read_only = read_only;
         self
@@ -197,7 +198,8 @@ impl Options {
         self
     }
 
-    /// What to do about a damaged log. `Strict` by default: nothing that was durable is given up unasked.
+    /// What to do about a damaged log. [`RecoveryMode::Strict`] by default: what was synced is not given up
+    /// unasked.
     pub fn recovery(mut self, mode: RecoveryMode) -> Options {
         self.recovery = mode;
         self
@@ -220,8 +222,8 @@ impl Options {
 
     /// Verifies the checksum of a page, or of a large value, each time it is read from its mapping, or from its file,
     /// instead of once per open. A page in the page cache was verified when it came there; a value that is read from
-    /// its file always is, one that is stored in less than 4 KiB now and then again. Off by default: a scan would take several times
-    /// as long, and what is in memory is not what disks damage.
+    /// its file always is, one that is stored in less than 4 KiB now and then again. `false` by default: memory that
+    /// changes by itself is rare, and each look costs some 0.2 us a page.
     pub fn verify_always(mut self, always: bool) -> Options {
         self.verify_always = always;
         self
@@ -234,11 +236,14 @@ impl Options {
         self
     }
 
-    /// Values of 8 KiB and more go to value files. One that has reached `bytes` is closed, and the next value begins
-    /// another. A file is removed once none of its values is alive: of themselves, or because a database at rest copied
-    /// those alive elsewhere, as it does while more than a sixth of all is dead, and where they shrink. Of shorter files
-    /// less is copied at a time, and there are more of them, each of which costs an edit of the manifest. 256 MiB by
-    /// default; 0 makes a file for each value.
+    /// Values of 8 KiB and more go to value files. A file that has reached `bytes` is closed, and the next
+    /// value begins another. A closed file is removed once none of its values is alive. At rest, while more than a
+    /// sixth of what value files hold is dead, the live values of those that hold the most of it are copied
+    /// elsewhere; so are values that shrink.
+    ///
+    /// Shorter files mean less to copy at a time, but more files, each of which is an edit of the manifest and
+    /// makes each later edit take longer. 256 MiB by default, [`VALUE_FILE_BYTES_DEFAULT`]; any length will do, 0 makes a
+    /// file for each value.
     pub fn value_file_bytes(mut self, bytes: u64) -> Options {
         self.value_file_bytes = bytes;
         self
@@ -247,7 +252,7 @@ impl Options {
 
 /// Settings of one write.
 #[derive(Clone, Copy, Debug, Default)]
-#[must_use]
+#[must_use = "settings do nothing until a write is given them"]
 pub struct WriteOptions {
     pub(crate) durability: Option<Durability>,
 }
@@ -258,14 +263,9 @@ impl WriteOptions {
         WriteOptions::default()
     }
 
-    /// This write's durability. The database's own by default.
+    /// This write's durability.
     pub fn durability(mut self, durability: Durability) -> WriteOptions {
         self.durability = Some(durability);
         self
-    }
-
-    /// This write's durability, in a database whose own is `default`.
-    pub(crate) fn over(self, default: Durability) -> Durability {
-        self.durability.unwrap_or(default)
     }
 }

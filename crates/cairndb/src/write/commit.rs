@@ -5,7 +5,7 @@
 //! whatever was appended behind it then too. Syncs are shared: whoever finds no sync under way runs
 //! one for everything appended so far, and writers that arrive meanwhile wait for the next. A queue
 //! of batches that a leader writes for its followers (LevelDB's) saves nothing here, because an
-//! append is a copy of a hundred nanoseconds; what must be shared is the flush of the disk.
+//! append is a copy of a hundred nanoseconds; what must be shared is the sync.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

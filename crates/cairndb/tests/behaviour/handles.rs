@@ -9,7 +9,7 @@ use cairndb::{
     Db, Durability, ErrorKind, Job, MergeOperator, Options, Result, WriteOptions, destroy,
 };
 
-use crate::{all, real_dir, stepped};
+use crate::{all, mem_db, real_dir, stepped};
 
 fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
@@ -82,6 +82,16 @@ fn closing_again_fails_as_closing_did() {
     let second = db.clone().close().unwrap_err();
     assert_eq!(first.to_string(), second.to_string());
     assert_eq!(db.get(b"k").unwrap_err().kind(), ErrorKind::Closed);
+}
+
+/// It was told that there is nothing: only where tables were asked did anybody look.
+#[test]
+fn a_closed_handle_without_tables_tells_no_size() {
+    let (db, _) = mem_db();
+    assert_eq!(db.approximate_size(..).unwrap(), 0);
+    db.close().unwrap();
+    let error = db.approximate_size(..).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
 }
 
 #[test]
@@ -187,6 +197,7 @@ fn a_forked_child_writes_nothing() {
             && refused(child.sync())
             && refused(child.flush())
             && refused(child.wait_idle())
+            && refused(child.checkpoint("/nowhere"))
             && refused(child.compact_range(..))
             && refused(child.step_background(Job::Flush).map(drop))
             && refused(child.close());

@@ -278,7 +278,7 @@ fn whatever_happens_between_looks_is_seen() {
                 61..63 => kept.push((db.snapshot(), state.clone())),
                 63..65 if !kept.is_empty() => {
                     let at = usize::try_from(random.below(kept.len() as u64)).unwrap();
-                    kept.swap_remove(at);
+                    drop(kept.swap_remove(at));
                 }
                 65..67 => old = (db.cursor(), state.clone()),
                 67..75 => {

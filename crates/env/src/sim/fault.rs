@@ -127,7 +127,8 @@ enum When {
 /// A fault: an effect, the operations it befalls, once or until healed.
 ///
 /// ```
-/// use cairndb_env::sim::{Cause, Effect, Fault, OpKind};
+/// # mod cairndb { pub use cairndb_env as env; }
+/// use cairndb::env::sim::{Cause, Effect, Fault, OpKind};
 /// let fault = Fault::on(OpKind::SyncFile, ".tbl", Effect::SyncDropsCache).after(2).sticky();
 /// assert_eq!(fault.effect(), Effect::SyncDropsCache);
 /// let fault = Fault::at(17, Effect::Fails(Cause::Full));

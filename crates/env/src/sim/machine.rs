@@ -26,9 +26,10 @@ const TICK_NS: u64 = 1000;
 /// A simulated machine with its file system.
 ///
 /// ```
+/// # mod cairndb { pub use cairndb_env as env; }
 /// use std::path::Path;
-/// use cairndb_env::Env;
-/// use cairndb_env::sim::{CrashChoice, Keep, Profile, SimEnv};
+/// use cairndb::env::Env;
+/// use cairndb::env::sim::{CrashChoice, Keep, Profile, SimEnv};
 /// let env = SimEnv::new(7);
 /// let dir = env.open_dir(Path::new("db"), true)?;
 /// let mut file = dir.create("000001.tbl")?;

@@ -1,0 +1,48 @@
+//! Properties, and that their page in the guide names what they have.
+
+use std::collections::BTreeSet;
+
+use crate::mem_db;
+
+const PAGE: &str = include_str!("../../../../docs/guide/properties.md");
+
+/// Names of a JSON text: whatever is quoted, since all values are numbers.
+fn names(json: &str) -> BTreeSet<&str> {
+    json.split('"').skip(1).step_by(2).collect()
+}
+
+/// What stands first in the rows of the page's section about `property`, as code.
+fn documented(property: &str) -> BTreeSet<&'static str> {
+    let (_, section) = PAGE.split_once(&format!("## `{property}`")).unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap_or((section, ""));
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.map(|row| row.split('`').next().unwrap()).collect()
+}
+
+#[test]
+fn the_guide_names_every_field_and_no_other() {
+    let (db, _) = mem_db();
+    for property in ["cairndb.memory", "cairndb.stalls", "cairndb.stats"] {
+        let json = db.property(property).unwrap();
+        assert_eq!(names(&json), documented(property), "{property}");
+    }
+}
+
+#[test]
+fn levels_are_the_upper_runs_and_the_last() {
+    let (db, _) = mem_db();
+    let files = |level: &str| db.property(&format!("leveldb.num-files-at-level{level}"));
+    assert_eq!(files("0").as_deref(), Some("0"));
+    for _ in 0..3 {
+        db.put(b"a", b"the same key: no run is added to another")
+            .unwrap();
+        db.put(b"z", b"and so the ends").unwrap();
+        db.flush().unwrap();
+    }
+    let counts = ["0", "1", "2", "6"].map(|level| files(level).unwrap());
+    assert_eq!(counts, ["2", "1", "0", "0"]);
+    assert_eq!((files("7"), files("-1"), files("")), (None, None, None));
+    db.compact_range(..).unwrap();
+    assert_eq!(files("0").as_deref(), Some("0"));
+    assert_eq!(files("1").as_deref(), Some("1"));
+}
