@@ -37,6 +37,8 @@ impl<'e> Database<'e> {
         let path = CString::new(dir.as_os_str().as_bytes())
             .map_err(|_| Fault::new("the directory's name has a zero byte"))?;
         let chosen = Chosen::new(settings);
+        // What is in the log is put into a memtable by this thread.
+        api.count_nothing();
         // Complete before anything can fail, so that a failed open gives everything back.
         let mut database = Self {
             api,

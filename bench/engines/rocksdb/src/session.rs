@@ -36,6 +36,8 @@ struct Several {
 impl<'s> RocksSession<'s> {
     pub(crate) fn new(database: &'s Database<'s>, role: Role) -> Self {
         let api = database.api;
+        // A session is made by the thread that uses it.
+        api.count_nothing();
         // SAFETY: takes nothing, gives an owned object.
         let write_options = unsafe { (api.writeoptions_create)() };
         let sync = role.durability == Durability::Sync;

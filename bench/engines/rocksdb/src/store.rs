@@ -81,6 +81,7 @@ impl Store for RocksStore<'_> {
     /// RocksDB's own program does under this name.
     fn compact(&mut self) -> Result<(), Fault> {
         let api = self.database.api;
+        api.count_nothing();
         // SAFETY: takes nothing, gives an owned object.
         let options = unsafe { (api.compactoptions_create)() };
         // SAFETY: the object was just made.
@@ -94,14 +95,16 @@ impl Store for RocksStore<'_> {
     }
 
     fn flush(&mut self) -> Result<(), Fault> {
+        let api = self.database.api;
+        api.count_nothing();
         // SAFETY: takes nothing, gives an owned object: wait until it is done.
-        let options = unsafe { (self.database.api.flushoptions_create)() };
+        let options = unsafe { (api.flushoptions_create)() };
         let mut error = null_mut();
         // SAFETY: database and options are live; the error pointer starts as null.
-        unsafe { (self.database.api.flush)(self.database.db, options, &raw mut error) };
+        unsafe { (api.flush)(self.database.db, options, &raw mut error) };
         // SAFETY: not used again.
-        unsafe { (self.database.api.flushoptions_destroy)(options) };
-        self.database.api.outcome(error)
+        unsafe { (api.flushoptions_destroy)(options) };
+        api.outcome(error)
     }
 
     fn quiesce(&self) -> Result<Quiet, Fault> {
@@ -153,9 +156,12 @@ impl Store for RocksStore<'_> {
 
 #[cfg(test)]
 mod tests {
-    use bench_core::engine::{Engine as _, Store as _};
+    use std::ffi::{c_int, c_void};
+
+    use bench_core::engine::{Durability, Engine as _, Role, Session as _, Store as _};
     use bench_core::settings::{Memory, Settings};
 
+    use super::*;
     use crate::RocksDb;
 
     fn settings() -> Settings {
@@ -174,6 +180,52 @@ mod tests {
         std::fs::write(home.path().join("OPTIONS-999999"), later).expect("written");
         let told = store.options();
         assert!(told.contains(&("max_open_files".to_owned(), "77".to_owned())));
+        store.close().expect("closes");
+    }
+    /// Comparisons of keys that the library has counted in the calling thread.
+    fn comparisons(api: &Api) -> u64 {
+        type Create = unsafe extern "C" fn() -> *mut c_void;
+        type Metric = unsafe extern "C" fn(*mut c_void, c_int) -> u64;
+        type Destroy = unsafe extern "C" fn(*mut c_void);
+        const USER_KEY_COMPARISONS: c_int = 0;
+        let library = &api.library;
+        // SAFETY: the type is that of RocksDB's c.h.
+        let create = unsafe { library.get::<Create>(b"rocksdb_perfcontext_create") };
+        // SAFETY: as above.
+        let metric = unsafe { library.get::<Metric>(b"rocksdb_perfcontext_metric") };
+        // SAFETY: as above.
+        let destroy = unsafe { library.get::<Destroy>(b"rocksdb_perfcontext_destroy") };
+        // SAFETY: takes nothing, gives an owned object: a view of the calling thread's counters.
+        let context = unsafe { create.expect("found")() };
+        // SAFETY: the object was just made.
+        let count = unsafe { metric.expect("found")(context, USER_KEY_COMPARISONS) };
+        // SAFETY: not used again.
+        unsafe { destroy.expect("found")(context) };
+        count
+    }
+
+    #[test]
+    fn nothing_is_counted_in_the_thread_of_a_session() {
+        let Ok(engine) = RocksDb::load(None) else {
+            bench_core::skip::skip("install librocksdb7.8");
+            return;
+        };
+        let home = tempfile::tempdir().expect("a directory");
+        let store = (&engine).open(home.path(), &settings()).expect("opens");
+        let write = || {
+            let role = Role {
+                durability: Durability::Os,
+                appending: false,
+            };
+            let mut session = store.session(role).expect("a session");
+            for key in 0..100_u32 {
+                session.put(&key.to_le_bytes(), b"value").expect("put");
+            }
+            comparisons(&engine.api)
+        };
+        // The level belongs to a thread: the one that has opened the store says nothing of others.
+        let counted = std::thread::scope(|scope| scope.spawn(write).join().expect("ended"));
+        assert_eq!(counted, 0);
         store.close().expect("closes");
     }
 }
