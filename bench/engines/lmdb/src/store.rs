@@ -16,10 +16,11 @@ use std::ptr::{null, null_mut};
 use bench_core::engine::{Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
 use bench_core::settings::Settings;
+use cairndb_env::{Env as _, RealEnv};
 
 use crate::cursor::LmdbCursor;
 use crate::sys::{
-    APPEND, Api, Bytes, COPY_COMPACT, Info, NOSYNC, NOTFOUND, RDONLY, Stat, WRITEMAP,
+    APPEND, Api, Bytes, COPY_COMPACT, Info, NORDAHEAD, NOSYNC, NOTFOUND, RDONLY, Stat, WRITEMAP,
 };
 
 /// The map is at least this large; the file is sparse, so an unused part costs nothing.
@@ -55,6 +56,24 @@ fn c_path(path: &Path) -> Result<CString, Fault> {
         .map_err(|_| Fault::new("the directory's name has a zero byte"))
 }
 
+/// What an environment for `raw_bytes` of keys and values is opened with.
+///
+/// Read-ahead puts pages that nobody asked for in the place of others as soon as not everything fits into memory, and
+/// the library's documents say to switch it off there. Half is where CairnDB ceases to map its tables; the memory
+/// is asked of the same code, which knows a control group's limit.
+fn flags(durability: Durability, raw_bytes: u64, memory_bytes: u64) -> c_uint {
+    let durable = match durability {
+        Durability::Os => NOSYNC | WRITEMAP,
+        Durability::Sync => 0,
+    };
+    let reading = if raw_bytes > memory_bytes / 2 {
+        NORDAHEAD
+    } else {
+        0
+    };
+    durable | reading
+}
+
 impl<'e> LmdbStore<'e> {
     pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
         let raw = settings
@@ -64,17 +83,13 @@ impl<'e> LmdbStore<'e> {
             .saturating_mul(MAP_FACTOR)
             .max(MAP_BYTES_MIN)
             .next_multiple_of(1 << 20);
-        let flags = match settings.durability {
-            Durability::Os => NOSYNC | WRITEMAP,
-            Durability::Sync => 0,
-        };
         let map_bytes = usize::try_from(map)
             .map_err(|_| Fault::new("the map does not fit the address space"))?;
         let mut store = Self {
             api,
             dir: dir.to_owned(),
             map_bytes,
-            flags,
+            flags: flags(settings.durability, raw, RealEnv::default().memory_bytes()),
             env: null_mut(),
             dbi: 0,
             unused: settings.unused(),
@@ -238,6 +253,7 @@ impl Store for LmdbStore<'_> {
             options.push(("maxreaders".into(), info.readers_max.to_string()));
             options.push(("nosync".into(), on(NOSYNC)));
             options.push(("writemap".into(), on(WRITEMAP)));
+            options.push(("nordahead".into(), on(NORDAHEAD)));
         }
         options.push(("compression".into(), "none".into()));
         options.extend(self.unused.iter().cloned());
@@ -421,5 +437,19 @@ impl Session for LmdbSession<'_> {
     #[inline]
     fn cursor(&mut self) -> Result<LmdbCursor<'_>, Fault> {
         LmdbCursor::new(self.api, self.reader, self.cursor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn read_ahead_is_off_where_the_data_may_exceed_half_of_the_memory() {
+        for durability in [Durability::Os, Durability::Sync] {
+            let off = |raw| flags(durability, raw, 1000) & NORDAHEAD != 0;
+            assert!(!off(0) && !off(500));
+            assert!(off(501) && off(u64::MAX));
+        }
     }
 }

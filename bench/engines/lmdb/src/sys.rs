@@ -18,6 +18,7 @@ pub(crate) const SONAMES: &[&str] = &["liblmdb.so.0", "liblmdb.so"];
 pub(crate) const NOSYNC: c_uint = 0x1_0000;
 pub(crate) const RDONLY: c_uint = 0x2_0000;
 pub(crate) const WRITEMAP: c_uint = 0x8_0000;
+pub(crate) const NORDAHEAD: c_uint = 0x80_0000;
 pub(crate) const APPEND: c_uint = 0x2_0000;
 pub(crate) const COPY_COMPACT: c_uint = 1;
 pub(crate) const NOTFOUND: c_int = -30798;

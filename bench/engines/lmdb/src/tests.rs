@@ -154,3 +154,23 @@ fn settings_that_the_store_has_not_are_told() {
     let told = ("open_files".into(), "not used (77 was asked for)".into());
     assert!(store.options().contains(&told));
 }
+
+#[test]
+fn more_than_the_machine_s_memory_is_opened_without_read_ahead() {
+    let Ok(engine) = Lmdb::load(None) else {
+        bench_core::skip::skip("LMDB's read-ahead: install liblmdb0");
+        return;
+    };
+    for (entries, expected) in [(1, "0"), (1 << 33, "1")] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let settings = Settings {
+            entries,
+            // The file has only the pages that are used: the map of the other mode would be its size.
+            durability: Durability::Sync,
+            ..Settings::plain(Memory::split(4 << 20, false))
+        };
+        let store = (&engine).open(dir.path(), &settings).expect("open");
+        let told = store.options();
+        assert!(told.contains(&("nordahead".to_owned(), expected.to_owned())));
+    }
+}
