@@ -110,8 +110,9 @@ impl<'e> LmdbStore<'e> {
         // SAFETY: the path ends with zero.
         api.check(unsafe { (api.env_open)(self.env, path.as_ptr(), self.flags, FILE_MODE) })?;
         let mut txn = null_mut();
+        // To read is enough: the unnamed database is there in a new environment too, and no writer is waited for.
         // SAFETY: the environment is open and no other transaction of this thread exists.
-        api.check(unsafe { (api.txn_begin)(self.env, null_mut(), 0, &raw mut txn) })?;
+        api.check(unsafe { (api.txn_begin)(self.env, null_mut(), RDONLY, &raw mut txn) })?;
         // SAFETY: the transaction is live; a null name is the unnamed database.
         let opened = unsafe { (api.dbi_open)(txn, null(), 0, &raw mut self.dbi) };
         // SAFETY: the transaction is live and not used again, whatever the result.

@@ -156,6 +156,39 @@ fn settings_that_the_store_has_not_are_told() {
 }
 
 #[test]
+fn an_environment_just_made_is_read_written_and_opened_again_while_empty() {
+    let Ok(engine) = Lmdb::load(None) else {
+        bench_core::skip::skip("LMDB's new environment: install liblmdb0");
+        return;
+    };
+    let engine = &engine;
+    for durability in [Durability::Os, Durability::Sync] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let settings = Settings {
+            durability,
+            ..Settings::plain(Memory::split(4 << 20, false))
+        };
+        for _ in 0..3 {
+            let store = engine.open(dir.path(), &settings).expect("open");
+            let told = store.property("statistics").expect("told");
+            assert!(told.ends_with("last transaction 0"), "{told}");
+            let mut session = store.session(ROLE).expect("a session");
+            assert_eq!(session.get(&key(1), <[u8]>::len).expect("read"), None);
+            assert!(walk(&mut session, 0).is_empty());
+        }
+        let store = engine.open(dir.path(), &settings).expect("open");
+        let mut session = store.session(ROLE).expect("a session");
+        fill(&mut session, 0..100);
+        assert_eq!(walk(&mut session, 0).len(), 100);
+        drop(session);
+        store.close().expect("closes");
+        let store = engine.open(dir.path(), &settings).expect("open");
+        let mut session = store.session(ROLE).expect("a session");
+        assert_eq!(walk(&mut session, 0).len(), 100);
+    }
+}
+
+#[test]
 fn more_than_the_machine_s_memory_is_opened_without_read_ahead() {
     let Ok(engine) = Lmdb::load(None) else {
         bench_core::skip::skip("LMDB's read-ahead: install liblmdb0");
