@@ -10,7 +10,7 @@ use std::ptr::null_mut;
 
 use bench_core::fault::Fault;
 
-use crate::handler::Handler;
+use crate::handler::OwnHandler;
 use crate::structs::{Connection as Raw, Session};
 use crate::sys::{Api, open_cursor, step};
 
@@ -27,8 +27,8 @@ const BUSY: c_int = 16;
 pub(crate) struct Connection<'e> {
     api: &'e Api,
     raw: *mut Raw,
-    /// At a place of its own: the library keeps a pointer to it until the connection is closed.
-    handler: Box<Handler>,
+    /// The library keeps a pointer to it until the connection is closed, which the drop below does before this one's.
+    handler: OwnHandler,
 }
 
 // SAFETY: a connection may be used by any thread; sessions belong to one each.
@@ -36,8 +36,8 @@ unsafe impl Sync for Connection<'_> {}
 
 impl<'e> Connection<'e> {
     pub(crate) fn open(api: &'e Api, home: &CStr, config: &CStr) -> Result<Self, Fault> {
-        let mut handler = Box::new(Handler::new());
-        let raw = api.open(home, &mut handler, config)?;
+        let handler = OwnHandler::new();
+        let raw = api.open(home, &handler, config)?;
         Ok(Self { api, raw, handler })
     }
 

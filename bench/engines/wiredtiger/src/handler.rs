@@ -3,7 +3,8 @@
 #![expect(unsafe_code, reason = "callbacks of the foreign interface")]
 
 use std::ffi::{CStr, c_char, c_int};
-use std::ptr::null;
+use std::ops::Deref;
+use std::ptr::{NonNull, null};
 use std::sync::{Mutex, PoisonError};
 
 use crate::structs::{EventHandler, Session};
@@ -18,7 +19,7 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
-    pub(crate) const fn new() -> Self {
+    const fn new() -> Self {
         Self {
             table: EventHandler {
                 error,
@@ -30,16 +31,45 @@ impl Handler {
         }
     }
 
-    /// What the library is given; valid as long as the handler stays where it is.
-    pub(crate) const fn pointer(&mut self) -> *mut EventHandler {
-        (&raw mut *self).cast()
-    }
-
     /// The first message since the last look, which is forgotten.
     pub(crate) fn take(&self) -> String {
         // A text behind a panicked thread is still a text.
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *told)
+    }
+}
+
+/// A handler at a place of its own, given back with its owner.
+///
+/// Not a `Box`: the library keeps a pointer to it, and a box says whenever it is moved that there is none but its own.
+#[derive(Debug)]
+pub(crate) struct OwnHandler(NonNull<Handler>);
+
+impl OwnHandler {
+    pub(crate) fn new() -> Self {
+        Self(NonNull::from(Box::leak(Box::new(Handler::new()))))
+    }
+
+    /// What the library is given; valid as long as the owner lives, wherever that is moved.
+    pub(crate) const fn pointer(&self) -> *mut EventHandler {
+        self.0.as_ptr().cast()
+    }
+}
+
+impl Deref for OwnHandler {
+    type Target = Handler;
+
+    fn deref(&self) -> &Handler {
+        // SAFETY: made from a box that the owner's drop alone gives back. The library writes to the table only while
+        // it opens a connection, when it fills in what is null and nobody has such a reference.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for OwnHandler {
+    fn drop(&mut self) {
+        // SAFETY: made from a box, and its owner sees to it that the library has let go of the pointer.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
 
@@ -88,7 +118,28 @@ const unsafe extern "C" fn message(
 
 #[cfg(test)]
 mod tests {
+    use std::ptr::null_mut;
+
     use super::*;
+
+    #[test]
+    fn what_the_library_says_is_kept_wherever_the_owner_goes() {
+        let owner = OwnHandler::new();
+        let given = owner.pointer();
+        let tell = |text: &CStr| {
+            // SAFETY: the table is that of a live handler.
+            let error = unsafe { (*given).error };
+            // SAFETY: as above; the text ends with zero, and the session is not looked at.
+            unsafe { error(given, null_mut(), 5, text.as_ptr()) }
+        };
+        assert_eq!(tell(c"[1:2] first"), 0);
+        let moved = Box::new(owner);
+        assert_eq!(tell(c"second"), 0);
+        assert_eq!(moved.take(), "first");
+        assert_eq!(tell(c"third"), 0);
+        assert_eq!(moved.take(), "third");
+        assert_eq!(moved.take(), "");
+    }
 
     #[test]
     fn a_message_is_told_without_its_time_and_thread() {

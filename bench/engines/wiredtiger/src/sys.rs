@@ -13,7 +13,7 @@ use bench_core::fault::Fault;
 use bench_core::{library, loading};
 use libloading::os::unix::Library;
 
-use crate::handler::Handler;
+use crate::handler::{Handler, OwnHandler};
 use crate::structs::{Connection, Cursor, EventHandler, Session};
 
 /// Names tried when no path is given: Debian's own first.
@@ -117,7 +117,7 @@ impl Api {
     pub(crate) fn open(
         &self,
         home: &CStr,
-        handler: &mut Handler,
+        handler: &OwnHandler,
         config: &CStr,
     ) -> Result<*mut Connection, Fault> {
         let mut connection = null_mut();
