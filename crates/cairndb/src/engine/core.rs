@@ -12,7 +12,7 @@
 //! | `threads` | the threads that closing joins | starting them |
 //! | `state` | sealed parts, versions, pending edits, job flags | never |
 //! | `leftovers` | files found at opening that nothing needs | never |
-//! | inside `segments`, `manifest`, `values`, `moved`, `snapshots`, `shown`, `files`, `reaper`, `dictionaries` | their own fields | appends only |
+//! | inside `segments`, `manifest`, `values`, `moved`, `snapshots`, `shown`, `files`, `reaper`, `dictionaries` | their own fields | appends only, `values` and `moved` a sync, too |
 //!
 //! Readers wait for none of them: they load the view and the published sequence number. (One whose handle has no worker may begin it,
 //! `begin_rest`: it tries `state`, and takes `threads`, which is outside `state`.)
