@@ -270,7 +270,11 @@ impl Core {
             };
             match relocated {
                 Relocated::Some => self.persist_all()?,
-                Relocated::Nothing => return self.drop_all_dead_values(),
+                Relocated::Nothing => {
+                    // The last stretch may have been the worker's, and not be durable yet.
+                    self.persist_all()?;
+                    return self.drop_all_dead_values();
+                }
                 Relocated::Busy => {
                     // The worker may be at it, or another caller.
                     let over = |it: &State| it.closing || Self::may_merge(it) && !it.merging();
