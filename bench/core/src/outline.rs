@@ -2,7 +2,7 @@
 //!
 //! Records name their section; here stand the headings of the sections in the order in which they
 //! are to be shown, what a figure is divided by, and how rounds become one figure. After it come
-//! records, and now and then a [`Note`].
+//! records, and now and then a [`Note`]; the last is an [`End`].
 
 use std::collections::BTreeMap;
 
@@ -88,6 +88,9 @@ pub struct Outline {
     pub sections: Vec<Section>,
     /// Variants beside the plain settings.
     pub variants: Vec<Named>,
+    /// Rows that have fewer rounds than the others by the suite itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fewer_rounds: Vec<FewerRounds>,
     /// What decides its figures; not in files of before it was told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided: Option<Decided>,
@@ -101,6 +104,18 @@ impl Outline {
     pub fn last_instance_counts(&self) -> bool {
         (self.aggregate == Aggregate::Trimmed) != self.aggregate_asked
     }
+}
+
+/// Rounds of one section over one data set, fewer than those of the suite.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FewerRounds {
+    /// The section its rows are shown in.
+    pub section: String,
+    /// Its data set.
+    pub data: String,
+    /// Rounds.
+    pub rounds: u32,
 }
 
 /// A section.
@@ -146,6 +161,20 @@ pub struct Decided {
 /// Settings by name.
 pub type Settings = BTreeMap<String, Value>;
 
+/// The last line of a suite, once everything that was to be run has been. Without it a run was stopped, or
+/// still goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename = "end")]
+pub struct End {
+    /// The name of the suite.
+    pub suite: String,
+}
+
+impl End {
+    /// The word in its `type`.
+    pub const KIND: &'static str = "end";
+}
+
 /// Something that a report must tell: that a run was resumed, that rounds were left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "note")]
@@ -189,6 +218,16 @@ mod tests {
         assert_eq!(Aggregate::Median.of(&rounds), Some(5.0));
         assert_eq!(Aggregate::Trimmed.of(&[4.0, 2.0]), Some(3.0));
         assert_eq!(Aggregate::Median.of(&[]), None);
+    }
+
+    #[test]
+    fn an_end_is_an_object_with_a_type() {
+        let suite = "quick".into();
+        let text = serde_json::to_string(&End { suite }).expect("plain data");
+        assert_eq!(
+            text,
+            format!(r#"{{"type":"{}","suite":"quick"}}"#, End::KIND)
+        );
     }
 
     #[test]

@@ -76,11 +76,17 @@ fn measure(
     for line in machine.summary(&config.bases[0]) {
         tell(&format!("{line}\n"));
     }
+    if let Some(json) = &config.json {
+        tell(&format!(
+            "to stop, press Ctrl-C: --render={} makes the report of what there is then, the same command with --resume goes on\n",
+            json.display()
+        ));
+    }
     run.everything(&plan.jobs)?;
     for text in &plan.left_out {
         run.note(text.clone(), None)?;
     }
-    run.settle()?;
+    run.close()?;
     for line in machine.summary(&config.bases[0]) {
         print(&format!("{line}\n"));
     }
@@ -117,9 +123,11 @@ fn plan(config: &Config, name: &str) -> Result<Plan, String> {
     refuse_more_than_are_drawn(config, &jobs)?;
     refuse_more_than_a_file_has(config, &jobs)?;
     let decided = Some(decided::of(config, &file, &jobs));
+    let outline = outline(config, name, &file);
     let outline = Outline {
         decided,
-        ..outline(config, name, &file)
+        fewer_rounds: job::fewer_rounds(&jobs, outline.rounds),
+        ..outline
     };
     Ok(Plan {
         file,
@@ -217,6 +225,7 @@ fn outline(config: &Config, name: &str, file: &File) -> Outline {
             .collect(),
         sections: file.section.iter().map(section).collect(),
         variants: file.variant.iter().map(variant).collect(),
+        fewer_rounds: Vec::new(),
         decided: None,
     }
 }

@@ -32,6 +32,8 @@ struct Read {
     #[serde(default)]
     builds: Vec<Build>,
     #[serde(default)]
+    ended: Vec<String>,
+    #[serde(default)]
     notes: Vec<String>,
     records: Vec<Record>,
 }
@@ -139,6 +141,7 @@ pub(crate) fn write(run: &Run) -> Result<String, Error> {
         ("machines", lines(&source.machines)?),
         ("suites", lines(&source.suites)?),
         ("builds", lines(&source.builds)?),
+        ("ended", lines(&source.ended)?),
         ("notes", lines(&source.notes)?),
         ("results", lines(&statistics(run))?),
         ("records", lines(&source.records)?),
@@ -183,6 +186,7 @@ pub(crate) fn read(text: &str) -> Result<Source, Error> {
         machines: read.machines,
         suites: read.suites,
         builds: read.builds,
+        ended: read.ended,
         notes: read.notes,
         records: read.records,
         aggregate: read.aggregate,

@@ -2,11 +2,12 @@
 //!
 //! A line is a result, or an object with a `type`: `machine` (one at the start of each run; a second
 //! one means that the run was stopped and resumed), `suite` (its sections, and how its rounds become
-//! one figure), `build` (an engine's library and how it was built) or `note` (a `text` the reader must know, such as rounds that were left out).
+//! one figure), `build` (an engine's library and how it was built), `note` (a `text` the reader must know, such as rounds that were left out)
+//! or `end` (all of a suite has been run).
 
 use std::io::BufRead;
 
-use bench_core::outline::{Aggregate, Outline};
+use bench_core::outline::{Aggregate, End, Outline};
 use bench_core::record::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -81,6 +82,8 @@ pub(crate) struct Source {
     pub(crate) suites: Vec<Outline>,
     /// How the engines' libraries were built, each build once.
     pub(crate) builds: Vec<Build>,
+    /// Names of the suites that ran to their end.
+    pub(crate) ended: Vec<String>,
     /// What the reader must know.
     pub(crate) notes: Vec<String>,
     /// The results, in the order they ended.
@@ -136,8 +139,9 @@ impl Source {
                 Outline::KIND => self.suite(object),
                 "build" => self.build(object),
                 "note" => self.note(&object),
+                End::KIND => self.end(object),
                 other => Err(format!(
-                    "type {other:?} is none of \"machine\", \"suite\", \"build\" and \"note\""
+                    "type {other:?} is none of \"machine\", \"suite\", \"build\", \"note\" and \"end\""
                 )),
             },
             Some(other) => Err(format!("type {other} is not a text")),
@@ -175,6 +179,15 @@ impl Source {
             .map_err(|error| format!("not a build: {error}"))?;
         if !self.builds.contains(&build) {
             self.builds.push(build);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, object: Map<String, Value>) -> Result<(), String> {
+        let end = End::deserialize(Value::Object(object))
+            .map_err(|error| format!("not the end of a suite: {error}"))?;
+        if !self.ended.contains(&end.suite) {
+            self.ended.push(end.suite);
         }
         Ok(())
     }
@@ -225,7 +238,7 @@ mod tests {
         assert!(refusal("[]").starts_with("line 1: "));
         assert_eq!(
             refusal("{\"type\":\"other\"}"),
-            "line 1: type \"other\" is none of \"machine\", \"suite\", \"build\" and \"note\""
+            "line 1: type \"other\" is none of \"machine\", \"suite\", \"build\", \"note\" and \"end\""
         );
         assert_eq!(refusal("{\"type\":3}"), "line 1: type 3 is not a text");
         assert_eq!(

@@ -4,7 +4,10 @@
 //! file order, with one variant and one data set, in one directory. Each part of it is a list for one
 //! child process. A pure function of the file and the flags.
 
+use std::collections::BTreeMap;
+
 use bench_core::catalog;
+use bench_core::outline::FewerRounds;
 use bench_core::plan::Distribution;
 use bench_core::settings::{Memory, Variant};
 
@@ -130,6 +133,27 @@ pub(crate) fn jobs(file: &File, asked: Asked) -> (Vec<Job>, Vec<String>) {
     }
     number(&mut jobs);
     (jobs, left_out)
+}
+
+/// The sections over data sets whose rows have fewer rounds than this many.
+pub(crate) fn fewer_rounds(jobs: &[Job], rounds: u32) -> Vec<FewerRounds> {
+    let mut most: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+    for job in jobs {
+        for part in &job.parts {
+            for shown in part.entries.iter().filter_map(|entry| entry.shown.as_ref()) {
+                let key = (shown.section.as_str(), part.settings.data.as_str());
+                let known = most.entry(key).or_insert(0);
+                *known = job.rounds.max(*known);
+            }
+        }
+    }
+    let fewer = most.into_iter().filter(|(_, own)| *own < rounds);
+    let told = fewer.map(|((section, data), rounds)| FewerRounds {
+        section: section.to_owned(),
+        data: data.to_owned(),
+        rounds,
+    });
+    told.collect()
 }
 
 /// Numbers the occurrences of each workload in its section, for each variant, data set and directory.

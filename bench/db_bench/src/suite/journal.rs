@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::path::Path;
 
 use bench_core::civil::Civil;
-use bench_core::outline::{Fact, Note, Outline};
+use bench_core::outline::{End, Fact, Note, Outline};
 use bench_core::record::{Record, Status};
 use serde::Deserialize;
 use serde_json::Value;
@@ -26,6 +26,8 @@ pub(crate) struct Journal {
     begun: Vec<Begun>,
     /// What the run says it is.
     outline: Option<Outline>,
+    /// Whether everything that was to be run had been, by the last line.
+    ended: bool,
     /// Bytes of whole lines.
     bytes: usize,
 }
@@ -127,6 +129,7 @@ impl Journal {
     /// Takes a line in.
     fn line(&mut self, line: &[u8], found: &mut Option<Outline>) -> serde_json::Result<()> {
         let value: Value = serde_json::from_slice(line)?;
+        self.ended = false;
         match value.get("type").and_then(Value::as_str) {
             None => {
                 let record: Record = serde_json::from_value(value)?;
@@ -138,6 +141,7 @@ impl Journal {
                 self.records.push(record);
             }
             Some(Outline::KIND) => *found = Some(serde_json::from_value(value)?),
+            Some(End::KIND) => self.ended = true,
             Some("note") => self.notes.push(serde_json::from_value(value)?),
             Some("machine") => self.begun.push(serde_json::from_value(value)?),
             Some(_) => {}
@@ -148,6 +152,11 @@ impl Journal {
     /// Whether there is anything to go on with.
     pub(crate) const fn is_begun(&self) -> bool {
         self.bytes > 0
+    }
+
+    /// Whether its last line says that everything has been run.
+    pub(crate) const fn is_ended(&self) -> bool {
+        self.ended
     }
 
     /// Cuts off a last line that was not finished.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use bench_core::catalog;
 use bench_core::definition::Workload;
-use bench_core::outline::{Fact, Note, Outline};
+use bench_core::outline::{End, Fact, Note, Outline};
 use bench_core::place;
 use bench_core::plan::Plan;
 use bench_core::record::{Record, Status};
@@ -80,8 +80,11 @@ impl<'c> Run<'c> {
         Ok(())
     }
 
-    /// Writes what files of results had no room for; an error where they still have none.
-    pub(super) fn settle(&mut self) -> Result<(), String> {
+    /// Tells that everything has been run, and writes what files of results had no room for; an error where they
+    /// still have none.
+    pub(super) fn close(&mut self) -> Result<(), String> {
+        let suite = self.outline.name.clone();
+        self.output.object(&End { suite })?;
         self.output.settle()
     }
 
@@ -100,7 +103,7 @@ impl<'c> Run<'c> {
 
     /// Whether earlier processes have told everything there is to tell.
     pub(super) fn is_complete(&mut self, jobs: &[Job]) -> bool {
-        if !self.journal.is_begun() {
+        if !self.journal.is_ended() {
             return false;
         }
         let last = self.last_round();

@@ -164,6 +164,30 @@ fn a_finished_suite_is_shown_again_and_its_file_is_left_alone() {
     assert_eq!(cells.lines().count(), results(&json).len() + 1);
 }
 
+/// Killed between its last row and the line that says so, a run is not complete: nothing is left to run, and the line
+/// is written.
+#[test]
+fn a_suite_that_lacks_its_end_alone_is_given_one() {
+    let home = tempfile::tempdir().expect("a directory");
+    let json = home.path().join("own.json");
+    assert!(small(home.path(), &[]).status.success());
+    let text = std::fs::read_to_string(&json).expect("written");
+    let end = "{\"type\":\"end\",\"suite\":\"own\"}\n";
+    let rows = results(&json).len();
+    std::fs::write(&json, text.strip_suffix(end).expect("the last line")).expect("written");
+    let render = format!("--render={}", json.display());
+    let shown = command(&home.path().join("db"), &[&render])
+        .output()
+        .expect("runs");
+    let word = "Suite own had not come to its end";
+    assert!(stdout(&shown).contains(word), "{}", stdout(&shown));
+    assert!(small(home.path(), &[]).status.success());
+    let after = std::fs::read_to_string(&json).expect("there");
+    assert!(after.ends_with(end), "{after}");
+    assert_eq!(results(&json).len(), rows, "nothing was run again");
+    assert!(stdout(&small(home.path(), &[])).contains("own.json is complete"));
+}
+
 #[test]
 fn a_finished_suite_with_an_engine_that_was_not_there_is_finished() {
     let home = tempfile::tempdir().expect("a directory");
@@ -302,11 +326,12 @@ fn another_build_is_refused_and_the_way_out_is_told() {
             object.to_string() + "\n"
         };
         let lines: Vec<String> = text.lines().map(line).collect();
-        // The last row is still to be run: what is complete is shown by any build.
+        // The last row, before the line that says that all has been run, is still to be: what is complete is shown by
+        // any build.
         let kept = if complete {
             lines.len()
         } else {
-            lines.len() - 1
+            lines.len() - 2
         };
         std::fs::write(&json, lines[..kept].concat()).expect("written");
         small(home.path(), &[])

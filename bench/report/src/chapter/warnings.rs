@@ -8,7 +8,7 @@ use crate::face;
 use crate::outline;
 use crate::run::Run;
 use crate::sentence;
-use crate::source::Machine;
+use crate::source::{Machine, Source};
 use crate::table::{Outcome, Row, Table};
 
 /// Fewer rounds than this do not show how far rounds lie apart.
@@ -21,7 +21,8 @@ const KILLED: &str = "after SIGKILL";
 /// What must be known before a figure is believed.
 pub(super) fn warnings(run: &Run) -> Vec<String> {
     let source = &run.source;
-    let mut notes = source.notes.clone();
+    let mut notes = stopped(source);
+    notes.extend(source.notes.iter().cloned());
     let told = notes.iter().any(|note| note.contains("resumed"));
     if source.machines.len() > 1 && !told {
         notes.push(format!(
@@ -63,6 +64,23 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
     notes.extend(uncounted(run));
     notes.extend(losses(run));
     notes
+}
+
+/// Suites that have not come to their end. Those of before an end was told do not tell what decided their
+/// figures either.
+fn stopped(source: &Source) -> Vec<String> {
+    let open = source.suites.iter().filter(|outline| {
+        let tells_ends = outline.decided.is_some();
+        tells_ends && !source.ended.contains(&outline.name)
+    });
+    let told = open.map(|outline| {
+        format!(
+            "Suite {} had not come to its end: it was stopped, or still runs. This is what there was by then; the same command with \
+             --resume goes on.",
+            outline.name
+        )
+    });
+    told.collect()
 }
 
 /// What a stopped run went on with that it had not begun with: rows of two programs or two machines
@@ -231,9 +249,10 @@ fn rounds(run: &Run) -> Vec<String> {
         };
         let most = tables().flat_map(measured).max().unwrap_or(0);
         for table in tables() {
+            let wanted = planned(run, table).map_or(most, |own| own.min(most));
             let fewer = measured(table)
                 .iter()
-                .filter(|&&count| count < most)
+                .filter(|&&count| count < wanted)
                 .count();
             short += fewer;
             if fewer > 0 {
@@ -263,4 +282,15 @@ fn rounds(run: &Run) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// The rounds that the suite itself gives the rows of a table, where they are fewer than its others.
+fn planned(run: &Run, table: &Table) -> Option<usize> {
+    let key = &table.key;
+    let outline = run.source.outline(key.suite.as_deref())?;
+    let mut fewer = outline.fewer_rounds.iter();
+    let own = fewer.find(|fewer| {
+        key.section.as_ref() == Some(&fewer.section) && key.data.as_ref() == Some(&fewer.data)
+    });
+    own.and_then(|own| usize::try_from(own.rounds).ok())
 }

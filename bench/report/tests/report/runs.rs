@@ -105,6 +105,44 @@ fn rounds_left_out_and_rounds_missing_are_told() {
 }
 
 #[test]
+fn rows_with_fewer_rounds_by_the_suite_itself_miss_none() {
+    let outline = |fewer: serde_json::Value| json!({"type": "suite", "name": "leveldb-2011", "rounds": 3, "fewer_rounds": fewer});
+    let mut lines = rounds("lmdb", "1A", "readseq", 1e6);
+    lines.push(row("lmdb", "1C", "fillseq", 1, 1e6));
+    let told = |first: serde_json::Value, lines: &[serde_json::Value]| {
+        let all: Vec<_> = std::iter::once(first).chain(lines.to_vec()).collect();
+        report(&all).html()
+    };
+    let word = "fewer rounds than the others of the suite: 1C fillseq.";
+    assert!(told(outline(json!([])), &lines).contains(word));
+    let of = |data: &str, rounds: u32| json!([{"section": "1C", "data": data, "rounds": rounds}]);
+    assert!(!told(outline(of("synthetic", 1)), &lines).contains("fewer rounds"));
+    assert!(told(outline(of("json", 1)), &lines).contains(word));
+    assert!(told(outline(of("synthetic", 2)), &lines).contains(word));
+}
+
+#[test]
+fn a_run_that_has_not_ended_says_so() {
+    let suite = json!({"type": "suite", "name": "leveldb-2011", "decided": {}});
+    let mut lines = vec![machine(), suite];
+    lines.extend(rounds("lmdb", "1A", "readseq", 1e6));
+    let word = "Suite leveldb-2011 had not come to its end";
+    let stopped = report(&lines);
+    assert!(stopped.html().contains(word));
+    let note = format!("  note: {word}");
+    assert!(
+        stopped.summary(80).starts_with(&note),
+        "{}",
+        stopped.summary(80)
+    );
+    lines.push(json!({"type": "end", "suite": "leveldb-2011"}));
+    let ended = report(&lines);
+    assert!(!ended.html().contains(word));
+    let again = bench_report::Report::from_json(&ended.json().expect("plain data"));
+    assert!(!again.expect("written so").html().contains(word));
+}
+
+#[test]
 fn one_round_has_no_ties() {
     let lines = [
         row("cairndb", "1A", "readseq", 1, 1e6),
