@@ -284,7 +284,7 @@ pub const CATALOG: &[Workload] = &[
     Workload::new(
         "levelstats",
         Action::Property("rocksdb.levelstats"),
-        "print files and bytes of each level",
+        "print files and bytes of each level; of a store without RocksDB's text for it what stats prints, which has them too",
     ),
     Workload::new(
         "resetstats",

@@ -69,7 +69,15 @@ pub(crate) fn help() -> String {
         }
     }
     text.push_str("\nworkloads (a suffix repeats or warms up: [X5], [W2], [X5-W2]):\n");
+    text.push_str(&workloads());
+    text
+}
+
+/// Each workload with what it does, a line each.
+pub(crate) fn workloads() -> String {
+    let mut text = String::new();
     for workload in bench_core::catalog::CATALOG {
+        // Writing to a String cannot fail.
         let _ = writeln!(text, "  {:<22} -- {}", workload.name, workload.help);
     }
     text

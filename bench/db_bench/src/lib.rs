@@ -104,8 +104,6 @@ fn list() -> String {
         };
     }
     text.push_str("workloads:\n");
-    for workload in bench_core::catalog::CATALOG {
-        let _ = writeln!(text, "  {}", workload.name);
-    }
+    text.push_str(&flags::workloads());
     text
 }

@@ -35,12 +35,15 @@ impl<S: Session> Worker<'_, S> {
         )
     }
 
-    /// LevelDB's text, whose second number is N and not the number of reads, or RocksDB's.
+    /// LevelDB's text, whose second number is N and not the number of reads, or RocksDB's. Where a duration takes the
+    /// place of the count, which LevelDB's program has not, N says nothing.
     pub(super) fn found_message(&self) -> String {
         let found = self.meter.found;
         match self.task.plan.format {
             Format::LevelDb => {
-                let of = self.task.plan.num / self.task.workload.divisor;
+                let timed = self.task.plan.duration > 0;
+                let num = self.task.plan.num / self.task.workload.divisor;
+                let of = if timed { self.meter.done() } else { num };
                 format!("({found} of {of} found)")
             }
             Format::RocksDb => {

@@ -198,7 +198,8 @@ fn help_and_list_name_flags_engines_and_workloads() {
     );
     let list = stdout(&run(&["--list"]));
     assert!(
-        list.contains("  null             version ") && list.contains("\n  fillrandbatch\n"),
+        list.contains("  null             version ")
+            && list.contains("\n  fillrandbatch          -- "),
         "{list}"
     );
     assert!(
