@@ -99,7 +99,7 @@ impl Db {
         &self.core().report
     }
 
-    /// Sets `key` to `value` at the database's durability.
+    /// Sets `key` to `value` at the database's durability. Both are bytes: of a text `text.as_bytes()`, or `b"..."`.
     ///
     /// # Errors
     /// `InvalidArgument` above the limits (keys 64 MiB, values 1 GiB), `NoSpace`, `Poisoned`,
@@ -229,7 +229,7 @@ impl Db {
         Cursor::new(self.core(), None)
     }
 
-    /// All entries, in order, from both ends.
+    /// All entries, in order, from both ends. Each is copied: [`Db::cursor`] is several times as fast.
     pub fn iter(&self) -> Iter {
         self.range(..)
     }
@@ -240,7 +240,8 @@ impl Db {
     }
 
     /// The entries whose keys begin with `prefix`; under a custom comparator, those of them that
-    /// stand together from the prefix itself on.
+    /// stand together from the prefix itself on. An order that puts the prefix behind them, as a reverse one does,
+    /// finds the prefix alone: use [`Db::range`].
     pub fn prefix(&self, prefix: &[u8]) -> Iter {
         Iter::over_prefix(self.cursor(), &self.core().context.order, prefix)
     }
@@ -344,7 +345,7 @@ impl Db {
         core.context.told(core.wait_idle())
     }
 
-    /// Runs one background job here, for environments without threads; whether there was anything to do,
+    /// Runs one background job here, for environments without threads and for tests; whether there was anything to do,
     /// which in a read-only handle there never is.
     ///
     /// # Errors

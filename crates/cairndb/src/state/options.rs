@@ -23,7 +23,9 @@ pub enum Durability {
     /// never a hole. The default, and what LevelDB calls `sync = false`.
     #[default]
     Os,
-    /// When the call returns, the write and every logged write before it survive a power loss.
+    /// When the call returns, the write and every logged write before it survive a power loss. Those that come while
+    /// its sync is on the way wait for it, whatever their level; a write at `Os` with [`Db::sync`](crate::Db::sync)
+    /// behind it promises the same and holds up nobody.
     Sync,
 }
 
@@ -185,14 +187,15 @@ impl Options {
         self
     }
 
-    /// Orders keys by `comparator`. Its name is stored; opening with another is refused.
+    /// Orders keys by `comparator`. Its name is stored when the database is made; opening with another is refused.
     pub fn comparator(mut self, comparator: Arc<dyn Comparator>) -> Options {
         self.order = Order::Custom(comparator);
         self
     }
 
-    /// Folds merge operands with `operator`. Its name is stored; opening with another is refused. Opened with
-    /// none, keys with operands cannot be read, and everything else can.
+    /// Folds merge operands with `operator`. Its name is stored with the first write that follows an opening with it,
+    /// whatever is written, and opening with another is refused from then on. Opened with none, keys with operands
+    /// cannot be read, and everything else can.
     pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Options {
         self.merge_operator = Some(operator);
         self

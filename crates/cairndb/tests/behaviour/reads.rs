@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cairndb::env::random::Random;
-use cairndb::{Append, Cursor, Db, ErrorKind, Job, Options};
+use cairndb::{Append, Cursor, Db, ErrorKind, Job, Options, Value};
 
 use crate::{all, all_backward, mem_db, real_dir, reverse, stepped};
 
@@ -362,6 +362,39 @@ fn both_ends_of_an_iterator_meet() {
     assert!(iter.next_back().is_none());
     seen.sort();
     assert_eq!(seen, keys(0..100));
+}
+
+/// What is passed over is not copied, and is counted as what is copied is.
+#[test]
+fn entries_that_are_skipped_or_counted_are_those_there_are() {
+    let db = layered();
+    let all: Vec<Vec<u8>> = keys(0..100);
+    let key = |entry: Option<cairndb::Result<(Value, Value)>>| {
+        entry.map(|entry| entry.unwrap().0.into_vec())
+    };
+    assert_eq!(db.iter().count(), 100);
+    assert_eq!(db.range(&all[10][..]..&all[20][..]).count(), 10);
+    for n in [0, 1, 37, 99, 100, 5000] {
+        assert_eq!(key(db.iter().nth(n)), all.get(n).cloned(), "{n}");
+        let back = all.iter().rev().nth(n).cloned();
+        assert_eq!(key(db.iter().nth_back(n)), back, "{n}");
+        assert_eq!(db.iter().skip(n).count(), 100_usize.saturating_sub(n));
+    }
+    let mut iter = db.iter();
+    assert_eq!(key(iter.nth(30)), Some(all[30].clone()));
+    assert_eq!(key(iter.nth_back(30)), Some(all[69].clone()));
+    assert_eq!(key(iter.next()), Some(all[31].clone()));
+    assert_eq!(iter.count(), 37, "what lies between both ends");
+    let mut met = db.iter();
+    assert!(met.nth_back(60).is_some() && met.nth(60).is_none());
+    assert!(met.next_back().is_none());
+    db.close().unwrap();
+    assert_eq!(db.iter().count(), 1, "the error");
+    assert_eq!(
+        db.iter().next().unwrap().unwrap_err().kind(),
+        ErrorKind::Closed
+    );
+    assert!(db.iter().nth(1).is_none());
 }
 
 #[test]
