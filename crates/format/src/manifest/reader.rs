@@ -96,7 +96,9 @@ impl Window {
             self.bytes.try_reserve(more).map_err(|_| short())?;
             self.bytes.resize(fill, 0);
             self.start = offset;
-            self.file.read_at(offset, &mut self.bytes)?;
+            // What was not read is not there: zeros would be taken for a torn end by who asks again.
+            let read = self.file.read_at(offset, &mut self.bytes);
+            read.inspect_err(|_| self.bytes.clear())?;
         }
         let start = usize::try_from(offset.saturating_sub(self.start)).map_err(|_| short())?;
         let len = usize::try_from(len).map_err(|_| short())?;

@@ -131,9 +131,10 @@ impl GroupPacker {
 
     /// Whether enough entries wait to be packed.
     pub(super) fn is_ready(&self) -> bool {
-        // Keys count as well: a page of tombstones must end some time.
+        // Keys count as well: a page of tombstones must end some time. So do entries, of which each takes a byte or more of
+        // a page: many of one key may have neither key nor value.
         let bytes = self.raw.len() + self.keys.len();
-        bytes >= self.target.min(WAITING_BYTES_MAX)
+        bytes >= self.target.min(WAITING_BYTES_MAX) || self.waiting.len() >= PAGE_BYTES
     }
 
     /// Takes an entry; says whether enough wait to be packed.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use cairndb_base::Error;
-use cairndb_kernel::codec::{self, Dictionary};
+use cairndb_kernel::codec::{self, Dictionary, raw_len_max};
 
 use super::ValueIn;
 use super::bits::{load_span, load16, low32};
@@ -154,7 +154,9 @@ impl<'a> Page<'a, '_> {
         if self.layout.mode == ValueMode::Groups {
             return self.groups_into(entries, out, ends);
         }
-        out.reserve(self.raw_total(entries));
+        // No more than what is stored can stand for: nobody has compared the lengths yet.
+        let room = raw_len_max(self.stored_span_of(entries).len());
+        out.reserve(self.raw_total(entries).min(room));
         if self.layout.mode == ValueMode::Raw && !self.layout.has(flag::ENDS) {
             return self.raw_into(entries, out, ends);
         }

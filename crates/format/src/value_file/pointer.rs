@@ -5,8 +5,10 @@
 use cairndb_base::coding::{get_u32, get_u64};
 use cairndb_base::limits::VALUE_BYTES_MAX;
 use cairndb_base::{Error, ErrorKind, FileNumber, Result};
+use cairndb_kernel::codec::raw_len_max;
 
 use crate::checksum::{crc32c_append, seed};
+use crate::value_file::HEADER_BYTES;
 use crate::value_file::blocks::stored_min;
 
 /// Bytes of an encoded [`Pointer`].
@@ -17,6 +19,8 @@ pub const RECORD_HEADER_BYTES: usize = 24;
 pub const CODEC_RAW: u8 = 0;
 /// The value is stored in blocks, most of them encoded. No codec above is known yet.
 pub const CODEC_BLOCKS: u8 = 1;
+/// Most bytes that one of an encoded block stands for.
+const RAW_BYTES_A_BYTE_MAX: u64 = raw_len_max(1) as u64;
 /// Records begin at multiples of this.
 pub(crate) const ALIGN: u64 = 8;
 
@@ -91,9 +95,9 @@ impl Pointer {
         let lengths_fit = match self.codec {
             CODEC_RAW => self.len == self.raw_len,
             CODEC_BLOCKS => {
-                // What is not there need not be allocated: a block has 64 KiB at most.
-                let least = stored_min(u64::from(self.raw_len));
-                self.len < self.raw_len && least <= u64::from(self.len)
+                // What is not there need not be allocated: a block has 64 KiB at most, and a byte stands for 255.
+                let (stored, raw) = (u64::from(self.len), u64::from(self.raw_len));
+                stored < raw && stored_min(raw) <= stored && raw <= RAW_BYTES_A_BYTE_MAX * stored
             }
             newer => {
                 return Err(Error::new(
@@ -104,13 +108,13 @@ impl Pointer {
                 .found(newer));
             }
         };
-        let aligned = self.offset.is_multiple_of(ALIGN);
+        let placed = self.offset >= HEADER_BYTES as u64 && self.offset.is_multiple_of(ALIGN);
         let fits = u64::from(self.raw_len) <= VALUE_BYTES_MAX as u64 && lengths_fit;
-        if aligned && fits && self.end().is_some() {
+        if placed && fits && self.end().is_some() {
             return Ok(());
         }
         Err(Error::corruption("value pointer is out of range")
-            .expected("an aligned offset, and lengths within the limits that its codec can have")
+            .expected("an aligned offset behind the header, and lengths that its codec can have")
             .found(format_args!(
                 "offset {}, stored {}, raw {}",
                 self.offset, self.len, self.raw_len

@@ -464,3 +464,32 @@ fn a_buffer_takes_no_more_room_than_its_value() {
     assert_eq!(out, value);
     assert!(out.capacity() <= value.len() + cairndb_kernel::codec::DECODE_SLACK);
 }
+
+/// What a pointer claims is compared with what its codec can have before anything is allocated for it.
+#[test]
+fn a_pointer_claims_no_more_than_its_codec_can_have() {
+    let good = Pointer {
+        file: NUMBER,
+        offset: 64,
+        len: 20_480,
+        raw_len: 20_480 * 255,
+        crc: 0,
+        codec: CODEC_BLOCKS,
+    };
+    assert_eq!(Pointer::decode(&good.encode()).unwrap(), good);
+    let raw = |offset| Pointer {
+        offset,
+        raw_len: good.len,
+        codec: CODEC_RAW,
+        ..good
+    };
+    Pointer::decode(&raw(64).encode()).unwrap();
+    let longer = Pointer {
+        raw_len: good.raw_len + 1,
+        ..good
+    };
+    for bad in [longer, raw(0), raw(8), raw(56), raw(68)] {
+        let error = Pointer::decode(&bad.encode()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption, "{bad:?}");
+    }
+}

@@ -99,6 +99,6 @@ pub(super) fn match_half(token: u8) -> usize {
 
 /// Most bytes that `encoded_len` encoded bytes can stand for: an extension byte gives 255.
 #[inline]
-pub fn raw_len_max(encoded_len: usize) -> usize {
+pub const fn raw_len_max(encoded_len: usize) -> usize {
     encoded_len.saturating_mul(255)
 }

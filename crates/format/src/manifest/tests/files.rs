@@ -1,6 +1,10 @@
 //! Manifests and `CURRENT` as files.
 
-use cairndb_base::{ErrorKind, FileNumber, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cairndb_base::{Error, ErrorKind, FileNumber, Result};
+use cairndb_env::{Access, Mapping, ReadFile};
 
 use super::super::*;
 use super::edits::full;
@@ -342,4 +346,72 @@ fn leveldb_reads_the_header_as_a_comparator_it_does_not_have() {
     let (tag, name) = (header[7], &header[9..]);
     assert_eq!((tag, usize::from(header[8])), (1, name.len()));
     assert!(name.starts_with(b"CairnDB manifest"));
+}
+
+/// A file whose second read fails.
+#[derive(Debug)]
+struct FailsOnce {
+    bytes: Vec<u8>,
+    reads: AtomicU32,
+}
+
+impl ReadFile for FailsOnce {
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        if self.reads.fetch_add(1, Ordering::Relaxed) == 1 {
+            return Err(Error::new(ErrorKind::Io, "not now"));
+        }
+        let start = usize::try_from(offset).unwrap();
+        out.copy_from_slice(&self.bytes[start..][..out.len()]);
+        Ok(())
+    }
+
+    fn map(&self, _len: u64, _access: Access) -> Result<Option<Mapping>> {
+        Ok(None)
+    }
+
+    fn advise(&self, _offset: u64, _len: u64, _wanted: bool) {}
+}
+
+/// Zeros stood where nothing had been read, and were a torn end to who asked again.
+#[test]
+fn an_error_while_reading_is_not_the_end_for_who_asks_again() {
+    // The first of them takes another length each time, so that the read that fails begins in all parts of a record.
+    for shift in 0..64 {
+        let dir = MemoryDir::default();
+        let mut writer = ManifestWriter::create(&dir, NUMBER, SALT, &[]).unwrap();
+        let first = VersionEdit {
+            removed_values: vec![1; 1 + 8 * shift],
+            ..VersionEdit::default()
+        };
+        let many = VersionEdit {
+            removed_values: (1 << 40..(1 << 40) + 100).collect(),
+            ..VersionEdit::default()
+        };
+        writer.append(&first).unwrap();
+        for _ in 0..500 {
+            writer.append(&many).unwrap();
+        }
+        let bytes = dir.bytes(NAME).unwrap();
+        assert!(bytes.len() > 300_000, "longer than one read");
+        let reads = AtomicU32::new(0);
+        let file = Arc::new(FailsOnce { bytes, reads });
+        let mut reader = ManifestReader::new(file, NUMBER).unwrap();
+        let (mut edits, mut errors) = (0, 0);
+        loop {
+            match reader.advance() {
+                Ok(Some(_)) => edits += 1,
+                Ok(None) => break,
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Io);
+                    errors += 1;
+                }
+            }
+        }
+        assert_eq!((edits, errors), (501, 1), "{shift}");
+        assert_eq!(reader.tail(), Tail::Clean);
+    }
 }

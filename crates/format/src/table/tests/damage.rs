@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
+use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Error, ErrorKind, Kind, Order, SEQ_MAX, hash64};
 
 use cairndb_env::{Env, RealEnv};
 
 use super::support::*;
+use crate::table::layout::Layout;
+use crate::table::page::Page;
 use crate::table::source::{file_seed, seal};
-use crate::table::{Compression, GetHints, PageAccess, PageWindow, Table, TableOptions};
+use crate::table::{
+    Compression, Dictionary, GetHints, PageAccess, PageWindow, Table, TableOptions,
+};
 
 /// Reads everything and gives what was read, or the error.
 fn read_all(table: &Arc<Table>, entries: &[Entry]) -> Result<(), Error> {
@@ -360,4 +365,30 @@ fn forged_fields_never_panic_or_hang() {
         }
     }
     assert!(lent > 100_000, "{lent} windows");
+}
+
+/// A page of many entries without a column, whose values would be as long as their lengths say: 4 GiB were reserved
+/// for 40 bytes.
+#[test]
+fn lengths_that_nothing_is_stored_of_reserve_nothing() {
+    for mode in [1, 3] {
+        let mut page = vec![0_u8; PAGE_BYTES];
+        page[4] = 1;
+        page[6..8].copy_from_slice(&u16::MAX.to_le_bytes());
+        page[13] = 1;
+        page[14] = mode;
+        page[32..34].copy_from_slice(&u16::MAX.to_le_bytes());
+        let layout = Layout::parse(&page).unwrap();
+        layout.validate(&page, &Order::Bytewise).unwrap();
+        let view = Page {
+            bytes: &page,
+            layout: &layout,
+        };
+        let (mut values, mut ends) = (Vec::new(), Vec::new());
+        let dictionary = Dictionary::default();
+        let read = view.several_into(&(0..view.count()), &dictionary, &mut values, &mut ends);
+        assert!(read.is_err(), "mode {mode}");
+        let reserved = values.capacity();
+        assert!(reserved <= 255 * PAGE_BYTES, "mode {mode}: {reserved}");
+    }
 }

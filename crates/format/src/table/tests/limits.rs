@@ -3,6 +3,7 @@
 use cairndb_base::limits::KEY_BYTES_MAX;
 use cairndb_base::{ErrorKind, Kind, Order, SEQ_MAX, hash64};
 
+use super::model::options;
 use super::support::*;
 use crate::table::{Compression, GetHints, TableBuilder, TableOptions, ValueIn};
 
@@ -130,4 +131,38 @@ fn tombstones_cost_a_builder_their_filter_and_no_more() {
         assert!(most < 400 << 10, "{most} bytes beside the hashes of keys");
         assert_eq!(builder.finish().unwrap().entries, 150_000);
     }
+}
+
+/// Neither key nor value of an entry counted for the memory of those that wait for a group, and each page took them all
+/// in hand again.
+#[test]
+fn versions_of_the_empty_key_without_values_do_not_wait_for_ever() {
+    let options = options(&Order::Bytewise, Compression::Adaptive);
+    let sink = Sink::default();
+    let mut builder = TableBuilder::new(Box::new(sink.clone()), options);
+    const COUNT: u64 = 100_000;
+    let mut most = 0;
+    for n in 0..COUNT {
+        // What makes the table choose groups.
+        let value = [n.to_le_bytes(), [7; 8]].concat();
+        let value = if n < 3000 { &value[..] } else { b"" };
+        builder
+            .add(b"", COUNT - n, Kind::Merge, ValueIn::Raw(value))
+            .unwrap();
+        most = most.max(builder.memory_bytes());
+    }
+    let summary = builder.finish().unwrap();
+    let bytes = sink.bytes.lock().unwrap().clone();
+    assert!(modes(&bytes)[2] > 0, "groups were chosen");
+    assert!(most < 2 << 20, "{most} bytes");
+    let table = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped).unwrap();
+    let mut cursor = table.cursor();
+    cursor.first().unwrap();
+    let mut seq = COUNT;
+    while cursor.valid() {
+        assert_eq!(cursor.seq(), seq);
+        seq -= 1;
+        cursor.next().unwrap();
+    }
+    assert_eq!(seq, 0);
 }

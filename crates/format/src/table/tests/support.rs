@@ -353,7 +353,7 @@ pub(super) fn pointer(rng: &mut Rng) -> Pointer {
     let len = rng.below(1 << 20) as u32;
     Pointer {
         file: FileNumber(1 + rng.below(3) as u64),
-        offset: 8 * rng.below(1 << 30) as u64,
+        offset: (8 * rng.below(1 << 30) as u64).max(64),
         len,
         raw_len: len,
         crc: rng.next() as u32,
