@@ -172,11 +172,18 @@ fn a_full_disk_while_a_manifest_is_begun_heals_without_reopening() {
         open(&env).close().unwrap();
         let db = open(&env);
         env.inject(fault);
-        let error = db.put(b"a", b"1").unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NoSpace);
+        // Tried again where there was something to unlink, with one fault that has passed then.
+        let refused = db.put(b"a", b"1").err();
+        let kind = refused.map(|error| error.kind());
+        assert!(kind.is_none_or(|kind| kind == ErrorKind::NoSpace));
         db.put_with(b"b", b"2", &sync()).unwrap();
         let db = after_power_loss(&env);
-        assert_eq!(db.get(b"a").unwrap(), None, "certainly not applied");
+        let applied = db.get(b"a").unwrap().is_some();
+        assert_eq!(
+            applied,
+            kind.is_none(),
+            "certainly not applied, or certainly"
+        );
         assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
     }
 }

@@ -2,8 +2,11 @@
 //! long key or a user's own code must not end in.
 
 use cairndb::{
-    Comparator, Db, Durability, ErrorKind, Job, MergeOperator, Options, WriteBatch, WriteOptions,
+    Comparator, Compression, Db, Durability, ErrorKind, Job, MergeOperator, Options, WriteBatch,
+    WriteOptions,
 };
+use cairndb_env::Background;
+use cairndb_env::random::Random;
 use cairndb_env::sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, SimEnv};
 use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setup::Setup;
@@ -380,4 +383,143 @@ fn a_handle_whose_manifest_failed_closes_beside_dead_values() {
     assert!(db.open_report().clean);
     assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"small"[..]));
     while db.step_background(Job::DropValues).unwrap() {}
+}
+
+/// Bytes of all files.
+fn used(env: &SimEnv) -> u64 {
+    env.files().iter().map(|(_, bytes)| bytes).sum()
+}
+
+/// Puts of `len` bytes each until there is no room.
+fn fill_disk(db: &Db, len: usize) {
+    let keys = (0..100_u64).cycle().zip(0..);
+    let refused = keys.map(|(key, n)| db.put(&key.to_be_bytes(), &noise(n, len)).err());
+    let error = refused.flatten().next().expect("it is full at some time");
+    assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
+}
+
+fn noise(seed: u64, len: usize) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    let words = std::iter::repeat_with(|| random.next_u64().to_le_bytes());
+    words.take(len / 8).flatten().collect()
+}
+
+/// A disk on which a cursor keeps the tables of before, and then one page more than nothing is free.
+fn full_but_for_a_cursor(env: &Arc<SimEnv>) -> (Db, cairndb::Iter) {
+    env.record_ops(false);
+    let options = options(env).compression(Compression::None);
+    let db = options.open(PATH).unwrap();
+    let load = |round: u64| {
+        for n in 0..1500_u64 {
+            let value = noise(n * 100 + round, 1000);
+            db.put(&n.to_be_bytes(), &value).unwrap();
+        }
+        db.compact_range(..).unwrap();
+    };
+    load(0);
+    let mut iter = db.iter();
+    iter.next().unwrap().unwrap();
+    load(1);
+    while db.step_background(Job::Reap).unwrap() {}
+    env.set_capacity(used(env) + (6 << 10));
+    fill_disk(&db, 24);
+    (db, iter)
+}
+
+/// The space of a cursor's tables was given back by nobody while flushes found the disk full: writes were refused until
+/// the database was opened again.
+#[test]
+fn a_dropped_cursor_makes_room_on_a_full_disk() {
+    let env = SimEnv::new(1);
+    let (db, iter) = full_but_for_a_cursor(&env);
+    drop(iter);
+    db.put(b"k", b"v").unwrap();
+    for n in 0..300_u64 {
+        db.put(&n.to_be_bytes(), &noise(n, 1000)).unwrap();
+    }
+    db.close().unwrap();
+}
+
+/// The same beside a worker, whose flushes are held off.
+#[test]
+fn a_worker_that_is_held_off_gives_back_what_a_cursor_kept() {
+    let env = SimEnv::with(1, Background::Threads);
+    let (db, iter) = full_but_for_a_cursor(&env);
+    let before = used(&env);
+    drop(iter);
+    let begun = std::time::Instant::now();
+    while used(&env) + 1_000_000 > before {
+        assert!(begun.elapsed().as_secs() < 60, "{} of {before}", used(&env));
+        env.advance_clock(1_000_000_000);
+        std::thread::yield_now();
+    }
+    db.put(b"k", b"v").unwrap();
+}
+
+/// Each left a manifest behind, on a handle that had not written yet and so had no worker.
+#[test]
+fn writes_refused_by_a_full_disk_pile_up_no_manifests() {
+    for background in [Background::Stepped, Background::Threads] {
+        let env = SimEnv::with(1, background);
+        let db = open(&env);
+        db.put(b"a", &noise(1, 1000)).unwrap();
+        db.close().unwrap();
+        drop(db);
+        let db = open(&env);
+        let before = env.files().len();
+        env.set_capacity(used(&env) + 100);
+        for _ in 0..300 {
+            let error = db.put(b"k", b"v").unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NoSpace);
+        }
+        let left = env.files().len();
+        assert!(left <= before + 3, "{before} files before, {left} after");
+        env.set_capacity(u64::MAX);
+        db.put(b"k", b"v").unwrap();
+        db.close().unwrap();
+    }
+}
+
+/// Each left a value file behind, and an edit of the manifest, until small writes had no room either.
+#[test]
+fn large_values_refused_by_a_full_disk_pile_up_no_files() {
+    // A file for each: what a failed append leaves at the end of one that has values is the file system's to cut off.
+    let setup = Setup {
+        value_file: 0,
+        ..Setup::plain()
+    };
+    for background in [Background::Stepped, Background::Threads] {
+        let env = SimEnv::with(1, background);
+        let db = setup.options(env.clone()).open(PATH).unwrap();
+        // Its pointer is in memory: value files behind it may not be dropped.
+        db.put(b"large", &noise(1, 100_000)).unwrap();
+        let (before, bytes) = (env.files().len(), used(&env));
+        env.set_capacity(bytes + 200_000);
+        let large = noise(2, 300_000);
+        let mut batch = WriteBatch::new();
+        batch.put(b"l", &large);
+        for n in 0..300 {
+            let refused = if n % 2 == 0 {
+                db.put(b"k", &large)
+            } else {
+                db.write(&batch)
+            };
+            assert_eq!(refused.unwrap_err().kind(), ErrorKind::NoSpace);
+        }
+        let (left, now) = (env.files().len(), used(&env));
+        assert!(left <= before + 3, "{before} files before, {left} after");
+        assert!(now < bytes + 20_000, "{bytes} bytes before, {now} after");
+        db.put(b"k", &noise(3, 100_000)).unwrap();
+        let image = after(&env, Profile::Kill, Keep::All);
+        image.set_capacity(u64::MAX);
+        let db = open(&image);
+        assert_eq!(
+            db.get(b"k").unwrap().as_deref(),
+            Some(&noise(3, 100_000)[..])
+        );
+        assert_eq!(
+            db.get(b"large").unwrap().as_deref(),
+            Some(&noise(1, 100_000)[..])
+        );
+    }
 }

@@ -25,6 +25,9 @@ const IDLE: Duration = Duration::from_millis(50);
 /// What was flushed is durable after this long at the latest, however little it is.
 const PERSIST_AFTER: Duration = Duration::from_secs(1);
 
+/// A file that readers let go of a database at rest is unlinked after this long.
+const REAP_AFTER: Duration = Duration::from_secs(1);
+
 /// With so many unsynced tables there is a pass too: each keeps a descriptor until it is synced. Twice as
 /// many hold up writers.
 pub(crate) const UNSYNCED_TABLES_MAX: usize = 128;
@@ -165,6 +168,9 @@ impl Core {
                 return;
             }
             if self.held_off(&mut state) {
+                drop(state);
+                // On a full disk what readers have let go meanwhile is the room that is missing.
+                self.reap();
                 continue;
             }
             if self.flush_wanted(&state, self.settings.budget.flush) {
@@ -265,9 +271,12 @@ impl Core {
         if state.closing {
             return;
         }
-        if state.rest.is_quiet() {
+        if state.rest.is_quiet() && !self.reaper.awaits() {
             // Only new work ends this: a write wakes it when a part is sealed.
             self.work.wait(&mut state);
+        } else if state.rest.is_quiet() {
+            // A reader that lets go of a file tells nobody: it may hold any lock where its last view goes.
+            self.work.wait_for(&mut state, REAP_AFTER);
         } else {
             // Another thread flushes or merges.
             self.work.wait_for(&mut state, IDLE);

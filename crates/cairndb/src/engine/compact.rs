@@ -149,6 +149,8 @@ impl Drop for Turn<'_> {
             state.range_merges_waiting -= 1;
             state.rest.disturb();
             drop(state);
+            // Who clears out waits for those of a range, and where there is no worker nobody else tells.
+            core.changed.notify_all();
             core.work.notify_all();
         }
     }
@@ -320,6 +322,10 @@ impl Core {
         Stats::add(&self.stats.moved_value_bytes, copied);
         let mut state = self.state.lock();
         plan.ended(&mut state);
+        if result.is_err() {
+            // Whoever found nothing to do while it ran would rest beside what is due still.
+            state.rest.disturb();
+        }
         let result = result.and_then(|outcome| {
             Stats::add(&self.stats.merges, 1);
             let read: u64 = plan.inputs.iter().map(Run::bytes).sum();
@@ -382,6 +388,7 @@ impl Core {
                 // The worker may have found nothing to do because a merge was waiting: this one.
                 state.rest.disturb();
                 drop(state);
+                self.changed.notify_all();
                 self.work.notify_all();
                 self.persist_all()?;
                 return self.clear_out(range);

@@ -369,11 +369,11 @@ impl Core {
         }
         let mut commit = self.commit.lock();
         self.health.check_write()?;
-        let (handle, writer) = self.begin_value_file(&mut commit, self.encodes())?;
+        let (begun, ()) = self.begin_value_file(&mut commit, self.encodes(), |_| Ok(()))?;
         let mut state = self.state.lock();
-        state.relocating.first_copies.get_or_insert(handle.number);
+        state.relocating.first_copies.get_or_insert(begun.number());
         // Under the commit lock: who looks for dead files finds it being filled.
-        self.moved.begin(handle, writer);
+        self.moved.begin(begun);
         Ok(())
     }
 

@@ -120,10 +120,24 @@ impl Core {
         self.write_in_room(commit, payload, durability)
     }
 
-    /// The commit lock, once part and, for a write that is logged, segment have room for `payload`.
+    /// The commit lock, once part and, for a write that is logged, segment have room for `payload`. On a full disk what
+    /// may be unlinked is, and the room it has left tried once more: there may be nobody else to do it.
     #[cold]
     #[inline(never)]
     pub(crate) fn room_for(
+        &self,
+        payload: &Payload<'_>,
+        durability: Durability,
+    ) -> Result<MutexGuard<'_, Commit>> {
+        match self.make_room_for(payload, durability) {
+            Err(error) if error.kind() == ErrorKind::NoSpace && self.reap() => {
+                self.make_room_for(payload, durability)
+            }
+            found => found,
+        }
+    }
+
+    fn make_room_for(
         &self,
         payload: &Payload<'_>,
         durability: Durability,

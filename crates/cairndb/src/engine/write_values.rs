@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
-use cairndb_base::{FileNumber, Kind, Result};
+use cairndb_base::{ErrorKind, FileNumber, Kind, Result};
 use cairndb_format::batch::{BatchWriter, Entry};
 use cairndb_format::manifest::VersionEdit;
 use cairndb_format::name;
@@ -20,7 +20,7 @@ use crate::state::options::Durability;
 use crate::state::stats::Stats;
 use crate::state::value_handle::ValueHandle;
 use crate::write::commit::{Commit, Payload};
-use crate::write::values::UNSYNCED_FILES_MAX;
+use crate::write::values::{Active, UNSYNCED_FILES_MAX};
 
 /// The value files a write has appended to, until its pointers are in the memtable or it is given up.
 /// Not to be dropped under the commit lock.
@@ -72,6 +72,29 @@ impl Core {
         value: &[u8],
         durability: Durability,
     ) -> Result<()> {
+        self.cleared(self.write_value(key, value, durability))
+    }
+
+    /// As [`Core::write_batch`], of a batch with large values.
+    pub(crate) fn write_batch_with_values(
+        &self,
+        batch: &WriteBatch,
+        durability: Durability,
+    ) -> Result<()> {
+        self.cleared(self.write_values(batch, durability))
+    }
+
+    /// Unlinks what a write has left behind that found the disk full: it would be in the way of the next.
+    fn cleared(&self, written: Result<()>) -> Result<()> {
+        if let Err(error) = &written
+            && error.kind() == ErrorKind::NoSpace
+        {
+            self.reap();
+        }
+        written
+    }
+
+    fn write_value(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<()> {
         self.check_writable()?;
         let mut in_flight = InFlight::new(self);
         let entry = |pointer| Payload::One {
@@ -84,12 +107,7 @@ impl Core {
         self.write_in_room(commit, &entry(&pointer), durability)
     }
 
-    /// As [`Core::write_batch`], of a batch with large values.
-    pub(crate) fn write_batch_with_values(
-        &self,
-        batch: &WriteBatch,
-        durability: Durability,
-    ) -> Result<()> {
+    fn write_values(&self, batch: &WriteBatch, durability: Durability) -> Result<()> {
         let mut in_flight = InFlight::new(self);
         let blank = with_pointers(batch, |_, _| Ok([0; POINTER_BYTES]))?;
         let mut commit = self.room_for(&Payload::Many(&blank), durability)?;
@@ -110,19 +128,22 @@ impl Core {
         if commit.closing {
             return Err(closing());
         }
-        if self.values.needs_file(self.settings.value_file) {
-            let (handle, writer) = self.begin_value_file(commit, false)?;
-            self.values.begin(handle, writer);
-        }
         let hash = self.context.order.hash(key);
-        let pointer = self.values.append(|file| file.append(hash, &[value]))?;
+        let append = |file: &mut ValueWriter| file.append(hash, &[value]);
+        let pointer = if self.values.needs_file(self.settings.value_file) {
+            let (begun, pointer) = self.begin_value_file(commit, false, append)?;
+            self.values.begin(begun);
+            pointer
+        } else {
+            self.values.append(append)?
+        };
         commit.value_sets_out(pointer.file.0);
+        in_flight.files.push(pointer.file.0);
         if self.values.unsynced_files() > UNSYNCED_FILES_MAX {
             // Each keeps a descriptor until it is synced.
             let _turn = self.take_sync_turn()?;
             self.values.sync().map_err(|error| self.poison(error))?;
         }
-        in_flight.files.push(pointer.file.0);
         let (before, due) = (commit.value_bytes(), self.values_at_rest_max());
         if before < due && before + u64::from(pointer.len) >= due {
             // Nothing else tells a worker that has found a rest that there will be something to do at the next.
@@ -133,15 +154,18 @@ impl Core {
         Ok(pointer.encode())
     }
 
-    /// A new value file, which the manifest names; `settled` if nothing in it will be left to be encoded.
+    /// A new value file with what `fill` appends to it, which the manifest names then; `settled` if nothing in it will be
+    /// left to be encoded. Filled first: named before, each write that found no room for its value left a file behind
+    /// that had none, and an edit.
     ///
     /// # Errors
-    /// Of the file or the manifest; nothing is left then that the next opening does not sweep.
-    pub(crate) fn begin_value_file(
+    /// Of the file or the manifest; nothing is left then but a file to unlink, and that the next opening sweeps.
+    pub(crate) fn begin_value_file<T>(
         &self,
         commit: &mut Commit,
         settled: bool,
-    ) -> Result<(Arc<ValueHandle>, ValueWriter)> {
+        fill: impl FnOnce(&mut ValueWriter) -> Result<T>,
+    ) -> Result<(Active, T)> {
         self.ensure_manifest(commit)?;
         let number = self.new_file();
         // Of no use to anybody where one of the steps fails. An edit that got there all the same names a
@@ -150,7 +174,9 @@ impl Core {
             self.reaper.add(name::value(FileNumber(number)));
             error
         };
-        let writer = ValueWriter::create(&*self.dir, FileNumber(number)).map_err(given_up)?;
+        let created = ValueWriter::create(&*self.dir, FileNumber(number));
+        let mut writer = created.map_err(given_up)?;
+        let filled = fill(&mut writer).map_err(given_up)?;
         let edit = VersionEdit {
             added_values: vec![number],
             settled_values: settled.then_some(number).into_iter().collect(),
@@ -183,6 +209,6 @@ impl Core {
             pending.version = Arc::new(next);
         }
         self.publish_view(state);
-        Ok((handle, writer))
+        Ok((Active::new(handle, writer), filled))
     }
 }

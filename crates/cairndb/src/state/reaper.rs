@@ -12,7 +12,9 @@ pub(crate) struct Reaper {
     names: Mutex<Vec<String>>,
     turn: Mutex<()>,
     /// Bytes of tables that the manifest does not name any more and readers keep. A statistic.
-    held: AtomicU64,
+    held_bytes: AtomicU64,
+    /// Those tables and value files.
+    held_files: AtomicU64,
 }
 
 impl Reaper {
@@ -20,20 +22,29 @@ impl Reaper {
         self.names.lock().push(name);
     }
 
-    /// Notes that a file of `bytes` stays for its readers only.
+    /// Notes that a table of `bytes`, or a value file (0), stays for its readers only.
     pub(crate) fn hold(&self, bytes: u64) {
-        self.held.fetch_add(bytes, Ordering::Relaxed);
+        self.held_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.held_files.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes over a file that was held, when its last reader has gone.
     pub(crate) fn let_go(&self, name: String, bytes: u64) {
-        self.held.fetch_sub(bytes, Ordering::Relaxed);
+        self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.add(name);
+        // Release, and last: who finds none held finds the name.
+        let before = self.held_files.fetch_sub(1, Ordering::Release);
+        debug_assert!(before > 0, "what is let go was held");
     }
 
-    /// Bytes of files that stay for their readers only.
+    /// Bytes of tables that stay for their readers only.
     pub(crate) fn held_bytes(&self) -> u64 {
-        self.held.load(Ordering::Relaxed)
+        self.held_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is, or without another word may be, something to unlink.
+    pub(crate) fn awaits(&self) -> bool {
+        self.held_files.load(Ordering::Acquire) > 0 || !self.names.lock().is_empty()
     }
 
     /// Hands every waiting name, and those that `more` gives, to `unlink`; whether there were any. Callers take
@@ -56,6 +67,20 @@ impl Reaper {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_readers_keep_is_awaited_until_it_is_unlinked() {
+        let reaper = Reaper::default();
+        assert!(!reaper.awaits());
+        reaper.hold(4096);
+        reaper.hold(0);
+        assert!(reaper.awaits() && reaper.held_bytes() == 4096);
+        reaper.let_go("1.tbl".to_owned(), 4096);
+        reaper.let_go("2.val".to_owned(), 0);
+        assert!(reaper.awaits() && reaper.held_bytes() == 0);
+        assert!(reaper.reap(Vec::new, |_| ()));
+        assert!(!reaper.awaits());
+    }
 
     /// The syncer had taken spare segments out of their set, not yet in the list of names, when whoever waited for quiet
     /// found neither: 58 MiB of files were still there once in 150 times.

@@ -185,15 +185,19 @@ impl ValueHandle {
         mapped
     }
 
+    /// The durable manifest no longer names it: the file goes when its last reader does.
     pub(crate) fn doom(&self) {
-        self.doomed.store(true, Ordering::Release);
+        if !self.doomed.swap(true, Ordering::AcqRel) {
+            self.opener.reaper.hold(0);
+        }
     }
 }
 
 impl Drop for ValueHandle {
     fn drop(&mut self) {
         if self.doomed.load(Ordering::Acquire) {
-            self.opener.reaper.add(name::value(FileNumber(self.number)));
+            let name = name::value(FileNumber(self.number));
+            self.opener.reaper.let_go(name, 0);
         }
     }
 }

@@ -18,10 +18,24 @@ use crate::state::value_handle::ValueHandle;
 /// A file with a value in it is longer: one is never closed with none.
 const FILLED_BYTES_MIN: u64 = HEADER_BYTES as u64 + 1;
 
+/// A value file as it is filled.
 #[derive(Debug)]
-struct Active {
+pub(crate) struct Active {
     handle: Arc<ValueHandle>,
     writer: ValueWriter,
+}
+
+impl Active {
+    /// That of `handle`, with what `writer` has appended to it.
+    pub(crate) fn new(handle: Arc<ValueHandle>, writer: ValueWriter) -> Active {
+        assert_eq!(handle.number, writer.number().0, "a handle's own file");
+        Active { handle, writer }
+    }
+
+    /// The file's number.
+    pub(crate) fn number(&self) -> u64 {
+        self.handle.number
+    }
 }
 
 impl Drop for Active {
@@ -66,11 +80,24 @@ impl ValueLog {
         (number > 0).then_some(number)
     }
 
-    /// Fills `handle`'s file from here on.
-    pub(crate) fn begin(&self, handle: Arc<ValueHandle>, writer: ValueWriter) {
-        assert_eq!(handle.number, writer.number().0, "a handle's own file");
-        self.number.store(handle.number, Ordering::Relaxed);
-        *self.active.lock() = Some(Active { handle, writer });
+    /// Fills `begun` from here on. What it has is synced with what comes.
+    pub(crate) fn begin(&self, begun: Active) {
+        let mut slot = self.active.lock();
+        self.number.store(begun.number(), Ordering::Relaxed);
+        if begun.writer.bytes() >= FILLED_BYTES_MIN {
+            self.appended(&begun);
+        }
+        *slot = Some(begun);
+    }
+
+    /// Notes how long a file has become, and that it is to be synced.
+    fn appended(&self, active: &Active) {
+        let (handle, writer) = (&active.handle, &active.writer);
+        handle.bytes.store(writer.bytes(), Ordering::Relaxed);
+        let mut dirty = self.dirty.lock();
+        if dirty.last().is_none_or(|(file, _)| *file != handle.number) {
+            dirty.push((handle.number, writer.syncer()));
+        }
     }
 
     /// Closes the file being filled, if it is `file`: the next value begins another. By whoever keeps others from
@@ -101,12 +128,7 @@ impl ValueLog {
         };
         match write(&mut active.writer) {
             Ok(pointer) => {
-                let (handle, writer) = (&active.handle, &active.writer);
-                handle.bytes.store(writer.bytes(), Ordering::Relaxed);
-                let mut dirty = self.dirty.lock();
-                if dirty.last().is_none_or(|(file, _)| *file != handle.number) {
-                    dirty.push((handle.number, writer.syncer()));
-                }
+                self.appended(active);
                 Ok(pointer)
             }
             Err(error) => {

@@ -560,3 +560,66 @@ fn reads_of_a_handle_that_writes_nothing_pay_for_a_merge() {
         verify("/db", &options).unwrap();
     }
 }
+
+/// Nobody was told that a file had lost its last reader: it stayed until the next write.
+#[test]
+fn a_database_at_rest_gives_back_what_a_dropped_cursor_kept() {
+    let env = MemEnv::new(Background::Threads);
+    let options = threaded().env(env.clone()).compression(Compression::None);
+    // A file for each large value.
+    let db = options.value_file_bytes(0).open("/db").unwrap();
+    let load = |round: u8| {
+        for n in 0..3000_u32 {
+            db.put(&n.to_be_bytes(), &[round; 300]).unwrap();
+        }
+        db.put(b"large", &[round; 900_000]).unwrap();
+        db.compact_range(..).unwrap();
+    };
+    load(0);
+    let mut iter = db.iter();
+    iter.next().unwrap().unwrap();
+    load(1);
+    db.wait_idle().unwrap();
+    let kept = || {
+        let dir = env.open_dir("/db".as_ref(), false).unwrap();
+        let names = dir.list().unwrap();
+        let sizes = names.iter().map(|name| dir.size_of(name).unwrap());
+        sizes.flatten().sum::<u64>()
+    };
+    let before = kept();
+    drop(iter);
+    let begun = std::time::Instant::now();
+    while kept() + 1_700_000 > before {
+        assert!(begun.elapsed().as_secs() < 60, "{} of {before}", kept());
+        std::thread::yield_now();
+    }
+    db.close().unwrap();
+}
+
+/// Two callers that clear out wait for each other's turn to be over. Of a handle that has not written and has no worker
+/// nobody told them, and one waited for ever.
+#[test]
+fn compactions_of_a_handle_without_threads_wait_for_each_other_and_end() {
+    let env = MemEnv::new(Background::Threads);
+    let options = threaded().env(env).compression(Compression::None);
+    let db = options.open("/db").unwrap();
+    db.put(b"k", &[7; 9000]).unwrap();
+    db.compact_range(..).unwrap();
+    db.close().unwrap();
+    let db = options.open("/db").unwrap();
+    let (over, ends) = std::sync::mpsc::channel();
+    for _ in 0..2 {
+        let (db, over) = (db.clone(), over.clone());
+        std::thread::spawn(move || {
+            for _ in 0..100_000 {
+                db.compact_range(..).unwrap();
+            }
+            over.send(()).unwrap();
+        });
+    }
+    let patience = std::time::Duration::from_mins(2);
+    for _ in 0..2 {
+        ends.recv_timeout(patience).expect("nobody waits for ever");
+    }
+    db.close().unwrap();
+}
