@@ -6,10 +6,11 @@ use cairndb_base::coding::{get_u32, get_u64};
 use cairndb_base::{Error, ErrorKind, FileNumber, Result};
 
 use crate::checksum::crc32c_append;
-use crate::value_file::pointer::fill;
+use crate::value_file::pointer::{FIRST_RECORD_AT, fill};
 
 /// Bytes of the file header; the first record follows.
 pub const HEADER_BYTES: usize = 64;
+const _: () = assert!(HEADER_BYTES as u64 == FIRST_RECORD_AT);
 
 const MAGIC: &[u8; 8] = b"CAIRNVAL";
 const VERSION: u32 = 1;

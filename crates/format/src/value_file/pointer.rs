@@ -8,7 +8,6 @@ use cairndb_base::{Error, ErrorKind, FileNumber, Result};
 use cairndb_kernel::codec::raw_len_max;
 
 use crate::checksum::{crc32c_append, seed};
-use crate::value_file::HEADER_BYTES;
 use crate::value_file::blocks::stored_min;
 
 /// Bytes of an encoded [`Pointer`].
@@ -21,6 +20,8 @@ pub const CODEC_RAW: u8 = 0;
 pub const CODEC_BLOCKS: u8 = 1;
 /// Most bytes that one of an encoded block stands for.
 const RAW_BYTES_A_BYTE_MAX: u64 = raw_len_max(1) as u64;
+/// The first record's offset, behind the file's header.
+pub(crate) const FIRST_RECORD_AT: u64 = 64;
 /// Records begin at multiples of this.
 pub(crate) const ALIGN: u64 = 8;
 
@@ -97,7 +98,9 @@ impl Pointer {
             CODEC_BLOCKS => {
                 // What is not there need not be allocated: a block has 64 KiB at most, and a byte stands for 255.
                 let (stored, raw) = (u64::from(self.len), u64::from(self.raw_len));
-                stored < raw && stored_min(raw) <= stored && raw <= RAW_BYTES_A_BYTE_MAX * stored
+                stored < raw
+                    && stored_min(raw) <= stored
+                    && raw <= stored.saturating_mul(RAW_BYTES_A_BYTE_MAX)
             }
             newer => {
                 return Err(Error::new(
@@ -108,7 +111,7 @@ impl Pointer {
                 .found(newer));
             }
         };
-        let placed = self.offset >= HEADER_BYTES as u64 && self.offset.is_multiple_of(ALIGN);
+        let placed = self.offset >= FIRST_RECORD_AT && self.offset.is_multiple_of(ALIGN);
         let fits = u64::from(self.raw_len) <= VALUE_BYTES_MAX as u64 && lengths_fit;
         if placed && fits && self.end().is_some() {
             return Ok(());

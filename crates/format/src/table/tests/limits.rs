@@ -137,10 +137,10 @@ fn tombstones_cost_a_builder_their_filter_and_no_more() {
 /// in hand again.
 #[test]
 fn versions_of_the_empty_key_without_values_do_not_wait_for_ever() {
+    const COUNT: u64 = 100_000;
     let options = options(&Order::Bytewise, Compression::Adaptive);
     let sink = Sink::default();
     let mut builder = TableBuilder::new(Box::new(sink.clone()), options);
-    const COUNT: u64 = 100_000;
     let mut most = 0;
     for n in 0..COUNT {
         // What makes the table choose groups.
