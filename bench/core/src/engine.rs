@@ -50,6 +50,10 @@ pub struct Role {
     pub durability: Durability,
     /// Writes come in ascending key order into an empty store, so an append mode may be used.
     pub appending: bool,
+    /// Sessions there are at a time, this one among them: those of a row's threads.
+    pub sessions: u32,
+    /// Whether any of them writes.
+    pub changing: bool,
 }
 
 /// Whether background work is known to have ended.

@@ -13,6 +13,8 @@ use crate::shared::Shared;
 const ROLE: Role = Role {
     durability: Durability::Os,
     appending: false,
+    sessions: 1,
+    changing: true,
 };
 
 /// The store.

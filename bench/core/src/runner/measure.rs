@@ -285,6 +285,8 @@ impl<E: Engine> Runner<'_, E> {
         let role = Role {
             durability: self.opened_for,
             appending: self.empty && appends && count == 1,
+            sessions: count,
+            changing: workload.changes(),
         };
         let store = self
             .store
@@ -352,6 +354,8 @@ impl<E: Engine> Runner<'_, E> {
         let mut session = store.session(Role {
             durability: Durability::Os,
             appending: false,
+            sessions: 1,
+            changing: false,
         })?;
         let mut cursor = session.cursor()?;
         let mut sum = ScanSum::default();
@@ -377,6 +381,8 @@ impl<E: Engine> Runner<'_, E> {
         let mut session = store.session(Role {
             durability: Durability::Os,
             appending: false,
+            sessions: 1,
+            changing: false,
         })?;
         let mut cursor = session.cursor()?;
         cursor.first()?;

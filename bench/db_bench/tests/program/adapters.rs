@@ -27,6 +27,8 @@ type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 const ROLE: Role = Role {
     durability: Durability::Os,
     appending: false,
+    sessions: 1,
+    changing: true,
 };
 
 fn settings(value_bytes: usize) -> Settings {

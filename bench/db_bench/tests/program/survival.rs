@@ -88,6 +88,8 @@ impl Act for Write<'_> {
         let role = Role {
             durability,
             appending: false,
+            sessions: 1,
+            changing: true,
         };
         let mut session = store.session(role).expect("a session");
         for index in 0..entries(durability) {
@@ -124,6 +126,8 @@ impl Act for Count<'_> {
         let role = Role {
             durability: Durability::Os,
             appending: false,
+            sessions: 1,
+            changing: true,
         };
         let mut session = store.session(role).expect("a session");
         let kept = (0..entries(durability))

@@ -287,6 +287,8 @@ mod tests {
         let role = Role {
             durability: Durability::Os,
             appending: false,
+            sessions: 1,
+            changing: true,
         };
         let mut session = store.session(role).expect("a session");
         for index in 0..ENTRIES {

@@ -142,6 +142,8 @@ impl Store for LevelStore<'_> {
         let role = Role {
             durability: Durability::Os,
             appending: false,
+            sessions: 1,
+            changing: true,
         };
         self.session(role)?.batch_write()
     }
@@ -321,6 +323,8 @@ mod tests {
         let role = Role {
             durability: Durability::Os,
             appending: false,
+            sessions: 1,
+            changing: true,
         };
         let mut session = store.session(role).expect("a session");
         session.put(b"key", b"value").expect("put");

@@ -9,6 +9,8 @@ use super::*;
 const ROLE: Role = Role {
     durability: Durability::Os,
     appending: false,
+    sessions: 1,
+    changing: true,
 };
 
 /// Runs a test over an empty store, where the library is installed.

@@ -220,6 +220,8 @@ mod tests {
         let role = Role {
             durability: Durability::Os,
             appending: false,
+            sessions: 1,
+            changing: true,
         };
         let mut session = store.session(role).expect("nothing to do");
         assert_eq!(session.get(b"any", <[u8]>::len).expect("answers"), Some(10));

@@ -216,6 +216,8 @@ mod tests {
             let role = Role {
                 durability: Durability::Os,
                 appending: false,
+                sessions: 1,
+                changing: true,
             };
             let mut session = store.session(role).expect("a session");
             for key in 0..100_u32 {

@@ -111,6 +111,8 @@ fn two_writes(dir: &Path) -> Vec<u8> {
     let role = Role {
         durability: Durability::Os,
         appending: false,
+        sessions: 1,
+        changing: true,
     };
     let mut session = store.session(role).expect("a session");
     for key in [&b"one"[..], b"two"] {
@@ -130,6 +132,8 @@ fn a_torn_write_is_cut_off_and_the_ones_before_stay() {
     let role = Role {
         durability: Durability::Os,
         appending: false,
+        sessions: 1,
+        changing: true,
     };
     let mut session = store.session(role).expect("a session");
     assert_eq!(session.get(b"one", <[u8]>::len).expect("read"), Some(5));

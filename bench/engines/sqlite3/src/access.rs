@@ -1,17 +1,34 @@
-//! A thread's access to the connection: for one operation, or for a whole batch.
+//! A thread's access to a connection: for one operation, or for a whole batch.
 
+#![expect(
+    unsafe_code,
+    reason = "a connection of a session's own is used without a lock"
+)]
+
+use std::marker::PhantomData;
 use std::ops::Deref;
 
 use bench_core::fault::Fault;
 
 use crate::connection::{Connection, Statement, Turn};
 
-/// A thread's access to the connection.
+/// The connection of a session.
+#[derive(Debug)]
+pub(crate) enum Holder<'s> {
+    /// The store's, which its sessions use in turns.
+    Shared(&'s Connection<'s>),
+    /// Its own.
+    Own(Connection<'s>),
+}
+
+/// A thread's access to a connection.
 #[derive(Debug)]
 pub(crate) struct Access<'s> {
-    connection: &'s Connection<'s>,
-    /// Held from the first entry of a batch to its commit.
+    /// Held from the first entry of a batch to its commit. Before the connection, which it uses.
     batch: Option<Turn<'s>>,
+    holder: Holder<'s>,
+    /// No other thread uses it.
+    _unshared: PhantomData<*mut ()>,
 }
 
 /// The turn of a running batch, or one for a single operation.
@@ -33,10 +50,11 @@ impl<'s> Deref for Use<'_, 's> {
 }
 
 impl<'s> Access<'s> {
-    pub(crate) const fn new(connection: &'s Connection<'s>) -> Self {
+    pub(crate) const fn new(holder: Holder<'s>) -> Self {
         Self {
-            connection,
             batch: None,
+            holder,
+            _unshared: PhantomData,
         }
     }
 
@@ -45,7 +63,16 @@ impl<'s> Access<'s> {
     pub(crate) fn turn(&self) -> Use<'_, 's> {
         match &self.batch {
             Some(turn) => Use::Batch(turn),
-            None => Use::Single(self.connection.turn()),
+            None => Use::Single(self.wait()),
+        }
+    }
+
+    #[inline]
+    fn wait(&self) -> Turn<'s> {
+        match &self.holder {
+            Holder::Shared(connection) => connection.turn(),
+            // SAFETY: the connection is this access's, which no other thread uses and which keeps the turn or lends it.
+            Holder::Own(connection) => unsafe { connection.own() },
         }
     }
 
@@ -58,7 +85,7 @@ impl<'s> Access<'s> {
     #[inline]
     pub(crate) fn begin(&mut self, begin: Statement) -> Result<(), Fault> {
         if self.batch.is_none() {
-            let turn = self.connection.turn();
+            let turn = self.wait();
             turn.execute(begin)?;
             self.batch = Some(turn);
         }

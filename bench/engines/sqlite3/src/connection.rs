@@ -1,9 +1,10 @@
-//! The one connection of a store, and who may use it.
+//! A connection, and who may use it.
 //!
-//! With `locking_mode=EXCLUSIVE` a database has exactly one connection, so all threads share it. It
-//! is opened without SQLite's own mutex, which would be taken several times in each operation;
-//! instead a thread holds [`Turn`] for a whole operation, or from the first entry of a batch to its
-//! commit. Every method of a [`Turn`] is called by the one thread that has it.
+//! The store has one, with `locking_mode=EXCLUSIVE`, which all threads of a row share that writes. It is opened
+//! without SQLite's own mutex, which would be taken several times in each operation; instead a thread holds
+//! [`Turn`] for a whole operation, or from the first entry of a batch to its commit. Where several threads
+//! read and nobody writes each has a connection of its own beside it and waits for nobody. Every method of a [`Turn`] is
+//! called by the one thread that has it.
 
 #![expect(
     unsafe_code,
@@ -31,7 +32,7 @@ pub(crate) struct Connection<'e> {
     turn: Mutex<()>,
 }
 
-// SAFETY: the connection is only used by the thread that holds its turn.
+// SAFETY: the connection is only used by the thread that holds its turn, or by the one session whose own it is.
 unsafe impl Sync for Connection<'_> {}
 
 /// The right to use the connection.
@@ -39,7 +40,8 @@ unsafe impl Sync for Connection<'_> {}
 pub(crate) struct Turn<'t> {
     api: &'t Api,
     db: *mut c_void,
-    _guard: MutexGuard<'t, ()>,
+    /// None where the connection is one session's own.
+    _guard: Option<MutexGuard<'t, ()>>,
 }
 
 /// A prepared statement. It is finalized by its owner, within a turn, before the connection closes.
@@ -85,8 +87,10 @@ impl<'e> Connection<'e> {
         };
         let flags = OPEN_READWRITE | OPEN_CREATE | OPEN_NOMUTEX;
         let place = &raw mut connection.db;
-        // SAFETY: the path ends with zero; the place is ours; null is the system's own file layer.
-        let opened = unsafe { (api.open_v2)(path.as_ptr(), place, flags, null()) };
+        // The system's own file layer, for one process alone: connections share the log's index in its memory.
+        let layer = c"unix-excl";
+        // SAFETY: the texts end with zero; the place is ours.
+        let opened = unsafe { (api.open_v2)(path.as_ptr(), place, flags, layer.as_ptr()) };
         connection.turn().check(opened)?;
         Ok(connection)
     }
@@ -97,7 +101,20 @@ impl<'e> Connection<'e> {
         Turn {
             api: self.api,
             db: self.db,
-            _guard: self.turn.lock().unwrap_or_else(PoisonError::into_inner),
+            _guard: Some(self.turn.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+
+    /// The use of a connection that one session has for itself.
+    ///
+    /// # Safety
+    /// No other thread uses the connection, and it lives as long as what is given.
+    #[inline]
+    pub(crate) const unsafe fn own(&self) -> Turn<'e> {
+        Turn {
+            api: self.api,
+            db: self.db,
+            _guard: None,
         }
     }
 

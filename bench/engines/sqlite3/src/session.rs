@@ -10,8 +10,8 @@ use std::ffi::CStr;
 use bench_core::engine::Session;
 use bench_core::fault::Fault;
 
-use crate::access::Access;
-use crate::connection::{Connection, Statement, Turn};
+use crate::access::{Access, Holder};
+use crate::connection::{Statement, Turn};
 use crate::cursor::{Scans, SqliteCursor};
 
 const PUT: &CStr = c"REPLACE INTO test (key, value) VALUES (?1, ?2)";
@@ -45,8 +45,8 @@ pub struct SqliteSession<'s> {
 }
 
 impl<'s> SqliteSession<'s> {
-    pub(crate) fn new(connection: &'s Connection<'s>) -> Result<Self, Fault> {
-        let access = Access::new(connection);
+    pub(crate) fn new(holder: Holder<'s>) -> Result<Self, Fault> {
+        let access = Access::new(holder);
         let turn = access.turn();
         let statements = Statements {
             put: turn.prepare(PUT)?,
@@ -173,10 +173,46 @@ impl<'s> Session for SqliteSession<'s> {
 
 #[cfg(test)]
 mod tests {
-    use bench_core::engine::{Durability, Engine as _, Role, Session as _, Store as _};
+    use bench_core::engine::{
+        Cursor as _, Durability, Engine as _, Role, Session as _, Store as _,
+    };
     use bench_core::settings::{Memory, Settings};
 
     use crate::Sqlite;
+
+    #[test]
+    fn threads_that_read_have_connections_of_their_own_and_see_what_was_written() {
+        let Ok(engine) = Sqlite::load(None) else {
+            bench_core::skip::skip("SQLite's connections: install libsqlite3-0");
+            return;
+        };
+        let home = tempfile::tempdir().expect("a directory");
+        let settings = Settings::plain(Memory::split(4 << 20, false));
+        let store = (&engine).open(home.path(), &settings).expect("opens");
+        let role = |sessions| Role {
+            durability: Durability::Os,
+            appending: false,
+            sessions,
+            changing: sessions == 1,
+        };
+        for round in [b"1", b"2"] {
+            let mut session = store.session(role(1)).expect("a session");
+            session.put(b"key", round).expect("put");
+            drop(session);
+            let mut sessions = [2, 2].map(|count| store.session(role(count)).expect("a session"));
+            // Held, so that whoever would need it waits for ever.
+            let turn = store.connection.turn();
+            for session in &mut sessions {
+                let found = session.get(b"key", <[u8]>::to_vec).expect("read");
+                assert_eq!(found.as_deref(), Some(&round[..]));
+                let mut cursor = session.cursor().expect("a cursor");
+                cursor.first().expect("placed");
+                assert!(cursor.valid() && cursor.key() == b"key");
+            }
+            drop(turn);
+        }
+        store.close().expect("closes");
+    }
 
     #[test]
     fn the_keys_of_one_call_are_read_while_nobody_can_write() {
@@ -190,6 +226,8 @@ mod tests {
         let role = Role {
             durability: Durability::Os,
             appending: false,
+            sessions: 1,
+            changing: true,
         };
         let mut session = store.session(role).expect("a session");
         session.put(b"b", b"1").expect("put");

@@ -1,22 +1,22 @@
 //! An open SQLite database.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use bench_core::engine::{Durability, Quiet, Role, Store};
 use bench_core::fault::Fault;
 use bench_core::settings::Settings;
 
+use crate::access::Holder;
 use crate::connection::{Connection, Turn};
 use crate::session::SqliteSession;
 use crate::sys::Api;
 use crate::table;
 
 const FILE: &str = "test.db";
-/// The page of the 2011 document.
-const PAGE_BYTES_DEFAULT: u64 = 1024;
-/// Pages in the log after which it is brought into the database, as in the program of 2011: 4 MB,
+/// Bytes in the log after which it is brought into the database: the 4096 pages of 1024 bytes of the program of 2011,
 /// as much as the default of 1000 is with SQLite's own page of 4 KiB.
-const CHECKPOINT_PAGES: u64 = 4096;
+const CHECKPOINT_BYTES: u64 = 4 << 20;
 /// Settings told as the database has them.
 const TOLD: &[&str] = &[
     "page_size",
@@ -41,7 +41,12 @@ const COUNTERS: &[(&str, i32)] = &[
 /// An open SQLite database.
 #[derive(Debug)]
 pub struct SqliteStore<'e> {
+    api: &'e Api,
+    file: PathBuf,
+    settings: Settings,
     pub(crate) connection: Connection<'e>,
+    /// Whether others may be opened beside that connection now.
+    together: Mutex<bool>,
 }
 
 /// Sets a mode, whose statement answers with the one that is in effect then.
@@ -60,34 +65,79 @@ fn set_mode(turn: &Turn<'_>, name: &str, mode: &str) -> Result<(), Fault> {
 }
 
 /// Sets what must be set and makes the table. The page size comes first: it can only be chosen
-/// before anything has been written, and the log's mode writes.
+/// before anything has been written, and the log's mode writes. Locking is made exclusive last: a log that was
+/// opened so would have an index that no other connection can ever share.
 fn prepare(turn: &Turn<'_>, settings: &Settings) -> Result<(), Fault> {
-    let page = settings.block_bytes.unwrap_or(PAGE_BYTES_DEFAULT);
+    let page = settings
+        .block_bytes
+        .unwrap_or_else(|| table::page(settings));
     turn.run(&format!("PRAGMA page_size={page}"))?;
-    set_mode(turn, "locking_mode", "EXCLUSIVE")?;
     set_mode(turn, "journal_mode", "WAL")?;
+    let page = set_rest(turn, settings, 1)?;
+    turn.run(table::create(settings, page))?;
+    lock(turn, "EXCLUSIVE")
+}
+
+/// Sets what each connection has for itself, one of so many; gives the page size, which is that of the database.
+fn set_rest(turn: &Turn<'_>, settings: &Settings, connections: u32) -> Result<u64, Fault> {
     let synchronous = match settings.durability {
         Durability::Os => "OFF",
         Durability::Sync => "FULL",
     };
     turn.run(&format!("PRAGMA synchronous={synchronous}"))?;
-    turn.run(&format!("PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}"))?;
     // In pages, of the size that the database has in truth.
     let page: u64 = turn
         .ask("PRAGMA page_size")?
         .and_then(|bytes| bytes.parse().ok())
         .filter(|&bytes| bytes > 0)
         .ok_or_else(|| Fault::new("the database tells no page size"))?;
-    let pages = settings.memory.total_bytes / page;
+    let log = CHECKPOINT_BYTES.div_ceil(page);
+    turn.run(&format!("PRAGMA wal_autocheckpoint={log}"))?;
+    let pages = settings.memory.total_bytes / page / u64::from(connections);
     turn.run(&format!("PRAGMA cache_size={pages}"))?;
-    turn.run(table::create(settings, page))
+    Ok(page)
+}
+
+/// Sets how the database is locked, which the next transaction that writes does.
+fn lock(turn: &Turn<'_>, mode: &str) -> Result<(), Fault> {
+    set_mode(turn, "locking_mode", mode)?;
+    turn.run("BEGIN IMMEDIATE; COMMIT")
 }
 
 impl<'e> SqliteStore<'e> {
     pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
-        let connection = Connection::open(api, &dir.join(FILE))?;
+        let file = dir.join(FILE);
+        let connection = Connection::open(api, &file)?;
         prepare(&connection.turn(), settings)?;
-        Ok(Self { connection })
+        Ok(Self {
+            api,
+            file,
+            settings: *settings,
+            connection,
+            together: Mutex::new(false),
+        })
+    }
+
+    /// Has the store's connection let others in, or keep them out again.
+    fn let_others(&self, wanted: bool) -> Result<(), Fault> {
+        let mut together = self.together.lock().unwrap_or_else(PoisonError::into_inner);
+        if *together != wanted {
+            let turn = self.connection.turn();
+            lock(&turn, if wanted { "NORMAL" } else { "EXCLUSIVE" })?;
+            // Its share of the memory is the others' then.
+            turn.run("PRAGMA shrink_memory")?;
+            *together = wanted;
+        }
+        Ok(())
+    }
+
+    /// A connection beside the store's, one of so many.
+    fn another(&self, connections: u32) -> Result<Connection<'e>, Fault> {
+        let connection = Connection::open(self.api, &self.file)?;
+        let turn = connection.turn();
+        set_rest(&turn, &self.settings, connections)?;
+        drop(turn);
+        Ok(connection)
     }
 }
 
@@ -97,9 +147,15 @@ impl Store for SqliteStore<'_> {
     where
         Self: 's;
 
-    fn session(&self, _role: Role) -> Result<SqliteSession<'_>, Fault> {
-        // The durability is the one the store was opened with.
-        SqliteSession::new(&self.connection)
+    /// The durability is the one the store was opened with.
+    fn session(&self, role: Role) -> Result<SqliteSession<'_>, Fault> {
+        let own = role.sessions > 1 && !role.changing;
+        self.let_others(own)?;
+        SqliteSession::new(if own {
+            Holder::Own(self.another(role.sessions)?)
+        } else {
+            Holder::Shared(&self.connection)
+        })
     }
 
     /// What users of SQLite do: the whole database is written anew, in order and without gaps, and

@@ -91,8 +91,8 @@ const DEFAULTS: [(&str, &str); 18] = [
     ),
     (
         "Page sizes of 2011 hurt SQLite and TreeDB.",
-        "Pages of 1024 bytes are those of the page of 2011; SQLite's own default is 4096. Its rows also pay for SQL, \
-         prepared as it may be.",
+        "Pages of 1024 bytes are those of the page of 2011; SQLite's own default is 4096, which it has where entries do not \
+         fit such a page. Its rows also pay for SQL, prepared as it may be.",
     ),
     (
         "TreeDB is given work that its own users do not give it.",
