@@ -56,6 +56,18 @@ pub struct Role {
     pub changing: bool,
 }
 
+impl Role {
+    /// That of the only session there is, which writes in any order.
+    pub const fn single(durability: Durability) -> Self {
+        Self {
+            durability,
+            appending: false,
+            sessions: 1,
+            changing: true,
+        }
+    }
+}
+
 /// Whether background work is known to have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quiet {

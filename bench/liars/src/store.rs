@@ -10,12 +10,7 @@ use crate::lie::Lie;
 use crate::session::LiarSession;
 use crate::shared::Shared;
 
-const ROLE: Role = Role {
-    durability: Durability::Os,
-    appending: false,
-    sessions: 1,
-    changing: true,
-};
+const ROLE: Role = Role::single(Durability::Os);
 
 /// The store.
 #[derive(Debug)]

@@ -162,6 +162,8 @@ impl Source {
 
     fn machine(&mut self, mut facts: Map<String, Value>) {
         facts.remove("type");
+        // A run that had ended and was begun again has not ended.
+        self.ended.clear();
         self.machines.push(Machine { facts });
     }
 

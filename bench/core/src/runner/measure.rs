@@ -351,12 +351,7 @@ impl<E: Engine> Runner<'_, E> {
         let Some(store) = &self.store else {
             return Ok(());
         };
-        let mut session = store.session(Role {
-            durability: Durability::Os,
-            appending: false,
-            sessions: 1,
-            changing: false,
-        })?;
+        let mut session = store.session(Role::single(Durability::Os))?;
         let mut cursor = session.cursor()?;
         let mut sum = ScanSum::default();
         cursor.first()?;
@@ -378,12 +373,7 @@ impl<E: Engine> Runner<'_, E> {
         let Some(store) = &self.store else {
             return Ok(None);
         };
-        let mut session = store.session(Role {
-            durability: Durability::Os,
-            appending: false,
-            sessions: 1,
-            changing: false,
-        })?;
+        let mut session = store.session(Role::single(Durability::Os))?;
         let mut cursor = session.cursor()?;
         cursor.first()?;
         let mut next = 0;

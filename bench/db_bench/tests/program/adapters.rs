@@ -24,12 +24,7 @@ const TRIES: u32 = 20;
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Writes without appending, in the mode that survives the process.
-const ROLE: Role = Role {
-    durability: Durability::Os,
-    appending: false,
-    sessions: 1,
-    changing: true,
-};
+const ROLE: Role = Role::single(Durability::Os);
 
 fn settings(value_bytes: usize) -> Settings {
     Settings {

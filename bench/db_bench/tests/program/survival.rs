@@ -85,12 +85,7 @@ impl Act for Write<'_> {
     fn with<E: Engine>(&self, engine: &E) {
         let durability = self.durability;
         let store = engine.open(self.dir, &settings(durability)).expect("opens");
-        let role = Role {
-            durability,
-            appending: false,
-            sessions: 1,
-            changing: true,
-        };
+        let role = Role::single(durability);
         let mut session = store.session(role).expect("a session");
         for index in 0..entries(durability) {
             session
@@ -123,12 +118,7 @@ impl Act for Count<'_> {
         let store = engine
             .open(home.path(), &settings(durability))
             .expect("recovers");
-        let role = Role {
-            durability: Durability::Os,
-            appending: false,
-            sessions: 1,
-            changing: true,
-        };
+        let role = Role::single(Durability::Os);
         let mut session = store.session(role).expect("a session");
         let kept = (0..entries(durability))
             .filter(|&index| {

@@ -284,12 +284,7 @@ mod tests {
         let store = Cairn
             .open(&home.path().join("db"), &settings())
             .expect("opens");
-        let role = Role {
-            durability: Durability::Os,
-            appending: false,
-            sessions: 1,
-            changing: true,
-        };
+        let role = Role::single(Durability::Os);
         let mut session = store.session(role).expect("a session");
         for index in 0..ENTRIES {
             let key = format!("{:016}", index * 7919 % ENTRIES);

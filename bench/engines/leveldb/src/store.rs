@@ -139,12 +139,7 @@ impl Store for LevelStore<'_> {
     fn compact(&mut self) -> Result<(), Fault> {
         // SAFETY: null ends mean the whole range.
         unsafe { (self.api.compact_range)(self.db, null(), 0, null(), 0) };
-        let role = Role {
-            durability: Durability::Os,
-            appending: false,
-            sessions: 1,
-            changing: true,
-        };
+        let role = Role::single(Durability::Os);
         self.session(role)?.batch_write()
     }
 
@@ -320,12 +315,7 @@ mod tests {
         let settings = Settings::plain(Memory::split(4 << 20, false));
         let open = || (&engine).open(home.path(), &settings).expect("opens");
         let store = open();
-        let role = Role {
-            durability: Durability::Os,
-            appending: false,
-            sessions: 1,
-            changing: true,
-        };
+        let role = Role::single(Durability::Os);
         let mut session = store.session(role).expect("a session");
         session.put(b"key", b"value").expect("put");
         drop(session);

@@ -6,12 +6,7 @@ use bench_core::settings::{Memory, Settings};
 
 use super::*;
 
-const ROLE: Role = Role {
-    durability: Durability::Os,
-    appending: false,
-    sessions: 1,
-    changing: true,
-};
+const ROLE: Role = Role::single(Durability::Os);
 
 /// Runs a test over an empty store, where the library is installed.
 fn with_store(test: impl FnOnce(LmdbStore<'_>, &Path)) {

@@ -217,12 +217,7 @@ mod tests {
         let store = Null
             .open(Path::new("nowhere"), &settings)
             .expect("nothing to open");
-        let role = Role {
-            durability: Durability::Os,
-            appending: false,
-            sessions: 1,
-            changing: true,
-        };
+        let role = Role::single(Durability::Os);
         let mut session = store.session(role).expect("nothing to do");
         assert_eq!(session.get(b"any", <[u8]>::len).expect("answers"), Some(10));
         let mut cursor = session.cursor().expect("nothing to do");

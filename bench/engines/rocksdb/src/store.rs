@@ -213,12 +213,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let store = (&engine).open(home.path(), &settings()).expect("opens");
         let write = || {
-            let role = Role {
-                durability: Durability::Os,
-                appending: false,
-                sessions: 1,
-                changing: true,
-            };
+            let role = Role::single(Durability::Os);
             let mut session = store.session(role).expect("a session");
             for key in 0..100_u32 {
                 session.put(&key.to_le_bytes(), b"value").expect("put");

@@ -108,12 +108,7 @@ fn open(dir: &Path) -> Result<SampleStore, Fault> {
 /// Puts `one` and `two`, closes, and gives what the log holds.
 fn two_writes(dir: &Path) -> Vec<u8> {
     let store = open(dir).expect("an empty directory");
-    let role = Role {
-        durability: Durability::Os,
-        appending: false,
-        sessions: 1,
-        changing: true,
-    };
+    let role = Role::single(Durability::Os);
     let mut session = store.session(role).expect("a session");
     for key in [&b"one"[..], b"two"] {
         session.put(key, b"value").expect("put");
@@ -129,12 +124,7 @@ fn a_torn_write_is_cut_off_and_the_ones_before_stay() {
     let log = two_writes(home.path());
     write(home.path().join("log"), &log[..log.len() - 1]).expect("written");
     let store = open(home.path()).expect("opens");
-    let role = Role {
-        durability: Durability::Os,
-        appending: false,
-        sessions: 1,
-        changing: true,
-    };
+    let role = Role::single(Durability::Os);
     let mut session = store.session(role).expect("a session");
     assert_eq!(session.get(b"one", <[u8]>::len).expect("read"), Some(5));
     assert_eq!(session.get(b"two", <[u8]>::len).expect("read"), None);

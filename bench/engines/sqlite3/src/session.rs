@@ -223,12 +223,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let settings = Settings::plain(Memory::split(4 << 20, false));
         let store = (&engine).open(home.path(), &settings).expect("opens");
-        let role = Role {
-            durability: Durability::Os,
-            appending: false,
-            sessions: 1,
-            changing: true,
-        };
+        let role = Role::single(Durability::Os);
         let mut session = store.session(role).expect("a session");
         session.put(b"b", b"1").expect("put");
         let mut answers = Vec::new();

@@ -161,6 +161,7 @@ impl Store for SqliteStore<'_> {
     /// What users of SQLite do: the whole database is written anew, in order and without gaps, and
     /// the log is brought in and emptied.
     fn compact(&mut self) -> Result<(), Fault> {
+        self.let_others(false)?;
         let turn = self.connection.turn();
         turn.run("VACUUM")?;
         turn.checkpoint()
