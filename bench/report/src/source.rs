@@ -156,14 +156,15 @@ impl Source {
         }
         let record = Record::deserialize(Value::Object(object))
             .map_err(|error| format!("not a result: {error}"))?;
+        // A run that goes on has not ended.
+        self.ended
+            .retain(|suite| record.suite.as_ref() != Some(suite));
         self.records.push(record);
         Ok(())
     }
 
     fn machine(&mut self, mut facts: Map<String, Value>) {
         facts.remove("type");
-        // A run that had ended and was begun again has not ended.
-        self.ended.clear();
         self.machines.push(Machine { facts });
     }
 

@@ -485,9 +485,9 @@ fn writes_refused_by_a_full_disk_pile_up_no_manifests() {
 /// Each left a value file behind, and an edit of the manifest, until small writes had no room either.
 #[test]
 fn large_values_refused_by_a_full_disk_pile_up_no_files() {
-    // A file for each: what a failed append leaves at the end of one that has values is the file system's to cut off.
+    // The first is full then: what a failed append leaves at the end of one that is not is the file system's to cut off.
     let setup = Setup {
-        value_file: 0,
+        value_file: 80_000,
         ..Setup::plain()
     };
     for background in [Background::Stepped, Background::Threads] {
@@ -498,8 +498,10 @@ fn large_values_refused_by_a_full_disk_pile_up_no_files() {
         let (before, bytes) = (env.files().len(), used(&env));
         env.set_capacity(bytes + 200_000);
         let large = noise(2, 300_000);
+        // There is room for its first value, and none for the second.
         let mut batch = WriteBatch::new();
-        batch.put(b"l", &large);
+        batch.put(b"first", &noise(4, 40_000));
+        batch.put(b"second", &large);
         for n in 0..300 {
             let refused = if n % 2 == 0 {
                 db.put(b"k", &large)

@@ -5,7 +5,6 @@
     reason = "a connection of a session's own is used without a lock"
 )]
 
-use std::marker::PhantomData;
 use std::ops::Deref;
 
 use bench_core::fault::Fault;
@@ -27,8 +26,6 @@ pub(crate) struct Access<'s> {
     /// Held from the first entry of a batch to its commit. Before the connection, which it uses.
     batch: Option<Turn<'s>>,
     holder: Holder<'s>,
-    /// No other thread uses it.
-    _unshared: PhantomData<*mut ()>,
 }
 
 /// The turn of a running batch, or one for a single operation.
@@ -54,7 +51,6 @@ impl<'s> Access<'s> {
         Self {
             batch: None,
             holder,
-            _unshared: PhantomData,
         }
     }
 

@@ -3,7 +3,7 @@
 //! The store has one, with `locking_mode=EXCLUSIVE`, which all threads of a row share that writes. It is opened
 //! without SQLite's own mutex, which would be taken several times in each operation; instead a thread holds
 //! [`Turn`] for a whole operation, or from the first entry of a batch to its commit. Where several threads
-//! read and nobody writes each has a connection of its own beside it and waits for nobody. Every method of a [`Turn`] is
+//! read and nobody writes each has a connection of its own beside it and takes no turns. Every method of a [`Turn`] is
 //! called by the one thread that has it.
 
 #![expect(

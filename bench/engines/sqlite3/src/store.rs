@@ -124,8 +124,10 @@ impl<'e> SqliteStore<'e> {
         if *together != wanted {
             let turn = self.connection.turn();
             lock(&turn, if wanted { "NORMAL" } else { "EXCLUSIVE" })?;
-            // Its share of the memory is the others' then.
-            turn.run("PRAGMA shrink_memory")?;
+            if wanted {
+                // Its share of the memory is the others' then.
+                turn.run("PRAGMA shrink_memory")?;
+            }
             *together = wanted;
         }
         Ok(())

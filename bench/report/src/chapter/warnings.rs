@@ -66,8 +66,8 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
     notes
 }
 
-/// Suites that have not come to their end. Those of before an end was told do not tell what decided their
-/// figures either.
+/// Suites that have not come to their end. What does not tell what decided its figures is of before an end was told, or
+/// was put together by hand.
 fn stopped(source: &Source) -> Vec<String> {
     let open = source.suites.iter().filter(|outline| {
         let tells_ends = outline.decided.is_some();

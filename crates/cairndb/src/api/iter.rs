@@ -14,8 +14,8 @@ use crate::api::value::Value;
 /// the last [`Db`](crate::Db) was dropped, it gives `Closed`.
 ///
 /// Each entry costs an allocation for its key and one for its value: for a scan over short entries a
-/// [`Cursor`](crate::Cursor), which lends both, takes about a seventh of the time. `count`, `nth` and `skip` copy nothing of
-/// what they pass.
+/// [`Cursor`](crate::Cursor), which lends both, takes about a seventh of the time. `count`, `nth`, `nth_back` and `skip` copy
+/// nothing of what they pass; an error among it is passed over, too, and nothing follows.
 ///
 /// An error ends the iterator, but for one of the merge operator: that stands in the place of the entry
 /// it is about, and the next entries follow.

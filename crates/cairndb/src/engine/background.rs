@@ -103,18 +103,14 @@ impl Core {
         // One that an earlier try has started runs on.
         if threads.is_empty() {
             let body = move || worker.run_guarded(Core::work_loop);
-            let worker = self
-                .env
-                .spawn("cairndb-worker", Priority::Low, Box::new(body))?;
-            threads.push(worker);
+            let (env, body) = (&self.env, Box::new(body));
+            threads.push(env.spawn("cairndb-worker", Priority::Low, body)?);
         }
         let body = move || me.run_guarded(Core::sync_loop);
         // It sleeps at every sync. Below the writer, and beside the worker, it waited for its turn each time on two
         // processors, and the log was up to eight times as long before any of it could be used again.
-        let syncer = self
-            .env
-            .spawn("cairndb-syncer", Priority::Normal, Box::new(body))?;
-        threads.push(syncer);
+        let (env, body) = (&self.env, Box::new(body));
+        threads.push(env.spawn("cairndb-syncer", Priority::Normal, body)?);
         Ok(())
     }
 
@@ -271,16 +267,25 @@ impl Core {
         if state.closing {
             return;
         }
-        if state.rest.is_quiet() && !self.reaper.awaits() {
-            // Only new work ends this: a write wakes it when a part is sealed.
-            self.work.wait(&mut state);
-        } else if state.rest.is_quiet() {
-            // A reader that lets go of a file tells nobody: it may hold any lock where its last view goes.
-            self.work.wait_for(&mut state, REAP_AFTER);
-        } else {
+        if !state.rest.is_quiet() {
             // Another thread flushes or merges.
             self.work.wait_for(&mut state, IDLE);
+            return;
         }
+        // A reader that lets go of a file tells nobody: it may hold any lock where its last view goes.
+        while self.reaper.awaits() {
+            if !self.work.wait_for(&mut state, REAP_AFTER).timed_out() {
+                return;
+            }
+            drop(state);
+            self.reap();
+            state = self.state.lock();
+            if state.closing || !state.rest.is_quiet() {
+                return;
+            }
+        }
+        // Only new work ends this: a write wakes it when a part is sealed.
+        self.work.wait(&mut state);
     }
 
     fn sync_loop(self: Arc<Core>) {
@@ -328,10 +333,8 @@ impl Core {
     /// times, and a table that is merged away before the pass is never synced: so a busy database
     /// waits until the log it must keep meanwhile is long.
     fn persist_due(&self, state: &State, now: u64) -> bool {
-        let oldest = state
-            .pending
-            .as_ref()
-            .map_or(now, |pending| pending.since_ns);
+        let pending = state.pending.as_ref();
+        let oldest = pending.map_or(now, |pending| pending.since_ns);
         state.rest.is_quiet()
             || state.hurry
             || Duration::from_nanos(now.saturating_sub(oldest)) >= PERSIST_AFTER

@@ -192,7 +192,7 @@ impl Core {
         }
         // A file that will not go now is swept at the next opening.
         self.reaper
-            .reap(more, |obsolete| drop(self.dir.unlink(obsolete)))
+            .reap(more, |obsolete| self.dir.unlink(obsolete).is_ok())
     }
 
     /// Drops value files that nothing refers to; whether there were any.
@@ -232,6 +232,10 @@ impl Core {
         for handle in removed {
             handle.doom();
         }
+        // Readers may keep them now: the worker, which slept since the words above, is to look for them. Locked in between, so
+        // that it either has not looked yet or waits already.
+        drop(self.state.lock());
+        self.work.notify_all();
         Ok(true)
     }
 

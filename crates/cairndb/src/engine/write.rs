@@ -121,7 +121,7 @@ impl Core {
     }
 
     /// The commit lock, once part and, for a write that is logged, segment have room for `payload`. On a full disk what
-    /// may be unlinked is, and the room it has left tried once more: there may be nobody else to do it.
+    /// may be unlinked is, as there may be nobody else to do it; where any was since the beginning it is tried once more.
     #[cold]
     #[inline(never)]
     pub(crate) fn room_for(
@@ -129,8 +129,13 @@ impl Core {
         payload: &Payload<'_>,
         durability: Durability,
     ) -> Result<MutexGuard<'_, Commit>> {
+        let unlinked = self.reaper.unlinked();
         match self.make_room_for(payload, durability) {
-            Err(error) if error.kind() == ErrorKind::NoSpace && self.reap() => {
+            Err(error) if error.kind() == ErrorKind::NoSpace => {
+                self.reap();
+                if self.reaper.unlinked() == unlinked {
+                    return Err(error);
+                }
                 self.make_room_for(payload, durability)
             }
             found => found,

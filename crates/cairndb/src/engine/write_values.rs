@@ -11,7 +11,7 @@ use cairndb_base::{ErrorKind, FileNumber, Kind, Result};
 use cairndb_format::batch::{BatchWriter, Entry};
 use cairndb_format::manifest::VersionEdit;
 use cairndb_format::name;
-use cairndb_format::value_file::{POINTER_BYTES, ValueWriter};
+use cairndb_format::value_file::{POINTER_BYTES, Pointer, ValueWriter};
 
 use crate::engine::core::Core;
 use crate::engine::write::closing;
@@ -45,16 +45,19 @@ impl Drop for InFlight<'_> {
     }
 }
 
+/// A key and its value.
+type LargeValue<'b> = (&'b [u8], &'b [u8]);
+
 /// The batch with a pointer in the place of each large value.
-fn with_pointers(
-    batch: &WriteBatch,
-    mut pointer: impl FnMut(&[u8], &[u8]) -> Result<[u8; POINTER_BYTES]>,
+fn with_pointers<'b>(
+    batch: &'b WriteBatch,
+    mut pointer: impl FnMut(LargeValue<'b>) -> [u8; POINTER_BYTES],
 ) -> Result<BatchWriter> {
     let mut pointers = BatchWriter::with_capacity(batch.len().saturating_mul(64));
     for entry in batch.writer() {
         let Entry { kind, key, value } = entry?;
         if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
-            pointers.add(Kind::Pointer, key, &pointer(key, value)?);
+            pointers.add(Kind::Pointer, key, &pointer((key, value)));
         } else {
             pointers.add(kind, key, value);
         }
@@ -103,55 +106,78 @@ impl Core {
             value: pointer,
         };
         let mut commit = self.room_for(&entry(&[0; POINTER_BYTES]), durability)?;
-        let pointer = self.append_value(&mut commit, &mut in_flight, key, value)?;
-        self.write_in_room(commit, &entry(&pointer), durability)
+        let pointers = self.append_values(&mut commit, &mut in_flight, &[(key, value)])?;
+        self.write_in_room(commit, &entry(&pointers[0].encode()), durability)
     }
 
     fn write_values(&self, batch: &WriteBatch, durability: Durability) -> Result<()> {
         let mut in_flight = InFlight::new(self);
-        let blank = with_pointers(batch, |_, _| Ok([0; POINTER_BYTES]))?;
-        let mut commit = self.room_for(&Payload::Many(&blank), durability)?;
-        let pointers = with_pointers(batch, |key, value| {
-            self.append_value(&mut commit, &mut in_flight, key, value)
+        let mut large = Vec::new();
+        let blank = with_pointers(batch, |value| {
+            large.push(value);
+            [0; POINTER_BYTES]
         })?;
-        self.write_in_room(commit, &Payload::Many(&pointers), durability)
+        let mut commit = self.room_for(&Payload::Many(&blank), durability)?;
+        let pointers = self.append_values(&mut commit, &mut in_flight, &large)?;
+        let mut pointers = pointers.iter();
+        let pointed = with_pointers(batch, |_| {
+            let pointer = pointers.next().expect("one for each large value");
+            pointer.encode()
+        })?;
+        self.write_in_room(commit, &Payload::Many(&pointed), durability)
     }
 
-    fn append_value(
+    /// Appends large values and gives their pointers, in order. What goes to one file goes there at once: where there is
+    /// no room for the last of a batch, a new file that has the others is never named.
+    fn append_values(
         &self,
         commit: &mut Commit,
         in_flight: &mut InFlight<'_>,
-        key: &[u8],
-        value: &[u8],
-    ) -> Result<[u8; POINTER_BYTES]> {
+        values: &[LargeValue<'_>],
+    ) -> Result<Vec<Pointer>> {
         self.health.check_write()?;
         if commit.closing {
             return Err(closing());
         }
-        let hash = self.context.order.hash(key);
-        let append = |file: &mut ValueWriter| file.append(hash, &[value]);
-        let pointer = if self.values.needs_file(self.settings.value_file) {
-            let (begun, pointer) = self.begin_value_file(commit, false, append)?;
-            self.values.begin(begun);
-            pointer
-        } else {
-            self.values.append(append)?
-        };
-        commit.value_sets_out(pointer.file.0);
-        in_flight.files.push(pointer.file.0);
-        if self.values.unsynced_files() > UNSYNCED_FILES_MAX {
-            // Each keeps a descriptor until it is synced.
-            let _turn = self.take_sync_turn()?;
-            self.values.sync().map_err(|error| self.poison(error))?;
+        let bytes_max = self.settings.value_file;
+        let mut pointers: Vec<Pointer> = Vec::with_capacity(values.len());
+        while pointers.len() < values.len() {
+            let before = pointers.len();
+            let fill = |file: &mut ValueWriter| {
+                for (key, value) in &values[before..] {
+                    let hash = self.context.order.hash(key);
+                    pointers.push(file.append(hash, &[value])?);
+                    if file.bytes() >= bytes_max {
+                        break;
+                    }
+                }
+                Ok(())
+            };
+            if self.values.needs_file(bytes_max) {
+                let (begun, ()) = self.begin_value_file(commit, false, fill)?;
+                self.values.begin(begun);
+            } else {
+                self.values.append(fill)?;
+            }
+            for pointer in &pointers[before..] {
+                commit.value_sets_out(pointer.file.0);
+                in_flight.files.push(pointer.file.0);
+            }
+            if self.values.unsynced_files() > UNSYNCED_FILES_MAX {
+                // Each keeps a descriptor until it is synced.
+                let _turn = self.take_sync_turn()?;
+                self.values.sync().map_err(|error| self.poison(error))?;
+            }
         }
+        let bytes: u64 = pointers.iter().map(|pointer| u64::from(pointer.len)).sum();
         let (before, due) = (commit.value_bytes(), self.values_at_rest_max());
-        if before < due && before + u64::from(pointer.len) >= due {
+        if before < due && before + bytes >= due {
             // Nothing else tells a worker that has found a rest that there will be something to do at the next.
             self.state.lock().rest.disturb();
             self.work.notify_all();
         }
-        Stats::add(&self.stats.value_bytes, value.len() as u64);
-        Ok(pointer.encode())
+        Stats::add(&self.stats.value_bytes, bytes);
+        Ok(pointers)
     }
 
     /// A new value file with what `fill` appends to it, which the manifest names then; `settled` if nothing in it will be
@@ -194,19 +220,14 @@ impl Core {
         handle.settled.store(settled, Ordering::Relaxed);
         let handle = Arc::new(handle);
         // The manifest names the file already, so both versions know it from now on.
-        for version in [&mut state.version, &mut state.durable] {
+        let pending = state.pending.as_mut().map(|pending| &mut pending.version);
+        let versions = [&mut state.version, &mut state.durable];
+        for version in versions.into_iter().chain(pending) {
             let mut next = (**version).clone();
             let mut values = (*next.values).clone();
             values.insert(number, Arc::clone(&handle));
             next.values = Arc::new(values);
             *version = Arc::new(next);
-        }
-        if let Some(pending) = &mut state.pending {
-            let mut next = (*pending.version).clone();
-            let mut values = (*next.values).clone();
-            values.insert(number, Arc::clone(&handle));
-            next.values = Arc::new(values);
-            pending.version = Arc::new(next);
         }
         self.publish_view(state);
         Ok((Active::new(handle, writer), filled))

@@ -1,7 +1,8 @@
 //! Files nobody needs any more, waiting to be unlinked.
 //!
 //! A file gets here when the durable manifest has stopped naming it *and* its last reader is gone,
-//! whichever comes later. Unlinking is a job of its own, so that tests can step it.
+//! whichever comes later. Unlinking is a job of its own, so that tests can step it; on a full disk a writer without room
+//! does it, too.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,6 +16,8 @@ pub(crate) struct Reaper {
     held_bytes: AtomicU64,
     /// Those tables and value files.
     held_files: AtomicU64,
+    /// Files that were unlinked.
+    unlinked: AtomicU64,
 }
 
 impl Reaper {
@@ -47,19 +50,23 @@ impl Reaper {
         self.held_files.load(Ordering::Acquire) > 0 || !self.names.lock().is_empty()
     }
 
-    /// Hands every waiting name, and those that `more` gives, to `unlink`; whether there were any. Callers take
+    /// How many files were unlinked so far.
+    pub(crate) fn unlinked(&self) -> u64 {
+        self.unlinked.load(Ordering::Relaxed)
+    }
+
+    /// Hands every waiting name, and those that `more` gives, to `unlink`, which says whether it did; whether there were any. Callers take
     /// turns, `more` included, so that when this returns no file is half way out: who waits for quiet counts on it.
     pub(crate) fn reap(
         &self,
         more: impl FnOnce() -> Vec<String>,
-        mut unlink: impl FnMut(&str),
+        mut unlink: impl FnMut(&str) -> bool,
     ) -> bool {
         let _turn = self.turn.lock();
         let mut names = std::mem::take(&mut *self.names.lock());
         names.extend(more());
-        for name in &names {
-            unlink(name);
-        }
+        let unlinked = names.iter().filter(|name| unlink(name)).count();
+        self.unlinked.fetch_add(unlinked as u64, Ordering::Relaxed);
         !names.is_empty()
     }
 }
@@ -78,8 +85,9 @@ mod tests {
         reaper.let_go("1.tbl".to_owned(), 4096);
         reaper.let_go("2.val".to_owned(), 0);
         assert!(reaper.awaits() && reaper.held_bytes() == 0);
-        assert!(reaper.reap(Vec::new, |_| ()));
+        assert!(reaper.reap(Vec::new, |name| name == "1.tbl"));
         assert!(!reaper.awaits());
+        assert_eq!(reaper.unlinked(), 1, "the other was not there");
     }
 
     /// The syncer had taken spare segments out of their set, not yet in the list of names, when whoever waited for quiet
@@ -94,7 +102,10 @@ mod tests {
             assert!(reaper.turn.try_lock().is_none(), "others wait meanwhile");
             vec!["2.log".to_owned()]
         };
-        assert!(reaper.reap(more, |name| unlinked.push(name.to_owned())));
+        assert!(reaper.reap(more, |name| {
+            unlinked.push(name.to_owned());
+            true
+        }));
         assert_eq!(
             (asked, unlinked.as_slice()),
             (true, &["1.tbl".to_owned(), "2.log".to_owned()][..])

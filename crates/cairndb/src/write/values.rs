@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::FileSync;
 use cairndb_env::sync::Mutex;
-use cairndb_format::value_file::{HEADER_BYTES, Pointer, ValueWriter};
+use cairndb_format::value_file::{HEADER_BYTES, ValueWriter};
 
 use crate::state::value_handle::ValueHandle;
 
@@ -117,19 +117,16 @@ impl ValueLog {
         }
     }
 
-    /// Appends one value, as `write` does it; returns its pointer.
-    pub(crate) fn append(
-        &self,
-        write: impl FnOnce(&mut ValueWriter) -> Result<Pointer>,
-    ) -> Result<Pointer> {
+    /// Appends what `write` does; returns what it gives.
+    pub(crate) fn append<T>(&self, write: impl FnOnce(&mut ValueWriter) -> Result<T>) -> Result<T> {
         let mut slot = self.active.lock();
         let Some(active) = slot.as_mut() else {
             return Err(Error::new(ErrorKind::Io, "the value file was closed"));
         };
         match write(&mut active.writer) {
-            Ok(pointer) => {
+            Ok(written) => {
                 self.appended(active);
-                Ok(pointer)
+                Ok(written)
             }
             Err(error) => {
                 *slot = None;

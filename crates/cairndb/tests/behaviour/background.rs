@@ -596,6 +596,43 @@ fn a_database_at_rest_gives_back_what_a_dropped_cursor_kept() {
     db.close().unwrap();
 }
 
+/// The worker was told of a dead value file before it was doomed, found that nothing was kept and slept, while the thread that
+/// doomed it waited for the disk.
+#[test]
+fn a_value_file_that_only_a_cursor_keeps_goes_with_it() {
+    let dir = real_dir();
+    let db = Options::new()
+        .create_if_missing(true)
+        .value_file_bytes(0)
+        .open(dir.path())
+        .unwrap();
+    db.put(b"large", &[1; 100_000]).unwrap();
+    let mut iter = db.iter();
+    iter.next().unwrap().unwrap();
+    db.put(b"large", &[2; 100_000]).unwrap();
+    let value_files = || {
+        let names = std::fs::read_dir(dir.path()).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name());
+        names
+            .filter(|name| Path::new(name).extension().is_some_and(|it| it == "val"))
+            .count()
+    };
+    let soon = |what: &str, holds: &dyn Fn() -> bool| {
+        let begun = std::time::Instant::now();
+        while !holds() {
+            assert!(begun.elapsed().as_secs() < 60, "{what}");
+            std::thread::yield_now();
+        }
+    };
+    let dropped = || stat(&db, "value_files") == 1;
+    soon("the manifest goes on naming it", &dropped);
+    db.sync().unwrap();
+    assert_eq!(value_files(), 2, "the cursor keeps it");
+    drop(iter);
+    soon("nobody unlinks it", &|| value_files() == 1);
+    db.close().unwrap();
+}
+
 /// Two callers that clear out wait for each other's turn to be over. Of a handle that has not written and has no worker
 /// nobody told them, and one waited for ever.
 #[test]

@@ -98,7 +98,7 @@ const DEFAULTS: [(&str, &str); 19] = [
         "Threads of SQLite take turns where one of them writes.",
         "They share one connection then, as exclusive locking has it. With a connection for each thread, which was tried, every \
          write makes the caches of the others void: the writer got a quarter more done and those beside it read two thirds \
-         as much. Where nobody writes each thread has its own.",
+         as much. Where nobody writes each thread has its own, with an even share of the memory, and begins with an empty cache.",
     ),
     (
         "TreeDB is given work that its own users do not give it.",
