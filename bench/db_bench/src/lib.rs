@@ -89,6 +89,9 @@ fn run(words: &[String]) -> Result<bool, String> {
     // Last, also where no report could be written: the bars are hundreds of lines.
     print(&table);
     written?;
+    if let Some(dir) = &config.report {
+        report::tell_where(dir);
+    }
     Ok(good)
 }
 

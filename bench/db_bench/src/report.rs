@@ -22,9 +22,12 @@ pub(crate) fn write(config: &Config, dir: &Path) -> Result<(), String> {
     if config.suite.is_some() {
         print(&report.summary(columns()));
     }
-    report.write(dir).map_err(|error| error.to_string())?;
+    report.write(dir).map_err(|error| error.to_string())
+}
+
+/// Says where the page of the report is.
+pub(crate) fn tell_where(dir: &Path) {
     tell(&format!("report: {}\n", dir.join("index.html").display()));
-    Ok(())
 }
 
 /// Makes the report of a file again and prints its summary.
@@ -34,7 +37,7 @@ pub(crate) fn render(file: &Path, dir: Option<&Path>) -> Result<(), String> {
     let beside = || file.parent().map(Path::to_owned).unwrap_or_default();
     let dir: PathBuf = dir.map_or_else(beside, Path::to_owned);
     report.write(&dir).map_err(|error| error.to_string())?;
-    tell(&format!("report: {}\n", dir.join("index.html").display()));
+    tell_where(&dir);
     Ok(())
 }
 

@@ -77,10 +77,7 @@ fn measure(
         tell(&format!("{line}\n"));
     }
     if let Some(json) = &config.json {
-        tell(&format!(
-            "to stop, press Ctrl-C: --render={} makes the report of what there is then, the same command with --resume goes on\n",
-            json.display()
-        ));
+        tell(&after_a_stop(config, json));
     }
     run.everything(&plan.jobs)?;
     for text in &plan.left_out {
@@ -92,6 +89,25 @@ fn measure(
     }
     tell(&format!("took {:.0} s\n", begun.elapsed().as_secs_f64()));
     Ok(())
+}
+
+/// The commands that a user may want once the run is stopped.
+fn after_a_stop(config: &Config, json: &Path) -> String {
+    let mut words: Vec<String> = std::env::args().collect();
+    let program = words.first().cloned().unwrap_or_default();
+    // Its limits would count from a build of long ago.
+    words.retain(|word| !word.starts_with("--started="));
+    if !config.resume {
+        words.push("--resume".into());
+    }
+    let report = config.report.as_ref();
+    let report = report.map(|dir| format!(" --report={}", dir.display()));
+    format!(
+        "to stop, press Ctrl-C; the report of what there is then is made by\n  {program} --render={}{}\nand the run goes on with\n  {}\n",
+        json.display(),
+        report.unwrap_or_default(),
+        words.join(" ")
+    )
 }
 
 /// Says that nothing is left to be run, and leaves the file as it is.

@@ -170,12 +170,18 @@ fn a_finished_suite_is_shown_again_and_its_file_is_left_alone() {
 fn a_suite_that_lacks_its_end_alone_is_given_one() {
     let home = tempfile::tempdir().expect("a directory");
     let json = home.path().join("own.json");
-    assert!(small(home.path(), &[]).status.success());
+    let once = small(home.path(), &[]);
+    assert!(once.status.success());
+    let render = format!("--render={}", json.display());
+    let told = stderr(&once);
+    assert!(
+        told.contains(&format!(" {render}\nand the run goes on with\n")),
+        "{told}"
+    );
     let text = std::fs::read_to_string(&json).expect("written");
     let end = "{\"type\":\"end\",\"suite\":\"own\"}\n";
     let rows = results(&json).len();
     std::fs::write(&json, text.strip_suffix(end).expect("the last line")).expect("written");
-    let render = format!("--render={}", json.display());
     let shown = command(&home.path().join("db"), &[&render])
         .output()
         .expect("runs");

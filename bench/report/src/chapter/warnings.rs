@@ -75,8 +75,8 @@ fn stopped(source: &Source) -> Vec<String> {
     });
     let told = open.map(|outline| {
         format!(
-            "Suite {} had not come to its end: it was stopped, or still runs. This is what there was by then; the same command with \
-             --resume goes on.",
+            "Suite {} had not come to its end: it was stopped, or still runs. This is what there was by then; its command, which stands \
+             under Provenance, goes on with --resume.",
             outline.name
         )
     });
