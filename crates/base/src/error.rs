@@ -212,6 +212,13 @@ impl Error {
         &self.0.message
     }
 
+    /// The kind of the operating system's own error, where that caused this one: `AlreadyExists` say,
+    /// for which there is no [`ErrorKind`].
+    pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
+        let cause = self.0.source.as_deref()?.downcast_ref::<std::io::Error>()?;
+        Some(cause.kind())
+    }
+
     /// The file the error names: its name in the database's directory, or a path.
     pub fn file_name(&self) -> Option<&str> {
         self.0.file.as_deref()
@@ -275,11 +282,7 @@ impl From<Error> for std::io::Error {
             ErrorKind::Locked => std::io::ErrorKind::ResourceBusy,
             ErrorKind::NotFound => std::io::ErrorKind::NotFound,
             ErrorKind::ReadOnly => std::io::ErrorKind::PermissionDenied,
-            ErrorKind::Io => {
-                let cause = error.0.source.as_deref();
-                let cause = cause.and_then(|cause| cause.downcast_ref::<std::io::Error>());
-                cause.map_or(std::io::ErrorKind::Other, std::io::Error::kind)
-            }
+            ErrorKind::Io => error.io_kind().unwrap_or(std::io::ErrorKind::Other),
             ErrorKind::Conflict | ErrorKind::Closed | ErrorKind::Poisoned | ErrorKind::Forked => {
                 std::io::ErrorKind::Other
             }

@@ -45,7 +45,7 @@ pub use api::range::KeyRange;
 pub use api::snapshot::Snapshot;
 pub use api::value::Value;
 pub use engine::background::Job;
-pub use engine::report::{LogCut, ManifestCut, OpenReport};
+pub use engine::report::{LogCut, ManifestCut, OpenReport, SkippedFile};
 pub use state::batch::WriteBatch;
 pub use state::merge_operator::{Add, Append, Max, MergeOperator};
 pub use state::options::{

@@ -18,6 +18,8 @@ mod counting;
 mod deferred;
 #[path = "behaviour/descriptors.rs"]
 mod descriptors;
+#[path = "behaviour/foreign_names.rs"]
+mod foreign_names;
 #[path = "behaviour/halves.rs"]
 mod halves;
 #[path = "behaviour/handles.rs"]

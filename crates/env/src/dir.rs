@@ -158,10 +158,12 @@ pub trait Dir: Debug + Send + Sync {
     /// would turn a read into the death of the process.
     fn prefers_mapping(&self) -> bool;
 
-    /// Removes the directory itself, which must be empty.
+    /// Removes the directory itself, which must be empty. It stays where the path it was opened by is
+    /// not its own name (a symbolic link, `.`), where it is a mount point, and where its parent may not
+    /// be written.
     ///
     /// # Errors
-    /// `Io`.
+    /// `Io`, also when the path names another directory by now.
     fn remove(&self) -> Result<()>;
 
     /// For implementations to recognise their own kind in [`Dir::link`].

@@ -1,7 +1,8 @@
 //! Whether a file is this format's, by what is in it.
 //!
 //! Names alone do not say it: `CURRENT`, `LOCK`, `MANIFEST-000004` and `000003.log` are LevelDB's and
-//! RocksDB's too, and `240101.log` may be anybody's. Who removes files by their names asks here first.
+//! RocksDB's too, and `240101.log` may be anybody's. Who removes or overwrites a file that no manifest
+//! names asks here first.
 
 use cairndb_base::{FileNumber, Result};
 use cairndb_env::Dir;
@@ -20,10 +21,14 @@ pub enum Evidence {
     Silent,
 }
 
-/// Bytes looked at, at either end.
-const MARK_BYTES: usize = 64;
+/// Bytes looked at where a file begins.
+const HEAD_BYTES: usize = 64;
 
-/// What `found`, a name of this format, holds. Reads 64 bytes.
+/// Whose `found`, a name of this format, is. Reads 64 bytes; of a table that does not end as one, its
+/// first page.
+///
+/// The file must be a regular one ([`Dir::size_of`] says so): to open a pipe would wake up who waits
+/// at its other end.
 ///
 /// # Errors
 /// Of opening and reading the file.
@@ -31,32 +36,27 @@ pub fn evidence(dir: &dyn Dir, found: &str) -> Result<Evidence> {
     let kind = match FileKind::parse(found) {
         None => return Ok(Evidence::Foreign),
         // Not so much as opened: where locks are those of a process, closing LOCK would give it up.
-        Some(FileKind::Lock | FileKind::Current | FileKind::Temp(_)) => {
-            return Ok(Evidence::Silent);
-        }
+        // And LevelDB's CURRENT reads like ours.
+        Some(FileKind::Lock | FileKind::Current) => return Ok(Evidence::Silent),
         Some(kind) => kind,
     };
     let file = dir.open_read(found)?;
-    let len = usize::try_from(file.size()).map_or(MARK_BYTES, |size| size.min(MARK_BYTES));
-    let mut bytes = [0; MARK_BYTES];
-    let (bytes, _) = bytes.split_at_mut(len);
-    // A table is marked where it ends, when it does.
-    let at = match kind {
-        FileKind::Table(_) => file.size().saturating_sub(MARK_BYTES as u64),
-        _ => 0,
+    let len = usize::try_from(file.size()).map_or(HEAD_BYTES, |size| size.min(HEAD_BYTES));
+    let mut head = [0; HEAD_BYTES];
+    let (head, _) = head.split_at_mut(len);
+    file.read_at(0, head)?;
+    let ours = match kind {
+        FileKind::Manifest(_) => manifest::is_marked(head),
+        FileKind::Log(_) => log::is_marked(head),
+        FileKind::Value(_) => value_file::is_marked(head),
+        FileKind::Table(number) => table::is_table(&*file, number)?,
+        FileKind::Temp(_) => file.size() == len as u64 && manifest::parse_current(head).is_some(),
+        FileKind::Lock | FileKind::Current => false,
     };
-    file.read_at(at, bytes)?;
-    let marked = match kind {
-        FileKind::Manifest(_) => manifest::is_marked(bytes),
-        FileKind::Log(_) => log::is_marked(bytes),
-        FileKind::Value(_) => value_file::is_marked(bytes),
-        FileKind::Table(_) => table::is_marked(bytes),
-        FileKind::Lock | FileKind::Current | FileKind::Temp(_) => false,
-    };
-    Ok(match marked {
+    Ok(match ours {
         true => Evidence::Ours,
         // Prewritten, or cut off by a crash before the first byte.
-        false if bytes.iter().all(|byte| *byte == 0) => Evidence::Silent,
+        false if head.iter().all(|byte| *byte == 0) => Evidence::Silent,
         false => Evidence::Foreign,
     })
 }
@@ -79,11 +79,34 @@ pub fn is_leveldb(dir: &dyn Dir, number: FileNumber) -> bool {
 mod tests {
     use std::path::Path;
 
-    use cairndb_base::FileNumber;
+    use cairndb_base::{FileNumber, Kind, Order};
     use cairndb_env::{Env, MemEnv};
 
     use super::*;
     use crate::manifest::ManifestHeader;
+    use crate::table::{Compression, TableBuilder, TableOptions, ValueIn};
+
+    /// A table of two data pages, whole.
+    fn table_pages(dir: &dyn Dir, number: u64) -> Vec<u8> {
+        let options = TableOptions {
+            order: Order::Bytewise,
+            compression: Compression::None,
+            filter_bits_per_key: 0,
+            file: FileNumber(number),
+            dictionary: None,
+        };
+        let mut builder = TableBuilder::new(dir.create("whole").unwrap(), options);
+        for key in 0..200u8 {
+            builder
+                .add(&[key], 1, Kind::Put, ValueIn::Raw(&[7; 30]))
+                .unwrap();
+        }
+        builder.finish().unwrap();
+        let file = dir.open_read("whole").unwrap();
+        let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];
+        file.read_at(0, &mut bytes).unwrap();
+        bytes
+    }
 
     #[test]
     fn marks_tell_whose_a_file_is() {
@@ -107,6 +130,13 @@ mod tests {
         write("240101.log", b"2024-01-01 00:00:00 started\n");
         write("000007.tbl", b"begun");
         write("000008.val", b"");
+        write("000010.tmp", b"MANIFEST-000010\n");
+        write("000011.tmp", b"");
+        write("000012.tmp", b"MANIFEST-000010\nand more");
+        // Its writer died: the first page is whole, the end is missing.
+        let pages = table_pages(&*dir, 13);
+        write("000013.tbl", &pages[..4096]);
+        write("000014.tbl", &pages[..4096]);
         let expected = [
             ("MANIFEST-000004", Evidence::Ours),
             ("MANIFEST-000005", Evidence::Foreign),
@@ -114,7 +144,11 @@ mod tests {
             ("240101.log", Evidence::Foreign),
             ("000007.tbl", Evidence::Foreign),
             ("LOCK", Evidence::Silent),
-            ("000010.tmp", Evidence::Silent),
+            ("000010.tmp", Evidence::Ours),
+            ("000011.tmp", Evidence::Silent),
+            ("000012.tmp", Evidence::Foreign),
+            ("000013.tbl", Evidence::Ours),
+            ("000014.tbl", Evidence::Foreign),
             ("000008.val", Evidence::Silent),
             ("notes.txt", Evidence::Foreign),
         ];

@@ -19,6 +19,7 @@ mod sweep;
 const BATCH: &str = include_str!("../../../testdata/golden/batch-v1.hex");
 const CURRENT: &str = include_str!("../../../testdata/golden/current-v1.hex");
 const LOG: &str = include_str!("../../../testdata/golden/log-v1.hex");
+const LOG_UNUSED: &str = include_str!("../../../testdata/golden/log-unused-v1.hex");
 const MANIFEST: &str = include_str!("../../../testdata/golden/manifest-v1.hex");
 const VALUES: &str = include_str!("../../../testdata/golden/value-file-v1.hex");
 
@@ -295,6 +296,13 @@ fn log_segments_are_as_recorded() {
     };
     assert_eq!(found, [(1000, 0, 0, 1), (1001, 0, 0, 4), (1010, 5, 544, 1)]);
     assert_eq!(end, 672);
+}
+
+#[test]
+fn a_log_that_is_no_segment_yet_is_as_recorded() {
+    assert_golden(LOG_UNUSED, &SegmentHeader::UNUSED.encode());
+    let header = SegmentHeader::decode(&parse(LOG_UNUSED)).unwrap();
+    assert_eq!(header, SegmentHeader::UNUSED);
 }
 
 #[test]

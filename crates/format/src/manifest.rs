@@ -19,6 +19,7 @@ mod reader;
 mod table_record;
 mod writer;
 
+pub(crate) use current::parse as parse_current;
 pub use current::{install_current, prepare_current, read_current};
 pub use edit::{CleanClose, SegmentRecord, TableRecord, VersionEdit};
 pub(crate) use header::is_marked;

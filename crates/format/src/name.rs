@@ -65,6 +65,19 @@ impl FileKind {
         parse_number(digits).map(make)
     }
 
+    /// The field's word for such a file, with which messages name it.
+    pub fn noun(self) -> &'static str {
+        match self {
+            FileKind::Lock => "lock file",
+            FileKind::Current => "CURRENT file",
+            FileKind::Manifest(_) => "manifest",
+            FileKind::Log(_) => "log segment",
+            FileKind::Table(_) => "table",
+            FileKind::Value(_) => "value file",
+            FileKind::Temp(_) => "temporary file of this format",
+        }
+    }
+
     /// The number in the name, if it has one.
     pub fn number(self) -> Option<FileNumber> {
         match self {

@@ -32,6 +32,7 @@ mod key_pages;
 mod keyed;
 mod layout;
 mod lookup;
+mod mark;
 mod meta;
 mod open;
 mod output;
@@ -60,7 +61,7 @@ pub use cairndb_kernel::codec::Dictionary;
 
 pub use builder::TableBuilder;
 pub use cursor::{PageWindow, TableCursor};
-pub(crate) use meta::is_marked;
+pub(crate) use mark::is_table;
 pub use open::{Found, GetHints, Table};
 pub use reader::Approach;
 pub use source::PageAccess;

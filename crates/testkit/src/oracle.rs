@@ -13,8 +13,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cairndb::{Db, Durability, Job, WriteOptions};
+use cairndb_env::Env;
 use cairndb_env::sim::{CrashChoice, Keep, Profile, SimEnv};
 
+use cairndb_format::evidence::{Evidence, evidence};
 use cairndb_format::name::FileKind;
 
 use crate::facts::manifest_facts;
@@ -258,7 +260,8 @@ pub fn check_protocol(env: &SimEnv) -> Check<()> {
     }
 }
 
-/// After a clean close the directory holds what the manifest names, and two spare logs at most.
+/// After a clean close the directory holds what the manifest names, two spare logs at most, and files
+/// that a crash left without a byte to say whose they are.
 ///
 /// # Errors
 /// A violation that names a leaked or missing file.
@@ -279,6 +282,9 @@ pub fn check_files(env: &SimEnv) -> Check<()> {
             "the manifest names {missing}, which is missing"
         )));
     }
+    let held = env
+        .open_dir(dir, false)
+        .map_err(|error| Violation::new(format!("the directory does not open: {error}")))?;
     let mut spares = 0;
     for name in names {
         let known = name == "LOCK" || name == "CURRENT" || name == current;
@@ -288,7 +294,8 @@ pub fn check_files(env: &SimEnv) -> Check<()> {
         let is_log = matches!(FileKind::parse(&name), Some(FileKind::Log(_)));
         let is_spare = is_log && !facts.logs.contains(&name);
         spares += usize::from(is_spare);
-        if !is_spare || spares > SPARES_MAX {
+        let is_ours = || evidence(&*held, &name).is_ok_and(|found| found == Evidence::Ours);
+        if (!is_spare || spares > SPARES_MAX) && is_ours() {
             return Err(Violation::new(format!("{name} is leaked after a close")));
         }
     }

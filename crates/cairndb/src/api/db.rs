@@ -94,9 +94,10 @@ impl Db {
         &self.core().context.path
     }
 
-    /// What opening found: created, clean, replayed, cut.
+    /// What opening found: created, clean, replayed, cut, skipped. The first call looks at the files
+    /// that no manifest names, of which there are few.
     pub fn open_report(&self) -> &OpenReport {
-        &self.core().report
+        self.core().open_report()
     }
 
     /// Sets `key` to `value` at the database's durability. Both are bytes: of a text `text.as_bytes()`, or `b"..."`.

@@ -6,11 +6,12 @@ use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, Order, Result};
 use cairndb_env::{Dir, Env, RealEnv};
-use cairndb_format::evidence::{Evidence, evidence};
+use cairndb_format::evidence::Evidence;
 use cairndb_format::name::{self, FileKind};
 use cairndb_format::value_file::ValueScan;
 
 use crate::engine::core::Core;
+use crate::engine::leftovers::{Whose, whose};
 use crate::read::pointed::read_pointer_unmapped;
 use crate::state::options::Options;
 use crate::state::value_handle::ValueHandle;
@@ -48,13 +49,19 @@ pub fn verify(path: impl AsRef<Path>, options: &Options) -> Result<VerifyReport>
     Ok(report)
 }
 
-/// Removes the database at `path`: every file with a name of the format's, then the directory if that
-/// leaves it empty. A missing database is no error. Of `options` only the environment counts.
+/// Removes the database at `path`: LOCK, CURRENT and every file whose bytes say that it is of this
+/// format, then the directory if that leaves it empty. A missing database is no error. Of `options`
+/// only the environment counts.
+///
+/// Files that merely have such a name stay, and so does the directory then: links, pipes, folders,
+/// files of somebody else, and files that a crash left without contents. The directory stays, empty,
+/// also where `path` is a symbolic link to it, a mount point or `.`, or its parent may not be written.
 ///
 /// # Errors
-/// `Locked` while a handle has it open; `InvalidArgument` when no file there is marked as this format's,
-/// which names alone do not say (LevelDB's are the same), and there is more than LOCK and files without
-/// contents: nothing is removed then; `Io`.
+/// `Locked` while a handle has it open; `InvalidArgument` when no file there is of this format, which
+/// names alone do not say (LevelDB's are the same), and there is more than LOCK and files without
+/// contents; `Io` when a file cannot be looked at, or CURRENT is no regular file. Nothing is removed
+/// then. `Io` of removing a file; the call can be repeated.
 pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
     let path = path.as_ref();
     destroy_here(path, options).map_err(|error| error.directory(path))
@@ -70,13 +77,11 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    let names = dir.list()?;
-    let ours = |found: &String| FileKind::parse(found).is_some();
     // Before LOCK is made: a refusal leaves nothing behind. Where it is, locking makes nothing, and what is
     // seen before that may be half of what another call removes.
-    let locked = names.iter().any(|found| found == name::LOCK);
-    if !locked && !names.is_empty() {
-        check_database(&*dir, &names)?;
+    let names = dir.list()?;
+    if !names.is_empty() && !names.iter().any(|found| found == name::LOCK) {
+        doomed(&*dir, &names)?;
     }
     let lock = match dir.lock(name::LOCK) {
         Ok(lock) => lock,
@@ -85,20 +90,17 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
         Err(error) => return Err(error),
     };
     // What was there before somebody else closed it may be gone, and more have come.
-    let names = dir.list()?;
-    check_database(&*dir, &names)?;
+    let doomed = doomed(&*dir, &dir.list()?)?;
     // CURRENT first: from then on a crash leaves a directory that cannot be taken for a database
     // with half its tables.
-    if names.iter().any(|found| found == name::CURRENT) {
+    if dir.size_of(name::CURRENT)?.is_some() {
         dir.unlink(name::CURRENT)?;
         dir.sync()?;
     }
-    let (manifests, others): (Vec<&String>, Vec<&String>) = names
-        .iter()
-        .filter(|found| ours(found) && *found != name::CURRENT && *found != name::LOCK)
-        .partition(|found| found.starts_with(name::MANIFEST_PREFIX));
     // Manifests last: they are marked from the first byte on, so that a call that was cut short can be
     // repeated.
+    let is_manifest = |found: &&String| found.starts_with(name::MANIFEST_PREFIX);
+    let (manifests, others): (Vec<&String>, Vec<&String>) = doomed.iter().partition(is_manifest);
     for found in others.into_iter().chain(manifests) {
         dir.unlink(found)?;
     }
@@ -115,31 +117,35 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a directory of something else: no file is marked as ours, and there is more than what a creation
-/// or a removal that was cut short leaves behind: LOCK, and files that are empty or hold zeros.
-fn check_database(dir: &dyn Dir, names: &[String]) -> Result<()> {
-    let (mut foreign, mut unread) = (false, None);
+/// The files among `names` that are ours, but for LOCK and CURRENT.
+///
+/// # Errors
+/// `InvalidArgument` where there is none and the directory holds more than what a creation or a removal
+/// that was cut short leaves behind: LOCK, and files that are empty or hold zeros; of looking at a file.
+fn doomed(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
+    // One that is no regular file is an error: what it stands for is not ours to decide.
+    let mut foreign = dir.size_of(name::CURRENT)?.is_some();
+    let mut ours = Vec::new();
     for found in names {
-        match evidence(dir, found) {
-            Ok(Evidence::Ours) => return Ok(()),
-            Ok(Evidence::Foreign) => foreign = true,
-            Ok(Evidence::Silent) => foreign |= found == name::CURRENT,
-            // Somebody else may be removing it.
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => unread = unread.or(Some(error)),
+        match FileKind::parse(found) {
+            None => foreign = true,
+            Some(FileKind::Lock | FileKind::Current) => {}
+            Some(_) => match whose(dir, found)? {
+                Whose::Ours => ours.push(found.clone()),
+                Whose::Other(evidence, _) => foreign |= evidence == Evidence::Foreign,
+                // Somebody else may be removing it.
+                Whose::Gone => {}
+            },
         }
     }
-    if let Some(error) = unread {
-        return Err(error);
-    }
     let begun = names.is_empty() || names.iter().any(|found| found == name::LOCK);
-    if begun && !foreign {
-        return Ok(());
+    if ours.is_empty() && (foreign || !begun) {
+        return Err(Error::invalid(
+            "the directory holds no database of this kind; nothing was removed",
+        )
+        .path(dir.path()));
     }
-    Err(
-        Error::invalid("the directory holds no database of this kind; nothing was removed")
-            .path(dir.path()),
-    )
+    Ok(ours)
 }
 
 impl Core {

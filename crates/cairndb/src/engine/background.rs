@@ -479,9 +479,7 @@ impl Core {
         if full || self.segments.has_spare() || self.health.check_write().is_err() {
             return;
         }
-        let file = self.new_file();
-        let name = cairndb_format::name::log(cairndb_base::FileNumber(file));
-        let Ok(region) = self.dir.create_log(&name, bytes) else {
+        let Ok((number, region)) = self.create_log(bytes) else {
             return;
         };
         Stats::add(&self.stats.prewritten_bytes, bytes);
@@ -491,8 +489,8 @@ impl Core {
             return;
         }
         region.warm();
-        if self.segments.add_spare(file, region).is_some() {
-            self.reaper.add(name);
+        if self.segments.add_spare(number.0, region).is_some() {
+            self.reaper.add(cairndb_format::name::log(number));
         }
     }
 }

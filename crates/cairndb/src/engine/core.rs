@@ -11,7 +11,6 @@
 //! | `sync_turn` | the claim to what waits for a sync | syncs, and the manifest append between them |
 //! | `threads` | the threads that closing joins | starting them |
 //! | `state` | sealed parts, versions, pending edits, job flags | never |
-//! | `leftovers` | files found at opening that nothing needs | never |
 //! | inside `segments`, `manifest`, `values`, `moved`, `snapshots`, `shown`, `files`, `reaper`, `dictionaries` | their own fields | appends only, `values` and `moved` a sync, too |
 //!
 //! Readers wait for none of them: they load the view and the published sequence number. (One whose handle has no worker may begin it,
@@ -28,6 +27,7 @@ use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
 use cairndb_env::{Background, Dir, DirLock, Env, FileSync, Join, Origin, forked};
 use cairndb_mem::{ChunkPool, Memtable};
 
+use crate::engine::leftovers::Leftovers;
 use crate::engine::report::OpenReport;
 use crate::engine::rest::Rest;
 use crate::jobs::merge::Outcome;
@@ -288,6 +288,7 @@ pub(crate) struct Core {
     pub(crate) snapshots: Snapshots,
     pub(crate) reaper: Arc<Reaper>,
     pub(crate) opener: Arc<TableOpener>,
+    /// All but the files that were skipped.
     pub(crate) report: OpenReport,
 
     pub(crate) view: ArcSwap<View>,
@@ -308,8 +309,8 @@ pub(crate) struct Core {
     /// Held from claiming dirty values, names and edits until their syncs are done: whoever finds
     /// nothing to claim must not acknowledge before the one who claimed it has finished.
     pub(crate) sync_turn: Mutex<()>,
-    /// Files found at opening that nothing needs, removed once this handle writes.
-    pub(crate) leftovers: Mutex<Vec<String>>,
+    /// Files found at opening that no manifest names; those that are ours go once this handle writes.
+    pub(crate) leftovers: Leftovers,
 
     pub(crate) state: Mutex<State>,
     /// Signalled at every change of `state` that a waiting caller could want.
@@ -342,6 +343,12 @@ impl Core {
         let view = self.view.load();
         let seq = self.published.load(Ordering::Acquire);
         (view, seq)
+    }
+
+    /// What opening found, skipped files included: those are looked for at the first call.
+    pub(crate) fn open_report(&self) -> &OpenReport {
+        let dir = (!self.health.is_closed()).then_some(&*self.dir);
+        self.leftovers.report(&self.report, dir)
     }
 
     pub(crate) fn stepped(&self) -> bool {

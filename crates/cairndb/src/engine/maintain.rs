@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::{ErrorKind, FileNumber, Result};
+use cairndb_env::LogRegion;
+use cairndb_format::log::SegmentHeader;
 use cairndb_format::manifest::{ManifestWriter, VersionEdit, prepare_current};
 use cairndb_format::name::{self, FileKind};
 
 use crate::engine::core::{Core, State};
+use crate::state::new_files::{create_unused, is_taken};
 use crate::state::value_handle::ValueHandle;
 use crate::state::version::Version;
 use crate::write::commit::Commit;
@@ -27,10 +30,7 @@ impl Core {
         drop(self.wait_state(self.state.lock(), |state| !state.persisting));
         self.roll_manifest(commit)?;
         if first {
-            for leftover in std::mem::take(&mut *self.leftovers.lock()) {
-                self.reaper.add(leftover);
-            }
-            self.adopt_spares()?;
+            self.adopt_leftovers()?;
         }
         Ok(())
     }
@@ -62,21 +62,34 @@ impl Core {
     /// Writes `edit`, which says everything, into a new manifest and points CURRENT to it. Only a base
     /// can be several edits: one that is appended must be there or not.
     pub(crate) fn begin_manifest(&self, edit: VersionEdit) -> Result<()> {
-        let number = self.new_file();
         let old = self.state.lock().manifest;
         let salt = self.env.random_u64();
-        let number = FileNumber(number);
         let base = edit.divided(self.settings.budget.edit);
-        let begun = ManifestWriter::create(&*self.dir, number, salt, &base)
-            .and_then(|writer| prepare_current(&*self.dir, number).map(|()| writer));
-        let writer = match begun {
-            Ok(writer) => writer,
+        let mut begun_number = 0;
+        let begun = create_unused(
+            || {
+                begun_number = self.new_file();
+                begun_number
+            },
+            |number| {
+                let writer = ManifestWriter::create(&*self.dir, number, salt, &base)?;
+                let prepared = prepare_current(&*self.dir, number);
+                if prepared.as_ref().is_err_and(is_taken) {
+                    // Another number is taken for both.
+                    self.reaper.add(name::manifest(number));
+                }
+                prepared.map(|()| writer)
+            },
+        );
+        let (number, writer) = match begun {
+            Ok(begun) => begun,
+            Err(error) if is_taken(&error) => return Err(error),
             Err(error) => {
                 // CURRENT is as it was, and nothing will ever need these two. But no durable record
                 // says that the number is taken: its file stays as a sign for the next opening,
                 // until a later attempt leaves another or succeeds.
-                self.reaper.add(name::temp(number));
-                self.forget_failed_manifest(number.0);
+                self.reaper.add(name::temp(FileNumber(begun_number)));
+                self.forget_failed_manifest(begun_number);
                 return Err(error);
             }
         };
@@ -132,28 +145,33 @@ impl Core {
         }
     }
 
-    /// Takes log files that no manifest names as spares, and removes what else is left over from
-    /// an earlier handle. One that was not closed may have met a failed sync, after which nobody
+    /// A new log file of `bytes`, marked as ours: one that was left without a mark nobody could remove.
+    pub(crate) fn create_log(&self, bytes: u64) -> Result<(FileNumber, Arc<dyn LogRegion>)> {
+        let created = create_unused(
+            || self.new_file(),
+            |number| self.dir.create_log(&name::log(number), bytes),
+        );
+        let (number, region) = created?;
+        let marked = region.write(0, &[&SegmentHeader::UNUSED.encode()], false);
+        if let Err(error) = marked {
+            self.reaper.add(name::log(number));
+            return Err(error);
+        }
+        Ok((number, region))
+    }
+
+    /// Takes log files of ours that no manifest names as spares, and removes what else an earlier
+    /// handle has left. One that was not closed may have met a failed sync, after which nobody
     /// knows what of a file reaches the disk: none of its logs is used again.
-    fn adopt_spares(&self) -> Result<()> {
-        let live: BTreeSet<u64> = self
-            .segments
-            .live()
-            .iter()
-            .map(|segment| segment.file)
-            .collect();
-        for found in self.dir.list()? {
-            let Some(FileKind::Log(FileNumber(file))) = FileKind::parse(&found) else {
-                continue;
-            };
-            if live.contains(&file) {
-                continue;
-            }
-            let regular = self.settings.budget.segment;
-            let reusable = self.report.clean && self.dir.size_of(&found)? == Some(regular);
+    fn adopt_leftovers(&self) -> Result<()> {
+        let regular = self.settings.budget.segment;
+        for found in &self.leftovers.sorted(&*self.dir).ours {
             let mut used = false;
-            if reusable {
-                match self.dir.open_log(&found) {
+            if let Some(FileKind::Log(FileNumber(file))) = FileKind::parse(found)
+                && self.report.clean
+                && self.dir.size_of(found)? == Some(regular)
+            {
+                match self.dir.open_log(found) {
                     Ok(region) => used = self.segments.add_spare(file, region).is_none(),
                     // A cursor of an earlier handle still reads it.
                     Err(error) if error.kind() == ErrorKind::Locked => {}
@@ -161,7 +179,7 @@ impl Core {
                 }
             }
             if !used {
-                self.reaper.add(found);
+                self.reaper.add(found.clone());
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ pub(crate) mod core;
 mod deferred;
 pub(crate) mod flush;
 pub(crate) mod install;
+pub(crate) mod leftovers;
 pub(crate) mod live_log;
 pub(crate) mod log_end;
 pub(crate) mod maintain;

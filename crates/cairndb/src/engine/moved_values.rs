@@ -17,6 +17,7 @@ use cairndb_format::value_file::{Pointer, ValueWriter};
 
 use crate::engine::recovered::Recovered;
 use crate::read::pointed::read_pointer_unmapped;
+use crate::state::new_files::create_unused;
 use crate::state::opener::TableOpener;
 use crate::state::value_handle::ValueHandle;
 use crate::state::version::Values;
@@ -111,9 +112,14 @@ impl MovedValues {
             .as_ref()
             .is_none_or(|(_, writer)| writer.bytes() >= self.file_bytes)
         {
-            let number = recovered.next_file;
-            recovered.next_file += 1;
-            let writer = ValueWriter::create(dir, FileNumber(number))?;
+            let next = &mut recovered.next_file;
+            let (FileNumber(number), writer) = create_unused(
+                || {
+                    *next += 1;
+                    *next - 1
+                },
+                |number| ValueWriter::create(dir, number),
+            )?;
             // One descriptor at a time.
             for full in self.syncs.drain(..) {
                 full.sync()?;

@@ -13,12 +13,13 @@ use arc_swap::ArcSwap;
 use cairndb_base::{Error, ErrorKind, FileNumber, PageCache, Result};
 use cairndb_env::sync::{Condvar, Mutex};
 use cairndb_env::{Dir, DirLock, Env, Origin, RealEnv};
-use cairndb_format::evidence::is_leveldb;
+use cairndb_format::evidence::{Evidence, is_leveldb};
 use cairndb_format::manifest::read_current;
 use cairndb_format::name::{self, FileKind};
 use cairndb_mem::{ChunkPool, ClockCache, Memtable};
 
 use crate::engine::core::{Core, Part, Settings, State};
+use crate::engine::leftovers::{Leftovers, Whose, whose};
 use crate::engine::moved_values::LargeValues;
 use crate::engine::recover::{Recovery, unused_file};
 use crate::engine::recovered::Recovered;
@@ -106,7 +107,7 @@ impl Core {
         // Looked at again under the lock: another process may have created it meanwhile.
         let mut recovered = match look(&*dir, options)? {
             // Not 1: a creation cut short may have left files, and numbers are never used twice.
-            Found::Empty => Recovered::created(unused_file(&dir.list()?, 1)?),
+            Found::Empty => Recovered::created(unused_file(&dir.list()?, 1)),
             Found::Database(number) => {
                 let recovery = Recovery {
                     opener: &opener,
@@ -119,22 +120,22 @@ impl Core {
                 recovered.map_err(|error| other_database(&*dir, number, error))?
             }
         };
-        let listed = recovered.listed.take();
+        let (listed, logs) = (recovered.listed.take(), std::mem::take(&mut recovered.logs));
         let core = assemble(
             env, dir, lock, context, settings, opener, cache, reaper, recovered,
         );
-        core.after_open(listed)?;
+        core.after_open(listed, &logs)?;
         Ok(core)
     }
 
     /// Makes what recovery found durable, and sweeps what it superseded.
-    fn after_open(&self, listed: Option<Vec<String>>) -> Result<()> {
+    fn after_open(&self, listed: Option<Vec<String>>, logs: &BTreeSet<u64>) -> Result<()> {
         self.shown.note(&self.view.load());
+        let listed = listed.map_or_else(|| self.dir.list(), Ok)?;
+        self.leftovers.note(self.leftovers_of(listed, logs));
         if self.settings.read_only {
             return Ok(());
         }
-        let listed = listed.map_or_else(|| self.dir.list(), Ok)?;
-        *self.leftovers.lock() = self.leftovers_of(listed);
         self.rest_when_paid();
         if self.report.clean && !self.report.created {
             // Nothing is written before the first write or merge, and nothing removed.
@@ -147,9 +148,10 @@ impl Core {
         Ok(())
     }
 
-    /// Files of those `found` that the manifest does not name: tables of jobs that never finished, old manifests,
-    /// temporary files. Asked before any job of this handle makes new ones.
-    fn leftovers_of(&self, mut found: Vec<String>) -> Vec<String> {
+    /// Files of those `found` that the manifest does not name: tables of jobs that never finished, old
+    /// manifests, temporary files, spare logs, and whatever else has such a name. Asked before any job
+    /// of this handle makes new ones; `logs` are those that a read-only handle reads.
+    fn leftovers_of(&self, mut found: Vec<String>, logs: &BTreeSet<u64>) -> Vec<String> {
         let state = self.state.lock();
         let version = Arc::clone(&state.version);
         let manifest = state.manifest;
@@ -159,9 +161,9 @@ impl Core {
             Some(FileKind::Table(number)) => !tables.contains(&number.0),
             Some(FileKind::Value(number)) => !version.values.contains_key(&number.0),
             Some(FileKind::Manifest(number)) => number.0 != manifest,
+            Some(FileKind::Log(number)) => !logs.contains(&number.0),
             Some(FileKind::Temp(_)) => true,
-            // Logs are adopted as spares or reaped when the manifest is begun.
-            _ => false,
+            None | Some(FileKind::Lock | FileKind::Current) => false,
         });
         found
     }
@@ -248,6 +250,14 @@ fn directory(env: &dyn Env, path: &Path, options: &Options) -> Result<Arc<dyn Di
     Ok(dir)
 }
 
+/// Whether a creation that was cut short may have left a file of this name.
+fn is_begun(name: &str) -> bool {
+    matches!(
+        FileKind::parse(name),
+        Some(FileKind::Manifest(_) | FileKind::Temp(_))
+    )
+}
+
 /// Says what the directory holds, or why it cannot be opened; changes nothing.
 fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
     if let Some(number) = read_current(dir)? {
@@ -259,33 +269,31 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
         return Ok(Found::Database(number));
     }
     let names = dir.list()?;
-    let ours = names.iter().find(|found| {
-        !matches!(
-            FileKind::parse(found),
-            None | Some(FileKind::Lock | FileKind::Current | FileKind::Temp(_))
-        )
-    });
-    // A creation cut short leaves the first manifest and no CURRENT; it holds nothing.
-    let unfinished = names.iter().all(|found| {
-        matches!(
-            FileKind::parse(found),
-            Some(FileKind::Lock | FileKind::Manifest(_) | FileKind::Temp(_))
-        )
-    });
-    if let Some(found) = ours
-        && !unfinished
-    {
-        return Err(Error::corruption(
-            "the directory holds database files but no CURRENT; restore CURRENT from a backup",
-        )
-        .file(found.clone()));
-    }
-    let foreign = names.iter().find(|found| FileKind::parse(found).is_none());
-    if let Some(found) = foreign {
-        return Err(Error::invalid(
+    let foreign = |found: &str| {
+        Error::invalid(
             "the directory holds something else than a database; choose another directory",
         )
-        .file(found.clone()));
+        .file(found.to_owned())
+    };
+    for found in &names {
+        match FileKind::parse(found) {
+            None => return Err(foreign(found)),
+            Some(FileKind::Lock | FileKind::Current) => continue,
+            Some(_) => {}
+        }
+        match whose(dir, found)? {
+            // A creation cut short leaves the first manifest and no CURRENT; it holds nothing.
+            Whose::Ours if is_begun(found) => {}
+            Whose::Ours => {
+                return Err(Error::corruption(
+                    "the directory holds database files but no CURRENT; restore CURRENT from a backup",
+                )
+                .file(found.clone()));
+            }
+            Whose::Other(Evidence::Foreign, _) => return Err(foreign(found)),
+            // Nothing is lost with what is empty. It stays where it is.
+            Whose::Other(..) | Whose::Gone => {}
+        }
     }
     if !options.create_if_missing || options.read_only {
         let advice = if options.read_only {
@@ -350,7 +358,7 @@ fn assemble(
         moved: Arc::default(),
         names_dirty: AtomicBool::new(false),
         sync_turn: Mutex::new(()),
-        leftovers: Mutex::default(),
+        leftovers: Leftovers::default(),
         state: Mutex::new(state),
         changed: Condvar::new(),
         work: Condvar::new(),
@@ -440,6 +448,7 @@ impl Recovered {
                 ..OpenReport::default()
             },
             listed: None,
+            logs: BTreeSet::new(),
         }
     }
 }

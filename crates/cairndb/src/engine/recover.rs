@@ -269,7 +269,10 @@ impl Recovery<'_> {
         let version = folded.version(self.opener, &listed)?;
         let mapped = &self.opener.mapping.bytes;
         mapped.store(version.bytes(), Ordering::Relaxed);
-        let next_file = unused_file(&listed, folded.next_file.max(number.0.saturating_add(1)))?;
+        if number.0 >= NUMBER_MAX {
+            return Err(out_of_range(number.0).file(name::manifest(number)));
+        }
+        let next_file = unused_file(&listed, folded.next_file.max(number.0 + 1));
         let next_run = folded.runs.iter().max().map_or(1, |run| run + 1);
         let mut recovered = Recovered {
             version,
@@ -286,7 +289,8 @@ impl Recovery<'_> {
                 manifest_cut,
                 ..OpenReport::default()
             },
-            listed: clean.then_some(listed),
+            listed: (clean || self.settings.read_only).then_some(listed),
+            logs: BTreeSet::new(),
         };
         if !clean {
             self.replay(&folded, &mentioned, &mut recovered)?;
@@ -303,6 +307,10 @@ impl Recovery<'_> {
     ) -> Result<()> {
         let dir = &*self.opener.files.dir;
         let log = LiveLog::new(dir, folded.segments.values());
+        if self.settings.read_only {
+            let live = folded.segments.values();
+            recovered.logs = live.map(|segment| segment.file).collect();
+        }
         let end = Walk {
             log: &log,
             values: &recovered.version.values,
@@ -351,17 +359,14 @@ fn tables_of(listed: &[String]) -> Vec<u64> {
 }
 
 /// The first number at or above `next` that no file of those `listed` has: numbers are never used
-/// twice, not even those of files whose edit was lost.
-pub(crate) fn unused_file(listed: &[String], mut next: u64) -> Result<u64> {
-    for found in listed {
-        if let Some(used) = FileKind::parse(found).and_then(FileKind::number) {
-            if used.0 >= NUMBER_MAX {
-                return Err(out_of_range(used.0).file(found.clone()));
-            }
-            next = next.max(used.0 + 1);
-        }
-    }
-    Ok(next)
+/// twice, not even those of files whose edit was lost. Names beyond what a database ever counts to are
+/// not ours, and would leave no numbers.
+pub(crate) fn unused_file(listed: &[String], next: u64) -> u64 {
+    let numbers = listed
+        .iter()
+        .filter_map(|found| FileKind::parse(found)?.number());
+    let reached = numbers.filter(|used| used.0 < NUMBER_MAX / 2);
+    reached.map(|used| used.0 + 1).fold(next, u64::max)
 }
 
 fn check_components(folded: &Folded, context: &ReadContext, number: FileNumber) -> Result<()> {

@@ -1,6 +1,6 @@
 //! What recovery hands to opening.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
 use cairndb_base::SeqNo;
@@ -26,6 +26,8 @@ pub(crate) struct Recovered {
     pub(crate) report: OpenReport,
     /// What the directory holds, where recovery has changed nothing since it asked.
     pub(crate) listed: Option<Vec<String>>,
+    /// Files of the log that a read-only handle has replayed and left where they are.
+    pub(crate) logs: BTreeSet<u64>,
 }
 
 impl Recovered {

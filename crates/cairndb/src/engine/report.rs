@@ -21,6 +21,35 @@ pub struct OpenReport {
     pub log_cut: Option<LogCut>,
     /// Where the manifest's un-synced tail was cut, if it was.
     pub manifest_cut: Option<ManifestCut>,
+    /// Files in the directory that have a name of this format and are not the database's: links,
+    /// pipes and folders, files of somebody else, and what a crash left so short that nothing says
+    /// whose it is. They are never opened, followed, written or removed, and their numbers are not
+    /// used. Found when [`Db::open_report`](crate::Db::open_report) is first called, or at the first
+    /// write.
+    pub skipped: Vec<SkippedFile>,
+}
+
+/// A file that has a name of this format and is not the database's.
+///
+/// ```
+/// # fn main() -> cairndb::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// cairndb::Db::open(&dir)?.close()?;
+/// std::fs::write(dir.path().join("20261127.log"), "09:00 up and running")?;
+/// let db = cairndb::Db::open(&dir)?;
+/// for skipped in &db.open_report().skipped {
+///     println!("left alone: {} ({})", skipped.file, skipped.reason);
+/// }
+/// # assert_eq!(db.open_report().skipped.len(), 1);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SkippedFile {
+    /// Its name in the database's directory.
+    pub file: String,
+    /// Why it is left alone, as a phrase for people.
+    pub reason: String,
 }
 
 /// Where an opening cut the log: what stands behind it was not replayed.

@@ -8,14 +8,16 @@
 //! manifest is durable.
 //!
 //! No number is used twice, and no durable record says which were used: a file with the highest
-//! stays as a sign, an empty one where that can be made.
+//! stays as a sign, a temporary one where that can be made.
 
 use std::collections::BTreeSet;
 
 use cairndb_base::{FileNumber, Result};
 use cairndb_env::Dir;
-use cairndb_format::manifest::VersionEdit;
-use cairndb_format::name::{self, FileKind};
+use cairndb_format::manifest::{VersionEdit, prepare_current};
+use cairndb_format::name::FileKind;
+
+use crate::engine::leftovers::{Whose, whose};
 
 /// What a manifest has ever mentioned.
 #[derive(Debug)]
@@ -57,13 +59,14 @@ impl Mentioned {
                 _ => None,
             })
             .filter(|(number, _)| *number > self.manifest.0 && !self.files.contains(number))
+            .filter(|(_, kind)| matches!(whose(dir, &kind.to_string()), Ok(Whose::Ours)))
             .collect();
         found.sort_by_key(|(number, kind)| (*number, matches!(kind, FileKind::Temp(_))));
         let Some((highest, kind)) = found.last().copied() else {
             return Ok(());
         };
         let is_sign = matches!(kind, FileKind::Temp(_));
-        if is_sign || dir.create(&name::temp(FileNumber(highest))).is_err() {
+        if is_sign || prepare_current(dir, FileNumber(highest)).is_err() {
             found.pop();
         }
         for (_, kind) in found {

@@ -332,8 +332,7 @@ impl Core {
         let (file, region) = if let Some(spare) = self.segments.take_spare(size) {
             spare
         } else {
-            let file = self.new_file();
-            let region = self.dir.create_log(&name::log(FileNumber(file)), size)?;
+            let (FileNumber(file), region) = self.create_log(size)?;
             Stats::add(&self.stats.prewritten_bytes, size);
             if bytes < SMALL_RECORD_BYTES {
                 // One call for all its pages is cheaper than a fault for each.

@@ -16,6 +16,7 @@ use cairndb_format::value_file::{POINTER_BYTES, Pointer, ValueWriter};
 use crate::engine::core::Core;
 use crate::engine::write::closing;
 use crate::state::batch::WriteBatch;
+use crate::state::new_files::{create_unused, is_taken};
 use crate::state::options::Durability;
 use crate::state::stats::Stats;
 use crate::state::value_handle::ValueHandle;
@@ -193,15 +194,25 @@ impl Core {
         fill: impl FnOnce(&mut ValueWriter) -> Result<T>,
     ) -> Result<(Active, T)> {
         self.ensure_manifest(commit)?;
-        let number = self.new_file();
         // Of no use to anybody where one of the steps fails. An edit that got there all the same names a
         // file that is missing, which the next opening takes for one whose name was lost.
-        let given_up = |error| {
+        let given_up = |number, error| {
             self.reaper.add(name::value(FileNumber(number)));
             error
         };
-        let created = ValueWriter::create(&*self.dir, FileNumber(number));
-        let mut writer = created.map_err(given_up)?;
+        let mut number = 0;
+        let created = create_unused(
+            || {
+                number = self.new_file();
+                number
+            },
+            |number| ValueWriter::create(&*self.dir, number),
+        );
+        let (_, mut writer) = match created {
+            Err(error) if !is_taken(&error) => return Err(given_up(number, error)),
+            created => created?,
+        };
+        let given_up = |error| given_up(number, error);
         let filled = fill(&mut writer).map_err(given_up)?;
         let edit = VersionEdit {
             added_values: vec![number],

@@ -16,6 +16,7 @@ use cairndb_format::value_file::{CODEC_RAW, Pointer};
 use crate::jobs::relocation::Relocation;
 use crate::state::dictionaries::Dictionaries;
 use crate::state::guard::guarded;
+use crate::state::new_files::create_unused;
 use crate::state::version::TableHandle;
 
 /// How tables are written.
@@ -142,19 +143,21 @@ impl<'a> Output<'a> {
     }
 
     fn begin_table(&mut self) -> Result<()> {
-        let number = self.next_file.fetch_add(1, Ordering::Relaxed);
-        let file = self.dir.create(&name::table(FileNumber(number)))?;
+        let (number, file) = create_unused(
+            || self.next_file.fetch_add(1, Ordering::Relaxed),
+            |number| self.dir.create(&name::table(number)),
+        )?;
         let sync = file.syncer();
         let options = TableOptions {
             order: self.settings.order.clone(),
             compression: self.settings.compression,
             filter_bits_per_key: self.settings.filter_bits_per_key,
-            file: FileNumber(number),
+            file: number,
             dictionary: self.settings.dictionaries.latest(),
         };
         let builder = TableBuilder::new(file, options);
         self.open = Some(Open {
-            number,
+            number: number.0,
             builder,
             sync,
             large_encoded: false,

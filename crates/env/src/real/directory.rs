@@ -284,7 +284,18 @@ impl Dir for RealDir {
             )
             .path(&self.path));
         }
-        rustix::fs::unlinkat(CWD, &self.path, AtFlags::REMOVEDIR).map_err(fail)
+        match rustix::fs::unlinkat(CWD, &self.path, AtFlags::REMOVEDIR) {
+            // A link; `.`; a mount point; a parent that is somebody else's.
+            Err(
+                Errno::NOTDIR
+                | Errno::INVAL
+                | Errno::BUSY
+                | Errno::ACCESS
+                | Errno::PERM
+                | Errno::ROFS,
+            ) => Ok(()),
+            removed => removed.map_err(fail),
+        }
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -36,6 +36,15 @@ pub(crate) fn is_marked(bytes: &[u8]) -> bool {
 }
 
 impl SegmentHeader {
+    /// That of a file which is no segment yet. No segment has the number 0.
+    pub const UNUSED: SegmentHeader = SegmentHeader {
+        segment: 0,
+        salt: 0,
+        previous_segment: 0,
+        previous_end: 0,
+        start_seq: 0,
+    };
+
     /// The whole sector, ready to be written at offset 0.
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
         self.encode_version(VERSION)

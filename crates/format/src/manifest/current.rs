@@ -29,7 +29,8 @@ pub fn read_current(dir: &dyn Dir) -> Result<Option<FileNumber>> {
         .ok_or_else(|| malformed(format_args!("\"{}\"", bytes.escape_ascii())))
 }
 
-fn parse(bytes: &[u8]) -> Option<FileNumber> {
+/// The manifest that these bytes of a `CURRENT` name.
+pub(crate) fn parse(bytes: &[u8]) -> Option<FileNumber> {
     let name = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
     match FileKind::parse(name)? {
         FileKind::Manifest(number) => Some(number),
@@ -64,13 +65,9 @@ pub fn install_current(dir: &dyn Dir, number: FileNumber) -> Result<()> {
 /// and syncs the temporary file that is to become `CURRENT`.
 ///
 /// # Errors
-/// `Io` or `NoSpace`; `CURRENT` is as it was.
+/// `Io`, also where the temporary file's name is taken, or `NoSpace`; `CURRENT` is as it was.
 pub fn prepare_current(dir: &dyn Dir, number: FileNumber) -> Result<()> {
-    let temp = name::temp(number);
-    if dir.size_of(&temp)?.is_some() {
-        dir.unlink(&temp)?;
-    }
-    let mut file = dir.create(&temp)?;
+    let mut file = dir.create(&name::temp(number))?;
     file.append(format!("{}\n", name::manifest(number)).as_bytes())?;
     file.sync()
 }

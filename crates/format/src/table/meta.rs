@@ -20,7 +20,7 @@ use super::layout::{Flaw, page_kind};
 use super::tie_heads;
 
 /// First bytes of the block behind checksum and kind, and last bytes of the file.
-const MAGIC: [u8; 8] = *b"CAIRNTBL";
+pub(super) const MAGIC: [u8; 8] = *b"CAIRNTBL";
 /// The format version this code writes and reads.
 const VERSION: u32 = 1;
 /// Bit of the feature word: pages of tie heads follow the fence.
@@ -55,7 +55,7 @@ pub(super) struct Meta {
 }
 
 /// Whether a file that ends with `bytes` is marked as a table.
-pub(crate) fn is_marked(bytes: &[u8]) -> bool {
+fn is_marked(bytes: &[u8]) -> bool {
     bytes.ends_with(&MAGIC)
 }
 

@@ -1,0 +1,328 @@
+//! Files in the directory that have a name of ours and are somebody else's: left alone and listed.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cairndb::{Db, ErrorKind, Options, destroy, verify};
+
+use crate::{all, real_dir};
+
+/// Everything that may stand under a name.
+const SHAPES: [Shape; 6] = [
+    Shape::Link,
+    Shape::Dangling,
+    Shape::Pipe,
+    Shape::Folder,
+    Shape::Text,
+    Shape::Empty,
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// A symbolic link to a file outside.
+    Link,
+    /// A symbolic link to nothing.
+    Dangling,
+    Pipe,
+    Folder,
+    /// A file of somebody else.
+    Text,
+    /// What a crash may leave, too.
+    Empty,
+}
+
+const TEXT: &[u8] = b"2026-11-27 09:00:00 started\n";
+
+impl Shape {
+    fn make(self, at: &Path, outside: &Path) {
+        match self {
+            Shape::Link => symlink(outside, at).unwrap(),
+            Shape::Dangling => symlink("nowhere", at).unwrap(),
+            Shape::Pipe => assert!(Command::new("mkfifo").arg(at).status().unwrap().success()),
+            Shape::Folder => fs::create_dir(at).unwrap(),
+            Shape::Text => fs::write(at, TEXT).unwrap(),
+            Shape::Empty => fs::write(at, b"").unwrap(),
+        }
+    }
+
+    #[track_caller]
+    fn check(self, at: &Path) {
+        let kind = fs::symlink_metadata(at).map(|it| it.file_type());
+        let kind = kind.unwrap_or_else(|error| panic!("{}: {error}", at.display()));
+        match self {
+            Shape::Link | Shape::Dangling => assert!(kind.is_symlink()),
+            Shape::Pipe => assert!(kind.is_fifo()),
+            Shape::Folder => assert!(kind.is_dir()),
+            Shape::Text => assert_eq!(fs::read(at).unwrap(), TEXT),
+            Shape::Empty => assert_eq!(fs::read(at).unwrap(), b""),
+        }
+    }
+}
+
+/// One of every name that the engine makes, with numbers that it has not reached and one that it
+/// never does.
+fn names() -> Vec<String> {
+    let numbers = [
+        "000998",
+        "20261127",
+        "4611686018427387903",
+        "9223372036854775807",
+    ];
+    let name = |number: &str| {
+        let suffixes = ["log", "tbl", "val", "tmp"];
+        let mut names = suffixes.map(|suffix| format!("{number}.{suffix}")).to_vec();
+        names.push(format!("MANIFEST-{number}"));
+        names
+    };
+    numbers.into_iter().flat_map(name).collect()
+}
+
+/// A database with a table, a value file and a log; `closed`, or as a killed process leaves it.
+fn database(path: &Path, closed: bool) {
+    let work = path.with_extension("work");
+    let db = Db::open(if closed { path } else { &work }).unwrap();
+    db.put(b"large", &[7; 20_000]).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.flush().unwrap();
+    db.put(b"b", b"2").unwrap();
+    if !closed {
+        fs::create_dir(path).unwrap();
+        for entry in fs::read_dir(&work).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), path.join(entry.file_name())).unwrap();
+        }
+    }
+    db.close().unwrap();
+}
+
+fn skipped(db: &Db) -> Vec<String> {
+    let skipped = db.open_report().skipped.iter();
+    let mut names: Vec<String> = skipped.map(|it| it.file.clone()).collect();
+    names.sort();
+    names
+}
+
+/// What a database goes through in its life, every sort of file included.
+fn live(db: &Db) {
+    db.put(b"c", b"3").unwrap();
+    db.put(b"more", &[9; 30_000]).unwrap();
+    db.flush().unwrap();
+    db.delete(b"large").unwrap();
+    db.compact_range(..).unwrap();
+    db.put(b"d", b"4").unwrap();
+    db.sync().unwrap();
+}
+
+#[track_caller]
+fn check_contents(db: &Db) {
+    let keys: Vec<Vec<u8>> = all(db).into_iter().map(|(key, _)| key).collect();
+    assert_eq!(keys, [&b"a"[..], b"b", b"c", b"d", b"more"]);
+}
+
+/// The first write of each opening failed where a log's name was a link, a pipe or a folder, and
+/// whatever had the name of a file that no manifest names was removed.
+#[test]
+fn what_is_not_ours_is_never_touched_and_is_listed() {
+    for shape in SHAPES {
+        for closed in [true, false] {
+            let dir = real_dir();
+            let (path, outside) = (dir.path().join("db"), dir.path().join("20261126.log"));
+            fs::write(&outside, TEXT).unwrap();
+            database(&path, closed);
+            let mut expected = names();
+            expected.sort();
+            for name in &expected {
+                shape.make(&path.join(name), &outside);
+            }
+            let read_only = Options::new().read_only(true).open(&path).unwrap();
+            assert_eq!(skipped(&read_only), expected, "{shape:?}, closed: {closed}");
+            read_only.close().unwrap();
+            verify(&path, &Options::new()).unwrap();
+            for round in 0..2 {
+                let db = Db::open(&path).unwrap();
+                if round == 0 {
+                    db.put(b"a", b"1").expect("the first write");
+                }
+                assert_eq!(skipped(&db), expected, "{shape:?}, closed: {closed}");
+                assert!(
+                    db.open_report()
+                        .skipped
+                        .iter()
+                        .all(|it| !it.reason.is_empty())
+                );
+                live(&db);
+                check_contents(&db);
+                db.close().unwrap();
+            }
+            for name in &expected {
+                shape.check(&path.join(name));
+            }
+            assert_eq!(fs::read(&outside).unwrap(), TEXT);
+        }
+    }
+}
+
+/// Names that come while the database is open are skipped as well.
+#[test]
+fn a_number_whose_name_is_taken_is_not_used() {
+    for shape in SHAPES {
+        let dir = real_dir();
+        let (path, outside) = (dir.path().join("db"), dir.path().join("outside"));
+        fs::write(&outside, TEXT).unwrap();
+        let db = Db::open(&path).unwrap();
+        db.put(b"a", b"1").unwrap();
+        db.put(b"b", b"2").unwrap();
+        let taken: Vec<PathBuf> = (3..40u32)
+            .flat_map(|number| {
+                let suffixes = ["log", "tbl", "val", "tmp"];
+                let name = move |suffix| format!("{number:06}.{suffix}");
+                suffixes
+                    .into_iter()
+                    .map(name)
+                    .chain([format!("MANIFEST-{number:06}")])
+            })
+            .map(|name| path.join(name))
+            .filter(|path| fs::symlink_metadata(path).is_err())
+            .collect();
+        for at in &taken {
+            shape.make(at, &outside);
+        }
+        live(&db);
+        check_contents(&db);
+        db.close().unwrap();
+        let db = Db::open(&path).unwrap();
+        check_contents(&db);
+        drop(db);
+        for at in &taken {
+            shape.check(at);
+        }
+    }
+}
+
+/// `destroy` stopped half way where a name was a folder's, and removed what was somebody else's.
+#[test]
+fn destroying_removes_what_is_ours_and_nothing_else() {
+    for shape in SHAPES {
+        let dir = real_dir();
+        let (path, outside) = (dir.path().join("db"), dir.path().join("outside"));
+        fs::write(&outside, TEXT).unwrap();
+        database(&path, false);
+        for name in names() {
+            shape.make(&path.join(name), &outside);
+        }
+        destroy(&path, &Options::new()).unwrap();
+        let mut left: Vec<String> = fs::read_dir(&path)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        let mut expected = names();
+        expected.sort();
+        assert_eq!(left, expected, "{shape:?}");
+        for name in &expected {
+            shape.check(&path.join(name));
+        }
+        assert_eq!(fs::read(&outside).unwrap(), TEXT);
+        // Empty files are no reason not to begin anew; what is somebody else's is one, by its name.
+        match Db::open(&path) {
+            Ok(db) => {
+                assert_eq!((shape, skipped(&db)), (Shape::Empty, expected));
+                db.put(b"a", b"1").unwrap();
+            }
+            Err(error) => {
+                assert_eq!(
+                    error.kind(),
+                    ErrorKind::InvalidArgument,
+                    "{shape:?}: {error}"
+                );
+                let named = error.file_name().unwrap_or_default();
+                assert!(expected.iter().any(|name| name == named), "{error}");
+            }
+        }
+    }
+}
+
+/// A CURRENT that is no regular file stops `destroy` and opening before anything is done.
+#[test]
+fn a_current_that_is_no_file_is_refused_untouched() {
+    for shape in [Shape::Link, Shape::Dangling, Shape::Pipe, Shape::Folder] {
+        let dir = real_dir();
+        let (path, outside) = (dir.path().join("db"), dir.path().join("outside"));
+        database(&path, true);
+        fs::rename(path.join("CURRENT"), &outside).unwrap();
+        shape.make(&path.join("CURRENT"), &outside);
+        let count = || fs::read_dir(&path).unwrap().count();
+        let before = count();
+        for error in [
+            destroy(&path, &Options::new()).unwrap_err(),
+            Db::open(&path).unwrap_err(),
+            verify(&path, &Options::new()).unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::Io, "{shape:?}: {error}");
+            assert_eq!(error.file_name(), Some("CURRENT"), "{error}");
+            assert_eq!(count(), before, "{error}");
+        }
+        shape.check(&path.join("CURRENT"));
+    }
+}
+
+/// Every file was removed, then the call failed: a link is not the directory's own name.
+#[test]
+fn all_calls_work_through_a_symbolic_link() {
+    let dir = real_dir();
+    let (path, link) = (dir.path().join("db"), dir.path().join("link"));
+    database(&path, true);
+    symlink("db", &link).unwrap();
+    let report = verify(&link, &Options::new()).unwrap();
+    assert_eq!(report.values, 1);
+    let db = Options::new().read_only(true).open(&link).unwrap();
+    assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
+    db.close().unwrap();
+    let (copy, to_copy) = (dir.path().join("copy"), dir.path().join("to-copy"));
+    fs::create_dir(&copy).unwrap();
+    symlink("copy", &to_copy).unwrap();
+    let db = Db::open(&link).unwrap();
+    db.checkpoint(&to_copy).unwrap();
+    let dangling = dir.path().join("dangling");
+    symlink("nowhere", &dangling).unwrap();
+    assert!(db.checkpoint(&dangling).is_err());
+    assert!(!dir.path().join("nowhere").exists());
+    db.close().unwrap();
+    verify(&to_copy, &Options::new()).unwrap();
+    destroy(to_copy.join("."), &Options::new()).unwrap();
+    assert_eq!(fs::read_dir(&copy).unwrap().count(), 0, "empty, and there");
+    destroy(&link, &Options::new()).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 0, "empty, and there");
+    let db = Db::open(&link).unwrap();
+    db.put(b"new", b"life").unwrap();
+    db.close().unwrap();
+    destroy(&path, &Options::new()).unwrap();
+    assert!(!path.exists());
+}
+
+/// A user's own files made a directory without a database one with a lost CURRENT.
+#[test]
+fn somebody_elses_files_are_no_database_that_lost_its_current() {
+    for (shape, name) in [
+        (Shape::Text, "20261127.log"),
+        (Shape::Text, "MANIFEST-000007"),
+        (Shape::Folder, "000007.tbl"),
+        (Shape::Link, "000007.val"),
+    ] {
+        let dir = real_dir();
+        let outside = dir.path().join("outside");
+        fs::write(&outside, TEXT).unwrap();
+        let path = dir.path().join("db");
+        fs::create_dir(&path).unwrap();
+        shape.make(&path.join(name), &outside);
+        let error = Db::open(&path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert_eq!(error.file_name(), Some(name), "{error}");
+        let error = destroy(&path, &Options::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        shape.check(&path.join(name));
+    }
+}

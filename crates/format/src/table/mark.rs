@@ -1,0 +1,61 @@
+//! Whether a file is a table of this format: by the mark at its end or by its first page.
+//!
+//! A finished table ends with the mark. One whose writer died has no end, but a first page whose
+//! checksum binds the file's number, so that bytes of anything else do not pass. Without the
+//! second test each process killed during a flush would leave a file that nobody may remove.
+
+use cairndb_base::limits::PAGE_BYTES;
+use cairndb_base::{FileNumber, Result};
+use cairndb_env::ReadFile;
+
+use super::extent::pages_of;
+use super::meta::MAGIC;
+use super::source::file_seed;
+use crate::checksum::crc32c_append;
+
+/// Bytes of an extent that are read at a time.
+const CHUNK_BYTES: u64 = 256 << 10;
+
+/// Whether `file` is table `number`, finished or not. Reads one page; of a first entry that takes
+/// several, all of them, 256 KiB at a time.
+///
+/// # Errors
+/// Of reading the file.
+pub(crate) fn is_table(file: &dyn ReadFile, number: FileNumber) -> Result<bool> {
+    if let Some(at) = file.size().checked_sub(MAGIC.len() as u64) {
+        let mut end = MAGIC;
+        file.read_at(at, &mut end)?;
+        if end == MAGIC {
+            return Ok(true);
+        }
+    }
+    begins_as_table(file, number)
+}
+
+fn begins_as_table(file: &dyn ReadFile, number: FileNumber) -> Result<bool> {
+    const PAGE: u64 = PAGE_BYTES as u64;
+    if file.size() < PAGE {
+        return Ok(false);
+    }
+    let mut bytes = vec![0; PAGE_BYTES];
+    file.read_at(0, &mut bytes)?;
+    let (stored, covered) = bytes.split_at(4);
+    let stored = stored.first_chunk().map_or(0, |it| u32::from_le_bytes(*it));
+    let mut found = crc32c_append(
+        crc32c_append(file_seed(number), &0u32.to_le_bytes()),
+        covered,
+    );
+    let end = pages_of(&bytes).saturating_mul(PAGE);
+    if end > file.size() {
+        return Ok(false);
+    }
+    let mut at = PAGE;
+    while at < end {
+        let len = usize::try_from(CHUNK_BYTES.min(end - at)).unwrap_or(PAGE_BYTES);
+        bytes.resize(len, 0);
+        file.read_at(at, &mut bytes)?;
+        found = crc32c_append(found, &bytes);
+        at += len as u64;
+    }
+    Ok(found == stored)
+}
