@@ -26,6 +26,8 @@ mod halves;
 mod handles;
 #[path = "behaviour/hot_keys.rs"]
 mod hot_keys;
+#[path = "behaviour/idle_space.rs"]
+mod idle_space;
 #[path = "behaviour/lent_values.rs"]
 mod lent_values;
 #[path = "behaviour/logged_values.rs"]
@@ -44,6 +46,8 @@ mod regressions;
 mod relocation;
 #[path = "behaviour/trouble.rs"]
 mod trouble;
+#[path = "behaviour/waiting.rs"]
+mod waiting;
 #[path = "behaviour/writes.rs"]
 mod writes;
 

@@ -3,6 +3,7 @@
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cairndb_base::{Kind, Result};
 
@@ -56,7 +57,8 @@ pub struct Db {
 impl Options {
     /// Opens the database at `path` with these settings.
     ///
-    /// Behind a clean close a handle that only reads writes nothing, unless its reads have to look into several runs: after 65,536
+    /// After a clean close a handle that only reads writes nothing, unless the close left more dead space than an idle
+    /// database keeps, or its reads have to look into several runs: after 65,536
     /// such looks, or one for each 50 bytes of tables where that is more, the worker begins, and does what it would do behind
     /// writes; closing may then fail as behind writes. A read-only one never writes.
     ///
@@ -334,8 +336,12 @@ impl Db {
         core.context.told(core.checkpoint(path.as_ref()))
     }
 
-    /// Waits until nothing is left to do in the background: flushes, merges (an idle database's
-    /// too), syncs.
+    /// Waits until the background work that is there at the call is done: full memtables are flushed, their
+    /// tables and those that were there are merged as an idle database merges them, dead space is given back,
+    /// and all of it is durable. Work that other threads' writes make meanwhile is not waited for.
+    ///
+    /// What is in the mutable memtable stays there: [`Db::flush`] writes that to a table. The wait may be as
+    /// long as merging all of the database takes; [`Db::wait_idle_for`] bounds it.
     ///
     /// # Errors
     /// `Poisoned`, `Closed`, `Forked`; the error that background work stopped at; the `Corruption` or `Io` of a table that a merge could not
@@ -343,7 +349,29 @@ impl Db {
     /// damaged goes on being written and merged.
     pub fn wait_idle(&self) -> Result<()> {
         let core = self.core();
-        core.context.told(core.wait_idle())
+        core.context.told(core.wait_idle(None).map(drop))
+    }
+
+    /// As [`Db::wait_idle`], but for no longer than about `limit`; whether all of the work was done. The time
+    /// may be exceeded by what cannot be interrupted: a sync, or a piece of some 64 MB of large values.
+    ///
+    /// # Errors
+    /// As [`Db::wait_idle`].
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # fn main() -> cairndb::Result<()> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// let db = cairndb::Db::open(&dir)?;
+    /// db.put(b"granite", b"grey")?;
+    /// if !db.wait_idle_for(Duration::from_secs(60))? {
+    ///     eprintln!("still merging after a minute");
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn wait_idle_for(&self, limit: Duration) -> Result<bool> {
+        let core = self.core();
+        core.context.told(core.wait_idle(Some(limit)))
     }
 
     /// Runs one background job here, for environments without threads and for tests; whether there was anything to do,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use cairndb_base::{ErrorKind, Result};
+use cairndb_base::Result;
 use cairndb_env::Priority;
 use cairndb_env::sync::MutexGuard;
 
@@ -69,7 +69,7 @@ impl Core {
             Job::Flush => self.flush_once(),
             Job::Merge => Ok(self.merge_once()? || self.relocate_values(Moment::Load)?),
             Job::IdleMerge => Ok(self.merge_idle()?
-                || self.seal_large_values()
+                || self.seal_for_space()
                 || self.relocate_values(Moment::Rest)?),
             Job::Persist => self.persist(),
             Job::Reap => Ok(self.reap()),
@@ -158,6 +158,7 @@ impl Core {
 
     fn work_loop(self: Arc<Core>) {
         let mut seen = Seen::default();
+        let mut flushed = false;
         loop {
             let mut state = self.state.lock();
             if state.closing {
@@ -169,14 +170,23 @@ impl Core {
                 self.reap();
                 continue;
             }
-            if self.flush_wanted(&state, self.settings.budget.flush) {
+            // Where somebody waits for idle work, every other time: beside a fast writer there is always
+            // something to flush, and a merge flushes between its steps.
+            let hurrying = state.hurrying > 0;
+            let skip = hurrying && std::mem::take(&mut flushed);
+            if !skip && self.flush_wanted(&state, self.settings.budget.flush) {
                 drop(state);
+                flushed = true;
                 let _ = self.flush_up_to(self.settings.budget.flush_max);
                 continue;
             }
-            if self.merge_wanted(&state, false).is_some() {
+            if self.merge_wanted(&state, hurrying).is_some() {
                 drop(state);
-                let _ = self.merge_once();
+                let _ = if hurrying {
+                    self.merge_idle()
+                } else {
+                    self.merge_once()
+                };
                 continue;
             }
             drop(state);
@@ -222,10 +232,10 @@ impl Core {
         }
         // By the clock, not by wakings: those come from segments and syncs too.
         let rested = Duration::from_nanos(now.saturating_sub(seen.since_ns));
-        if rested >= IDLE || state.hurry {
+        if rested >= IDLE || state.hurrying > 0 {
             if !state.rest.is_quiet() {
                 drop(state);
-                self.seal_large_values();
+                self.seal_for_space();
                 state = self.state.lock();
             }
             if state.can_flush() {
@@ -336,139 +346,13 @@ impl Core {
         let pending = state.pending.as_ref();
         let oldest = pending.map_or(now, |pending| pending.since_ns);
         state.rest.is_quiet()
-            || state.hurry
+            || state.hurrying > 0
             || Duration::from_nanos(now.saturating_sub(oldest)) >= PERSIST_AFTER
             || self.segments.retained_bytes() >= self.settings.budget.persist
             || state
                 .pending
                 .as_ref()
                 .is_some_and(|pending| pending.added.len() > UNSYNCED_TABLES_MAX)
-    }
-
-    /// Seals and flushes everything written so far, without making it durable.
-    pub(crate) fn flush_parts(&self) -> Result<()> {
-        let wanted = self.commit.lock().last_seq;
-        loop {
-            let mut commit = self.commit.lock();
-            if commit.mutable.seq_min() > wanted {
-                // A writer has sealed what was asked for: beside several that sync there may be no
-                // moment at which the part after it can be.
-                break;
-            }
-            if !commit.awaiting_sync.is_empty() {
-                let last = commit.last_seq;
-                self.wait_published(commit, last)?;
-                continue;
-            }
-            if let Some(reason) = self.seal(&mut commit) {
-                drop(commit);
-                self.make_room(reason)?;
-                continue;
-            }
-            break;
-        }
-        // Parts that are sealed meanwhile are not waited for: fast writers make them as fast as they go.
-        let asked = |state: &State| state.sealed.iter().any(|part| part.mem.seq_min() <= wanted);
-        while asked(&self.state.lock()) {
-            if self.flush_once()? {
-                continue;
-            }
-            let state = self.state.lock();
-            drop(self.wait_state(state, |state| !state.flushing() || !asked(state)));
-            // Parts whose tables could not be installed stay for ever, and so does the poison.
-            self.health.check_write()?;
-        }
-        Ok(())
-    }
-
-    /// Makes everything durable that is installed when it is called.
-    pub(crate) fn persist_all(&self) -> Result<()> {
-        loop {
-            // A pass takes all there is; what comes behind it is not waited for.
-            if self.persist()? {
-                return Ok(());
-            }
-            let state = self.state.lock();
-            let state = self.wait_state(state, |state| !state.persisting);
-            if state.pending.is_none() {
-                return Ok(());
-            }
-            drop(state);
-            self.health.check_write()?;
-        }
-    }
-
-    /// Seals, flushes and syncs everything written so far: `Db::flush`.
-    pub(crate) fn flush_all(&self) -> Result<()> {
-        self.check_writable()?;
-        self.origin.check()?;
-        self.flush_parts()?;
-        self.persist_all()
-    }
-
-    /// Waits until nothing is left to do in the background.
-    pub(crate) fn wait_idle(&self) -> Result<()> {
-        self.origin.check()?;
-        if self.settings.read_only {
-            return Ok(());
-        }
-        if self.stepped() {
-            self.step_until_idle()?;
-            self.trim_spares();
-            return self.known_damage();
-        }
-        self.health.check_write()?;
-        self.start_threads()?;
-        let mut state = self.state.lock();
-        state.hurry = true;
-        state.rest.disturb();
-        self.work.notify_all();
-        let mut state = self.wait_state(state, |state| {
-            (state.rest.is_quiet() && state.pending.is_none() && !state.persisting)
-                || state.closing
-                || self.health.is_poisoned()
-                || self.health.background().is_some()
-        });
-        state.hurry = false;
-        drop(state);
-        // The syncer may have made their end durable and not come to this.
-        if self.health.check_write().is_ok() {
-            self.drop_all_dead_values()?;
-        }
-        self.trim_spares();
-        match self.health.background() {
-            Some(error) if error.kind() != ErrorKind::Closed => Err(error),
-            _ => self.health.check_write().and_then(|()| self.known_damage()),
-        }
-    }
-
-    /// As the worker and the syncer of a resting database, here and now.
-    fn step_until_idle(&self) -> Result<()> {
-        let jobs = [
-            Job::Flush,
-            Job::IdleMerge,
-            Job::Persist,
-            Job::DropValues,
-            Job::Reap,
-        ];
-        let mut more = true;
-        while more {
-            more = false;
-            for job in jobs {
-                while self.step(job)? {
-                    more = true;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Tells of a table that merges leave alone since they could not read it.
-    fn known_damage(&self) -> Result<()> {
-        match self.state.lock().damaged.first_key_value() {
-            Some((_, error)) => Err(error.clone()),
-            None => Ok(()),
-        }
     }
 
     /// Keeps one segment ready, so that a commit that needs one does not wait for zeros.

@@ -59,7 +59,9 @@ impl Core {
             return Ok(());
         }
         self.health.check_write()?;
-        self.flush_parts()
+        self.flush_parts()?;
+        self.give_back_before_close();
+        Ok(())
     }
 
     /// Whether this handle has anything that the manifest does not say.

@@ -206,6 +206,20 @@ impl Core {
         })
     }
 
+    /// Whether runs numbered below `below` are left that an idle database merges with each other.
+    pub(crate) fn merge_left(&self, state: &State, below: u64) -> bool {
+        let sizes = sizes(&state.version, &state.damaged);
+        let runs = state.version.runs.iter().enumerate();
+        let old: Vec<usize> = runs
+            .filter(|(_, run)| run.id < below)
+            .map(|(at, _)| at)
+            .collect();
+        let old_sizes: Vec<RunSize> = old.iter().map(|at| sizes[*at]).collect();
+        pick_idle(&old_sizes).is_some_and(|group| {
+            group.first < group.last || self.sheds_tombstones(state, old[group.last])
+        })
+    }
+
     /// Whether a writer has to make room first, because there are too many runs. For readers it does what
     /// it can, but does not wait for the end of a large merge, which may take seconds.
     pub(crate) fn runs_hold_up(&self, state: &State) -> bool {

@@ -142,6 +142,9 @@ pub(crate) struct State {
     pub(crate) durable_seq: SeqNo,
     pub(crate) durable_dead: BTreeMap<u64, u64>,
     pub(crate) pending: Option<Pending>,
+    /// Versions installed so far, and those of them that are durable.
+    pub(crate) installed: u64,
+    pub(crate) durable_installed: u64,
     pub(crate) next_run: u64,
     pub(crate) relocating: Relocating,
     /// Tables that a merge found damaged, or could not read, and what it met: none is tried with them again
@@ -162,8 +165,8 @@ pub(crate) struct State {
     pub(crate) range_merges_waiting: usize,
     pub(crate) persisting: bool,
     pub(crate) rest: Rest,
-    /// Somebody waits for quiet: do not wait for a pause before idle work.
-    pub(crate) hurry: bool,
+    /// Callers that wait for idle work: it does not wait for a pause.
+    pub(crate) hurrying: usize,
     pub(crate) closing: bool,
     /// Background work is held off until then (backing off after a failure).
     pub(crate) retry_at_ns: u64,

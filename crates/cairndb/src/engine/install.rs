@@ -292,6 +292,7 @@ impl Core {
             .bytes
             .store(version.bytes(), Ordering::Relaxed);
         state.version = Arc::new(version);
+        state.installed += 1;
         state.rest.disturb();
         let version = Arc::clone(&state.version);
         let newer = Pending {

@@ -219,9 +219,13 @@ impl Core {
     /// Of the manifest; the files stay.
     pub(crate) fn drop_dead_values(&self) -> Result<bool> {
         // Held, so that no value file and no manifest is begun meanwhile.
-        let commit = self.commit.lock();
+        let mut commit = self.commit.lock();
         if self.health.check_write().is_err() {
             return Ok(false);
+        }
+        if !self.manifest.is_open() && !self.dead_values(&commit, &self.state.lock()).is_empty() {
+            // A handle that has not written yet: an earlier one has left them.
+            self.ensure_manifest(&mut commit)?;
         }
         let Some(gone) = self.claim_dead_values(&commit) else {
             return Ok(false);
@@ -276,17 +280,26 @@ impl Core {
         Ok(())
     }
 
-    /// The files that no table, in memory or durable, and no pointer on its way to one refers to; with
-    /// some, the manifest is claimed.
+    /// The files that nothing refers to; with some, the manifest is claimed.
     fn claim_dead_values(&self, commit: &Commit) -> Option<Vec<u64>> {
         let mut state = self.state.lock();
         // What is being persisted may name tables that neither version has.
-        if state.persisting || state.version.values.is_empty() || !self.manifest.is_open() {
+        if state.persisting || !self.manifest.is_open() {
             return None;
         }
         if self.manifest.is_broken() {
             // Once another is begun; closing would fail for it now.
             return None;
+        }
+        let gone = self.dead_values(commit, &state);
+        state.persisting = !gone.is_empty();
+        (!gone.is_empty()).then_some(gone)
+    }
+
+    /// The files that no table, in memory or durable, and no pointer on its way to one refers to.
+    fn dead_values(&self, commit: &Commit, state: &State) -> Vec<u64> {
+        if state.version.values.is_empty() {
+            return Vec::new();
         }
         // A pointer goes to the file that was active when its value was appended, and those ascend.
         // Those of a flush that is not durable stand in the log as well, which would be replayed.
@@ -304,14 +317,13 @@ impl Core {
         gone.retain(|file| !kept(file));
         for table in state.version.tables().chain(state.durable.tables()) {
             if gone.is_empty() {
-                return None;
+                break;
             }
             for (file, _) in &table.record.value_refs {
                 gone.remove(file);
             }
         }
-        state.persisting = !gone.is_empty();
-        (!gone.is_empty()).then(|| gone.into_iter().collect())
+        gone.into_iter().collect()
     }
 
     /// Takes `gone` out of every version to come; returns their handles.

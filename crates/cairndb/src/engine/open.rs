@@ -137,6 +137,10 @@ impl Core {
             return Ok(());
         }
         self.rest_when_paid();
+        if self.space_wanted(&self.state.lock()) {
+            // Closing had no time for it. Without a thread it stays until the first write.
+            let _ = self.start_threads();
+        }
         if self.report.clean && !self.report.created {
             // Nothing is written before the first write or merge, and nothing removed.
             return Ok(());
@@ -411,6 +415,8 @@ fn first_state(
         durable_seq: recovered.last_seq,
         durable_dead: std::mem::take(&mut recovered.value_dead),
         pending: None,
+        installed: 0,
+        durable_installed: 0,
         next_run: recovered.next_run,
         relocating: Relocating::default(),
         damaged: BTreeMap::new(),
@@ -423,7 +429,7 @@ fn first_state(
         range_merges_waiting: 0,
         persisting: false,
         rest: Rest::default(),
-        hurry: false,
+        hurrying: 0,
         closing: false,
         retry_at_ns: 0,
         retry_ns: 0,

@@ -28,6 +28,8 @@ struct Batch<'a> {
     /// value files may be begun meanwhile, and who waits for the end of a pass holds it, too.
     whole: Option<MutexGuard<'a, Commit>>,
     pending: Pending,
+    /// Versions installed when it was taken.
+    installed: u64,
     from: Arc<Version>,
     last_seq: SeqNo,
     /// Segments before this one hold nothing that is not in `to`.
@@ -101,9 +103,12 @@ impl Core {
                     *state.durable_dead.entry(*file).or_insert(0) += dead;
                 }
                 drop(state);
+                let installed = batch.installed;
                 // Before `persisting` falls: who waits for quiet finds the segments given back.
                 self.release(batch);
-                self.state.lock().persisting = false;
+                let mut state = self.state.lock();
+                state.persisting = false;
+                state.durable_installed = installed;
                 Ok(true)
             }
             Err(error) => {
@@ -144,10 +149,12 @@ impl Core {
         let bytes: usize = added.map(TableRecord::variable_bytes).sum();
         let from = Arc::clone(&state.durable);
         let last_seq = pending.last_seq.max(state.durable_seq);
+        let installed = state.installed;
         drop(state);
         Ok(Some(Batch {
             whole: (bytes > self.settings.budget.edit).then_some(commit),
             from,
+            installed,
             last_seq,
             floor,
             pending,

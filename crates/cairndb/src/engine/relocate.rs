@@ -6,20 +6,20 @@
 //! ([`Relocation`]). When the last stretch is durable the victims have no live value and are dropped as any dead file.
 //! Nothing else has to be made safe: until then the old files and tables are what a crash finds.
 //!
-//! * **At rest** a sixth of all may be dead, a fifth of what is alive: from each file taken at most five bytes are
-//!   copied for one given back. Values overwritten in no order make the oldest files the emptiest, and these are first.
+//! * **When idle** a fifth of what is alive may be dead, or 8 MB, log and manifest included ([`Allowance`]).
+//!   Values overwritten in no order make the oldest files the emptiest, and these are first.
 //!   Where little is dead, files of raw values that would shrink are victims, each once.
 //! * **Under load** as much as is alive, and two files: it is a bound for space, and costs bandwidth writers want.
 //! * **What parts still point to is not known to be dead**, so a part ends at a quarter of a value file
-//!   ([`Settings::part_values_max`]) and is flushed then; a database at rest flushes one with a sixteenth, or with any
-//!   if it keeps a file from being a victim.
-//! * **What is given back is an eighth of the tables rewritten for it at least**, and a 64th of a value file.
+//!   ([`Settings::part_values_max`]) and is flushed then; of an idle database sooner (`idle_space`).
+//! * **What is given back is an eighth of the tables rewritten for it at least**, and a 1024th of a value file.
 //! * **Victims of one round are no more than what rewriting their pointers is worth**, a value file's length or the bytes
 //!   of all tables with pointers, so that neither extra space nor rewritten tables grow with the database.
 //!
 //! Counting dead bytes as merges drop pointers, which is done for `cairndb.stats`, lost as the measure: what a
 //! crash or a failed write leaves in a file no merge ever drops.
 //!
+//! [`Allowance`]: crate::jobs::census::Allowance
 //! [`Settings::part_values_max`]: crate::engine::core::Settings::part_values_max
 
 use std::collections::BTreeSet;
@@ -33,17 +33,17 @@ use cairndb_format::value_file::{CODEC_RAW, ValueEncoder, ValueScan, saves};
 
 use crate::engine::core::{Core, State};
 use crate::engine::install::MergePlan;
-use crate::jobs::census::{Census, Filled, choose, is_much, is_worth_it};
+use crate::jobs::census::{Census, Filled, choose, is_worth_it};
 use crate::jobs::relocation::Relocation;
 use crate::state::value_handle::ValueHandle;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::write::commit::Commit;
 use crate::write::values::UNSYNCED_FILES_MAX;
 
-/// Less than this share of a value file's regular length is not worth a job.
-const GAIN_MIN_SHARE: u64 = 64;
-/// A resting database flushes a part that points to so large a share of a value file.
-const PART_AT_REST_SHARE: u64 = 16;
+/// To give back less than this share of a value file's regular length is not worth a job, ...
+const GAIN_MIN_SHARE: u64 = 1024;
+/// ... nor is encoding less than this one.
+const ENCODED_MIN_SHARE: u64 = 64;
 /// Bytes of tables that one job rewrites, and of values that it copies, about.
 const STRETCH_BYTES: u64 = 32 << 20;
 const STRETCH_VALUE_BYTES: u64 = 64 << 20;
@@ -121,7 +121,7 @@ impl Core {
     }
 
     /// The regular length of a value file, where a share of it is meant.
-    fn regular_length(&self) -> u64 {
+    pub(crate) fn regular_length(&self) -> u64 {
         self.settings.value_file.min(REGULAR_BYTES_MAX)
     }
 
@@ -232,19 +232,20 @@ impl Core {
         version: &Version,
     ) -> BTreeSet<u64> {
         let (bytes, dead, regular) = (census.bytes(), census.dead(), self.regular_length());
-        let worthy = |census: &Census, victims: &BTreeSet<u64>, gain: fn(&Filled) -> u64| {
+        let allowance = self.allowance();
+        let worthy = |census: &Census, victims: &BTreeSet<u64>, min, gain: fn(&Filled) -> u64| {
             let chosen = census.files.iter();
             let chosen = chosen.filter(|it| victims.contains(&it.file));
             let gain: u64 = chosen.map(gain).sum();
-            gain >= regular / GAIN_MIN_SHARE && is_worth_it(version, victims, gain)
+            gain >= min && is_worth_it(version, victims, gain)
         };
         let much = match moment {
             Moment::Load => dead > (bytes - dead).saturating_add(regular.saturating_mul(2)),
-            Moment::Rest | Moment::Asked { .. } => is_much(dead, bytes),
+            Moment::Rest | Moment::Asked { .. } => allowance.is_much(dead, bytes),
         };
         if much {
-            let victims = choose(census, regular);
-            if worthy(census, &victims, Filled::dead) {
+            let victims = choose(census, regular, &allowance);
+            if worthy(census, &victims, regular / GAIN_MIN_SHARE, Filled::dead) {
                 return victims;
             }
         }
@@ -253,7 +254,9 @@ impl Core {
         }
         let mut victims = self.choose_to_encode(census, version);
         // About half, an eighth at least.
-        if !worthy(census, &victims, |file| file.live / 2) {
+        if !worthy(census, &victims, regular / ENCODED_MIN_SHARE, |file| {
+            file.live / 2
+        }) {
             victims.clear();
         }
         victims
@@ -269,7 +272,7 @@ impl Core {
             let handle = version.values.get(&file.file);
             let fresh = handle.filter(|it| !it.settled.load(Ordering::Relaxed));
             // One that has just been begun is waited for.
-            let short = file.bytes < regular / GAIN_MIN_SHARE && self.is_filled(file.file);
+            let short = file.bytes < regular / ENCODED_MIN_SHARE && self.is_filled(file.file);
             let Some(handle) = fresh.filter(|_| self.encodes() && !short) else {
                 continue;
             };
@@ -375,41 +378,6 @@ impl Core {
         // Under the commit lock: who looks for dead files finds it being filled.
         self.moved.begin(begun);
         Ok(())
-    }
-
-    /// Large values that the mutable part of a resting database may point to.
-    pub(crate) fn values_at_rest_max(&self) -> u64 {
-        (self.regular_length() / PART_AT_REST_SHARE).max(1)
-    }
-
-    /// Seals the mutable part of a resting database if it points to large values enough, or keeps dead space from
-    /// being given back; whether it did.
-    pub(crate) fn seal_large_values(&self) -> bool {
-        if self.state.lock().version.values.is_empty() || self.health.check_write().is_err() {
-            return false;
-        }
-        let (version, written, sealed, unmovable) = {
-            let commit = self.commit.lock();
-            let state = self.state.lock();
-            let sealed: u64 = state.sealed.iter().map(|part| part.values.bytes).sum();
-            let unmovable = state.relocating.unmovable.clone();
-            let version = Arc::clone(&state.version);
-            (version, commit.value_bytes(), sealed, unmovable)
-        };
-        if written == 0 {
-            return false;
-        }
-        let regular = self.regular_length();
-        let mut census = Census::of(&version);
-        census.files.retain(|file| !unmovable.contains(&file.file));
-        let dead = census.dead().saturating_sub(written + sealed);
-        let keeps = is_much(dead, census.bytes()) && dead >= regular / GAIN_MIN_SHARE;
-        if written < self.values_at_rest_max() && !keeps {
-            return false;
-        }
-        let mut commit = self.commit.lock();
-        let may = !commit.closing && commit.awaiting_sync.is_empty();
-        may && !commit.mutable.is_empty() && self.seal(&mut commit).is_none()
     }
 }
 

@@ -111,6 +111,7 @@ impl Core {
         self.check_writable()?;
         let logged = durability != Durability::None;
         if commit.closing
+            || commit.wakes_worker
             || !commit.part_has_room(payload, logged)
             || logged && !commit.segment_has_room(payload.record_bytes())
         {
@@ -153,6 +154,10 @@ impl Core {
             self.check_writable()?;
             if commit.closing {
                 return Err(closing());
+            }
+            if std::mem::take(&mut commit.wakes_worker) {
+                self.state.lock().rest.disturb();
+                self.work.notify_all();
             }
             let enough_values = commit.value_bytes() >= self.settings.part_values_max();
             if enough_values || !commit.part_has_room(payload, logged) {
@@ -364,6 +369,8 @@ impl Core {
         }
         segment.mark_appended();
         commit.enter_segment(segment);
+        // An idle database keeps one segment: its memtable may be in two from here on.
+        self.state.lock().rest.disturb();
         self.work.notify_all();
         Ok(())
     }

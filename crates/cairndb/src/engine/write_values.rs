@@ -171,7 +171,7 @@ impl Core {
             }
         }
         let bytes: u64 = pointers.iter().map(|pointer| u64::from(pointer.len)).sum();
-        let (before, due) = (commit.value_bytes(), self.values_at_rest_max());
+        let (before, due) = (commit.value_bytes(), self.values_when_idle_max());
         if before < due && before + bytes >= due {
             // Nothing else tells a worker that has found a rest that there will be something to do at the next.
             self.state.lock().rest.disturb();

@@ -11,8 +11,15 @@ use cairndb_format::value_file::HEADER_BYTES;
 
 use crate::state::version::{TableHandle, Version};
 
-/// Of the value files a resting database has one byte in so many dead at most.
-const DEAD_SHARE: u64 = 6;
+/// An idle database has one dead byte for so many that are alive at most, ...
+const ALIVE_SHARE: u64 = 5;
+/// ... or so many dead bytes, whatever is alive: what the log and the manifest take included, which leaves
+/// half of 8 MB's last million for tables. Of value files shorter than the default length a
+/// [`SLACK_SHARE`]th.
+const SLACK_BYTES: u64 = 7_500_000;
+const SLACK_SHARE: u64 = 32;
+/// But no less than this share of a value file: to give back less costs more than it is worth.
+const LEAST_SHARE: u64 = 128;
 /// Tables are rewritten if they have no more than so many times the bytes that are given back.
 const REWRITTEN_MAX: u64 = 8;
 
@@ -73,9 +80,42 @@ impl Census {
     }
 }
 
-/// Whether `dead` of `bytes` is more than a resting database has.
-pub(crate) fn is_much(dead: u64, bytes: u64) -> bool {
-    dead.saturating_mul(DEAD_SHARE) > bytes
+/// How many bytes of value files may be dead while the database is idle.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance {
+    slack: u64,
+    beside: u64,
+    least: u64,
+}
+
+impl Allowance {
+    /// Of value files of the length `regular`, beside which log and manifest take `beside` bytes.
+    pub(crate) fn new(regular: u64, beside: u64) -> Allowance {
+        Allowance {
+            slack: SLACK_BYTES.min(regular / SLACK_SHARE),
+            beside,
+            least: regular / LEAST_SHARE,
+        }
+    }
+
+    /// The bound, with so many bytes alive.
+    pub(crate) fn dead_max(&self, alive: u64) -> u64 {
+        let all = (alive / ALIVE_SHARE).max(self.slack);
+        all.saturating_sub(self.beside).max(self.least)
+    }
+
+    /// Whether files are to be emptied when `dead` of `bytes` are dead: a little below the bound, so that
+    /// the mutable memtable may hide an eighth more before it has to be flushed.
+    pub(crate) fn is_much(&self, dead: u64, bytes: u64) -> bool {
+        let max = self.dead_max(bytes.saturating_sub(dead));
+        dead > max - max / 8
+    }
+
+    /// Whether emptying goes on: down to three quarters, or every few deletions would start it again.
+    fn is_still_much(&self, dead: u64, bytes: u64) -> bool {
+        let max = self.dead_max(bytes.saturating_sub(dead));
+        dead > max - max / 4
+    }
 }
 
 /// Whether emptying `victims` gives back enough for the tables that have to be rewritten for it.
@@ -91,7 +131,7 @@ pub(crate) fn is_worth_it(version: &Version, victims: &BTreeSet<u64>, gain: u64)
 
 /// The files to empty, of those `census` lists: the emptiest first, until little enough is dead, or so much is to be
 /// copied that a round ends.
-pub(crate) fn choose(census: &mut Census, value_file: u64) -> BTreeSet<u64> {
+pub(crate) fn choose(census: &mut Census, value_file: u64, allowance: &Allowance) -> BTreeSet<u64> {
     let limit = value_file.max(census.pointing);
     let (mut bytes, mut dead) = (census.bytes(), census.dead());
     let emptiness = |file: &Filled| {
@@ -104,7 +144,7 @@ pub(crate) fn choose(census: &mut Census, value_file: u64) -> BTreeSet<u64> {
     let (mut victims, mut copied) = (BTreeSet::new(), 0u64);
     for file in &census.files {
         let fits = victims.is_empty() || copied.saturating_add(file.live) <= limit;
-        if !is_much(dead, bytes) || !is_much(file.dead(), file.bytes) || !fits {
+        if file.dead() == 0 || !allowance.is_still_much(dead, bytes) || !fits {
             break;
         }
         victims.insert(file.file);
@@ -133,7 +173,13 @@ mod tests {
     }
 
     fn chosen(live: &[u64], pointing: u64, value_file: u64) -> Vec<u64> {
-        let victims = choose(&mut census(live, pointing), value_file);
+        // A fifth of what is alive, or 8 bytes.
+        let allowance = Allowance {
+            slack: 8,
+            beside: 0,
+            least: 1,
+        };
+        let victims = choose(&mut census(live, pointing), value_file, &allowance);
         victims.into_iter().collect()
     }
 

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cairndb_base::{FileNumber, Order, Result};
+use cairndb_base::{FileNumber, Order, Result, SeqNo};
 use cairndb_env::sync::Mutex;
 use cairndb_format::value_file::{CODEC_RAW, Pointer, ValueEncoder, read_stored};
 
@@ -33,6 +33,20 @@ pub(crate) struct Relocating {
     pub(crate) first_copies: Option<u64>,
     /// The length of all files when they were last looked at under load.
     pub(crate) looked_at: u64,
+    /// What of the mutable memtable was looked at, and what it hides.
+    pub(crate) hidden: Hidden,
+}
+
+/// Large values that entries of the mutable memtable have overwritten or deleted, as far as these were
+/// looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hidden {
+    /// The memtable, by its first sequence number.
+    pub(crate) memtable: SeqNo,
+    /// Entries up to here were looked at.
+    pub(crate) seen: SeqNo,
+    /// Stored bytes of the values.
+    pub(crate) bytes: u64,
 }
 
 impl Relocating {

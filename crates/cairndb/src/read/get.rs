@@ -131,6 +131,23 @@ pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: 
     }
 }
 
+/// The pointer that is the newest version of `key` up to `seq`, if that is one. No value is read and no
+/// operand folded; `scratch` holds nothing of use afterwards.
+#[inline(never)]
+pub(crate) fn pointer_at(
+    view: &View,
+    context: &ReadContext,
+    key: &[u8],
+    seq: SeqNo,
+    scratch: &mut Vec<u8>,
+) -> Result<Option<Pointer>> {
+    scratch.clear();
+    match newest(view, context, key, seq, scratch)? {
+        Newest::Pointer => Pointer::decode(scratch).map(Some),
+        Newest::Missing | Newest::Value | Newest::Operand(_) => Ok(None),
+    }
+}
+
 /// Whether `key` has a value at `seq`. No pointer is followed and no operand folded: the newest
 /// version's kind says it. `scratch` is for decoding and holds nothing of use afterwards.
 pub(crate) fn contains(

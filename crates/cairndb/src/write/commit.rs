@@ -70,6 +70,8 @@ pub(crate) struct Commit {
     pub(crate) synced_seq: SeqNo,
     /// A thread is running a sync pass.
     pub(crate) syncing: bool,
+    /// The worker waits for the next write: what it overwrites or deletes may be large.
+    pub(crate) wakes_worker: bool,
     /// The handle is being closed: what is written is written out, nothing new is taken.
     pub(crate) closing: bool,
     /// Where records are put together.
@@ -202,6 +204,7 @@ impl Commit {
             awaiting_sync: VecDeque::new(),
             synced_seq: last_seq,
             syncing: false,
+            wakes_worker: false,
             closing: false,
             scratch: Vec::new(),
             logged_bytes: 0,
@@ -250,6 +253,16 @@ impl Commit {
         self.at = segment.written();
         self.left.lends = segment.region.bytes(0, 0).is_some();
         self.segment = Some(segment);
+    }
+
+    /// Whether the log has more segments than one for the mutable part, or one that was made for a long
+    /// record: flushing the part gives some back. `regular` is the length of all others.
+    pub(crate) fn keeps_long_log(&self, regular: u64) -> bool {
+        let Some(current) = &self.segment else {
+            return false;
+        };
+        let first = self.part_segment.unwrap_or(current.number);
+        first < current.number || current.region.size() > regular
     }
 
     /// Forgets the segment, so that the next logged write begins another.

@@ -42,6 +42,12 @@ impl Manifest {
         });
     }
 
+    /// Bytes of the open manifest.
+    pub(crate) fn bytes(&self) -> u64 {
+        let tail = self.tail.lock();
+        tail.as_ref().map_or(0, |tail| tail.writer.bytes())
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         self.tail.lock().is_some()
     }

@@ -254,7 +254,7 @@ fn a_failure_wakes_those_who_wait() {
         .expect("a healthy database takes writes");
     core.flush_parts().expect("and flushes them");
     in_next_pass(&core, || Err(Error::new(ErrorKind::Io, "the disk lost it")));
-    let error = core.wait_idle().expect_err("the sync failed");
+    let error = core.wait_idle(None).expect_err("the sync failed");
     assert_eq!(error.kind(), ErrorKind::Poisoned);
 }
 

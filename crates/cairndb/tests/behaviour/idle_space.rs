@@ -1,0 +1,294 @@
+//! How much an idle database, and a closed one, takes beside what is alive.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use cairndb::env::{Background, Dir, Env, Join, MemEnv, Priority};
+use cairndb::{Db, Durability, Options, Result, WriteBatch, WriteOptions};
+
+use crate::stat;
+
+const MB: u64 = 1_000_000;
+
+/// Bytes that do not shrink.
+fn value(seed: u64, len: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(2).wrapping_add(1);
+    let words = std::iter::repeat_with(|| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 32).to_le_bytes()
+    });
+    words
+        .flat_map(|word| word[..4].to_vec())
+        .take(len)
+        .collect()
+}
+
+fn key(n: u64) -> Vec<u8> {
+    format!("{n:08}").into_bytes()
+}
+
+fn options(env: Arc<dyn Env>) -> Options {
+    Options::new().create_if_missing(true).env(env)
+}
+
+/// Bytes of all files.
+fn on_disk(env: &dyn Env) -> u64 {
+    let dir = env.open_dir("/db".as_ref(), false).unwrap();
+    let names = dir.list().unwrap();
+    // One that was listed may be gone by now.
+    let sizes = names.iter().filter_map(|name| dir.size_of(name).unwrap());
+    sizes.sum()
+}
+
+/// What an idle database takes at most.
+fn bound(alive: u64) -> u64 {
+    (alive + alive / 5).max(alive + 8 * MB)
+}
+
+#[track_caller]
+fn check_bound(env: &dyn Env, alive: u64, what: &str) {
+    let bytes = on_disk(env);
+    assert!(
+        bytes <= bound(alive),
+        "{what}: {bytes} bytes on disk for {alive} alive"
+    );
+}
+
+/// How many keys have how long a value.
+const SHAPES: [(u64, usize); 4] = [
+    (25, 1_000_000),
+    (201, 100_000),
+    (1_000, 20_000),
+    (2_001, 8_192),
+];
+
+type Hide = fn(&Db, u64);
+
+/// What makes values dead without a pointer of its own.
+const HIDES: [(&str, Hide); 4] = [
+    ("deletes", |db, keys| {
+        for n in 0..keys {
+            db.delete(&key(n)).unwrap();
+        }
+    }),
+    ("short overwrites", |db, keys| {
+        for n in 0..keys {
+            db.put(&key(n), b"short").unwrap();
+        }
+    }),
+    ("a batch of deletes", |db, keys| {
+        let mut batch = WriteBatch::new();
+        for n in 0..keys {
+            batch.delete(&key(n));
+        }
+        db.write(&batch).unwrap();
+    }),
+    ("unlogged deletes", |db, keys| {
+        let unlogged = WriteOptions::new().durability(Durability::None);
+        for n in 0..keys {
+            db.delete_with(&key(n), &unlogged).unwrap();
+        }
+    }),
+];
+
+fn load(db: &Db, keys: u64, len: usize) {
+    for n in 0..keys {
+        db.put(&key(n), &value(n, len)).unwrap();
+    }
+    db.wait_idle().unwrap();
+}
+
+/// 290 MB stayed of 300 deleted values of 1 MB, idle and after a clean close, until a flush.
+#[test]
+fn values_that_only_the_memtable_hides_are_given_back() {
+    for (keys, len) in SHAPES {
+        for (at, (how, hide)) in HIDES.into_iter().enumerate() {
+            let env = MemEnv::new(Background::Stepped);
+            let db = options(env.clone()).open("/db").unwrap();
+            load(&db, keys, len);
+            hide(&db, keys);
+            let closes = (keys as usize + at) % 2 == 0;
+            let what = format!("{how} of {keys} values of {len} bytes, closed: {closes}");
+            if closes {
+                db.close().unwrap();
+            } else {
+                db.wait_idle().unwrap();
+            }
+            check_bound(&*env, keys * 5, &what);
+        }
+    }
+}
+
+/// Some live, some die, again and again: the bound holds each time, and not every deletion is flushed.
+#[test]
+fn the_bound_holds_while_values_die_one_by_one() {
+    for (keys, len) in SHAPES {
+        let env = MemEnv::new(Background::Stepped);
+        let db = options(env.clone()).open("/db").unwrap();
+        load(&db, keys, len);
+        let flushed = stat(&db, "flushes");
+        let (mut alive, mut checks) = (keys, 0);
+        for step in 0..keys * 3 / 4 {
+            let n = step.wrapping_mul(7_919) % keys;
+            if db.contains(&key(n)).unwrap() {
+                db.delete(&key(n)).unwrap();
+                alive -= 1;
+            }
+            if step % keys.div_ceil(40) == 0 {
+                db.wait_idle().unwrap();
+                checks += 1;
+                check_bound(
+                    &*env,
+                    alive * len as u64,
+                    &format!("{alive} values of {len} bytes"),
+                );
+            }
+        }
+        let flushes = stat(&db, "flushes") - flushed;
+        assert!(
+            flushes <= checks * 2 / 3,
+            "{flushes} flushes at {checks} checks"
+        );
+        db.close().unwrap();
+        check_bound(&*env, alive * len as u64, "closed");
+    }
+}
+
+/// Of several versions in one memtable all but the newest are dead, and no table says so.
+#[test]
+fn values_overwritten_in_the_memtable_are_given_back() {
+    let env = MemEnv::new(Background::Stepped);
+    let db = options(env.clone()).open("/db").unwrap();
+    for round in 0..30 {
+        db.put(b"one", &value(round, 500_000)).unwrap();
+        db.wait_idle().unwrap();
+        check_bound(&*env, 500_000, "one key");
+    }
+}
+
+/// The memtable of an idle database stays where it hides nothing.
+#[test]
+fn short_entries_of_an_idle_database_are_not_flushed() {
+    let env = MemEnv::new(Background::Stepped);
+    let db = options(env.clone()).open("/db").unwrap();
+    load(&db, 300, 100_000);
+    db.flush().unwrap();
+    db.wait_idle().unwrap();
+    let flushed = stat(&db, "flushes");
+    for n in 0..1000 {
+        db.put(&key(1_000_000 + n % 10), b"reading").unwrap();
+        db.delete(&key(2_000_000 + n)).unwrap();
+        db.wait_idle().unwrap();
+    }
+    assert_eq!(stat(&db, "flushes"), flushed);
+}
+
+/// The log counts, too: a memtable across two segments, and a segment made for one long record.
+#[test]
+fn an_idle_database_keeps_one_segment_of_the_log() {
+    let env = MemEnv::new(Background::Stepped);
+    let db = options(env.clone()).open("/db").unwrap();
+    for n in 0..4_000 {
+        db.put(&key(n % 20), &value(n, 3_000)).unwrap();
+        if n % 100 == 0 {
+            db.wait_idle().unwrap();
+            check_bound(&*env, 60_000, "values of 3,000 bytes");
+        }
+    }
+    let mut batch = WriteBatch::new();
+    for n in 0..100_000 {
+        batch.put(&key(n), &value(n, 200));
+    }
+    db.write(&batch).unwrap();
+    db.wait_idle().unwrap();
+    check_bound(&*env, 100_000 * 208, "a batch of 20 MB");
+}
+
+/// Background work is stepped, and a second passes at each look at the clock.
+#[derive(Debug)]
+struct NoTime(Arc<MemEnv>, AtomicU64);
+
+impl Env for NoTime {
+    fn open_dir(&self, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
+        self.0.open_dir(path, create)
+    }
+
+    fn background(&self) -> Background {
+        Background::Stepped
+    }
+
+    fn spawn(
+        &self,
+        name: &str,
+        priority: Priority,
+        body: Box<dyn FnOnce() + Send>,
+    ) -> Result<Join> {
+        self.0.spawn(name, priority, body)
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.1.fetch_add(1_000_000_000, Ordering::Relaxed)
+    }
+
+    fn random_u64(&self) -> u64 {
+        self.0.random_u64()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.0.memory_bytes()
+    }
+}
+
+#[track_caller]
+fn wait_for_bound(env: &dyn Env, alive: u64) {
+    let begun = Instant::now();
+    while on_disk(env) > bound(alive) {
+        assert!(begun.elapsed().as_secs() < 60, "nobody gives space back");
+        std::thread::yield_now();
+    }
+}
+
+/// Closing gives up after a while; whoever opens the database next goes on, without a write.
+#[test]
+fn what_closing_had_no_time_for_is_given_back_after_the_next_opening() {
+    for partly in [false, true] {
+        let disk = MemEnv::new(Background::Threads);
+        let no_time = Arc::new(NoTime(disk.clone(), AtomicU64::new(0)));
+        let db = options(no_time).open("/db").unwrap();
+        load(&db, 300, 100_000);
+        for n in (0..300).filter(|n| !partly || n % 2 == 0) {
+            db.delete(&key(n)).unwrap();
+        }
+        db.close().unwrap();
+        assert!(on_disk(&*disk) > 30 * MB);
+        let alive = if partly { 15 * MB } else { 0 };
+        let db = options(disk.clone()).open("/db").unwrap();
+        wait_for_bound(&*disk, alive);
+        db.close().unwrap();
+        check_bound(&*disk, alive, "closed again");
+        let db = options(disk.clone()).open("/db").unwrap();
+        let left = db
+            .iter()
+            .filter(|entry| entry.as_ref().unwrap().1.len() == 100_000);
+        assert_eq!(left.count(), if partly { 150 } else { 0 });
+    }
+}
+
+/// The worker sleeps once there is nothing to do, and no memtable fills up to wake it.
+#[test]
+fn an_idle_worker_is_woken_by_deletions() {
+    let env = MemEnv::new(Background::Threads);
+    let db = options(env.clone()).open("/db").unwrap();
+    load(&db, 300, 100_000);
+    for n in 0..300 {
+        db.delete(&key(n)).unwrap();
+    }
+    assert!(on_disk(&*env) > 30 * MB);
+    wait_for_bound(&*env, 0);
+    assert_eq!(db.iter().filter_map(Result::ok).count(), 0);
+    db.close().unwrap();
+}

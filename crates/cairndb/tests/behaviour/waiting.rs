@@ -1,0 +1,80 @@
+//! `wait_idle` and `wait_idle_for`: what they wait for, beside writers too.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use cairndb::env::{Background, MemEnv};
+use cairndb::{Db, ErrorKind, Job, Options};
+
+use crate::{stat, stepped};
+
+/// It did not return while another thread wrote.
+#[test]
+fn waiting_for_idle_ends_beside_a_writer() {
+    let env = MemEnv::new(Background::Threads);
+    let options = Options::new().env(env).create_if_missing(true);
+    let db = options.memory_budget(1 << 20).open("/db").unwrap();
+    let put = |n: u64| db.put(&n.wrapping_mul(0x9E37_79B9).to_le_bytes(), &[7; 100]);
+    let (begun, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut n = 0;
+            while !stop.load(Ordering::Relaxed) {
+                put(n % 60_000).unwrap();
+                begun.store(n > 100_000, Ordering::Relaxed);
+                n += 1;
+            }
+        });
+        while !begun.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        for _ in 0..3 {
+            let (flushes, merges) = (stat(&db, "flushes"), stat(&db, "merges"));
+            db.wait_idle().unwrap();
+            // Not by giving up: the runs that were there are merged.
+            assert!(stat(&db, "merges") > merges || flushes == stat(&db, "flushes"));
+            assert!(db.wait_idle_for(Duration::from_secs(600)).unwrap());
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    db.close().unwrap();
+}
+
+fn with_work(db: &Db) {
+    for n in 0..4_000_u32 {
+        db.put(&n.wrapping_mul(0x9E37_79B9).to_le_bytes(), &[7; 100])
+            .unwrap();
+    }
+}
+
+#[test]
+fn waiting_for_no_time_says_that_there_is_work() {
+    let db = stepped().open("/db").unwrap();
+    assert!(db.wait_idle_for(Duration::ZERO).unwrap(), "nothing to do");
+    with_work(&db);
+    assert!(!db.wait_idle_for(Duration::ZERO).unwrap());
+    assert!(db.wait_idle_for(Duration::from_secs(3600)).unwrap());
+    let jobs = [Job::Flush, Job::IdleMerge, Job::Persist, Job::Reap];
+    assert!(jobs.iter().all(|job| !db.step_background(*job).unwrap()));
+    db.close().unwrap();
+    let closed = db
+        .wait_idle_for(Duration::ZERO)
+        .map_err(|error| error.kind());
+    assert!(
+        matches!(closed, Err(ErrorKind::Closed) | Ok(true)),
+        "{closed:?}"
+    );
+}
+
+#[test]
+fn waiting_with_a_limit_returns_when_it_is_over() {
+    let env = MemEnv::new(Background::Threads);
+    let options = Options::new().env(env).create_if_missing(true);
+    let db = options.memory_budget(256 << 10).open("/db").unwrap();
+    with_work(&db);
+    // Whatever it comes to, it comes back; with time enough it comes to all.
+    let _ = db.wait_idle_for(Duration::from_micros(1)).unwrap();
+    assert!(db.wait_idle_for(Duration::from_secs(600)).unwrap());
+    assert_eq!(stat(&db, "runs"), 1);
+    db.close().unwrap();
+}
