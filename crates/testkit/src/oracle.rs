@@ -291,11 +291,13 @@ pub fn check_files(env: &SimEnv) -> Check<()> {
         if known || facts.files.contains_key(&name) {
             continue;
         }
+        if !evidence(&*held, &name).is_ok_and(|found| found == Evidence::Ours) {
+            continue;
+        }
         let is_log = matches!(FileKind::parse(&name), Some(FileKind::Log(_)));
         let is_spare = is_log && !facts.logs.contains(&name);
         spares += usize::from(is_spare);
-        let is_ours = || evidence(&*held, &name).is_ok_and(|found| found == Evidence::Ours);
-        if (!is_spare || spares > SPARES_MAX) && is_ours() {
+        if !is_spare || spares > SPARES_MAX {
             return Err(Violation::new(format!("{name} is leaked after a close")));
         }
     }

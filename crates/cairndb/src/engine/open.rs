@@ -254,12 +254,13 @@ fn directory(env: &dyn Env, path: &Path, options: &Options) -> Result<Arc<dyn Di
     Ok(dir)
 }
 
-/// Whether a creation that was cut short may have left a file of this name.
-fn is_begun(name: &str) -> bool {
-    matches!(
-        FileKind::parse(name),
-        Some(FileKind::Manifest(_) | FileKind::Temp(_))
-    )
+/// Whether a creation that was cut short may have left the file.
+fn is_begun(dir: &dyn Dir, name: &str) -> bool {
+    match FileKind::parse(name) {
+        Some(FileKind::Manifest(number)) => !is_leveldb(dir, number),
+        Some(FileKind::Temp(_)) => true,
+        _ => false,
+    }
 }
 
 /// Says what the directory holds, or why it cannot be opened; changes nothing.
@@ -286,8 +287,9 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
             Some(_) => {}
         }
         match whose(dir, found)? {
-            // A creation cut short leaves the first manifest and no CURRENT; it holds nothing.
-            Whose::Ours if is_begun(found) => {}
+            // A creation cut short leaves the first manifest, in whatever state, and no CURRENT; it
+            // holds nothing.
+            _ if is_begun(dir, found) => {}
             Whose::Ours => {
                 return Err(Error::corruption(
                     "the directory holds database files but no CURRENT; restore CURRENT from a backup",

@@ -326,6 +326,7 @@ impl Recovery<'_> {
             mentioned.sweep_others(dir)?;
         }
         recovered.report.log_cut.clone_from(&end.cut);
+        let first = recovered.next_file;
         let replay = Replay {
             dir,
             opener: self.opener,
@@ -333,13 +334,13 @@ impl Recovery<'_> {
             context: self.context,
             large: self.large,
             durable_seq: folded.last_seq,
-            recovered,
+            recovered: &mut *recovered,
             pending: Replayed::new(self.settings.value_file),
         };
         let replayed = replay.run(&log, &end);
         if replayed.is_err() && !self.settings.read_only {
             // What was written so far is of no use to the next attempt; the error says enough.
-            let _ = mentioned.sweep_others(dir);
+            let _ = mentioned.sweep_failed(dir, first..recovered.next_file);
         }
         replayed
     }

@@ -32,8 +32,8 @@ pub struct OpenReport {
 /// A file that has a name of this format and is not the database's.
 ///
 /// ```
-/// # fn main() -> cairndb::Result<()> {
-/// # let dir = tempfile::tempdir().unwrap();
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let dir = tempfile::tempdir()?;
 /// cairndb::Db::open(&dir)?.close()?;
 /// std::fs::write(dir.path().join("20261127.log"), "09:00 up and running")?;
 /// let db = cairndb::Db::open(&dir)?;

@@ -11,9 +11,11 @@
 //! stays as a sign, a temporary one where that can be made.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use cairndb_base::{FileNumber, Result};
 use cairndb_env::Dir;
+use cairndb_format::evidence::Evidence;
 use cairndb_format::manifest::{VersionEdit, prepare_current};
 use cairndb_format::name::FileKind;
 
@@ -48,6 +50,24 @@ impl Mentioned {
     /// Of listing the directory. A file that cannot be removed stays until the sweep behind a
     /// successful opening.
     pub(crate) fn sweep_others(&self, dir: &dyn Dir) -> Result<()> {
+        self.sweep(dir, 0..0)
+    }
+
+    /// The same after an attempt that has failed and that has made the files numbered `made`: of those
+    /// it knows that they are ours, however short they are.
+    ///
+    /// # Errors
+    /// As [`Mentioned::sweep_others`].
+    pub(crate) fn sweep_failed(&self, dir: &dyn Dir, made: Range<u64>) -> Result<()> {
+        self.sweep(dir, made)
+    }
+
+    fn sweep(&self, dir: &dyn Dir, made: Range<u64>) -> Result<()> {
+        let is_ours = |number: u64, kind: FileKind| match whose(dir, &kind.to_string()) {
+            Ok(Whose::Ours) => true,
+            Ok(Whose::Other(Evidence::Silent, _)) => made.contains(&number),
+            _ => false,
+        };
         let mut found: Vec<(u64, FileKind)> = dir
             .list()?
             .iter()
@@ -59,7 +79,7 @@ impl Mentioned {
                 _ => None,
             })
             .filter(|(number, _)| *number > self.manifest.0 && !self.files.contains(number))
-            .filter(|(_, kind)| matches!(whose(dir, &kind.to_string()), Ok(Whose::Ours)))
+            .filter(|(number, kind)| is_ours(*number, *kind))
             .collect();
         found.sort_by_key(|(number, kind)| (*number, matches!(kind, FileKind::Temp(_))));
         let Some((highest, kind)) = found.last().copied() else {

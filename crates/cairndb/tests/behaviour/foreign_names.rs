@@ -308,7 +308,7 @@ fn all_calls_work_through_a_symbolic_link() {
 fn somebody_elses_files_are_no_database_that_lost_its_current() {
     for (shape, name) in [
         (Shape::Text, "20261127.log"),
-        (Shape::Text, "MANIFEST-000007"),
+        (Shape::Pipe, "000007.log"),
         (Shape::Folder, "000007.tbl"),
         (Shape::Link, "000007.val"),
     ] {
