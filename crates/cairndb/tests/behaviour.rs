@@ -20,6 +20,8 @@ mod deferred;
 mod descriptors;
 #[path = "behaviour/foreign_names.rs"]
 mod foreign_names;
+#[path = "behaviour/full_disk.rs"]
+mod full_disk;
 #[path = "behaviour/halves.rs"]
 mod halves;
 #[path = "behaviour/handles.rs"]

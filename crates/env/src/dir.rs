@@ -55,6 +55,15 @@ impl<K: Ord> Holders<K> {
     }
 }
 
+/// The room of a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes that this process may still use.
+    pub free: u64,
+    /// All bytes, used ones included.
+    pub total: u64,
+}
+
 /// One open directory.
 ///
 /// Threads: all methods may be called concurrently. Durability: a created, renamed, linked or
@@ -157,6 +166,14 @@ pub trait Dir: Debug + Send + Sync {
     /// keep mapped bytes stable. Network and unknown file systems say `false`; there a lost server
     /// would turn a read into the death of the process.
     fn prefers_mapping(&self) -> bool;
+
+    /// How much room there is where the directory lies; `None` where nothing is known of it.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn space(&self) -> Result<Option<Space>> {
+        Ok(None)
+    }
 
     /// Removes the directory itself, which must be empty. It stays where the path it was opened by is
     /// not its own name (a symbolic link, `.`), where it is a mount point, and where its parent may not

@@ -28,7 +28,7 @@ pub mod sync;
 mod system;
 mod worker;
 
-pub use dir::{Dir, DirLock};
+pub use dir::{Dir, DirLock, Space};
 pub use environment::{Background, Env, Join, Priority};
 pub use file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
 pub use fork::{Origin, forked};

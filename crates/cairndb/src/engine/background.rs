@@ -66,15 +66,23 @@ impl Core {
             return Ok(false);
         }
         match job {
-            Job::Flush => self.flush_once(),
-            Job::Merge => Ok(self.merge_once()? || self.relocate_values(Moment::Load)?),
-            Job::IdleMerge => Ok(self.merge_idle()?
-                || self.seal_for_space()
-                || self.relocate_values(Moment::Rest)?),
-            Job::Persist => self.persist(),
+            Job::Flush => self.with_room(|| self.flush_once()),
+            Job::Merge => {
+                self.with_room(|| Ok(self.merge_once()? || self.relocate_values(Moment::Load)?))
+            }
+            Job::IdleMerge => self.with_room(|| self.idle_once()),
+            Job::Persist => self.with_room(|| self.persist()),
             Job::Reap => Ok(self.reap()),
             Job::DropValues => self.drop_dead_values(),
         }
+    }
+
+    /// One piece of what an idle database does beside flushing; whether there was any.
+    fn idle_once(&self) -> Result<bool> {
+        Ok(self.merge_idle()?
+            || self.seal_for_space()
+            || self.relocate_values(Moment::Rest)?
+            || self.squeeze_when_nearly_full()?)
     }
 
     /// Starts the worker and the syncer, once.
@@ -168,6 +176,9 @@ impl Core {
                 drop(state);
                 // On a full disk what readers have let go meanwhile is the room that is missing.
                 self.reap();
+                if self.health.lacks_space() && self.make_room_on_disk() {
+                    self.state.lock().retry_at_ns = 0;
+                }
                 continue;
             }
             // Where somebody waits for idle work, every other time: beside a fast writer there is always
@@ -177,7 +188,8 @@ impl Core {
             if !skip && self.flush_wanted(&state, self.settings.budget.flush) {
                 drop(state);
                 flushed = true;
-                let _ = self.flush_up_to(self.settings.budget.flush_max);
+                let bytes_max = self.settings.budget.flush_max;
+                let _ = self.with_room(|| self.flush_up_to(bytes_max));
                 continue;
             }
             if self.merge_wanted(&state, hurrying).is_some() {
@@ -240,7 +252,7 @@ impl Core {
             }
             if state.can_flush() {
                 drop(state);
-                let _ = self.flush_once();
+                let _ = self.with_room(|| self.flush_once());
                 return;
             }
             if self.merge_wanted(&state, true).is_some() || self.encoding_wanted(&state) {
@@ -255,6 +267,11 @@ impl Core {
                 }
                 // What was being filled and is dead was closed just now.
                 let _ = self.drop_dead_values();
+                if matches!(self.squeeze_when_nearly_full(), Ok(true)) {
+                    return;
+                }
+                self.tend_reserve();
+                self.retake_reserve();
                 state = self.state.lock();
             }
             self.come_to_rest(state, since);

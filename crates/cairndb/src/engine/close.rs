@@ -59,7 +59,7 @@ impl Core {
             return Ok(());
         }
         self.health.check_write()?;
-        self.flush_parts()?;
+        self.with_room(|| self.flush_parts().and_then(|()| self.persist_all()))?;
         self.give_back_before_close();
         Ok(())
     }

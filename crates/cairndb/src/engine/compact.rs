@@ -173,6 +173,7 @@ impl Core {
             waited_for: false,
             at_rest: false,
             relocation: None,
+            hiders: Vec::new(),
         }
         .begun(state)
     }
@@ -383,7 +384,15 @@ impl Core {
         self.check_writable()?;
         // Relaxed: a hint to merges, of this call and beside it.
         self.compacting.fetch_add(1, Ordering::Relaxed);
-        let result = self.compact_now(range);
+        let mut result = self.compact_now(range);
+        if result
+            .as_ref()
+            .is_err_and(|it| it.kind() == ErrorKind::NoSpace)
+        {
+            // Bit by bit, and then once more: each attempt writes until there is no room.
+            while self.make_room_on_disk() {}
+            result = self.compact_now(range);
+        }
         self.compacting.fetch_sub(1, Ordering::Relaxed);
         result
     }
@@ -461,6 +470,7 @@ impl Core {
                 waited_for: true,
                 at_rest: false,
                 relocation: None,
+                hiders: Vec::new(),
             }
         })
     }

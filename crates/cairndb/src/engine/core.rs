@@ -11,6 +11,7 @@
 //! | `sync_turn` | the claim to what waits for a sync | syncs, and the manifest append between them |
 //! | `threads` | the threads that closing joins | starting them |
 //! | `state` | sealed parts, versions, pending edits, job flags | never |
+//! | inside `reserve` | files kept on a nearly full disk | creating them |
 //! | inside `segments`, `manifest`, `values`, `moved`, `snapshots`, `shown`, `files`, `reaper`, `dictionaries` | their own fields | appends only, `values` and `moved` a sync, too |
 //!
 //! Readers wait for none of them: they load the view and the published sequence number. (One whose handle has no worker may begin it,
@@ -29,6 +30,7 @@ use cairndb_mem::{ChunkPool, Memtable};
 
 use crate::engine::leftovers::Leftovers;
 use crate::engine::report::OpenReport;
+use crate::engine::reserve::Reserve;
 use crate::engine::rest::Rest;
 use crate::jobs::merge::Outcome;
 use crate::jobs::output::OutputSettings;
@@ -289,6 +291,7 @@ pub(crate) struct Core {
     pub(crate) health: Arc<Health>,
     pub(crate) stats: Stats,
     pub(crate) snapshots: Snapshots,
+    pub(crate) reserve: Reserve,
     pub(crate) reaper: Arc<Reaper>,
     pub(crate) opener: Arc<TableOpener>,
     /// All but the files that were skipped.

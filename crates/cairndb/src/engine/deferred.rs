@@ -106,6 +106,7 @@ impl Core {
                 waited_for: false,
                 at_rest: true,
                 relocation: None,
+                hiders: Vec::new(),
             };
             plan.begun(&mut state)
         };

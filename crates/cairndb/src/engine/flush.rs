@@ -132,6 +132,7 @@ impl Core {
         let Some(mut taken) = self.take_parts(bytes) else {
             return Ok(false);
         };
+        self.tend_reserve();
         let begun = self.env.now_ns();
         let result = self
             .health
@@ -223,6 +224,7 @@ impl Core {
         let order = &self.context.order;
         let spans = spans(&taken.parts, order);
         let mut output = self.settings.output.clone();
+        output.table_bytes = self.table_bytes();
         if taken.defers
             && spans
                 .iter()

@@ -74,7 +74,9 @@ impl Core {
                 commit.wakes_worker = self.may_hide_much(&self.state.lock().version);
                 return false;
             }
-            if commit.keeps_long_log(self.settings.budget.segment) {
+            if commit.keeps_long_log(self.settings.budget.segment)
+                || self.reserve.is_near() && has_tombstones(&commit.mutable)
+            {
                 return true;
             }
             let state = self.state.lock();
@@ -258,6 +260,19 @@ fn hidden_by(
         }
     }
     hidden
+}
+
+/// On a nearly full disk each deletion is flushed, once the database is idle.
+fn has_tombstones(mem: &Arc<Memtable>) -> bool {
+    let mut cursor = mem.cursor();
+    cursor.seek_to_first();
+    while cursor.valid() {
+        if cursor.kind() == Kind::Delete {
+            return true;
+        }
+        cursor.next();
+    }
+    false
 }
 
 fn stored(pointer: Pointer) -> u64 {

@@ -30,6 +30,8 @@ pub(crate) struct MergePlan {
     pub(crate) at_rest: bool,
     /// Values to be copied elsewhere.
     pub(crate) relocation: Option<Arc<Relocation>>,
+    /// Newer runs, newest first: what they hide is dropped, and they stay as they are.
+    pub(crate) hiders: Vec<Run>,
 }
 
 /// Tables of a flush's size, below that which merges cut, that the newest run may have.

@@ -210,7 +210,7 @@ impl Core {
             let cursor = RunCursor::new(Arc::new(run.clone()), order.clone());
             Source::Run(Box::new(cursor.rechecking()))
         };
-        let sources = plan.inputs.iter().map(source).collect();
+        let sources = plan.hiders.iter().chain(&plan.inputs).map(source);
         let rules = Rules {
             snapshots: self.readable_at(),
             bottom: plan.bottom,
@@ -218,9 +218,13 @@ impl Core {
             values: Arc::clone(&self.view.load().version.values),
             end: keys.end,
         };
-        let inputs = Inputs::new(sources, order.clone());
+        let mut inputs = Inputs::new(sources.collect(), order.clone());
+        if !plan.hiders.is_empty() {
+            inputs = inputs.hidden_by(plan.hiders.len());
+        }
         let mut output = self.settings.output.clone();
         output.begin_syncs = plan.waited_for;
+        output.table_bytes = self.table_bytes();
         output.relocation.clone_from(&plan.relocation);
         let job = Job::new(inputs, rules, output);
         match keys.from {

@@ -27,6 +27,7 @@ use crate::state::version::Values;
 pub(crate) struct LargeValues {
     stay: bool,
     copied: AtomicBool,
+    freed: AtomicBool,
 }
 
 impl LargeValues {
@@ -47,9 +48,15 @@ impl LargeValues {
         self.copied.store(true, Ordering::Relaxed);
     }
 
-    /// Whether copying was at least begun: without it there may be room.
-    pub(crate) fn copied(&self) -> bool {
-        self.copied.load(Ordering::Relaxed)
+    /// Notes that files were removed of which nobody needs anything.
+    pub(crate) fn note_freed(&self) {
+        self.freed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether another attempt may find room: this one has begun to copy, and its copies are gone, or it has
+    /// freed something.
+    pub(crate) fn may_try_again(&self) -> bool {
+        self.copied.load(Ordering::Relaxed) || self.freed.load(Ordering::Relaxed)
     }
 }
 

@@ -24,6 +24,7 @@ use crate::engine::moved_values::LargeValues;
 use crate::engine::recover::{Recovery, unused_file};
 use crate::engine::recovered::Recovered;
 use crate::engine::report::OpenReport;
+use crate::engine::reserve::Reserve;
 use crate::engine::rest::Rest;
 use crate::jobs::output::OutputSettings;
 use crate::jobs::relocation::Relocating;
@@ -66,7 +67,7 @@ impl Core {
             let large = LargeValues::default();
             match Core::open_once(options, path, &large) {
                 // Recovery may have filled the disk with its own copies, which are gone again.
-                Err(error) if error.kind() == ErrorKind::NoSpace && large.copied() => {}
+                Err(error) if error.kind() == ErrorKind::NoSpace && large.may_try_again() => {}
                 opened => return opened,
             }
         }
@@ -349,6 +350,7 @@ fn assemble(
         health: readers.health,
         stats: Stats::default(),
         snapshots: Snapshots::default(),
+        reserve: Reserve::default(),
         reaper,
         opener,
         report: recovered.report,

@@ -19,13 +19,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairndb_base::{Error, FileNumber, Result, SeqNo};
+use cairndb_base::{Error, ErrorKind, FileNumber, Result, SeqNo};
+use cairndb_env::Dir;
+use cairndb_format::log::{HEADER_BYTES, SegmentHeader};
 use cairndb_format::manifest::{
     CleanClose, ManifestReader, SegmentRecord, TableRecord, Tail, VersionEdit,
 };
 use cairndb_format::name::{self, FileKind};
 
 use crate::engine::core::Settings;
+use crate::engine::leftovers::{Whose, whose};
 use crate::engine::live_log::LiveLog;
 use crate::engine::log_end::Walk;
 use crate::engine::moved_values::LargeValues;
@@ -342,8 +345,32 @@ impl Recovery<'_> {
             // What was written so far is of no use to the next attempt; the error says enough.
             let _ = mentioned.sweep_failed(dir, first..recovered.next_file);
         }
+        if let Err(error) = &replayed
+            && error.kind() == ErrorKind::NoSpace
+            && !self.settings.read_only
+            && remove_unused_logs(dir)?
+        {
+            self.large.note_freed();
+        }
         replayed
     }
+}
+
+/// Removes log files that were never a segment, the reserve of a full disk among them; whether there were
+/// any. All others may be named by what of the manifest is durable.
+fn remove_unused_logs(dir: &dyn Dir) -> Result<bool> {
+    let mut removed = false;
+    for found in dir.list()? {
+        let is_log = matches!(FileKind::parse(&found), Some(FileKind::Log(_)));
+        if is_log && matches!(whose(dir, &found), Ok(Whose::Ours)) {
+            let file = dir.open_read(&found)?;
+            let mut sector = [0; HEADER_BYTES];
+            let unused = file.read_at(0, &mut sector).is_ok()
+                && SegmentHeader::decode(&sector).is_ok_and(|it| it == SegmentHeader::UNUSED);
+            removed |= unused && dir.unlink(&found).is_ok();
+        }
+    }
+    Ok(removed)
 }
 
 /// The numbers of the tables among the files `listed`, ascending.

@@ -147,6 +147,7 @@ impl Core {
                 Arc::clone(&self.moved),
                 self.encodes(),
             ))),
+            hiders: Vec::new(),
         };
         state.relocating.first_copies = self.moved.active();
         Some(plan.begun(&mut state))

@@ -112,8 +112,7 @@ impl Core {
     pub(crate) fn flush_all(&self) -> Result<()> {
         self.check_writable()?;
         self.origin.check()?;
-        self.flush_parts()?;
-        self.persist_all()
+        self.with_room(|| self.flush_parts().and_then(|()| self.persist_all()))
     }
 
     /// Waits for the background work that is there now, at most for `limit`; whether all of it is done.

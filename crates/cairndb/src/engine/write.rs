@@ -123,6 +123,7 @@ impl Core {
 
     /// The commit lock, once part and, for a write that is logged, segment have room for `payload`. On a full disk what
     /// may be unlinked is, as there may be nobody else to do it; where any was since the beginning it is tried once more.
+    /// What only deletes may use what is kept for it, and makes room itself.
     #[cold]
     #[inline(never)]
     pub(crate) fn room_for(
@@ -130,6 +131,17 @@ impl Core {
         payload: &Payload<'_>,
         durability: Durability,
     ) -> Result<MutexGuard<'_, Commit>> {
+        if payload.only_deletes() {
+            return self.with_room(|| self.make_room_for(payload, durability));
+        }
+        if self.reserve.is_short() && !self.retake_reserve() {
+            return Err(Error::new(
+                ErrorKind::NoSpace,
+                "the disk is full, and what is left is kept for deleting; delete something, or make \
+                 room beside the database",
+            )
+            .path(self.dir.path()));
+        }
         let unlinked = self.reaper.unlinked();
         match self.make_room_for(payload, durability) {
             Err(error) if error.kind() == ErrorKind::NoSpace => {
@@ -328,6 +340,7 @@ impl Core {
         self.origin.check()?;
         self.ensure_manifest(commit)?;
         self.start_threads()?;
+        self.tend_reserve();
         let regular = self.settings.budget.segment;
         let size = if bytes + log::HEADER_BYTES as u64 <= regular {
             regular

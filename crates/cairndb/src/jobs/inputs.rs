@@ -111,6 +111,8 @@ pub(crate) struct Inputs {
     free: usize,
     /// The current key, beside the one before the last step.
     change: Change,
+    /// The first so many sources only hide entries of the others.
+    hiders: usize,
 }
 
 impl Inputs {
@@ -134,7 +136,27 @@ impl Inputs {
             changes: false,
             free: 0,
             change: Change::Unknown,
+            hiders: 0,
         }
+    }
+
+    /// The same, of which the first `hiders` sources only say what is hidden: their entries stay where
+    /// they are.
+    pub(crate) fn hidden_by(self, hiders: usize) -> Inputs {
+        assert!(hiders < self.sources.len(), "something is to be hidden");
+        Inputs { hiders, ..self }
+    }
+
+    /// Whether some sources only hide.
+    #[inline]
+    pub(crate) fn has_hiders(&self) -> bool {
+        self.hiders > 0
+    }
+
+    /// Whether the current entry is one that only hides.
+    #[inline]
+    pub(crate) fn only_hides(&self) -> bool {
+        self.current.source < self.hiders
     }
 
     /// Goes to the first entry of all.

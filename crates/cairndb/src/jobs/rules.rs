@@ -181,7 +181,7 @@ impl Rules {
             if new_key && self.is_at_end(inputs) {
                 return Ok(false);
             }
-            if new_key && self.copy_plain(inputs, output, progress, stop)? {
+            if new_key && !inputs.has_hiders() && self.copy_plain(inputs, output, progress, stop)? {
                 continue;
             }
             progress.entries_in += 1;
@@ -192,13 +192,21 @@ impl Rules {
                 progress.done = false;
                 progress.kept = 0;
             } else if progress.done {
-                Self::drop_entry(inputs, progress)?;
+                if !inputs.only_hides() {
+                    Self::drop_entry(inputs, progress)?;
+                }
                 inputs.step()?;
                 continue;
             } else if !self.order().can_hash() {
                 // Equal keys may differ, and a snapshot sees them as they were written.
                 progress.key.clear();
                 progress.key.extend_from_slice(inputs.key());
+            }
+            if inputs.only_hides() {
+                // An operand hides nothing, nor does what a snapshot is older than.
+                progress.done = inputs.kind() != Kind::Merge && inputs.seq() <= oldest;
+                inputs.step()?;
+                continue;
             }
             if inputs.kind() == Kind::Merge {
                 self.merge_group(inputs, output, progress)?;

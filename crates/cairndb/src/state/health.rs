@@ -113,6 +113,14 @@ impl Health {
         *self.background.lock() = error;
     }
 
+    /// Whether the last background job found no room.
+    pub(crate) fn lacks_space(&self) -> bool {
+        let background = self.background.lock();
+        background
+            .as_ref()
+            .is_some_and(|it| it.kind() == ErrorKind::NoSpace)
+    }
+
     /// The error of the last background job, unless one has succeeded since.
     pub(crate) fn background(&self) -> Option<Error> {
         self.background.lock().clone()

@@ -165,6 +165,14 @@ impl Payload<'_> {
         }
     }
 
+    /// Whether it deletes, and nothing else.
+    pub(crate) fn only_deletes(&self) -> bool {
+        match self {
+            Payload::One { kind, .. } => *kind == Kind::Delete,
+            Payload::Many(batch) => batch.own_entries().all(|it| it.kind == Kind::Delete),
+        }
+    }
+
     /// Length of the log record, header and padding included.
     pub(crate) fn record_bytes(&self) -> u64 {
         match self {

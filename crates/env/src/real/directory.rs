@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::descriptor::{above_stdio, check_name, mode, open_regular, regular_size, system_error};
 use super::files::{RealReadFile, RealWritableFile, sync_data};
 use super::{lock, log};
-use crate::dir::{Dir, DirLock};
+use crate::dir::{Dir, DirLock, Space};
 use crate::file::{LogRegion, ReadFile, WritableFile};
 use crate::lending::region_in_use;
 
@@ -271,6 +271,16 @@ impl Dir for RealDir {
 
     fn prefers_mapping(&self) -> bool {
         self.kind != FileSystem::Unknown
+    }
+
+    fn space(&self) -> Result<Option<Space>> {
+        let stat = rustix::fs::fstatvfs(&self.fd)
+            .map_err(|errno| system_error("ask for free space", errno).path(&self.path))?;
+        let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
+        Ok(Some(Space {
+            free: bytes(stat.f_bavail),
+            total: bytes(stat.f_blocks),
+        }))
     }
 
     fn remove(&self) -> Result<()> {

@@ -12,7 +12,7 @@ use super::files::{Handle, Shared, SimLog, SimReader, SimWriter, missing, refusa
 use super::op::OpKind;
 use super::protocol::Event;
 use super::state::{Call, State};
-use crate::dir::{Dir, DirLock};
+use crate::dir::{Dir, DirLock, Space};
 use crate::file::{FileSync, LogRegion, ReadFile, WritableFile};
 
 /// See [`crate::Env::open_dir`]. The root exists; other parents must.
@@ -245,6 +245,14 @@ impl Dir for SimDir {
 
     fn prefers_mapping(&self) -> bool {
         self.shared.lock().settings.mapping
+    }
+
+    fn space(&self) -> Result<Option<Space>> {
+        let state = self.shared.lock();
+        Ok(state.capacity.map(|total| Space {
+            free: state.room(),
+            total,
+        }))
     }
 
     fn remove(&self) -> Result<()> {

@@ -43,6 +43,7 @@ fn a_compaction_that_was_not_written_as_it_should_be_is_thrown_away() {
             waited_for: false,
             at_rest: false,
             relocation: None,
+            hiders: Vec::new(),
         }
         .begun(&mut state)
     };

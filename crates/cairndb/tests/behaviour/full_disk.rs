@@ -1,0 +1,257 @@
+//! A full disk can be emptied from inside: on file systems of their own, mounted where this user may.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cairndb::{Compression, Db, ErrorKind, Options, Result, WriteBatch};
+
+use crate::real_dir;
+
+const MB: u64 = 1_000_000;
+/// Of a file system; a nightly run takes larger ones.
+const DISK_MIB: u64 = 48;
+
+/// A mounted file system, gone with it.
+struct Mount {
+    dir: tempfile::TempDir,
+}
+
+impl Mount {
+    /// Of `kind`; `None` where this machine does not let us.
+    fn new(kind: &str, mib: u64) -> Option<Mount> {
+        let dir = real_dir();
+        let at = dir.path().join("mount");
+        std::fs::create_dir(&at).unwrap();
+        let mut mount = Command::new("mount");
+        if kind == "tmpfs" {
+            mount.args(["-t", "tmpfs", "-o", &format!("size={mib}m"), "tmpfs"]);
+        } else {
+            let image = dir.path().join("image");
+            let file = std::fs::File::create(&image).unwrap();
+            file.set_len(mib << 20).unwrap();
+            let mkfs = Command::new(format!("mkfs.{kind}"))
+                .args(["-q", "-F"])
+                .arg(&image)
+                .output();
+            if !mkfs.is_ok_and(|made| made.status.success()) {
+                return None;
+            }
+            mount.args(["-o", "loop"]).arg(image);
+        }
+        let mounted = mount.arg(&at).output();
+        mounted
+            .is_ok_and(|mounted| mounted.status.success())
+            .then_some(Mount { dir })
+    }
+
+    fn database(&self) -> PathBuf {
+        self.dir.path().join("mount/db")
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let at = self.dir.path().join("mount");
+        let _ = Command::new("umount").arg("-l").arg(at).output();
+    }
+}
+
+/// Adds a line to the list of what this machine could not run.
+fn skip(what: &str) {
+    use std::io::Write;
+    eprintln!("skipped: {what}");
+    if let Some(list) = std::env::var_os("CAIRN_SKIPS") {
+        let list = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(list);
+        writeln!(list.unwrap(), "{what}").unwrap();
+    }
+}
+
+fn options(budget: usize) -> Options {
+    Options::new()
+        .create_if_missing(true)
+        .compression(Compression::None)
+        .memory_budget(budget)
+}
+
+fn key(n: u64) -> [u8; 16] {
+    let mut key = *b"0000000000000000";
+    let digits = format!("{:016}", n.wrapping_mul(7_919) % 10_000_000_019);
+    key.copy_from_slice(digits.as_bytes());
+    key
+}
+
+/// Puts values of `len` bytes until there is no room; how many there are.
+fn fill(db: &Db, len: usize) -> Result<u64> {
+    let value = vec![7; len];
+    for n in 0.. {
+        match db.put(&key(n), &value) {
+            Err(error) if error.kind() == ErrorKind::NoSpace => return Ok(n),
+            put => put?,
+        }
+    }
+    unreachable!("a disk has an end")
+}
+
+fn on_disk(path: &Path) -> u64 {
+    let entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
+    entries
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|it| it.len())
+        .sum()
+}
+
+/// How a full database is met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Met {
+    /// By the handle that has filled it.
+    Open,
+    /// After closing.
+    Closed,
+    /// After a kill.
+    Killed,
+}
+
+/// How everything is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Deletes,
+    /// In another order than they were put.
+    DeletesBackward,
+    Batches,
+    DeletesAndCompaction,
+}
+
+const CHILD: &str = "CAIRN_FULL_DISK_CHILD";
+
+/// The part of the process that is killed.
+#[test]
+#[ignore = "started by the other test of this file"]
+fn fill_and_die() {
+    let Some(asked) = std::env::var_os(CHILD) else {
+        return;
+    };
+    let asked = asked.into_string().unwrap();
+    let mut asked = asked.splitn(3, ' ');
+    let mut number = || asked.next().unwrap().parse::<usize>().unwrap();
+    let (budget, len) = (number(), number());
+    let db = options(budget).open(asked.next().unwrap()).unwrap();
+    fill(&db, len).unwrap();
+    std::process::abort();
+}
+
+fn killed(path: &Path, budget: usize, len: usize) {
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "full_disk::fill_and_die", "--ignored"])
+        .env(CHILD, format!("{budget} {len} {}", path.display()))
+        .output()
+        .unwrap();
+    assert!(!status.status.success(), "it ends by a signal");
+    assert!(path.join("CURRENT").exists(), "{status:?}");
+}
+
+fn delete_all(db: &Db, keys: &[Vec<u8>], by: By) -> Result<()> {
+    match by {
+        By::Deletes | By::DeletesAndCompaction => {
+            keys.iter().try_for_each(|key| db.delete(key))?;
+        }
+        By::DeletesBackward => keys.iter().rev().try_for_each(|key| db.delete(key))?,
+        By::Batches => {
+            for keys in keys.chunks(1000) {
+                let mut batch = WriteBatch::new();
+                keys.iter().for_each(|key| batch.delete(key));
+                db.write(&batch)?;
+            }
+        }
+    }
+    if by == By::DeletesAndCompaction {
+        return db.compact_range(..);
+    }
+    // Background work may find no room for a while, and makes some.
+    while let Err(error) = db.wait_idle() {
+        if error.kind() != ErrorKind::NoSpace {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Fills `path`, deletes everything, and looks at what is left.
+fn empty(path: &Path, budget: usize, len: usize, met: Met, by: By) {
+    let what = format!("{}: {len} bytes, {met:?}, {by:?}", path.display());
+    let options = options(budget);
+    let db = if met == Met::Killed {
+        killed(path, budget, len);
+        options.open(path)
+    } else {
+        let db = options.open(path).unwrap();
+        fill(&db, len).unwrap();
+        if met == Met::Closed {
+            db.close()
+                .unwrap_or_else(|error| panic!("{what}: closing: {error}"));
+            options.open(path)
+        } else {
+            Ok(db)
+        }
+    };
+    let db = db.unwrap_or_else(|error| panic!("{what}: opening: {error}"));
+    let keys: Vec<Vec<u8>> = db.iter().map(|entry| entry.unwrap().0.into_vec()).collect();
+    assert!(
+        keys.len() as u64 * (16 + len as u64) > DISK_MIB * MB / 4,
+        "{what}: {}",
+        keys.len()
+    );
+    delete_all(&db, &keys, by).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert!(db.iter().next().is_none(), "{what}");
+    let left = on_disk(path);
+    assert!(
+        left <= 8 * MB,
+        "{what}: {left} bytes are left, {}",
+        db.property("cairndb.stats").unwrap()
+    );
+    // And it takes data again.
+    let again = keys.len() as u64 / 2;
+    for n in 0..again {
+        db.put(&key(n), &vec![9; len])
+            .unwrap_or_else(|error| panic!("{what}: put {n} of {again}: {error}"));
+    }
+    db.close().unwrap_or_else(|error| panic!("{what}: {error}"));
+    cairndb::verify(path, &options).unwrap();
+}
+
+/// All deletes were accepted and nothing became free: no flush found room for its first block, and reopening
+/// for writing was refused.
+fn a_full_disk_is_emptied(kind: &str) {
+    let ways = [
+        (Met::Open, By::Deletes),
+        (Met::Closed, By::DeletesBackward),
+        (Met::Killed, By::Batches),
+        (Met::Open, By::DeletesAndCompaction),
+    ];
+    for (at, len) in [10, 3_000, 30_000, 300_000].into_iter().enumerate() {
+        for (way, (met, by)) in ways.into_iter().enumerate() {
+            let budget = [1 << 20, 4 << 20][(at + way) % 2];
+            let Some(mount) = Mount::new(kind, DISK_MIB) else {
+                return skip(&format!("full disks: no {kind} can be mounted here"));
+            };
+            empty(&mount.database(), budget, len, met, by);
+        }
+    }
+}
+
+#[test]
+fn a_full_ext4_is_emptied_from_inside() {
+    a_full_disk_is_emptied("ext4");
+}
+
+#[test]
+fn a_full_ext2_is_emptied_from_inside() {
+    a_full_disk_is_emptied("ext2");
+}
+
+#[test]
+fn a_full_tmpfs_is_emptied_from_inside() {
+    a_full_disk_is_emptied("tmpfs");
+}
