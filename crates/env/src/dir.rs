@@ -70,7 +70,8 @@ pub struct Space {
 /// removed name survives power loss only after [`Dir::sync`].
 ///
 /// # Errors
-/// All methods give `Io`, or `NoSpace` where space was lacking, naming the file.
+/// All methods give `Io`, or `NoSpace` where space was lacking. Every error names the file and this
+/// directory, or the directory by its path where the call is about the directory itself.
 pub trait Dir: Debug + Send + Sync {
     /// The path it was opened by, for messages only.
     fn path(&self) -> &Path;
@@ -146,7 +147,8 @@ pub trait Dir: Debug + Send + Sync {
     /// `to_name` is an error.
     ///
     /// # Errors
-    /// `NotFound` when `name` does not exist, else `Io` or `NoSpace`.
+    /// `NotFound` when `name` does not exist, else `Io` or `NoSpace`; these name `to_name` in `to` if they
+    /// are about what is made there.
     fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()>;
 
     /// Makes the bytes of an existing file durable, whoever wrote them: a recovery's way to turn

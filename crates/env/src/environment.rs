@@ -41,7 +41,8 @@ pub trait Env: Debug + Send + Sync {
     /// call made it or an earlier one that was interrupted.
     ///
     /// # Errors
-    /// `NotFound` when it is missing, `InvalidArgument` when it is not a directory, `Io` otherwise.
+    /// `NotFound` when it is missing, `InvalidArgument` when it is not a directory, `Io` otherwise; each
+    /// names the path.
     fn open_dir(&self, path: &Path, create: bool) -> Result<Arc<dyn Dir>>;
 
     /// Whether jobs run on threads or are stepped.
@@ -50,7 +51,8 @@ pub trait Env: Debug + Send + Sync {
     /// Starts a thread.
     ///
     /// # Errors
-    /// `NotSupported` where [`Env::background`] is `Stepped`.
+    /// `NotSupported` where [`Env::background`] is `Stepped`; `Io` when the system has no thread to give.
+    /// Neither names a path: a thread belongs to no directory.
     fn spawn(&self, name: &str, priority: Priority, body: Box<dyn FnOnce() + Send>)
     -> Result<Join>;
 

@@ -19,13 +19,13 @@ use cairndb_base::{Error, ErrorKind, Result};
 pub(crate) struct OneRegion(Weak<()>);
 
 impl OneRegion {
-    /// What the region of the file called `name` keeps as long as it lives.
+    /// What the region of the file keeps as long as it lives.
     ///
     /// # Errors
-    /// `Locked` while there is another.
-    pub(crate) fn take(&mut self, name: &str) -> Result<Arc<()>> {
+    /// `Locked` while there is another; the caller names the file.
+    pub(crate) fn take(&mut self) -> Result<Arc<()>> {
         if self.0.strong_count() > 0 {
-            return Err(region_in_use(name));
+            return Err(region_in_use());
         }
         let token = Arc::new(());
         self.0 = Arc::downgrade(&token);
@@ -33,11 +33,11 @@ impl OneRegion {
     }
 }
 
-/// The refusal of a second region of one file.
+/// The refusal of a second region of one file, which the caller names.
 #[cold]
-pub(crate) fn region_in_use(name: &str) -> Error {
+pub(crate) fn region_in_use() -> Error {
     let message = "the log file is in use through another handle";
-    Error::new(ErrorKind::Locked, message).file(name)
+    Error::new(ErrorKind::Locked, message)
 }
 
 /// The state of one region.

@@ -19,6 +19,8 @@ mod fork;
 mod lending;
 pub mod mem;
 mod mirror;
+#[cfg(test)]
+mod naming;
 pub mod random;
 #[cfg(unix)]
 pub mod real;

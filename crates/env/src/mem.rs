@@ -67,7 +67,7 @@ impl Env for MemEnv {
             return Err(Error::new(ErrorKind::NotFound, "the directory does not exist").path(path));
         }
         let dir = Arc::new(MemDir {
-            path: path.to_owned(),
+            path: path.into(),
             files: Mutex::default(),
             locked: Arc::new(Mutex::new(Holders::new())),
             all: Arc::downgrade(&self.dirs),
@@ -131,7 +131,7 @@ type Dirs = Mutex<BTreeMap<PathBuf, Arc<MemDir>>>;
 /// The names held in one directory and its locks.
 #[derive(Debug)]
 struct MemDir {
-    path: PathBuf,
+    path: Arc<Path>,
     files: Mutex<BTreeMap<String, Arc<MemFile>>>,
     locked: Arc<Mutex<Holders<String>>>,
     all: Weak<Dirs>,
@@ -140,23 +140,43 @@ struct MemDir {
 impl MemDir {
     fn find(&self, name: &str) -> Result<Arc<MemFile>> {
         let found = self.files.lock().get(name).cloned();
-        found.ok_or_else(|| missing(name))
+        found.ok_or_else(|| self.missing(name))
     }
 
     fn insert_new(&self, name: &str, file: Arc<MemFile>) -> Result<()> {
         let mut files = self.files.lock();
         if files.contains_key(name) {
             let cause = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
-            return Err(Error::io("create the file", cause).file(name));
+            return Err(self.named(name, Error::io("create the file", cause)));
         }
         files.insert(name.to_owned(), file);
         Ok(())
     }
-}
 
-#[cold]
-fn missing(name: &str) -> Error {
-    Error::new(ErrorKind::NotFound, "the file does not exist").file(name)
+    fn region(&self, file: Arc<MemFile>, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
+        let alone = file.region.lock().take();
+        let alone = alone.map_err(|error| self.named(name, error))?;
+        Ok(Arc::new(MemLog {
+            file,
+            len,
+            mirror: Mirror::new(len),
+            _alone: alone,
+        }))
+    }
+
+    /// The error as one about this file of the directory.
+    #[cold]
+    fn named(&self, name: &str, error: Error) -> Error {
+        error.file(name).directory(&self.path)
+    }
+
+    #[cold]
+    fn missing(&self, name: &str) -> Error {
+        self.named(
+            name,
+            Error::new(ErrorKind::NotFound, "the file does not exist"),
+        )
+    }
 }
 
 impl Dir for MemDir {
@@ -196,42 +216,48 @@ impl Dir for MemDir {
     fn open_read(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
         let file = self.find(name)?;
         let size = file.len();
-        let name = name.to_owned();
-        Ok(Arc::new(MemReader { file, name, size }))
+        Ok(Arc::new(MemReader {
+            file,
+            dir: Arc::clone(&self.path),
+            name: name.to_owned(),
+            size,
+        }))
     }
 
     fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
         let bytes = usize::try_from(len)
-            .map_err(|_| Error::new(ErrorKind::NoSpace, "a log larger than memory").file(name))?;
+            .map_err(|_| Error::new(ErrorKind::NoSpace, "a log larger than memory"))
+            .map_err(|error| self.named(name, error))?;
         let file = Arc::new(MemFile {
             bytes: Mutex::new(Arc::new(vec![0; bytes])),
             region: Mutex::default(),
         });
         self.insert_new(name, file.clone())?;
-        MemLog::new(file, name, len)
+        self.region(file, name, len)
     }
 
     fn open_log(&self, name: &str) -> Result<Arc<dyn LogRegion>> {
         let file = self.find(name)?;
         let len = file.len();
-        MemLog::new(file, name, len)
+        self.region(file, name, len)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         let mut files = self.files.lock();
-        let file = files.remove(from).ok_or_else(|| missing(from))?;
+        let file = files.remove(from).ok_or_else(|| self.missing(from))?;
         files.insert(to.to_owned(), file);
         Ok(())
     }
 
     fn unlink(&self, name: &str) -> Result<()> {
         let removed = self.files.lock().remove(name);
-        removed.map(drop).ok_or_else(|| missing(name))
+        removed.map(drop).ok_or_else(|| self.missing(name))
     }
 
     fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()> {
         let Some(to) = to.as_any().downcast_ref::<MemDir>() else {
-            return Err(Error::invalid("a link must stay in one environment").file(name));
+            let error = Error::invalid("a link must stay in one environment");
+            return Err(self.named(name, error));
         };
         to.insert_new(to_name, self.find(name)?)
     }
@@ -251,7 +277,7 @@ impl Dir for MemDir {
     fn remove(&self) -> Result<()> {
         if self.files.lock().is_empty() {
             if let Some(all) = self.all.upgrade() {
-                all.lock().remove(&self.path);
+                all.lock().remove(&*self.path);
             }
             return Ok(());
         }
@@ -274,7 +300,7 @@ impl MemDir {
     fn hold(&self, name: &str, together: bool) -> Result<MemLock> {
         if !self.locked.lock().take(name.to_owned(), together) {
             let message = "this process has the database open already; share or close that handle";
-            return Err(Error::new(ErrorKind::Locked, message).path(&self.path.join(name)));
+            return Err(self.named(name, Error::new(ErrorKind::Locked, message)));
         }
         Ok(MemLock {
             name: name.to_owned(),
@@ -339,8 +365,17 @@ impl FileSync for MemFile {
 #[derive(Debug)]
 struct MemReader {
     file: Arc<MemFile>,
+    dir: Arc<Path>,
     name: String,
     size: u64,
+}
+
+impl MemReader {
+    /// The error as one about this file.
+    #[cold]
+    fn named(&self, error: Error) -> Error {
+        error.file(&*self.name).directory(&self.dir)
+    }
 }
 
 impl ReadFile for MemReader {
@@ -360,8 +395,8 @@ impl ReadFile for MemReader {
                 out.copy_from_slice(found);
                 Ok(())
             }
-            None => Err(Error::corruption("the file ends before the bytes wanted")
-                .file(&*self.name)
+            None => Err(self
+                .named(Error::corruption("the file ends before the bytes wanted"))
                 .offset(offset)
                 .expected(format_args!("{} bytes", out.len()))
                 .found(format_args!("a file of {} bytes", bytes.len()))),
@@ -370,7 +405,7 @@ impl ReadFile for MemReader {
 
     fn map(&self, len: u64, _access: Access) -> Result<Option<Mapping>> {
         let bytes = self.file.bytes.lock().clone();
-        let len = front_of(len, bytes.len() as u64, &self.name)?;
+        let len = front_of(len, bytes.len() as u64).map_err(|error| self.named(error))?;
         Ok(Some(Mapping::new(Arc::new(MemBytes { bytes, len }))))
     }
 
@@ -395,19 +430,6 @@ struct MemLog {
     len: u64,
     mirror: Option<Mirror>,
     _alone: Arc<()>,
-}
-
-impl MemLog {
-    #[expect(clippy::new_ret_no_self, reason = "as directories give it")]
-    fn new(file: Arc<MemFile>, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
-        let alone = file.region.lock().take(name)?;
-        Ok(Arc::new(MemLog {
-            file,
-            len,
-            mirror: Mirror::new(len),
-            _alone: alone,
-        }))
-    }
 }
 
 impl LogRegion for MemLog {

@@ -1,7 +1,8 @@
 use std::sync::atomic::AtomicBool;
 
 use super::*;
-use crate::conformance;
+use crate::sim::SimEnv;
+use crate::{conformance, naming};
 
 #[test]
 fn behaves_as_every_environment() {
@@ -53,4 +54,24 @@ fn a_mapping_keeps_the_bytes_it_was_made_of() {
     file.append(b" and after").unwrap();
     assert_eq!(&*map, b"before");
     assert_eq!(dir.size_of("f").unwrap(), Some(16));
+}
+
+#[test]
+fn every_error_names_its_path() {
+    let env = MemEnv::new(Background::Stepped);
+    let foreign = SimEnv::new(1).open_dir(Path::new("/db"), true).unwrap();
+    let walk = naming::walk_what_all_refuse(&*env, Path::new("/db"), &*foreign);
+    let never = "memory refuses it nothing";
+    walk.assert_complete(&[
+        naming::SPAWN,
+        ("Dir::list", never),
+        ("Dir::size_of", never),
+        ("Dir::sync", never),
+        ("FileSync::sync", never),
+        ("LogRegion::sync", never),
+        ("LogRegion::write", never),
+        ("WritableFile::append", never),
+        ("WritableFile::append_parts", never),
+        ("WritableFile::sync", never),
+    ]);
 }

@@ -16,16 +16,18 @@ pub(super) fn system_error(operation: &'static str, errno: Errno) -> Error {
     }
 }
 
-/// Opens an existing regular file of a directory, and gives what the system says of it. `NONBLOCK` keeps a FIFO put in its place from
-/// stopping the caller; regular files ignore it.
+/// Opens an existing regular file of a directory, and gives what the system says of it. `NONBLOCK` keeps a
+/// FIFO put in its place from stopping the caller; regular files ignore it. Errors name the file, here and
+/// below; the caller adds the directory.
 pub(super) fn open_regular(
     dir: BorrowedFd<'_>,
     name: &str,
     flags: OFlags,
 ) -> Result<(OwnedFd, Stat)> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let fd = match rustix::fs::openat(dir, name, flags, Mode::empty()) {
-        Ok(fd) => above_stdio(fd)?,
+    let opened = rustix::fs::openat(dir, name, flags, Mode::empty());
+    let fd = match opened.and_then(above_stdio) {
+        Ok(fd) => fd,
         Err(Errno::NOENT) => {
             return Err(Error::new(ErrorKind::NotFound, "the file does not exist").file(name));
         }
@@ -39,12 +41,11 @@ pub(super) fn open_regular(
 }
 
 /// Moves a descriptor above the standard three, where a print or a child could reach it.
-pub(super) fn above_stdio(fd: OwnedFd) -> Result<OwnedFd> {
+pub(super) fn above_stdio(fd: OwnedFd) -> std::result::Result<OwnedFd, Errno> {
     if fd.as_raw_fd() > 2 {
         return Ok(fd);
     }
     rustix::io::fcntl_dupfd_cloexec(&fd, 3)
-        .map_err(|errno| system_error("duplicate a descriptor", errno))
 }
 
 /// Permission bits as the system wants them.

@@ -5,7 +5,7 @@
 
 use std::any::Any;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::descriptor::{above_stdio, check_name, mode, open_regular, regular_size, system_error};
-use super::files::{RealReadFile, RealWritableFile, sync_data};
+use super::files::{NamedFile, RealReadFile, RealWritableFile, sync_data};
 use super::{lock, log};
 use crate::dir::{Dir, DirLock, Space};
 use crate::file::{LogRegion, ReadFile, WritableFile};
@@ -44,7 +44,7 @@ impl Default for Modes {
 #[derive(Debug)]
 pub(super) struct RealDir {
     fd: OwnedFd,
-    path: PathBuf,
+    path: Arc<Path>,
     modes: Modes,
     kind: FileSystem,
 }
@@ -89,8 +89,8 @@ impl RealDir {
             }
             opened = open();
         }
-        let fd = match opened {
-            Ok(fd) => above_stdio(fd)?,
+        let fd = match opened.and_then(above_stdio) {
+            Ok(fd) => fd,
             Err(Errno::NOENT) => {
                 return Err(
                     Error::new(ErrorKind::NotFound, "the directory does not exist").path(path),
@@ -106,33 +106,58 @@ impl RealDir {
         let kind = file_system(fd.as_fd());
         Ok(RealDir {
             fd,
-            path: path.to_owned(),
+            path: path.into(),
             modes,
             kind,
         })
     }
 
     fn open_existing(&self, name: &str, flags: OFlags) -> Result<(OwnedFd, u64)> {
-        check_name(name)?;
-        let (fd, stat) = open_regular(self.fd.as_fd(), name, flags)?;
-        let size = regular_size(&stat, name)?;
+        self.check_name(name)?;
+        let opened = open_regular(self.fd.as_fd(), name, flags);
+        let (fd, stat) = opened.map_err(|error| self.placed(error))?;
+        let size = regular_size(&stat, name).map_err(|error| self.placed(error))?;
         Ok((fd, size))
+    }
+
+    /// Refuses what is not a single path component.
+    fn check_name(&self, name: &str) -> Result<()> {
+        check_name(name).map_err(|error| self.placed(error))
+    }
+
+    /// The error, which names a file, as one about that file of this directory.
+    #[cold]
+    fn placed(&self, error: Error) -> Error {
+        error.directory(&self.path)
+    }
+
+    /// What the system refused to do with a file of this directory.
+    #[cold]
+    fn refused(&self, operation: &'static str, errno: Errno, name: &str) -> Error {
+        self.placed(system_error(operation, errno).file(name))
+    }
+
+    /// An open file of this directory with its name.
+    fn named(&self, fd: OwnedFd, name: &str) -> NamedFile {
+        NamedFile {
+            fd,
+            dir: Arc::clone(&self.path),
+            name: name.to_owned(),
+        }
     }
 
     /// Opens a new file, which must not exist.
     fn open_new(&self, name: &str, flags: OFlags) -> Result<OwnedFd> {
-        check_name(name)?;
+        self.check_name(name)?;
         let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match rustix::fs::openat(&self.fd, name, flags, mode(self.modes.file)) {
-            Ok(fd) => above_stdio(fd),
-            Err(errno) => Err(system_error("create the file", errno).file(name)),
-        }
+        rustix::fs::openat(&self.fd, name, flags, mode(self.modes.file))
+            .and_then(above_stdio)
+            .map_err(|errno| self.refused("create the file", errno, name))
     }
 
     /// Copies and syncs `name`, for file systems without links.
     fn copy(&self, name: &str, to: &RealDir, to_name: &str) -> Result<()> {
-        let here = |error: Error| error.directory(&self.path);
-        let from = self.open_read(name).map_err(here)?;
+        let from = self.open_read(name)?;
         let mut copy = to.create(to_name)?;
         let mut copy_all = || {
             let mut buffer = vec![0; COPY_BYTES];
@@ -140,7 +165,7 @@ impl RealDir {
             while offset < from.size() {
                 let left = usize::try_from(from.size() - offset).unwrap_or(COPY_BYTES);
                 let part = &mut buffer[..left.min(COPY_BYTES)];
-                from.read_at(offset, part).map_err(here)?;
+                from.read_at(offset, part)?;
                 copy.append(part)?;
                 offset += part.len() as u64;
             }
@@ -161,22 +186,22 @@ impl Dir for RealDir {
     }
 
     fn lock(&self, name: &str) -> Result<Box<dyn DirLock>> {
-        check_name(name)?;
+        self.check_name(name)?;
         let lock = lock::acquire(self.fd.as_fd(), name, mode(self.modes.file));
-        Ok(Box::new(lock.map_err(|error| self.locked(name, error))?))
+        Ok(Box::new(lock.map_err(|error| self.placed(error))?))
     }
 
     fn lock_shared(&self, name: &str) -> Result<Option<Box<dyn DirLock>>> {
-        check_name(name)?;
+        self.check_name(name)?;
         let lock = lock::acquire_shared(self.fd.as_fd(), name);
-        match lock.map_err(|error| self.locked(name, error))? {
+        match lock.map_err(|error| self.placed(error))? {
             Some(lock) => Ok(Some(Box::new(lock))),
             None => Ok(None),
         }
     }
 
     fn list(&self) -> Result<Vec<String>> {
-        let fail = |errno| system_error("list the directory", errno);
+        let fail = |errno| system_error("list the directory", errno).path(&self.path);
         let mut names = Vec::new();
         for entry in entries_of(self.fd.as_fd()).map_err(fail)? {
             let entry = entry.map_err(fail)?;
@@ -189,22 +214,25 @@ impl Dir for RealDir {
     }
 
     fn size_of(&self, name: &str) -> Result<Option<u64>> {
-        check_name(name)?;
+        self.check_name(name)?;
         match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => regular_size(&stat, name).map(Some),
+            Ok(stat) => {
+                let size = regular_size(&stat, name).map_err(|error| self.placed(error))?;
+                Ok(Some(size))
+            }
             Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(system_error("look up the file", errno).file(name)),
+            Err(errno) => Err(self.refused("look up the file", errno, name)),
         }
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         let fd = self.open_new(name, OFlags::WRONLY)?;
-        Ok(Box::new(RealWritableFile::new(fd, name)))
+        Ok(Box::new(RealWritableFile::new(self.named(fd, name))))
     }
 
     fn open_read(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
         let (fd, size) = self.open_existing(name, OFlags::RDONLY)?;
-        Ok(Arc::new(RealReadFile::new(fd, name, size)))
+        Ok(Arc::new(RealReadFile::new(self.named(fd, name), size)))
     }
 
     fn create_log(&self, name: &str, len: u64) -> Result<Arc<dyn LogRegion>> {
@@ -212,7 +240,7 @@ impl Dir for RealDir {
         if let Err(errno) = log::fill_with_zeros(fd.as_fd(), len) {
             // Half a log is of use to nobody, least of all on a full disk.
             let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
-            return Err(system_error("write the zeros of a log segment", errno).file(name));
+            return Err(self.refused("write the zeros of a log segment", errno, name));
         }
         self.region(fd, name, len, true)
     }
@@ -224,49 +252,47 @@ impl Dir for RealDir {
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        check_name(from)?;
-        check_name(to)?;
+        self.check_name(from)?;
+        self.check_name(to)?;
         rustix::fs::renameat(&self.fd, from, &self.fd, to)
-            .map_err(|errno| system_error("rename the file", errno).file(from))
+            .map_err(|errno| self.refused("rename the file", errno, from))
     }
 
     fn unlink(&self, name: &str) -> Result<()> {
-        check_name(name)?;
+        self.check_name(name)?;
         rustix::fs::unlinkat(&self.fd, name, AtFlags::empty())
-            .map_err(|errno| system_error("remove the file", errno).file(name))
+            .map_err(|errno| self.refused("remove the file", errno, name))
     }
 
     fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()> {
-        check_name(name)?;
-        check_name(to_name)?;
+        self.check_name(name)?;
         let Some(to) = to.as_any().downcast_ref::<RealDir>() else {
-            return Err(Error::invalid("a link must stay in one environment").file(name));
+            let error = Error::invalid("a link must stay in one environment");
+            return Err(self.placed(error.file(name)));
         };
+        to.check_name(to_name)?;
         match rustix::fs::linkat(&self.fd, name, &to.fd, to_name, AtFlags::empty()) {
             Ok(()) => Ok(()),
             // Another device, no links on this file system, or the file has all it may have.
             Err(Errno::XDEV | Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
                 self.copy(name, to, to_name)
             }
-            Err(errno) => {
-                let error = system_error("link the file", errno).file(name);
-                Err(match errno {
-                    Errno::NOENT => error.directory(&self.path),
-                    _ => error,
-                })
+            Err(Errno::NOENT) if !self.has(name) => {
+                Err(self.refused("link the file", Errno::NOENT, name))
             }
+            // About the new name: that it exists, or its directory has no room or is gone.
+            Err(errno) => Err(to.refused("link the file", errno, to_name)),
         }
     }
 
     fn sync_file(&self, name: &str) -> Result<()> {
         let (fd, _) = self.open_existing(name, OFlags::RDONLY)?;
-        sync_data(&fd).map_err(|errno| system_error("sync the file", errno).file(name))
+        sync_data(&fd).map_err(|errno| self.refused("sync the file", errno, name))
     }
 
     fn sync(&self) -> Result<()> {
-        sync_names(self.fd.as_fd())
-            .map_err(|errno| system_error("sync the directory", errno))
-            .map_err(|error| error.path(&self.path))
+        let fail = |errno| system_error("sync the directory", errno).path(&self.path);
+        sync_names(self.fd.as_fd()).map_err(fail)
     }
 
     fn prefers_mapping(&self) -> bool {
@@ -286,7 +312,7 @@ impl Dir for RealDir {
     fn remove(&self) -> Result<()> {
         let fail = |errno| system_error("remove the directory", errno).path(&self.path);
         let ours = rustix::fs::fstat(&self.fd).map_err(fail)?;
-        let named = rustix::fs::stat(&self.path).map_err(fail)?;
+        let named = rustix::fs::stat(&*self.path).map_err(fail)?;
         if (ours.st_dev, ours.st_ino) != (named.st_dev, named.st_ino) {
             return Err(Error::new(
                 ErrorKind::Io,
@@ -294,7 +320,7 @@ impl Dir for RealDir {
             )
             .path(&self.path));
         }
-        match rustix::fs::unlinkat(CWD, &self.path, AtFlags::REMOVEDIR) {
+        match rustix::fs::unlinkat(CWD, &*self.path, AtFlags::REMOVEDIR) {
             // A link; `.`; a mount point; a parent that is somebody else's.
             Err(
                 Errno::NOTDIR
@@ -314,12 +340,9 @@ impl Dir for RealDir {
 }
 
 impl RealDir {
-    /// Every directory has a LOCK: which one is held is what the caller wants to know.
-    fn locked(&self, name: &str, error: Error) -> Error {
-        match error.kind() {
-            ErrorKind::Locked => error.path(&self.path.join(name)),
-            _ => error,
-        }
+    /// Whether there is anything of this name, as far as can be seen.
+    fn has(&self, name: &str) -> bool {
+        rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
     /// There is one region to a file, as long as it lives: bytes that it lent must not be overwritten
@@ -329,10 +352,14 @@ impl RealDir {
         // On a file system without such locks it rests on the engine, which opens no file twice.
         let locked = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive);
         if locked == Err(Errno::WOULDBLOCK) {
-            return Err(region_in_use(name));
+            return Err(self.placed(region_in_use().file(name)));
         }
         let mapped = whole && self.kind == FileSystem::InPlace;
-        Ok(Arc::new(log::RealLogRegion::new(fd, name, len, mapped)))
+        Ok(Arc::new(log::RealLogRegion::new(
+            self.named(fd, name),
+            len,
+            mapped,
+        )))
     }
 }
 

@@ -9,6 +9,7 @@ use std::num::NonZeroU64;
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
@@ -20,16 +21,25 @@ use crate::file::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile
 /// Parts handed to one system call: records have two or three, pages of a table a few more.
 const PARTS_MAX: usize = 16;
 
-/// A descriptor and the name errors give it, shared by a writer and its syncers.
+/// A descriptor, and the directory and name that errors give it; shared by a writer and its syncers.
 #[derive(Debug)]
 pub(super) struct NamedFile {
     pub(super) fd: OwnedFd,
+    pub(super) dir: Arc<Path>,
     pub(super) name: String,
+}
+
+impl NamedFile {
+    /// The error as one about this file.
+    #[cold]
+    pub(super) fn named(&self, error: Error) -> Error {
+        error.file(&*self.name).directory(&self.dir)
+    }
 }
 
 impl FileSync for NamedFile {
     fn sync(&self) -> Result<()> {
-        sync_data(&self.fd).map_err(|errno| system_error("sync the file", errno).file(&*self.name))
+        sync_data(&self.fd).map_err(|errno| self.named(system_error("sync the file", errno)))
     }
 
     #[cfg(target_os = "linux")]
@@ -50,10 +60,9 @@ pub(super) struct RealWritableFile {
 }
 
 impl RealWritableFile {
-    pub(super) fn new(fd: OwnedFd, name: &str) -> RealWritableFile {
-        let name = name.to_owned();
+    pub(super) fn new(file: NamedFile) -> RealWritableFile {
         RealWritableFile {
-            file: Arc::new(NamedFile { fd, name }),
+            file: Arc::new(file),
             size: 0,
             failed: false,
         }
@@ -67,11 +76,8 @@ impl WritableFile for RealWritableFile {
 
     fn append_parts(&mut self, parts: &[&[u8]]) -> Result<()> {
         if self.failed {
-            return Err(Error::new(
-                ErrorKind::Io,
-                "an earlier append failed; the file's end is unknown",
-            )
-            .file(&*self.file.name));
+            let message = "an earlier append failed; the file's end is unknown";
+            return Err(self.file.named(Error::new(ErrorKind::Io, message)));
         }
         if let Err(errno) = write_parts_at(&self.file.fd, parts, self.size) {
             self.failed = true;
@@ -79,9 +85,8 @@ impl WritableFile for RealWritableFile {
                 // What was written of it would keep the room that others need; of no use to anybody.
                 let _ = rustix::fs::ftruncate(&self.file.fd, self.size);
             }
-            return Err(system_error("append to the file", errno)
-                .file(&*self.file.name)
-                .offset(self.size));
+            let error = system_error("append to the file", errno);
+            return Err(self.file.named(error).offset(self.size));
         }
         self.size += parts.iter().map(|part| part.len() as u64).sum::<u64>();
         Ok(())
@@ -177,12 +182,8 @@ pub(super) struct RealReadFile {
 }
 
 impl RealReadFile {
-    pub(super) fn new(fd: OwnedFd, name: &str, size: u64) -> RealReadFile {
-        let name = name.to_owned();
-        RealReadFile {
-            file: NamedFile { fd, name },
-            size,
-        }
+    pub(super) fn new(file: NamedFile, size: u64) -> RealReadFile {
+        RealReadFile { file, size }
     }
 }
 
@@ -196,8 +197,10 @@ impl ReadFile for RealReadFile {
         while done < out.len() {
             match rustix::io::pread(&self.file.fd, &mut out[done..], offset + done as u64) {
                 Ok(0) => {
-                    return Err(Error::corruption("the file ends before the bytes wanted")
-                        .file(&*self.file.name)
+                    let error = Error::corruption("the file ends before the bytes wanted");
+                    return Err(self
+                        .file
+                        .named(error)
                         .offset(offset)
                         .expected(format_args!("{} bytes", out.len()))
                         .found(format_args!("{done} bytes")));
@@ -205,9 +208,8 @@ impl ReadFile for RealReadFile {
                 Ok(read) => done += read,
                 Err(Errno::INTR) => {}
                 Err(errno) => {
-                    return Err(system_error("read the file", errno)
-                        .file(&*self.file.name)
-                        .offset(offset));
+                    let error = system_error("read the file", errno);
+                    return Err(self.file.named(error).offset(offset));
                 }
             }
         }
@@ -218,8 +220,8 @@ impl ReadFile for RealReadFile {
         if len == 0 {
             return Ok(Some(Mapping::new(Arc::new(NoBytes))));
         }
-        let fail = |cause| Error::io("map the file", cause).file(&*self.file.name);
-        let len = front_of(len, self.size, &self.file.name)?;
+        let fail = |cause| self.file.named(Error::io("map the file", cause));
+        let len = front_of(len, self.size).map_err(|error| self.file.named(error))?;
         let mut options = memmap2::MmapOptions::new();
         options.len(len);
         // SAFETY: files are written once, from front to back and under the directory's lock, and never opened for

@@ -112,7 +112,8 @@ impl Drop for RealLock {
     }
 }
 
-/// Takes the lock `name` in `dir` alone, creating the file if need be.
+/// Takes the lock `name` in `dir` alone, creating the file if need be. Errors name the file, here and below;
+/// the caller adds the directory.
 pub(super) fn acquire(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<RealLock> {
     loop {
         let mut held = held();
@@ -223,9 +224,8 @@ fn open_or_create(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<(OwnedF
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        match rustix::fs::openat(dir, name, new, mode) {
+        match rustix::fs::openat(dir, name, new, mode).and_then(above_stdio) {
             Ok(fd) => {
-                let fd = above_stdio(fd)?;
                 let stat = rustix::fs::fstat(&fd)
                     .map_err(|errno| system_error("look at the lock file", errno).file(name))?;
                 return Ok((fd, file_id(&stat)));

@@ -20,7 +20,7 @@
 //! reflink copy of an open database on XFS): a store would then need new ones, and on a full disk
 //! end the process too.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cairndb_base::Result;
@@ -116,17 +116,17 @@ impl Drop for RealLogRegion {
 
 impl RealLogRegion {
     /// The region of a file that the caller has locked, if the file system can: given up with the region.
-    pub(super) fn new(fd: OwnedFd, name: &str, len: u64, mapped: bool) -> RealLogRegion {
+    pub(super) fn new(file: NamedFile, len: u64, mapped: bool) -> RealLogRegion {
         let map = match usize::try_from(len) {
             // Where it cannot be mapped the system calls serve as well, only slower.
-            Ok(bytes) if mapped && bytes > 0 => {
-                memmap2::MmapOptions::new().len(bytes).map_raw(&fd).ok()
-            }
+            Ok(bytes) if mapped && bytes > 0 => memmap2::MmapOptions::new()
+                .len(bytes)
+                .map_raw(&file.fd)
+                .ok(),
             _ => None,
         };
-        let name = name.to_owned();
         RealLogRegion {
-            file: NamedFile { fd, name },
+            file,
             len,
             map,
             lending: Lending::default(),
@@ -191,9 +191,8 @@ impl LogRegion for RealLogRegion {
             Err(_) => self.lending.failed(),
         }
         result.map_err(|errno| {
-            system_error("write the log segment", errno)
-                .file(&*self.file.name)
-                .offset(offset)
+            let error = system_error("write the log segment", errno);
+            self.file.named(error).offset(offset)
         })
     }
 

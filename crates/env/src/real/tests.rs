@@ -17,11 +17,20 @@ use crate::conformance;
 use crate::file::WritableFile;
 
 mod child;
+mod naming;
 
 fn temp() -> (tempfile::TempDir, PathBuf) {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("db");
     (temp, path)
+}
+
+fn named(fd: OwnedFd, dir: &Path, name: &str) -> files::NamedFile {
+    files::NamedFile {
+        fd,
+        dir: dir.into(),
+        name: name.to_owned(),
+    }
 }
 
 #[test]
@@ -62,7 +71,7 @@ fn a_duplicate_of_its_descriptor_does_not_keep_a_log_file_in_use() {
     let fd = open();
     lock(&fd).unwrap();
     let duplicate = rustix::io::fcntl_dupfd_cloexec(&fd, 0).unwrap();
-    let region = log::RealLogRegion::new(fd, "log", 4096, false);
+    let region = log::RealLogRegion::new(named(fd, &path, "log"), 4096, false);
     assert_eq!(lock(&open()), Err(Errno::WOULDBLOCK));
     drop(region);
     lock(&open()).unwrap();
@@ -241,7 +250,7 @@ fn a_full_disk_is_told_from_other_failures() {
         .write(true)
         .open("/dev/full")
         .unwrap();
-    let mut file = files::RealWritableFile::new(full.into(), "full");
+    let mut file = files::RealWritableFile::new(named(full.into(), Path::new("/dev"), "full"));
     assert_eq!(file.append(b"x").unwrap_err().kind(), ErrorKind::NoSpace);
     let again = file.append(b"x").unwrap_err();
     assert_eq!(again.kind(), ErrorKind::Io);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
 
-use super::disk::{DirId, InodeId};
+use super::disk::{DirId, InodeId, Refusal};
 use super::fault::Effect;
 use super::files::{Handle, Shared, SimLog, SimReader, SimWriter, missing, refusal};
 use super::op::OpKind;
@@ -27,7 +27,7 @@ pub(super) fn open_dir(shared: &Shared, path: &Path, create: bool) -> Result<Arc
         Some(dir) => dir,
         None if !create => {
             let error = Error::new(ErrorKind::NotFound, "the directory does not exist");
-            return Err(state.refuse(error.file(name)));
+            return Err(state.refuse(error.path(&path)));
         }
         None => state.disk.add_dir(&path),
     };
@@ -69,16 +69,27 @@ impl SimDir {
     ) -> Result<SimLock> {
         if !state.locks.take(inode, together) {
             let message = "this process has the database open already; share or close that handle";
-            let error = Error::new(ErrorKind::Locked, message).file(name);
-            return Err(state.refuse(error));
+            let error = Error::new(ErrorKind::Locked, message);
+            return Err(state.refuse(self.named(name, error)));
         }
         let shared = self.shared.clone();
         Ok(SimLock { shared, inode })
     }
 
+    #[cold]
+    fn foreign(&self, name: &str) -> Error {
+        self.named(name, Error::invalid("a link must stay in one environment"))
+    }
+
     fn find(&self, state: &mut State, name: &str) -> Result<InodeId> {
         let found = state.disk.lookup(self.dir, name);
-        found.ok_or_else(|| state.refuse(missing(name)))
+        found.ok_or_else(|| state.refuse(self.named(name, missing())))
+    }
+
+    /// The error as one about this file of the directory.
+    #[cold]
+    fn named(&self, name: &str, error: Error) -> Error {
+        error.file(name).directory(&self.path)
     }
 }
 
@@ -94,7 +105,7 @@ impl Dir for SimDir {
             Some(inode) => inode,
             None => match state.disk.create(self.dir, name) {
                 Ok(inode) => inode,
-                Err(why) => return Err(state.refuse(refusal(why, name))),
+                Err(why) => return Err(state.refuse(self.named(name, refusal(why)))),
             },
         };
         Ok(Box::new(self.hold(&mut state, inode, name, false)?))
@@ -132,7 +143,7 @@ impl Dir for SimDir {
                 let handle = self.handle(&state, name, inode);
                 Ok(Box::new(SimWriter { handle, size: 0 }))
             }
-            Err(why) => Err(state.refuse(refusal(why, name))),
+            Err(why) => Err(state.refuse(self.named(name, refusal(why)))),
         }
     }
 
@@ -151,7 +162,7 @@ impl Dir for SimDir {
         state.begin(&self.call(OpKind::CreateLog, name), || None)?;
         let inode = match state.disk.create(self.dir, name) {
             Ok(inode) => inode,
-            Err(why) => return Err(state.refuse(refusal(why, name))),
+            Err(why) => return Err(state.refuse(self.named(name, refusal(why)))),
         };
         state.checker.file_made(self.dir, name);
         let handle = self.handle(&state, name, inode);
@@ -183,9 +194,11 @@ impl Dir for SimDir {
         state.check(Event::Rename(self.dir, from, to));
         let effect = state.begin(&call, || None)?;
         let result = state.disk.rename(self.dir, from, to);
-        let result = result.map(drop).map_err(|why| refusal(why, from));
+        let result = result
+            .map(drop)
+            .map_err(|why| self.named(from, refusal(why)));
         let result = match effect {
-            Some(Effect::DoneButFails(cause)) => result.and(Err(cause.error(from))),
+            Some(Effect::DoneButFails(cause)) => result.and(Err(call.named(cause.error()))),
             _ => result,
         };
         result.map_err(|error| state.refuse(error))
@@ -198,26 +211,31 @@ impl Dir for SimDir {
         let result = state.disk.unlink(self.dir, name);
         result
             .map(drop)
-            .map_err(|why| state.refuse(refusal(why, name)))
+            .map_err(|why| state.refuse(self.named(name, refusal(why))))
     }
 
     fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()> {
         let Some(to) = to.as_any().downcast_ref::<SimDir>() else {
-            return Err(Error::invalid("a link must stay in one environment").file(name));
+            return Err(self.foreign(name));
         };
         if !Arc::ptr_eq(&self.shared, &to.shared) {
-            return Err(Error::invalid("a link must stay in one environment").file(name));
+            return Err(self.foreign(name));
         }
         let mut state = self.shared.lock();
         let call = Call {
             to: to_name,
+            to_dir: Some(&to.path),
             ..self.call(OpKind::Link, name)
         };
         state.begin(&call, || None)?;
         let result = state.disk.link((self.dir, name), (to.dir, to_name));
-        result
-            .map(drop)
-            .map_err(|why| state.refuse(refusal(why, name)))
+        result.map(drop).map_err(|why| {
+            let error = match why {
+                Refusal::Missing => self.named(name, refusal(why)),
+                Refusal::Exists => call.named(refusal(why)),
+            };
+            state.refuse(error)
+        })
     }
 
     fn sync_file(&self, name: &str) -> Result<()> {

@@ -34,8 +34,8 @@ impl Cause {
         Cause::ReadOnly,
     ];
 
-    /// The error as the real environment would give it.
-    pub(super) fn error(self, name: &str) -> Error {
+    /// The error as the real environment would give it; the caller says of what.
+    pub(super) fn error(self) -> Error {
         let cause = match self {
             Cause::Io => io::Error::other("injected: the device failed"),
             Cause::Full => io::ErrorKind::StorageFull.into(),
@@ -44,7 +44,7 @@ impl Cause {
             Cause::Permission => io::ErrorKind::PermissionDenied.into(),
             Cause::ReadOnly => io::ErrorKind::ReadOnlyFilesystem.into(),
         };
-        Error::io("do the operation", cause).file(name)
+        Error::io("do the operation", cause)
     }
 }
 

@@ -39,28 +39,34 @@ pub(super) struct Handle {
 }
 
 #[cold]
-pub(super) fn missing(name: &str) -> Error {
-    Error::new(ErrorKind::NotFound, "the file does not exist").file(name)
+pub(super) fn missing() -> Error {
+    Error::new(ErrorKind::NotFound, "the file does not exist")
 }
 
 #[cold]
-pub(super) fn refusal(refusal: Refusal, name: &str) -> Error {
+pub(super) fn refusal(refusal: Refusal) -> Error {
     match refusal {
-        Refusal::Missing => missing(name),
+        Refusal::Missing => missing(),
         Refusal::Exists => {
             let cause = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
-            Error::io("make the name", cause).file(name)
+            Error::io("make the name", cause)
         }
     }
 }
 
 #[cold]
-pub(super) fn no_space(name: &str) -> Error {
+pub(super) fn no_space() -> Error {
     let cause = std::io::Error::from(std::io::ErrorKind::StorageFull);
-    Error::io("write the file", cause).file(name)
+    Error::io("write the file", cause)
 }
 
 impl Handle {
+    /// The error as one about this file.
+    #[cold]
+    fn named(&self, error: Error) -> Error {
+        error.file(&*self.name).directory(&self.path)
+    }
+
     fn call(&self, kind: OpKind, offset: u64, len: usize) -> Call<'_> {
         Call {
             offset,
@@ -99,7 +105,7 @@ impl Handle {
         let (mut whole, mut error) = (bytes.len(), None);
         if let Some(Effect::WritesPart(short, cause)) = effect {
             whole = short.of(bytes.len());
-            error = Some(cause.error(&self.name));
+            error = Some(self.named(cause.error()));
         }
         let len = state.disk.inode(self.inode).visible.len();
         let new = (offset + whole as u64).saturating_sub(len);
@@ -107,7 +113,7 @@ impl Handle {
         if new > room {
             let missing = usize::try_from(new - room).expect("less than was written");
             whole -= missing.min(whole);
-            error = Some(no_space(&self.name).offset(offset));
+            error = Some(self.named(no_space()).offset(offset));
         }
         for (start, end) in pieces {
             let end = end.min(whole);
@@ -125,17 +131,17 @@ impl Handle {
 
     /// Grows a new log by its zeros as far as the disk has room and no fault strikes.
     pub(super) fn fill(&self, state: &mut State, len: u64) -> Result<()> {
-        let bytes = usize::try_from(len).map_err(|_| no_space(&self.name))?;
+        let bytes = usize::try_from(len).map_err(|_| self.named(no_space()))?;
         let (mut whole, mut error) = (len, None);
         if let Some(Effect::WritesPart(short, cause)) =
             state.begin(&self.call(OpKind::FillLog, 0, bytes), || None)?
         {
             whole = short.of(bytes) as u64;
-            error = Some(cause.error(&self.name));
+            error = Some(self.named(cause.error()));
         }
         if whole > state.room() {
             whole = state.room();
-            error = Some(no_space(&self.name));
+            error = Some(self.named(no_space()));
         }
         state.disk.grow(self.inode, whole);
         error.map_or(Ok(()), |error| Err(state.refuse(error)))
@@ -164,7 +170,7 @@ impl FileSync for Handle {
         };
         let failed = || {
             let cause = std::io::Error::other("injected: bytes could not be written back");
-            Error::io("sync the file", cause).file(&*self.name)
+            self.named(Error::io("sync the file", cause))
         };
         if std::mem::take(&mut state.disk.inode_mut(self.inode).late_error) {
             return Err(self.sync_broke(&mut state, failed()));
@@ -281,8 +287,8 @@ impl ReadFile for SimReader {
         if effect != Some(Effect::ReadsShort) && content.read(offset, out) {
             return Ok(());
         }
-        let error = Error::corruption("the file ends before the bytes wanted")
-            .file(&*handle.name)
+        let error = handle
+            .named(Error::corruption("the file ends before the bytes wanted"))
             .offset(offset)
             .expected(format_args!("{} bytes", out.len()))
             .found(format_args!("a file of {} bytes", content.len()));
@@ -297,7 +303,8 @@ impl ReadFile for SimReader {
             return Ok(None);
         }
         let mut bytes = state.disk.inode(handle.inode).visible.to_vec();
-        bytes.truncate(front_of(len, bytes.len() as u64, &handle.name)?);
+        let front = front_of(len, bytes.len() as u64).map_err(|error| handle.named(error))?;
+        bytes.truncate(front);
         Ok(Some(Mapping::new(Arc::new(SimBytes(bytes)))))
     }
 
@@ -325,7 +332,7 @@ impl SimLog {
     #[expect(clippy::new_ret_no_self, reason = "as directories give it")]
     pub(super) fn new(state: &mut State, handle: Handle, len: u64) -> Result<Arc<dyn LogRegion>> {
         let region = state.regions.entry(handle.inode).or_default();
-        let alone = region.take(&handle.name)?;
+        let alone = region.take().map_err(|error| handle.named(error))?;
         Ok(Arc::new(SimLog {
             handle,
             len,

@@ -54,6 +54,8 @@ pub(super) struct Call<'a> {
     pub(super) dir: &'a Arc<Path>,
     pub(super) name: &'a str,
     pub(super) to: &'a str,
+    /// Where `to` is made, which may be another directory: errors are about that name.
+    pub(super) to_dir: Option<&'a Path>,
     pub(super) offset: u64,
     pub(super) len: usize,
 }
@@ -66,8 +68,19 @@ impl<'a> Call<'a> {
             dir,
             name,
             to: "",
+            to_dir: None,
             offset: 0,
             len: 0,
+        }
+    }
+
+    /// The error as one about what is asked for: a file, or a directory by its path.
+    #[cold]
+    pub(super) fn named(&self, error: Error) -> Error {
+        match self.to_dir {
+            Some(dir) => error.file(self.to).directory(dir),
+            None if self.kind == OpKind::OpenDir || self.name.is_empty() => error.path(self.dir),
+            None => error.file(self.name).directory(self.dir),
         }
     }
 }
@@ -102,7 +115,7 @@ impl State {
         in_flight: impl Fn() -> Option<InFlight>,
     ) -> Result<Option<Effect>> {
         if self.crash.is_some() {
-            return Err(power_lost(call.name));
+            return Err(call.named(power_lost()));
         }
         let op = Op {
             index: self.next_op,
@@ -124,7 +137,7 @@ impl State {
             };
             if crashes {
                 self.crash = Some(point);
-                return Err(power_lost(call.name));
+                return Err(call.named(power_lost()));
             }
             if let Some(watcher) = &mut self.watcher {
                 watcher(point);
@@ -134,7 +147,7 @@ impl State {
         let effect = self.faults.iter_mut().find_map(|fault| fault.strike(&op));
         self.faults_struck += u64::from(effect.is_some());
         let failure = match effect {
-            Some(Effect::Fails(cause)) => Some(cause.error(&op.name)),
+            Some(Effect::Fails(cause)) => Some(call.named(cause.error())),
             _ => None,
         };
         if self.record_ops {
@@ -200,7 +213,7 @@ impl State {
 }
 
 #[cold]
-fn power_lost(name: &str) -> Error {
+fn power_lost() -> Error {
     let cause = std::io::Error::other("the simulated machine has lost power");
-    Error::io("do the operation", cause).file(name)
+    Error::io("do the operation", cause)
 }

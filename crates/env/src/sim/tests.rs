@@ -7,6 +7,7 @@ mod crash;
 mod faults;
 #[cfg(unix)]
 mod honesty;
+mod naming;
 mod protocol;
 
 #[test]

@@ -13,7 +13,10 @@ const LOG_BYTES: u64 = 1 << 20;
 const RECORDS_MAX: u64 = LOG_BYTES / RECORD_BYTES as u64;
 
 fn start(role: &str, path: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+    // Without the signal, which ends the process, a file beyond the limit of its size is an error.
+    Command::new("sh")
+        .args(["-c", "trap '' XFSZ && exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
         .args(["--exact", "real::tests::child::play", "--ignored"])
         .env(ROLE, role)
         .env(PATH, path)
@@ -23,7 +26,7 @@ fn start(role: &str, path: &Path) -> Child {
         .unwrap()
 }
 
-fn run(role: &str, path: &Path) -> bool {
+pub(super) fn run(role: &str, path: &Path) -> bool {
     start(role, path).wait().unwrap().success()
 }
 
@@ -49,7 +52,11 @@ fn play() {
         "locked" => {
             let dir = RealEnv::new().open_dir(&path, false).unwrap();
             assert_eq!(dir.lock("LOCK").unwrap_err().kind(), ErrorKind::Locked);
+            naming::walk_what_is_locked(&path);
         }
+        "no-descriptors" => naming::walk_without_descriptors(&path),
+        "no-duplicates" => naming::walk_without_duplicates(&path),
+        "small-files" => naming::walk_with_small_files(&path),
         role => panic!("unknown role {role}"),
     }
 }

@@ -1,0 +1,164 @@
+//! Every error of the environment names its path: what the walks over the calls of the seam share.
+//!
+//! Each environment has a walk that makes the calls fail. The table of calls is read from the source
+//! of the traits: a call that is added and can fail has to be walked or excused with a reason.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use cairndb_base::Result;
+
+use crate::dir::Dir;
+use crate::environment::Env;
+use crate::file::Access;
+
+/// Why [`Env::spawn`] is in no walk.
+pub(crate) const SPAWN: (&str, &str) = ("Env::spawn", "a thread belongs to no directory");
+
+/// What an error is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum About<'a> {
+    File(&'a Path, &'a str),
+    Directory(&'a Path),
+}
+
+/// The calls that were seen to fail, and those whose errors do not name their paths.
+#[derive(Debug, Default)]
+pub(crate) struct Walk {
+    walked: BTreeSet<String>,
+    wrong: Vec<String>,
+}
+
+impl Walk {
+    /// Notes the call, and what its error lacks. It must have failed.
+    pub(crate) fn fails<T>(&mut self, call: &str, about: About<'_>, result: Result<T>) {
+        self.walked.insert(call.to_owned());
+        let Err(error) = result else {
+            self.wrong.push(format!("{call} has not failed: {about:?}"));
+            return;
+        };
+        let (name, place) = match about {
+            About::File(dir, name) => {
+                (name.to_owned(), format!("file {name} in {}", dir.display()))
+            }
+            About::Directory(path) => {
+                let path = path.display().to_string();
+                (path.clone(), format!("file {path}"))
+            }
+        };
+        let text = error.to_string();
+        // Not a longer path or name that begins alike.
+        let named = [')', ',']
+            .iter()
+            .any(|end| text.contains(&format!("({place}{end}")));
+        if error.file_name() != Some(&*name) || !named {
+            self.wrong
+                .push(format!("{call} says \"{text}\", not ({place})"));
+        }
+    }
+
+    /// All errors named their paths.
+    pub(crate) fn assert_named(self) {
+        assert!(self.wrong.is_empty(), "{}", self.wrong.join("\n"));
+    }
+
+    /// All errors named their paths, and every call of the seam that can fail was walked, but for the
+    /// excused ones and their reasons.
+    pub(crate) fn assert_complete(self, excused: &[(&str, &str)]) {
+        let excused = excused.iter().map(|(call, _reason)| (*call).to_owned());
+        let excused: BTreeSet<String> = excused.collect();
+        let table = fallible_calls();
+        let missed: Vec<_> = table.difference(&self.walked).collect();
+        assert_eq!(missed, excused.iter().collect::<Vec<_>>(), "not walked");
+        let unknown: Vec<_> = self.walked.difference(&table).collect();
+        assert!(unknown.is_empty(), "no calls of the seam: {unknown:?}");
+        self.assert_named();
+    }
+}
+
+/// `Trait::method` of all traits of the seam, where the method gives a `Result`. The others cannot
+/// report an error.
+fn fallible_calls() -> BTreeSet<String> {
+    let sources = [
+        include_str!("environment.rs"),
+        include_str!("dir.rs"),
+        include_str!("file.rs"),
+    ];
+    let mut calls = BTreeSet::new();
+    for source in sources {
+        let traits = source.split("\npub trait ").skip(1);
+        for body in traits.filter_map(|rest| rest.split("\n}").next()) {
+            let name: String = body
+                .chars()
+                .take_while(char::is_ascii_alphanumeric)
+                .collect();
+            for method in body.split("\n    fn ").skip(1) {
+                let signature = method.split([';', '{']).next().unwrap_or_default();
+                if signature.contains("Result<") {
+                    let method = signature.split('(').next().unwrap_or_default();
+                    calls.insert(format!("{name}::{method}"));
+                }
+            }
+        }
+    }
+    calls
+}
+
+#[test]
+fn the_table_of_calls_has_those_of_every_trait() {
+    let calls = fallible_calls();
+    for call in [
+        "Env::open_dir",
+        "Env::spawn",
+        "Dir::lock",
+        "Dir::remove",
+        "WritableFile::append_parts",
+        "FileSync::sync",
+        "ReadFile::map",
+        "LogRegion::write",
+    ] {
+        assert!(calls.contains(call), "{call}");
+    }
+    assert!(!calls.contains("ReadFile::advise"));
+}
+
+/// What fails in every environment, in the new directory `path` of `env`; `foreign` is of another.
+pub(crate) fn walk_what_all_refuse(env: &dyn Env, path: &Path, foreign: &dyn Dir) -> Walk {
+    let mut walk = Walk::default();
+    let missing = path.join("missing");
+    let at = About::Directory(&missing);
+    walk.fails("Env::open_dir", at, env.open_dir(&missing, false));
+    let dir = env.open_dir(path, true).unwrap();
+    let to_path = path.join("to");
+    let to = env.open_dir(&to_path, true).unwrap();
+    let here = |name| About::File(path, name);
+    dir.create("f").unwrap().append(b"bytes").unwrap();
+    let log = dir.create_log("l", 4096).unwrap();
+    walk.fails("Dir::create", here("f"), dir.create("f"));
+    walk.fails("Dir::create_log", here("f"), dir.create_log("f", 10));
+    walk.fails("Dir::open_log", here("l"), dir.open_log("l"));
+    drop(log);
+    walk.fails("Dir::open_log", here("none"), dir.open_log("none"));
+    walk.fails("Dir::open_read", here("none"), dir.open_read("none"));
+    walk.fails("Dir::rename", here("none"), dir.rename("none", "f"));
+    walk.fails("Dir::unlink", here("none"), dir.unlink("none"));
+    walk.fails("Dir::sync_file", here("none"), dir.sync_file("none"));
+    walk.fails("Dir::remove", About::Directory(path), dir.remove());
+    let linked = dir.link("none", &*to, "t");
+    walk.fails("Dir::link", here("none"), linked);
+    walk.fails("Dir::link", here("f"), dir.link("f", foreign, "t"));
+    dir.link("f", &*to, "t").unwrap();
+    let there = About::File(&to_path, "t");
+    walk.fails("Dir::link", there, dir.link("f", &*to, "t"));
+    let alone = dir.lock("LOCK").unwrap();
+    walk.fails("Dir::lock", here("LOCK"), dir.lock("LOCK"));
+    walk.fails("Dir::lock_shared", here("LOCK"), dir.lock_shared("LOCK"));
+    drop(alone);
+    let shared = dir.lock_shared("LOCK").unwrap();
+    walk.fails("Dir::lock", here("LOCK"), dir.lock("LOCK"));
+    drop(shared);
+    let file = dir.open_read("f").unwrap();
+    walk.fails("ReadFile::read_at", here("f"), file.read_at(3, &mut [0; 3]));
+    walk.fails("ReadFile::map", here("f"), file.map(6, Access::Random));
+    walk
+}
