@@ -25,10 +25,8 @@ impl Core {
             ));
         }
         self.check_writable()?;
-        // What fails without naming this directory is about the other.
-        let there = |error: Error| error.directory(path);
-        let target = self.env.open_dir(path, true).map_err(there)?;
-        if let Some(found) = target.list().map_err(there)?.into_iter().next() {
+        let target = self.env.open_dir(path, true)?;
+        if let Some(found) = target.list()?.into_iter().next() {
             return Err(Error::invalid("a checkpoint needs an empty directory")
                 .path(path)
                 .found(found));
@@ -57,14 +55,14 @@ impl Core {
         let tables = tables.map(|number| name::table(FileNumber(number)));
         let values = version.values.keys();
         let values = values.map(|number| name::value(FileNumber(*number)));
-        let there = |error: Error| error.directory(target.path());
         for named in tables.chain(values) {
             self.health.check_read()?;
-            self.dir.link(&named, target, &named).map_err(there)?;
+            self.dir.link(&named, target, &named)?;
             made.push(named);
         }
+        // What the format has to say of a file names no directory, and is about this one.
         self.describe(target, &version, last_seq, made)
-            .map_err(there)
+            .map_err(|error| error.directory(target.path()))
     }
 
     /// Makes what was linked a database.
