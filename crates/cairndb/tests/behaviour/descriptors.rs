@@ -1,10 +1,10 @@
-//! How many descriptors a database with many files holds: this test binary, started again under a
-//! low limit.
+//! How many descriptors a database with many files holds, and what an opening says that gets too few: this
+//! test binary, started again under a low limit.
 
 use std::path::Path;
 use std::process::Command;
 
-use cairndb::Options;
+use cairndb::{ErrorKind, Options};
 
 use crate::real_dir;
 
@@ -67,6 +67,57 @@ fn play() {
     cairndb::verify(Path::new(&path), &options).unwrap();
 }
 
+/// The part of a second process that has few descriptors for an opening, and one more each time, until it
+/// succeeds.
+#[test]
+#[ignore = "started by the other test of this file"]
+fn open_with_few() {
+    let Some(path) = std::env::var_os(PATH) else {
+        return;
+    };
+    let path = Path::new(&path);
+    let (new, old) = (path.join("new"), path.join("old"));
+    let mut held: Vec<std::fs::File> = Vec::new();
+    for (path, read_only) in [(&new, false), (&old, false), (&old, true)] {
+        let named = [
+            format!("in {}", path.display()),
+            format!("(file {})", path.display()),
+        ];
+        let options = options().read_only(read_only).create_if_missing(!read_only);
+        let mut left = 0;
+        let db = loop {
+            held.extend(std::iter::from_fn(|| std::fs::File::open("/dev/null").ok()));
+            held.truncate(held.len() - left);
+            match options.open(path) {
+                Ok(db) => break db,
+                Err(error) => {
+                    let text = error.to_string();
+                    assert_eq!(error.kind(), ErrorKind::Io, "{left} left: {text}");
+                    let named = named.iter().any(|named| text.contains(named));
+                    assert!(named, "{left} left: {text}");
+                }
+            }
+            left += 1;
+        };
+        assert!(left > 3, "opened with {left}");
+        drop(db);
+        held.clear();
+    }
+}
+
+/// With three left it said "list the directory: Too many open files", and not which.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_opening_with_few_descriptors_says_where() {
+    let dir = real_dir();
+    let old = options().open(dir.path().join("old")).unwrap();
+    old.put(b"k", &value(1, 20_000)).unwrap();
+    old.flush().unwrap();
+    old.put(b"l", b"v").unwrap();
+    old.close().unwrap();
+    start("descriptors::open_with_few", dir.path(), "true");
+}
+
 /// Every table ever read kept its descriptor, a mapped one too.
 #[test]
 #[cfg(target_os = "linux")]
@@ -92,15 +143,20 @@ fn more_tables_than_descriptors_are_read_whole() {
     let tables = tables.count();
     assert!(tables > LIMIT, "{tables} tables");
     for mapped in ["true", "false"] {
-        let output = Command::new("sh")
-            .args(["-c", &format!("ulimit -n {LIMIT} && exec \"$0\" \"$@\"")])
-            .arg(std::env::current_exe().unwrap())
-            .args(["--exact", "descriptors::play", "--ignored", "--nocapture"])
-            .env(PATH, &path)
-            .env(MAPPED, mapped)
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "mapped {mapped}: {said}");
+        start("descriptors::play", &path, mapped);
     }
+}
+
+/// Plays the part in a second process, which must succeed.
+fn start(part: &str, path: &Path, mapped: &str) {
+    let output = Command::new("sh")
+        .args(["-c", &format!("ulimit -n {LIMIT} && exec \"$0\" \"$@\"")])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", part, "--ignored", "--nocapture"])
+        .env(PATH, path)
+        .env(MAPPED, mapped)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "mapped {mapped}: {said}");
 }
