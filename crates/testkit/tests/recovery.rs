@@ -271,3 +271,104 @@ fn a_kill_in_a_recycled_log_is_not_told_as_damage() {
         "{reason}"
     );
 }
+
+/// With segments of 256 KiB.
+fn try_open_larger(env: &Arc<SimEnv>) -> cairndb::Result<Db> {
+    let setup = Setup {
+        budget: 1 << 20,
+        ..Setup::plain()
+    };
+    setup.options(env.clone()).open(PATH)
+}
+
+/// Keys of a long log, each of which is put once or twice.
+const LONG_KEYS: u32 = 500;
+const LONG_PUTS: u32 = 700;
+
+/// A process killed with some ten segments of log.
+fn killed_with_a_long_log() -> Arc<SimEnv> {
+    let env = SimEnv::new(11);
+    let db = try_open_larger(&env).unwrap();
+    for number in 0..LONG_PUTS {
+        let key = (number % LONG_KEYS).to_le_bytes();
+        db.put(&key, &long_value(number)).unwrap();
+    }
+    db.sync().unwrap();
+    killed(&env)
+}
+
+/// One fills a page.
+fn long_value(number: u32) -> Vec<u8> {
+    let words = (0..).map(|at: u32| at.wrapping_mul(number | 1).rotate_left(9).to_le_bytes());
+    words.flatten().take(3900).collect()
+}
+
+fn assert_long(db: &Db) {
+    for number in 0..LONG_KEYS {
+        let again = number + LONG_KEYS;
+        let newest = if again < LONG_PUTS { again } else { number };
+        let found = db.get(&number.to_le_bytes()).unwrap();
+        assert!(
+            found.as_deref() == Some(&long_value(newest)[..]),
+            "{number}"
+        );
+    }
+    let keys = db.iter().filter_map(Result::ok).count();
+    assert_eq!(keys, usize::try_from(LONG_KEYS).unwrap());
+}
+
+/// No more than what is needed for one segment beside all that has to be kept.
+fn with_little_room(env: &SimEnv, kept: u64) {
+    env.set_capacity(kept + 700_000);
+}
+
+fn bytes_but_tables(env: &SimEnv) -> u64 {
+    let files = env.files();
+    let kept = files
+        .iter()
+        .filter(|(name, _)| name.extension().is_none_or(|it| it != "tbl"));
+    kept.map(|(_, bytes)| *bytes).sum()
+}
+
+/// There was no room for the log and its tables, so that reopening for writing was refused.
+#[test]
+fn a_full_disk_is_replayed_a_segment_at_a_time() {
+    let base = killed_with_a_long_log();
+    let kept = bytes_but_tables(&base);
+    let env = killed(&base);
+    with_little_room(&env, kept);
+    let from = env.op_count();
+    let db = try_open_larger(&env).unwrap();
+    assert_long(&db);
+    let renames = env.ops().into_iter().skip(usize::try_from(from).unwrap());
+    let manifests = renames.filter(|op| op.kind == OpKind::Rename && op.to == "CURRENT");
+    assert!(manifests.count() > 5, "one for each segment");
+    drop(db);
+    let whole = env.op_count() - from;
+    assert!(env.violations().is_empty(), "{:?}", env.violations());
+    // Whenever power fails meanwhile, the next opening finds all of it, on a disk as full.
+    let mut crashes = 0;
+    for at in 0..whole {
+        let crashed = killed(&base);
+        with_little_room(&crashed, kept);
+        crashed.crash_at(crashed.op_count() + at);
+        let _cut_short = try_open_larger(&crashed);
+        let (profile, keep) = match at % 3 {
+            0 => (Profile::Kill, Keep::All),
+            1 => (Profile::Strict, Keep::None),
+            _ => (Profile::Weak, Keep::Random(at)),
+        };
+        let image = crashed.crash_image(profile, &CrashChoice::new(keep));
+        if profile != Profile::Weak {
+            // There what was unlinked and came back takes room, too.
+            with_little_room(&image, kept);
+        }
+        let opened = try_open_larger(&image);
+        let db = opened.unwrap_or_else(|error| panic!("{at} {profile:?}: {error}"));
+        assert_long(&db);
+        crashes += 1;
+        drop(db);
+        assert!(image.violations().is_empty(), "{:?}", image.violations());
+    }
+    assert!(crashes > 100, "{crashes}");
+}

@@ -177,7 +177,8 @@ impl Core {
                 // On a full disk what readers have let go meanwhile is the room that is missing.
                 self.reap();
                 if self.health.lacks_space() && self.make_room_on_disk() {
-                    self.state.lock().retry_at_ns = 0;
+                    let mut state = self.state.lock();
+                    self.note_background(&mut state, &Ok(()));
                 }
                 continue;
             }
@@ -203,6 +204,9 @@ impl Core {
             }
             drop(state);
             // What fails is noted, and held off.
+            if matches!(self.squeeze_when_nearly_full(), Ok(true)) {
+                continue;
+            }
             if !matches!(self.relocate_values(Moment::Load), Ok(false)) || self.reap() {
                 continue;
             }

@@ -384,6 +384,7 @@ impl Core {
         self.check_writable()?;
         // Relaxed: a hint to merges, of this call and beside it.
         self.compacting.fetch_add(1, Ordering::Relaxed);
+        let nearly_full = self.is_nearly_full();
         let mut result = self.compact_now(range);
         if result
             .as_ref()
@@ -392,6 +393,9 @@ impl Core {
             // Bit by bit, and then once more: each attempt writes until there is no room.
             while self.make_room_on_disk() {}
             result = self.compact_now(range);
+        }
+        if nearly_full {
+            self.trim_spares();
         }
         self.compacting.fetch_sub(1, Ordering::Relaxed);
         result

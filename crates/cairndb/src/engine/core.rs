@@ -17,7 +17,7 @@
 //! Readers wait for none of them: they load the view and the published sequence number. (One whose handle has no worker may begin it,
 //! `begin_rest`: it tries `state`, and takes `threads`, which is outside `state`.)
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -149,6 +149,8 @@ pub(crate) struct State {
     pub(crate) durable_installed: u64,
     pub(crate) next_run: u64,
     pub(crate) relocating: Relocating,
+    /// Tables that were rewritten on a full disk, and the newer ones that hide nothing in them any more.
+    pub(crate) squeezed: BTreeMap<u64, Arc<BTreeSet<u64>>>,
     /// Tables that a merge found damaged, or could not read, and what it met: none is tried with them again
     /// by itself.
     pub(crate) damaged: BTreeMap<u64, Error>,

@@ -280,6 +280,10 @@ impl Core {
     pub(crate) fn note_background<T>(&self, state: &mut State, result: &Result<T>) {
         match result {
             Ok(_) => {
+                if self.health.background().is_some() {
+                    // A worker that waits for the next attempt counts as idle.
+                    state.rest.disturb();
+                }
                 self.health.set_background(None);
                 state.retry_ns = 0;
                 state.retry_at_ns = 0;

@@ -12,18 +12,24 @@
 //! Whoever deletes, flushes, compacts or closes does this when it finds no room, and so does the worker.
 //! A put does not: what is kept for deleting would be filled with more data.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cairndb_base::{ErrorKind, Result};
+use cairndb_base::{Error, ErrorKind, Result, SeqNo};
+use cairndb_env::Space;
+use cairndb_env::sync::MutexGuard;
 
 use crate::engine::core::{Core, State};
 use crate::engine::install::MergePlan;
-use crate::state::version::{Run, TableHandle, Version};
+use crate::engine::reserve::Plan;
+use crate::state::version::{Run, TableHandle};
 
 /// Attempts of one call: each but the last has freed something.
 const TRIES_MAX: usize = 64;
 /// A table is rewritten where this share of its entries is hidden at least.
 const HIDDEN_SHARE_MIN: u64 = 16;
+/// And where there is nothing better, where any is: tombstones go once all tables were rewritten for them.
+const HIDDEN_SHARE_AT_WORST: u64 = u64::MAX;
 /// Bytes of tables that are rewritten together at most.
 const REWRITTEN_BYTES_MAX: u64 = 64 << 20;
 
@@ -56,6 +62,23 @@ impl Core {
         }
     }
 
+    /// Sees that deleting leaves room to work in: with less than half of the reserve, or than the largest table
+    /// takes when it is rewritten, something is freed first.
+    pub(crate) fn keep_room_to_work(&self) {
+        let largest = || {
+            let view = self.view.load();
+            let tables = view.version.tables().map(|table| table.record.bytes);
+            tables.max().unwrap_or(0)
+        };
+        let little = |(space, plan): (Space, Plan)| {
+            space.free < (plan.bytes / 2).max(largest() / 2 * 3).min(plan.bytes)
+        };
+        if self.reserve.is_short() && self.space().is_some_and(little) {
+            // Where there was nothing, what is about to be deleted makes something.
+            self.make_room_on_disk();
+        }
+    }
+
     /// Frees some space of a nearly full file system; whether it did.
     pub(crate) fn make_room_on_disk(&self) -> bool {
         if self.settings.read_only || self.health.check_write().is_err() || !self.is_nearly_full() {
@@ -69,33 +92,68 @@ impl Core {
             ours.for_each(|name| self.reaper.add(name.clone()));
         }
         self.trim_spares();
-        if self.give_up_reserve() || self.reaper.unlinked() > before {
-            return true;
+        let lent = self.give_up_reserve();
+        // At once, while there is room to work in: what the caller does takes some of it.
+        let mut squeezed = false;
+        while self.squeeze() {
+            squeezed = true;
+            if self
+                .space()
+                .is_none_or(|(space, plan)| space.free >= 2 * plan.bytes)
+            {
+                break;
+            }
         }
-        self.squeeze()
+        // Unless the caller would find no room again.
+        let plenty = self.space();
+        let plenty = plenty.is_some_and(|(space, plan)| space.free >= 2 * plan.bytes);
+        let _ = plenty && self.retake_reserve();
+        lent || squeezed || self.reaper.unlinked() > before
+    }
+
+    /// Frees what of the log tables can take over, and spare files of it; whether there was anything.
+    pub(crate) fn free_log(&self) -> bool {
+        if !self.is_nearly_full() {
+            return false;
+        }
+        let (log, unlinked) = (self.segments.retained_bytes(), self.reaper.unlinked());
+        let _ = self.flush_bit_by_bit();
+        self.trim_spares();
+        self.segments.retained_bytes() < log || self.reaper.unlinked() > unlinked
     }
 
     /// Frees what tables, value files and the log hold in vain; whether there was anything.
-    pub(crate) fn squeeze(&self) -> bool {
+    fn squeeze(&self) -> bool {
+        drop(self.wait_for_merges());
         let (log, unlinked) = (self.segments.retained_bytes(), self.reaper.unlinked());
         // What fails here fails for want of room: the next step may make some.
         let _ = self.flush_bit_by_bit();
         let _ = self.drop_dead_values();
         self.trim_spares();
         if self.segments.retained_bytes() == log && self.reaper.unlinked() == unlinked {
-            let _ = self.squeeze_tables();
+            let _ = self
+                .squeeze_tables(HIDDEN_SHARE_MIN)
+                .and_then(|some| Ok(some || self.squeeze_tables(HIDDEN_SHARE_AT_WORST)?));
         }
         self.segments.retained_bytes() < log || self.reaper.unlinked() > unlinked
     }
 
-    /// Flushes memtables one at a time, each made durable before the next; all of them at once where one alone
-    /// finds no room: what was put and deleted since is not written then.
+    /// Flushes memtables a few at a time, each made durable before the next; one at a time where a few find
+    /// no room, and all of them at once where one alone does not: what was put and deleted since is not written
+    /// then.
     fn flush_bit_by_bit(&self) -> Result<()> {
+        let full = |flushed: &Result<bool>| {
+            let error = flushed.as_ref().err();
+            error.is_some_and(|error| error.kind() == ErrorKind::NoSpace)
+        };
         loop {
-            let flushed = match self.flush_up_to(1) {
-                Err(error) if error.kind() == ErrorKind::NoSpace => self.flush_once(),
-                flushed => flushed,
-            };
+            let mut flushed = self.flush_up_to(self.settings.budget.flush_max);
+            if full(&flushed) {
+                flushed = self.flush_up_to(1);
+            }
+            if full(&flushed) {
+                flushed = self.flush_once();
+            }
             if !flushed? {
                 return self.persist_all();
             }
@@ -109,35 +167,131 @@ impl Core {
     /// # Errors
     /// As [`Core::squeeze_tables`].
     pub(crate) fn squeeze_when_nearly_full(&self) -> Result<bool> {
-        Ok(self.reserve.is_near() && self.squeeze_tables()?)
+        Ok(self.reserve.is_near() && self.squeeze_tables(HIDDEN_SHARE_MIN)?)
     }
 
-    /// Rewrites some tables without what is hidden in them; whether there were any.
+    /// Rewrites some tables without what is hidden in them, the `share_min`th part of their entries at least, or
+    /// drops tombstones that have nothing left to hide; whether there were any.
     ///
     /// # Errors
     /// Of the merge that does it, or of making it durable.
-    pub(crate) fn squeeze_tables(&self) -> Result<bool> {
-        let free = self.space().map_or(0, |(space, _)| space.free);
-        let plan = {
-            // At most the end of one merge is waited for.
-            let over = |state: &State| state.closing || !state.merging();
-            let mut state = self.wait_state(self.state.lock(), over);
-            if !Self::may_merge(&state) {
+    pub(crate) fn squeeze_tables(&self, share_min: u64) -> Result<bool> {
+        let (plan, heeded) = {
+            let mut state = self.wait_for_merges();
+            if state.merging() || !Self::may_merge(&state) {
                 return Ok(false);
             }
-            let Some(found) = self.find_hidden(&state.version, &state, free) else {
+            let free = self.space().map_or(u64::MAX, |(space, _)| space.free);
+            let oldest = self.readable_at().first().copied().unwrap_or(SeqNo::MAX);
+            let plan = if let Some(idle) = self.find_idle_tombstones(&state, oldest) {
+                MergePlan {
+                    bottom: true,
+                    hiders: Vec::new(),
+                    ..self.squeeze_plan(idle, &state)
+                }
+            } else if let Some(found) = self.find_hidden(&state, free, share_min) {
+                self.squeeze_plan(found, &state)
+            } else {
                 return Ok(false);
             };
-            self.squeeze_plan(found, &mut state)
+            // By name: a flush under way has taken its numbers and is in no version yet.
+            let mut heeded = BTreeSet::new();
+            let hiders = || plan.hiders.iter().flat_map(Run::tables);
+            if hiders().all(|table| table.record.seq_max <= oldest) {
+                heeded.extend(hiders().map(|table| table.record.file));
+            }
+            (plan.begun(&mut state), Arc::new(heeded))
         };
         self.merge_plan(&plan)?;
+        self.note_squeezed(&plan, &heeded);
         self.persist_all()?;
         while self.drop_dead_values()? {}
         self.trim_spares();
         Ok(true)
     }
 
-    fn squeeze_plan(&self, found: Squeezed, state: &mut State) -> MergePlan {
+    /// The state, once no merge is under way: one that finds no room has all there is until it gives up.
+    fn wait_for_merges(&self) -> MutexGuard<'_, State> {
+        let over = |state: &State| state.closing || !state.merging();
+        self.wait_state(self.state.lock(), over)
+    }
+
+    /// Refuses a merge for which there is not room enough, tombstones and what they hide apart: it would write
+    /// until the disk is full, and keep others from the little there is.
+    ///
+    /// # Errors
+    /// `NoSpace`.
+    pub(crate) fn check_room_to_merge(&self, plan: &MergePlan) -> Result<()> {
+        if !self.reserve.is_near() || !plan.hiders.is_empty() {
+            return Ok(());
+        }
+        let tables = || plan.inputs.iter().flat_map(Run::tables);
+        let bytes: u64 = tables().map(|table| table.record.bytes).sum();
+        let entries: u64 = tables().map(|table| table.record.entries).sum();
+        let deletes: u64 = tables().map(|table| table.record.deletes).sum();
+        let gone = if plan.bottom { 2 * deletes } else { deletes };
+        let written = bytes - share(bytes, gone.min(entries), entries);
+        match self.space() {
+            Some((space, _)) if space.free < written => Err(Error::new(
+                ErrorKind::NoSpace,
+                "too little room on the disk to merge tables",
+            )
+            .path(self.dir.path())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes that what `plan` has made holds nothing that the tables `heeded` hide.
+    fn note_squeezed(&self, plan: &MergePlan, heeded: &Arc<BTreeSet<u64>>) {
+        let tables = plan.inputs[0].tables();
+        let (Some(first), Some(last)) = (tables.first(), tables.last()) else {
+            return;
+        };
+        let mut guard = self.state.lock();
+        let state = &mut *guard;
+        let mut runs = state.version.runs.iter();
+        if let Some(run) = runs.find(|run| run.id == plan.target) {
+            let (smallest, largest) = (&first.record.smallest, &last.record.largest);
+            for table in run.overlapping(&self.context.order, smallest, largest) {
+                state.squeezed.insert(table.record.file, Arc::clone(heeded));
+            }
+        }
+        let there: BTreeSet<u64> = state.version.tables().map(|it| it.record.file).collect();
+        state.squeezed.retain(|file, _| there.contains(file));
+    }
+
+    /// Tables of tombstones, side by side in one run, that hide nothing any more: all that older runs have between
+    /// their keys was rewritten without what they hide.
+    fn find_idle_tombstones(&self, state: &State, oldest: SeqNo) -> Option<Squeezed> {
+        let version = &*state.version;
+        let order = &self.context.order;
+        let idle = |at: usize, table: &TableHandle| {
+            let record = &table.record;
+            let older = version.runs[at + 1..].iter();
+            let mut older =
+                older.flat_map(|run| run.overlapping(order, &record.smallest, &record.largest));
+            record.deletes == record.entries
+                && record.seq_max <= oldest
+                && !state.damaged.contains_key(&record.file)
+                && older.all(|it| heeds(state, it, record.file))
+        };
+        let runs = version.runs.iter().enumerate();
+        runs.take(version.runs.len().saturating_sub(1))
+            .find_map(|(at, run)| {
+                let tables = run.tables();
+                let first = tables.iter().position(|table| idle(at, table))?;
+                let idle = tables[first..].iter().take_while(|table| idle(at, table));
+                let tables: Vec<_> = idle.map(Arc::clone).collect();
+                let gain = tables.iter().map(|table| table.record.bytes).sum();
+                Some(Squeezed {
+                    run: at,
+                    tables,
+                    gain,
+                })
+            })
+    }
+
+    fn squeeze_plan(&self, found: Squeezed, state: &State) -> MergePlan {
         let (order, version) = (&self.context.order, &state.version);
         let run = &version.runs[found.run];
         let inputs = Run::new(run.id, found.tables, order);
@@ -151,7 +305,7 @@ impl Core {
                 Run::new(run.id, tables, order)
             })
             .filter(|run| !run.tables().is_empty());
-        let plan = MergePlan {
+        MergePlan {
             target: run.id,
             bottom: found.run + 1 == version.runs.len(),
             waited_for: false,
@@ -159,18 +313,18 @@ impl Core {
             relocation: None,
             hiders: hiders.collect(),
             inputs: vec![inputs],
-        };
-        plan.begun(state)
+        }
     }
 
     /// The tables that free most for what has to be written, in `free` bytes.
-    fn find_hidden(&self, version: &Version, state: &State, free: u64) -> Option<Squeezed> {
+    fn find_hidden(&self, state: &State, free: u64, share_min: u64) -> Option<Squeezed> {
+        let version = &*state.version;
         // Some for the manifest, and for who writes meanwhile.
         let free = free - free / 8;
         let mut best: Option<Squeezed> = None;
         for (at, run) in version.runs.iter().enumerate().skip(1) {
             let mut tables = Vec::new();
-            let (mut bytes, mut written, mut gain) = (0, 0, 0);
+            let (mut bytes, mut gain) = (0, 0);
             let mut consider = |tables: &mut Vec<_>, gain: &mut u64| {
                 let tables = std::mem::take(tables);
                 let gain = std::mem::take(gain);
@@ -186,22 +340,22 @@ impl Core {
                 let record = &table.record;
                 let known = !state.damaged.contains_key(&record.file);
                 let hidden = if known {
-                    self.hidden_in(version, at, table)
+                    self.hidden_in(state, at, table)
                 } else {
                     0
                 };
                 let freed = share(record.bytes, hidden, record.entries);
-                let left = record.bytes - freed;
-                let fits = written + left <= free && bytes + record.bytes <= REWRITTEN_BYTES_MAX;
-                let worth = hidden >= record.entries.div_ceil(HIDDEN_SHARE_MIN);
+                // As if nothing were hidden: how much is hidden is a guess.
+                let fits = bytes + record.bytes <= free.min(REWRITTEN_BYTES_MAX);
+                let worth = hidden >= record.entries.div_ceil(share_min);
                 if !(worth && fits) {
                     consider(&mut tables, &mut gain);
-                    (bytes, written) = (0, 0);
+                    bytes = 0;
                 }
-                if worth && left <= free {
+                let most = record.bytes.min(REWRITTEN_BYTES_MAX);
+                if worth && most <= free {
                     tables.push(Arc::clone(table));
                     bytes += record.bytes;
-                    written += left;
                     gain += freed;
                 }
             }
@@ -210,17 +364,17 @@ impl Core {
         best
     }
 
-    /// About how many entries of a table of run `at` newer runs hide, by tables that are newer than it: what
-    /// was there when it was written was heeded then.
-    fn hidden_in(&self, version: &Version, at: usize, table: &TableHandle) -> u64 {
-        let record = &table.record;
+    /// About how many entries of a table of run `at` newer runs hide, by tables that it was not yet rewritten
+    /// for.
+    fn hidden_in(&self, state: &State, at: usize, table: &TableHandle) -> u64 {
+        let (version, record) = (&*state.version, &table.record);
         let (smallest, largest) = (&record.smallest, &record.largest);
         let order = &self.context.order;
         let mut hidden: u64 = 0;
         for run in &version.runs[..at] {
             for hider in run.overlapping(order, smallest, largest) {
                 let over = &hider.record;
-                if over.file < record.file {
+                if heeds(state, table, over.file) {
                     continue;
                 }
                 let inside = order.compare(smallest, &over.smallest).is_le()
@@ -237,6 +391,12 @@ impl Core {
     }
 }
 
+/// Whether `table` was rewritten without what the table `hider` hides.
+fn heeds(state: &State, table: &TableHandle, hider: u64) -> bool {
+    let heeded = state.squeezed.get(&table.record.file);
+    heeded.is_some_and(|heeded| heeded.contains(&hider))
+}
+
 /// `of * part / all`, with no more than `of`.
 fn share(of: u64, part: u64, all: u64) -> u64 {
     let share = u128::from(of) * u128::from(part) / u128::from(all.max(1));
@@ -251,3 +411,6 @@ fn entries_between(table: &TableHandle, from: &[u8], to: &[u8]) -> Result<u64> {
         .saturating_sub(opened.approximate_offset(from)?);
     Ok(share(table.record.entries, bytes, table.record.bytes))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,9 @@
 //! Space that only the mutable memtable keeps an idle database from giving back.
 //!
-//! A tombstone, or a short value over a large one, makes nothing dead before it is in a table: tables
+//! A tombstone, or a short value over a long one, makes nothing dead before it is in a table: tables
 //! alone say what of a value file is alive. Under load the memtable is flushed soon anyway. In an idle
 //! database it may stay for ever, and the large values of thousands of deleted keys with it. So the
-//! worker looks up what its entries hide, and flushes it where that would leave more than an idle
+//! worker looks up what its entries hide, in value files and in tables, and flushes it where that would leave more than an idle
 //! database may have dead ([`Allowance`]). It does the same where the memtable keeps more of the log than
 //! one segment.
 //!
@@ -82,7 +82,7 @@ impl Core {
             let state = self.state.lock();
             // Asked first: a write from here on makes the worker look again.
             commit.wakes_worker = self.may_hide_much(&state.version);
-            if state.version.values.is_empty() {
+            if !commit.wakes_worker {
                 return false;
             }
             let written = commit.value_bytes();
@@ -106,16 +106,15 @@ impl Core {
         census.files.retain(|file| !unmovable.contains(&file.file));
         // Tables do not know of what memtables point to.
         let dead = census.dead().saturating_sub(in_parts) + hidden.bytes;
-        let max = self
-            .allowance()
-            .dead_max(census.bytes().saturating_sub(dead));
+        let all = census.bytes() + view.version.bytes();
+        let max = self.allowance().dead_max(all.saturating_sub(dead));
         dead > max && (hidden.bytes >= max / 8 || written > 0)
     }
 
     /// Whether more than may be dead in an idle database is there to be deleted at all.
     fn may_hide_much(&self, version: &Version) -> bool {
-        let census = Census::of(version);
-        census.bytes() > self.allowance().dead_max(0)
+        let bytes = Census::of(version).bytes() + version.bytes();
+        bytes > self.allowance().dead_max(0)
     }
 
     /// Whether an idle database would give back space with its tables as they are: too much of its value
@@ -255,8 +254,8 @@ fn hidden_by(
         }
         if hider.is_some_and(|hider| hider > seen) {
             // One that cannot be read is not known to be large.
-            let found = get::pointer_at(view, context, &key, below, &mut scratch);
-            hidden.bytes += found.ok().flatten().map_or(0, stored);
+            let found = get::stored_at(view, context, &key, below, &mut scratch);
+            hidden.bytes += found.unwrap_or(0);
         }
     }
     hidden

@@ -32,13 +32,17 @@ pub(crate) enum Whose {
 /// Looks at `name`, which has to be one of ours.
 ///
 /// # Errors
-/// Of opening and reading the file.
+/// Of looking the file up, opening and reading it.
 pub(crate) fn whose(dir: &dyn Dir, name: &str) -> Result<Whose> {
     match dir.size_of(name) {
         Ok(Some(_)) => {}
         Ok(None) => return Ok(Whose::Gone),
-        // Never opened: a link would be followed, and who waits at a pipe's other end woken up.
-        Err(error) => return Ok(Whose::Other(Evidence::Foreign, error.message().to_owned())),
+        // No error of the system's: it is no regular file. Such are not opened: who waits at a pipe's
+        // other end would be woken up.
+        Err(error) if error.io_kind().is_none() => {
+            return Ok(Whose::Other(Evidence::Foreign, error.message().to_owned()));
+        }
+        Err(error) => return Err(error),
     }
     let found = match evidence(dir, name) {
         Ok(found) => found,

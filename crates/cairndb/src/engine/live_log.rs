@@ -37,6 +37,10 @@ impl<'a> LiveLog<'a> {
         }
     }
 
+    pub(crate) fn records(&self) -> &[SegmentRecord] {
+        &self.records
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.records.len()
     }

@@ -12,10 +12,35 @@ use cairndb_format::manifest::{ManifestWriter, VersionEdit, prepare_current};
 use cairndb_format::name::{self, FileKind};
 
 use crate::engine::core::{Core, State};
+use crate::state::context::ReadContext;
 use crate::state::new_files::{create_unused, is_taken};
 use crate::state::value_handle::ValueHandle;
 use crate::state::version::Version;
 use crate::write::commit::Commit;
+
+/// The edit that makes `version` from nothing, but for numbers and the log.
+pub(crate) fn edit_of(
+    version: &Version,
+    context: &ReadContext,
+    stored_operator: Option<&str>,
+) -> VersionEdit {
+    let operator = context.merge_operator.as_ref();
+    let operator = operator.map(|operator| operator.name());
+    let settled = version.values.values();
+    let settled = settled.filter(|handle| handle.settled.load(Ordering::Relaxed));
+    let whole = version.values.values();
+    let whole = whole.map(|handle| (handle.number, handle.whole.load(Ordering::Relaxed)));
+    VersionEdit {
+        comparator: Some(context.order.name().to_owned()),
+        merge_operator: operator.or(stored_operator).map(str::to_owned),
+        added_tables: version.tables().map(|table| table.record.clone()).collect(),
+        runs: Some(version.runs.iter().map(|run| run.id).collect()),
+        added_values: version.values.keys().copied().collect(),
+        settled_values: settled.map(|handle| handle.number).collect(),
+        value_sizes: whole.filter(|(_, bytes)| *bytes > 0).collect(),
+        ..VersionEdit::default()
+    }
+}
 
 impl Core {
     /// Makes sure that edits can be appended: begins a manifest at this handle's first write, after
@@ -123,25 +148,11 @@ impl Core {
 
     /// The edit that makes `version` from nothing.
     pub(crate) fn snapshot_edit(&self, version: &Version, last_seq: u64) -> VersionEdit {
-        let operator = self.context.merge_operator.as_ref();
-        let operator = operator.map(|operator| operator.name());
-        let settled = version.values.values();
-        let settled = settled.filter(|handle| handle.settled.load(Ordering::Relaxed));
-        let whole = version.values.values();
-        let whole = whole.map(|handle| (handle.number, handle.whole.load(Ordering::Relaxed)));
+        let stored_operator = self.stored_operator.as_deref();
         VersionEdit {
-            comparator: Some(self.context.order.name().to_owned()),
-            merge_operator: operator
-                .or(self.stored_operator.as_deref())
-                .map(str::to_owned),
             next_file: Some(self.next_file.load(Ordering::Relaxed)),
             last_seq: Some(last_seq),
-            added_tables: version.tables().map(|table| table.record.clone()).collect(),
-            runs: Some(version.runs.iter().map(|run| run.id).collect()),
-            added_values: version.values.keys().copied().collect(),
-            settled_values: settled.map(|handle| handle.number).collect(),
-            value_sizes: whole.filter(|(_, bytes)| *bytes > 0).collect(),
-            ..VersionEdit::default()
+            ..edit_of(version, &self.context, stored_operator)
         }
     }
 

@@ -61,6 +61,7 @@ impl Core {
     /// Of reading or writing, and `Closed` when the database is closed meanwhile; no file is left then.
     pub(crate) fn carry_out(&self, plan: &MergePlan) -> Result<Outcome> {
         self.health.check_write()?;
+        self.check_room_to_merge(plan)?;
         let mut outcome = match plan.middle().filter(|_| plan.waited_for) {
             Some(middle) => self.merge_halves(plan, middle)?,
             None => self.merge_keys(plan, Keys::default(), &Halves::default())?,

@@ -24,6 +24,7 @@ pub(crate) mod recover;
 pub(crate) mod recovered;
 mod relocate;
 pub(crate) mod replay;
+mod replay_bit_by_bit;
 pub(crate) mod report;
 pub(crate) mod reserve;
 mod rest;

@@ -67,7 +67,11 @@ impl Core {
             let large = LargeValues::default();
             match Core::open_once(options, path, &large) {
                 // Recovery may have filled the disk with its own copies, which are gone again.
-                Err(error) if error.kind() == ErrorKind::NoSpace && large.may_try_again() => {}
+                Err(error) if error.kind() == ErrorKind::NoSpace => {
+                    if !large.may_try_again() {
+                        break;
+                    }
+                }
                 opened => return opened,
             }
         }
@@ -116,6 +120,7 @@ impl Core {
                     context: &context,
                     mode: options.recovery,
                     large,
+                    env: &*env,
                 };
                 let recovered = recovery.run(number);
                 recovered.map_err(|error| other_database(&*dir, number, error))?
@@ -423,6 +428,7 @@ fn first_state(
         durable_installed: 0,
         next_run: recovered.next_run,
         relocating: Relocating::default(),
+        squeezed: BTreeMap::new(),
         damaged: BTreeMap::new(),
         unreadable: BTreeMap::new(),
         manifest: recovered.manifest,

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, Result, SeqNo};
-use cairndb_env::Dir;
+use cairndb_env::{Dir, Env};
 use cairndb_format::log::{HEADER_BYTES, SegmentHeader};
 use cairndb_format::manifest::{
     CleanClose, ManifestReader, SegmentRecord, TableRecord, Tail, VersionEdit,
@@ -237,6 +237,7 @@ pub(crate) struct Recovery<'a> {
     pub(crate) context: &'a ReadContext,
     pub(crate) mode: RecoveryMode,
     pub(crate) large: &'a LargeValues,
+    pub(crate) env: &'a dyn Env,
 }
 
 impl Recovery<'_> {
@@ -296,7 +297,7 @@ impl Recovery<'_> {
             logs: BTreeSet::new(),
         };
         if !clean {
-            self.replay(&folded, &mentioned, &mut recovered)?;
+            self.replay(&folded, &mut mentioned, &mut recovered)?;
         }
         Ok(recovered)
     }
@@ -305,7 +306,7 @@ impl Recovery<'_> {
     fn replay(
         &self,
         folded: &Folded,
-        mentioned: &Mentioned,
+        mentioned: &mut Mentioned,
         recovered: &mut Recovered,
     ) -> Result<()> {
         let dir = &*self.opener.files.dir;
@@ -339,6 +340,9 @@ impl Recovery<'_> {
             durable_seq: folded.last_seq,
             recovered: &mut *recovered,
             pending: Replayed::new(self.settings.value_file),
+            salt: self.env.random_u64(),
+            mentioned: &mut *mentioned,
+            retired: 0,
         };
         let replayed = replay.run(&log, &end);
         if replayed.is_err() && !self.settings.read_only {

@@ -18,6 +18,7 @@ use crate::engine::live_log::{LiveLog, OnDisk};
 use crate::engine::log_end::{End, placed};
 use crate::engine::moved_values::{LargeValues, MovedValues};
 use crate::engine::recovered::Recovered;
+use crate::engine::unnamed::Mentioned;
 use crate::jobs::inputs::Inputs;
 use crate::jobs::merge::Job;
 use crate::jobs::rules::Rules;
@@ -38,6 +39,11 @@ pub(crate) struct Replay<'a> {
     /// Everything up to here is in the manifest's tables.
     pub(crate) durable_seq: SeqNo,
     pub(crate) pending: Replayed,
+    /// For the manifests of an attempt that writes several.
+    pub(crate) salt: u64,
+    pub(crate) mentioned: &'a mut Mentioned,
+    /// Segments that were removed.
+    pub(crate) retired: usize,
 }
 
 /// What was replayed and is not yet in tables.
@@ -64,9 +70,15 @@ impl Replay<'_> {
     /// # Errors
     /// Of reading the log and its values; of writing tables.
     pub(crate) fn run(mut self, log: &LiveLog<'_>, end: &End) -> Result<()> {
+        let end_count = end.ends.len();
         for (index, end) in end.ends.iter().enumerate() {
             let segment = log.read(index)?;
             self.apply_segment(&segment, *end)?;
+            if self.large.stay() && !self.settings.read_only && index + 1 < end_count {
+                self.seal()?;
+                self.write_out()?;
+                self.retire(log, index + 1)?;
+            }
         }
         self.finish()
     }
@@ -232,9 +244,14 @@ impl Replay<'_> {
         }
         self.write_out()?;
         // Values that only a kill left readable must be durable before the log is dropped.
-        let values = &self.recovered.version.values;
-        self.pending.values.sync(self.dir, values)?;
+        self.sync_values()?;
         self.dir.sync()?;
         Ok(())
+    }
+
+    /// Makes the large values behind replayed pointers durable.
+    pub(super) fn sync_values(&self) -> Result<()> {
+        let values = &self.recovered.version.values;
+        self.pending.values.sync(self.dir, values)
     }
 }

@@ -37,7 +37,7 @@ const TABLE_BYTES_MIN: u64 = 64 << 10;
 pub(crate) struct Plan {
     /// Files of the length of a segment.
     files: usize,
-    bytes: u64,
+    pub(crate) bytes: u64,
     /// Free bytes below which they are kept.
     near: u64,
     /// Length at which tables are cut.
@@ -47,8 +47,8 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new(budget: &Budget, total: u64) -> Plan {
         let table_bytes = (total / TABLE_SHARE).max(TABLE_BYTES_MIN).min(budget.table);
-        // A table that is rewritten, what a memtable makes, and a segment for the tombstones.
-        let wanted = table_bytes + budget.part_logged + budget.segment;
+        // Tables that are rewritten, what two memtables make, and segments for the tombstones.
+        let wanted = 3 * table_bytes + 2 * (budget.part_logged + budget.segment);
         let files = wanted.min(total / RESERVE_SHARE) / budget.segment;
         let bytes = files * budget.segment;
         Plan {
@@ -212,7 +212,7 @@ mod tests {
             let plan = Plan::new(&budget, total * MIB);
             assert!(plan.bytes <= total * MIB / RESERVE_SHARE, "{plan:?}");
             assert!(plan.bytes < plan.near && plan.near <= total * MIB / 2);
-            let least = plan.table_bytes + budget.part_logged;
+            let least = 2 * (plan.table_bytes + budget.part_logged);
             assert!(
                 plan.bytes >= least || plan.bytes + budget.segment > total * MIB / RESERVE_SHARE,
                 "{plan:?} of {total} MiB"

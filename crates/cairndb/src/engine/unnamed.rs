@@ -20,6 +20,7 @@ use cairndb_format::manifest::{VersionEdit, prepare_current};
 use cairndb_format::name::FileKind;
 
 use crate::engine::leftovers::{Whose, whose};
+use crate::state::version::Version;
 
 /// What a manifest has ever mentioned.
 #[derive(Debug)]
@@ -35,6 +36,13 @@ impl Mentioned {
             manifest,
             files: BTreeSet::new(),
         }
+    }
+
+    /// Manifest `manifest`, which names no more than `version`, has taken its place.
+    pub(crate) fn replaced_by(&mut self, manifest: FileNumber, version: &Version) {
+        let tables = version.tables().map(|table| table.record.file);
+        self.files = tables.chain(version.values.keys().copied()).collect();
+        self.manifest = manifest;
     }
 
     /// Takes in one of its edits.

@@ -25,11 +25,14 @@ struct Asked {
     runs: Option<u64>,
     /// They are, by this many installed versions, which are to be durable.
     installed: Option<u64>,
+    /// The last write by then.
+    published: SeqNo,
 }
 
 impl Asked {
-    fn of(state: &State) -> Asked {
+    fn of(core: &Core, state: &State) -> Asked {
         Asked {
+            published: core.published.load(Ordering::Acquire),
             seq: state.sealed.back().map_or(0, |part| part.mem.seq_max()),
             runs: None,
             installed: None,
@@ -43,6 +46,10 @@ impl Asked {
             .iter()
             .any(|part| part.mem.seq_min() <= self.seq)
         {
+            return false;
+        }
+        // Without writes the database comes to rest, and then obsolete files are gone, too.
+        if core.published.load(Ordering::Acquire) == self.published {
             return false;
         }
         let runs = *self.runs.get_or_insert(state.next_run);
@@ -135,8 +142,9 @@ impl Core {
         state.hurrying += 1;
         state.rest.disturb();
         self.work.notify_all();
-        let (quiet, done) = self.wait_for_work(state, end);
+        let waited = self.wait_for_work(state, end);
         self.state.lock().hurrying -= 1;
+        let (quiet, done) = waited?;
         // The syncer may have made their end durable and not come to this.
         let mut all = done;
         if self.health.check_write().is_ok() && done {
@@ -152,20 +160,31 @@ impl Core {
         self.known_damage().map(|()| all)
     }
 
-    /// Waits until there is nothing to do (`quiet`), or what was there is done; neither is so when the time
-    /// is over, or nothing goes on any more.
-    fn wait_for_work(&self, mut state: MutexGuard<'_, State>, end: Option<u64>) -> (bool, bool) {
-        let mut asked = Asked::of(&state);
+    /// Waits until there is nothing to do, or what was there is done, in this order; neither is
+    /// so when the time is over, or nothing goes on any more.
+    ///
+    /// # Errors
+    /// The one that background work stopped at, as it is at that moment: a later attempt may succeed.
+    fn wait_for_work(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        end: Option<u64>,
+    ) -> Result<(bool, bool)> {
+        let mut asked = Asked::of(self, &state);
         loop {
             if state.rest.is_quiet() && state.pending.is_none() && !state.persisting {
-                return (true, true);
+                return Ok((true, true));
             }
             if asked.is_done(self, &state) {
-                return (false, true);
+                return Ok((false, true));
             }
-            let stopped = state.closing || self.health.is_poisoned();
-            if stopped || self.health.background().is_some() || self.is_over(end) {
-                return (false, false);
+            if let Some(error) = self.health.background()
+                && error.kind() != ErrorKind::Closed
+            {
+                return Err(error);
+            }
+            if state.closing || self.health.is_poisoned() || self.is_over(end) {
+                return Ok((false, false));
             }
             self.wait_changed(&mut state, end);
         }

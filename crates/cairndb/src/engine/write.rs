@@ -122,8 +122,8 @@ impl Core {
     }
 
     /// The commit lock, once part and, for a write that is logged, segment have room for `payload`. On a full disk what
-    /// may be unlinked is, as there may be nobody else to do it; where any was since the beginning it is tried once more.
-    /// What only deletes may use what is kept for it, and makes room itself.
+    /// may be unlinked is, as there may be nobody else to do it, and log that tables can take over; where there was any it
+    /// is tried once more. What only deletes may use what is kept for it, and makes room itself.
     #[cold]
     #[inline(never)]
     pub(crate) fn room_for(
@@ -132,6 +132,7 @@ impl Core {
         durability: Durability,
     ) -> Result<MutexGuard<'_, Commit>> {
         if payload.only_deletes() {
+            self.keep_room_to_work();
             return self.with_room(|| self.make_room_for(payload, durability));
         }
         if self.reserve.is_short() && !self.retake_reserve() {
@@ -146,7 +147,7 @@ impl Core {
         match self.make_room_for(payload, durability) {
             Err(error) if error.kind() == ErrorKind::NoSpace => {
                 self.reap();
-                if self.reaper.unlinked() == unlinked {
+                if self.reaper.unlinked() == unlinked && !self.free_log() {
                     return Err(error);
                 }
                 self.make_room_for(payload, durability)

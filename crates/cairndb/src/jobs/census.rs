@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn full_files_stay_whatever_the_others_are() {
-        assert_eq!(chosen(&[84, 84, 1], 0, 1000), [3]);
+        assert_eq!(chosen(&[88, 88, 1], 0, 1000), [3]);
         assert_eq!(chosen(&[70, 70, 70], 0, 1000), [1, 2]);
     }
 

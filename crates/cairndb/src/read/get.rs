@@ -131,21 +131,22 @@ pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: 
     }
 }
 
-/// The pointer that is the newest version of `key` up to `seq`, if that is one. No value is read and no
-/// operand folded; `scratch` holds nothing of use afterwards.
+/// Bytes that the newest version of `key` up to `seq` takes, in a table or in a value file. No large value is
+/// read and no operand folded; `scratch` holds nothing of use afterwards.
 #[inline(never)]
-pub(crate) fn pointer_at(
+pub(crate) fn stored_at(
     view: &View,
     context: &ReadContext,
     key: &[u8],
     seq: SeqNo,
     scratch: &mut Vec<u8>,
-) -> Result<Option<Pointer>> {
+) -> Result<u64> {
     scratch.clear();
-    match newest(view, context, key, seq, scratch)? {
-        Newest::Pointer => Pointer::decode(scratch).map(Some),
-        Newest::Missing | Newest::Value | Newest::Operand(_) => Ok(None),
-    }
+    Ok(match newest(view, context, key, seq, scratch)? {
+        Newest::Missing => 0,
+        Newest::Value | Newest::Operand(_) => (key.len() + scratch.len()) as u64,
+        Newest::Pointer => u64::from(Pointer::decode(scratch)?.len),
+    })
 }
 
 /// Whether `key` has a value at `seq`. No pointer is followed and no operand folded: the newest

@@ -14,7 +14,8 @@ use crate::state::stats::Stats;
 struct Tail {
     writer: ManifestWriter,
     sync: ManifestSyncer,
-    broken: bool,
+    /// Nothing may be appended any more, since an append failed in this way.
+    broken: Option<ErrorKind>,
     dirty: bool,
     /// Bytes it was begun with.
     begun: u64,
@@ -37,7 +38,7 @@ impl Manifest {
             begun: writer.bytes(),
             writer,
             sync,
-            broken: false,
+            broken: None,
             dirty: false,
         });
     }
@@ -54,13 +55,16 @@ impl Manifest {
 
     /// Whether a new manifest must be begun before the next edit.
     pub(crate) fn is_broken(&self) -> bool {
-        self.tail.lock().as_ref().is_some_and(|tail| tail.broken)
+        self.tail
+            .lock()
+            .as_ref()
+            .is_some_and(|tail| tail.broken.is_some())
     }
 
     /// Appends nothing more to it: a new one must be begun.
     pub(crate) fn give_up(&self) {
         if let Some(tail) = self.tail.lock().as_mut() {
-            tail.broken = true;
+            tail.broken = Some(ErrorKind::Io);
         }
     }
 
@@ -79,11 +83,8 @@ impl Manifest {
                 "no manifest is open for writing",
             ));
         };
-        if tail.broken {
-            return Err(Error::new(
-                ErrorKind::Io,
-                "an earlier append to the manifest failed",
-            ));
+        if let Some(kind) = tail.broken {
+            return Err(Error::new(kind, "an earlier append to the manifest failed"));
         }
         let before = tail.writer.bytes();
         let result = tail.writer.append(edit);
@@ -92,7 +93,7 @@ impl Manifest {
             tail.writer.bytes().saturating_sub(before),
         );
         tail.dirty = true;
-        tail.broken = result.is_err();
+        tail.broken = result.as_ref().err().map(Error::kind);
         result
     }
 

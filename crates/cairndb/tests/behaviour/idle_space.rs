@@ -123,6 +123,19 @@ fn values_that_only_the_memtable_hides_are_given_back() {
     }
 }
 
+/// Values of less than 8 KiB are in tables, which go with a merge once the memtable is flushed.
+#[test]
+fn short_values_that_only_the_memtable_hides_are_given_back() {
+    let env = MemEnv::new(Background::Stepped);
+    let db = options(env.clone()).open("/db").unwrap();
+    load(&db, 6_000, 3_000);
+    for n in 0..6_000 {
+        db.delete(&key(n)).unwrap();
+    }
+    db.wait_idle().unwrap();
+    check_bound(&*env, 0, "6,000 values of 3,000 bytes");
+}
+
 /// Some live, some die, again and again: the bound holds each time, and not every deletion is flushed.
 #[test]
 fn the_bound_holds_while_values_die_one_by_one() {

@@ -303,8 +303,20 @@ impl Dir for RealDir {
         let stat = rustix::fs::fstatvfs(&self.fd)
             .map_err(|errno| system_error("ask for free space", errno).path(&self.path))?;
         let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
+        // ext4 keeps a twentieth for it, ...
+        let privileged = rustix::process::geteuid().is_root();
+        let free = bytes(if privileged {
+            stat.f_bfree
+        } else {
+            stat.f_bavail
+        });
+        // ... and a fiftieth, 16 MiB at most, for itself, which it counts as free.
+        let kept = match self.kind {
+            FileSystem::InPlace => (bytes(stat.f_blocks) / 50).min(16 << 20),
+            FileSystem::Local | FileSystem::Unknown => 0,
+        };
         Ok(Some(Space {
-            free: bytes(stat.f_bavail),
+            free: free.saturating_sub(kept),
             total: bytes(stat.f_blocks),
         }))
     }
