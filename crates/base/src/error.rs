@@ -17,7 +17,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum ErrorKind {
     /// The operating system refused an operation; retrying may help once its cause is gone.
     Io,
-    /// Bytes on disk are not what was written; run `verify`, and restore from a backup.
+    /// Bytes on disk are not what was written, or a file of the database is missing; run `verify`,
+    /// and restore from a backup.
     Corruption,
     /// The call itself is wrong: a limit exceeded, a name unknown, a comparator that differs.
     InvalidArgument,

@@ -34,6 +34,8 @@ mod idle_space;
 mod lent_values;
 #[path = "behaviour/logged_values.rs"]
 mod logged_values;
+#[path = "behaviour/missing_files.rs"]
+mod missing_files;
 #[path = "behaviour/operators.rs"]
 mod operators;
 #[path = "behaviour/properties.rs"]

@@ -19,6 +19,7 @@ mod golden;
 mod input;
 pub mod log;
 pub mod manifest;
+pub mod missing;
 pub mod name;
 pub mod table;
 #[cfg(test)]

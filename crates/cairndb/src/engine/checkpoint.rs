@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use cairndb_base::{Error, FileNumber, Result, SeqNo};
 use cairndb_env::Dir;
 use cairndb_format::manifest::{CleanClose, ManifestWriter, install_current};
+use cairndb_format::missing::needed;
 use cairndb_format::name;
 
 use crate::engine::core::Core;
@@ -57,12 +58,25 @@ impl Core {
         let values = values.map(|number| name::value(FileNumber(*number)));
         for named in tables.chain(values) {
             self.health.check_read()?;
-            self.dir.link(&named, target, &named)?;
+            self.link_into(target, &named)?;
             made.push(named);
         }
         // What the format has to say of a file names no directory, and is about this one.
         self.describe(target, &version, last_seq, made)
             .map_err(|error| error.directory(target.path()))
+    }
+
+    /// Makes one of the database's files appear in `target`.
+    ///
+    /// # Errors
+    /// `Corruption` where it is missing here; of linking.
+    fn link_into(&self, target: &dyn Dir, named: &str) -> Result<()> {
+        let linked = self.dir.link(named, target, named);
+        // It may be the target that does not exist any more.
+        if linked.is_ok() || self.dir.size_of(named)?.is_some() {
+            return linked;
+        }
+        needed(named, linked)
     }
 
     /// Makes what was linked a database.

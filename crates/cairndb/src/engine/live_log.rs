@@ -51,6 +51,11 @@ impl<'a> LiveLog<'a> {
         record.map_or_else(String::new, |record| name::log(FileNumber(record.file)))
     }
 
+    /// Whether the file of segment `index` does not exist; `false` for an index after the last.
+    pub(crate) fn is_missing(&self, index: usize) -> Result<bool> {
+        Ok(index < self.len() && self.dir.size_of(&self.name(index))?.is_none())
+    }
+
     /// Reads segment `index`, all of it.
     pub(crate) fn read(&self, index: usize) -> Result<OnDisk> {
         let record = &self.records[index];

@@ -185,9 +185,8 @@ impl Walk<'_> {
             if entry.kind == Kind::Pointer && seq > self.durable_seq {
                 let pointer = Pointer::decode(entry.value)?;
                 match self.check_value(entry.key, &pointer) {
-                    Err(error)
-                        if matches!(error.kind(), ErrorKind::Corruption | ErrorKind::NotFound) =>
-                    {
+                    // Of a value file that is not there, too.
+                    Err(error) if error.kind() == ErrorKind::Corruption => {
                         return Ok(Some(error.to_string()));
                     }
                     checked => checked?,
@@ -232,16 +231,10 @@ impl Walk<'_> {
         if let Some((file, at)) = &witness
             && self.mode == RecoveryMode::Strict
         {
-            return Err(Error::corruption(
-                "the log is damaged where it had been synced; open with PointInTime to keep what \
-                 stands before",
-            )
-            .file(segment.name.clone())
-            .offset(cut.offset)
-            .expected(format_args!(
+            let damage = self.damage(segment, cut, file)?;
+            return Err(damage.expected(format_args!(
                 "the record that {file} offset {at} knew to be durable"
-            ))
-            .found(cut.why));
+            )));
         }
         let reason = if last && cut.unreadable && witness.is_none() {
             NOTHING_LOST.to_owned()
@@ -254,6 +247,30 @@ impl Walk<'_> {
             reason,
         });
         Ok(end)
+    }
+
+    /// The error of a cut in bytes that had been synced, as `witness`, a segment, shows.
+    fn damage(&self, segment: &OnDisk, cut: Cut, witness: &str) -> Result<Error> {
+        if witness != segment.name {
+            for index in [cut.segment, cut.segment + 1] {
+                if self.log.is_missing(index)? {
+                    return Ok(Error::corruption(
+                        "a log segment that the database needs is missing; open with PointInTime to \
+                         keep what stands before it",
+                    )
+                    .file(self.log.name(index))
+                    .offset(0)
+                    .found("no file"));
+                }
+            }
+        }
+        Ok(Error::corruption(
+            "the log is damaged where it had been synced; open with PointInTime to keep what \
+             stands before",
+        )
+        .file(segment.name.clone())
+        .offset(cut.offset)
+        .found(cut.why))
     }
 
     /// The record behind the cut, if there is one, that knew the bytes there to be durable: its file

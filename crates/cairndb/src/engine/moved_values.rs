@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cairndb_base::{FileNumber, Result};
 use cairndb_env::{Dir, FileSync};
+use cairndb_format::missing::needed;
 use cairndb_format::name;
 use cairndb_format::value_file::{Pointer, ValueWriter};
 
@@ -159,6 +160,9 @@ impl MovedValues {
         self.end_open(values);
         self.syncs.iter().try_for_each(|file| file.sync())?;
         let mut in_place = self.in_place.iter();
-        in_place.try_for_each(|file| dir.sync_file(&name::value(FileNumber(*file))))
+        in_place.try_for_each(|file| {
+            let named = name::value(FileNumber(*file));
+            needed(&named, dir.sync_file(&named))
+        })
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cairndb_base::{Error, Kind, Order, Result};
+use cairndb_base::{Error, ErrorKind, Kind, Order, Result};
 
 use crate::state::batch::WriteBatch;
 use crate::state::merge_operator::MergeOperator;
@@ -25,9 +25,15 @@ impl ReadContext {
         result.map_err(|error| self.named(error))
     }
 
-    /// The same of an error.
+    /// The same of an error. `NotFound` says of a path that no database is there, so no call on a
+    /// handle gives it: the system has said it of another name, such as that of a directory that
+    /// was removed.
     #[cold]
     pub(crate) fn named(&self, error: Error) -> Error {
+        let error = match error.kind() {
+            ErrorKind::NotFound => error.with_kind(ErrorKind::Io),
+            _ => error,
+        };
         error.directory(&self.path)
     }
 

@@ -14,6 +14,7 @@ use std::sync::{Arc, Weak};
 use cairndb_base::Result;
 use cairndb_env::sync::{Mutex, RwLock};
 use cairndb_env::{Access, Dir, Mapping, ReadFile};
+use cairndb_format::missing::needed;
 
 /// The open files of one database.
 #[derive(Debug)]
@@ -57,9 +58,9 @@ impl OpenFiles {
     /// mapped it.
     ///
     /// # Errors
-    /// Those of opening.
+    /// Those of opening; `Corruption` where the file does not exist.
     pub(crate) fn open(self: &Arc<Self>, name: String) -> Result<Arc<PooledFile>> {
-        let file = self.dir.open_read(&name)?;
+        let file = needed(&name, self.dir.open_read(&name))?;
         let size = file.size();
         let slot = Slot {
             open: RwLock::new(Some(file)),
@@ -112,7 +113,7 @@ impl PooledFile {
         }
         // It may have become shorter: a value file whose last append found the disk full. What is asked for behind its end the
         // file itself refuses; to refuse all of it lost, for what stands before is whole.
-        let file = self.files.dir.open_read(&self.name)?;
+        let file = needed(&self.name, self.files.dir.open_read(&self.name))?;
         let first = self.slot.open.write().replace(Arc::clone(&file)).is_none();
         // Two readers may have opened it at once: one of the two descriptors stays, counted once.
         if first {

@@ -11,6 +11,7 @@ use crate::checksum::{RangeChecksum, crc32c_append};
 use crate::manifest::edit::VersionEdit;
 use crate::manifest::frame::{EDIT_BYTES_MAX, FRAME_BYTES, Frame};
 use crate::manifest::header::{HEADER_BYTES, ManifestHeader};
+use crate::missing::needed;
 use crate::name;
 
 /// Most tables a database may have at a time.
@@ -117,9 +118,10 @@ impl ManifestReader {
     /// Opens manifest `number` and reads its header.
     ///
     /// # Errors
-    /// `NotFound`, `Io`, `Corruption` with file and offset, `FormatTooNew`.
+    /// `Io`, `Corruption` with file and offset, also where there is no such file, `FormatTooNew`.
     pub fn open(dir: &dyn Dir, number: FileNumber) -> Result<ManifestReader> {
-        ManifestReader::new(dir.open_read(&name::manifest(number))?, number)
+        let name = name::manifest(number);
+        ManifestReader::new(needed(&name, dir.open_read(&name))?, number)
     }
 
     /// As [`ManifestReader::open`] over an open file.

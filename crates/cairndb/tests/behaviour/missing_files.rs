@@ -1,0 +1,307 @@
+//! A file that the database needs and that is gone: damage, which every call names, and never the
+//! absence of a database or of a key.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use cairndb::{Db, Error, ErrorKind, Options, Result};
+use cairndb_env::{Background, Dir, Env, MemEnv};
+use cairndb_format::name::{FileKind, LOCK};
+
+use crate::real_dir;
+
+fn options() -> Options {
+    Options::new()
+        .create_if_missing(true)
+        .memory_budget(256 << 10)
+        .mapped(false)
+}
+
+/// A closed database with one table and one value file.
+fn closed(path: &Path) {
+    let db = options().open(path).unwrap();
+    for n in 0..400u32 {
+        db.put(&n.to_be_bytes(), &[3; 50]).unwrap();
+    }
+    for n in 400..410u32 {
+        db.put(&n.to_be_bytes(), &[3; 10_000]).unwrap();
+    }
+    db.compact_range(..).unwrap();
+    db.close().unwrap();
+}
+
+/// The only file in `path` whose name ends so.
+fn only(path: &Path, end: &str) -> PathBuf {
+    let names = std::fs::read_dir(path).unwrap();
+    let paths = names.map(|entry| entry.unwrap().path());
+    let mut found: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == end))
+        .collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+/// A key in the table, and one whose value is in the value file.
+const KEYS: [[u8; 4]; 2] = [[0, 0, 0, 7], [0, 0, 1, 0x95]];
+
+/// Every entry of an iterator.
+fn each<T>(mut entries: impl Iterator<Item = Result<T>>) -> Result<()> {
+    entries.try_for_each(|entry| entry.map(drop))
+}
+
+fn walk(db: &Db, forward: bool) -> Result<()> {
+    let mut cursor = db.cursor();
+    if forward {
+        cursor.seek_to_first()?;
+    } else {
+        cursor.seek_to_last()?;
+    }
+    while cursor.valid() {
+        if forward {
+            cursor.next()?;
+        } else {
+            cursor.prev()?;
+        }
+    }
+    Ok(())
+}
+
+type Call = (&'static str, fn(&Db) -> Result<()>);
+
+const READS: [Call; 15] = [
+    ("get", |db| {
+        KEYS.iter().try_for_each(|key| db.get(key).map(drop))
+    }),
+    ("get_into", |db| {
+        KEYS.iter()
+            .try_for_each(|key| db.get_into(key, &mut Vec::new()).map(drop))
+    }),
+    ("multi_get", |db| db.multi_get(&KEYS).map(drop)),
+    ("contains", |db| db.contains(&KEYS[0]).map(drop)),
+    ("snapshot", |db| {
+        let snapshot = db.snapshot();
+        KEYS.iter().try_for_each(|key| snapshot.get(key).map(drop))
+    }),
+    ("snapshot's iterator", |db| each(db.snapshot().iter())),
+    ("iterator", |db| each(db.iter())),
+    ("iterator, backward", |db| each(db.iter().rev())),
+    ("range", |db| each(db.range(KEYS[0]..))),
+    ("prefix", |db| each(db.prefix(&KEYS[0][..3]))),
+    ("cursor", |db| walk(db, true)),
+    ("cursor, backward", |db| walk(db, false)),
+    ("seek", |db| {
+        KEYS.iter().try_for_each(|key| db.cursor().seek(key))
+    }),
+    ("seek_for_prev", |db| {
+        KEYS.iter()
+            .try_for_each(|key| db.cursor().seek_for_prev(key))
+    }),
+    ("approximate_size", |db| {
+        db.approximate_size(KEYS[0]..KEYS[1]).map(drop)
+    }),
+];
+
+const WRITES: [Call; 5] = [
+    ("compact_range", |db| db.compact_range(..)),
+    ("compact_range after a write", |db| {
+        db.put(&KEYS[0], b"new")?;
+        db.compact_range(..)
+    }),
+    ("checkpoint", |db| db.checkpoint(db.path().join("copy"))),
+    ("wait_idle", |db| {
+        // Enough runs to be merged with the oldest.
+        for round in 0..12u32 {
+            for n in 0..400u32 {
+                db.put(&n.to_be_bytes(), &round.to_le_bytes().repeat(100))?;
+            }
+            db.flush()?;
+        }
+        db.wait_idle()
+    }),
+    ("close", Db::close),
+];
+
+/// Makes `calls` on fresh handles of a database whose file with this ending is gone. Those that
+/// fail, which it returns, call that file damaged.
+fn failing(end: &str, read_only: bool, calls: &[Call]) -> BTreeSet<&'static str> {
+    let mut failing = BTreeSet::new();
+    for (call, run) in calls {
+        let dir = real_dir();
+        closed(dir.path());
+        let db = options().read_only(read_only).open(dir.path()).unwrap();
+        let path = only(dir.path(), end);
+        std::fs::remove_file(&path).unwrap();
+        let Err(error) = run(&db) else { continue };
+        is_damage(call, &error, &path);
+        failing.insert(*call);
+    }
+    failing
+}
+
+fn is_damage(call: &str, error: &Error, path: &Path) {
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{call}: {error}");
+    let name = path.file_name().and_then(|name| name.to_str());
+    assert_eq!(error.file_name(), name, "{call}: {error}");
+    assert_eq!(error.file_offset(), Some(0), "{call}: {error}");
+    assert!(error.message().contains("missing"), "{call}: {error}");
+}
+
+fn names(calls: &[Call]) -> BTreeSet<&'static str> {
+    calls.iter().map(|(call, _)| *call).collect()
+}
+
+/// Each of these said `NotFound`, as of a path without a database.
+#[test]
+fn a_table_that_is_gone_is_damage_in_every_call() {
+    for read_only in [false, true] {
+        assert_eq!(failing("tbl", read_only, &READS), names(&READS));
+    }
+    let mut writes = names(&WRITES);
+    for needs_no_table in ["close", "compact_range"] {
+        writes.remove(needs_no_table);
+    }
+    assert_eq!(failing("tbl", false, &WRITES), writes);
+}
+
+#[test]
+fn a_value_file_that_is_gone_is_damage_in_every_call() {
+    let mut reads = names(&READS);
+    for needs_no_value in ["contains", "approximate_size", "prefix"] {
+        reads.remove(needs_no_value);
+    }
+    for read_only in [false, true] {
+        assert_eq!(failing("val", read_only, &READS), reads);
+    }
+    let writes = failing("val", false, &WRITES);
+    assert!(writes.contains("checkpoint"), "{writes:?}");
+}
+
+/// One that was read and closed since is opened again by its name.
+#[test]
+fn a_file_that_goes_after_it_was_read_is_damage() {
+    for end in ["tbl", "val"] {
+        let dir = real_dir();
+        closed(dir.path());
+        let db = options().open(dir.path()).unwrap();
+        each(db.iter()).unwrap();
+        std::fs::remove_file(only(dir.path(), end)).unwrap();
+        // A file that is open is read; one that is not open any more is damage.
+        for (call, run) in READS {
+            if let Err(error) = run(&db) {
+                assert_eq!(error.kind(), ErrorKind::Corruption, "{call}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_opening_and_verify_name_what_is_gone() {
+    for end in ["tbl", "val"] {
+        let dir = real_dir();
+        closed(dir.path());
+        let path = only(dir.path(), end);
+        std::fs::remove_file(&path).unwrap();
+        for opened in [
+            options().open(dir.path()).map(drop),
+            options().read_only(true).open(dir.path()).map(drop),
+            cairndb::verify(dir.path(), &options()).map(drop),
+        ] {
+            let error = opened.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+            let name = path.file_name().and_then(|name| name.to_str());
+            assert_eq!(error.file_name(), name, "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_manifest_that_is_gone_is_damage() {
+    for clean in [true, false] {
+        let dir = real_dir();
+        let path = dir.path();
+        closed(path);
+        // A process that ends without closing.
+        let left = (!clean).then(|| {
+            let db = options().open(path).unwrap();
+            db.put(b"k", b"v").unwrap();
+            db
+        });
+        let copy = real_dir();
+        for entry in std::fs::read_dir(path).unwrap() {
+            let file = entry.unwrap().path();
+            std::fs::copy(&file, copy.path().join(file.file_name().unwrap())).unwrap();
+        }
+        drop(left);
+        let path = copy.path();
+        let current = std::fs::read_to_string(path.join("CURRENT")).unwrap();
+        let manifest = path.join(current.trim_end());
+        std::fs::remove_file(&manifest).unwrap();
+        for opened in [
+            options().open(path).map(drop),
+            options().read_only(true).open(path).map(drop),
+            cairndb::verify(path, &options()).map(drop),
+        ] {
+            is_damage("opening", &opened.unwrap_err(), &manifest);
+        }
+    }
+}
+
+/// The files of one directory, in another.
+fn copy(from: &dyn Dir, to: &dyn Dir) {
+    for name in from.list().unwrap() {
+        if name == LOCK {
+            continue;
+        }
+        let file = from.open_read(&name).unwrap();
+        let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];
+        file.read_at(0, &mut bytes).unwrap();
+        to.create(&name).unwrap().append(&bytes).unwrap();
+    }
+}
+
+/// Where a later segment shows that the one that is gone had been synced.
+#[test]
+fn a_log_segment_that_is_gone_is_damage() {
+    let env = MemEnv::new(Background::Stepped);
+    let options = options().env(env.clone());
+    let db = options.open("/db").unwrap();
+    for n in 0..1000u32 {
+        db.put(&n.to_be_bytes(), &[5; 200]).unwrap();
+        if n % 100 == 50 {
+            db.sync().unwrap();
+        }
+    }
+    let dir = |path: &str| env.open_dir(path.as_ref(), true).unwrap();
+    let names = dir("/db").list().unwrap();
+    let logs = names
+        .iter()
+        .filter(|name| matches!(FileKind::parse(name), Some(FileKind::Log(_))));
+    let mut damaged = 0;
+    for log in logs {
+        let path = format!("/without-{log}");
+        copy(&*dir("/db"), &*dir(&path));
+        dir(&path).unlink(log).unwrap();
+        for read_only in [true, false] {
+            if let Err(error) = options.clone().read_only(read_only).open(&path) {
+                is_damage("opening", &error, Path::new(log));
+                damaged += 1;
+            }
+        }
+    }
+    assert!(damaged > 0, "no segment was needed");
+}
+
+/// A directory that is removed under an open handle: the operating system refuses, and there was a
+/// database.
+#[test]
+fn a_directory_that_goes_is_an_io_error() {
+    let dir = real_dir();
+    let path = dir.path().join("db");
+    let db = options().open(&path).unwrap();
+    db.put(b"k", b"v").unwrap();
+    std::fs::remove_dir_all(&path).unwrap();
+    let error = db.flush().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    let error = db.checkpoint(dir.path().join("no/parent")).unwrap_err();
+    assert_ne!(error.kind(), ErrorKind::NotFound, "{error}");
+}
