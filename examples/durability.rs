@@ -36,7 +36,7 @@ fn main() -> cairndb::Result<()> {
         report.clean, report.replayed_records
     );
     assert!(report.clean && report.log_cut.is_none());
-    assert_eq!(db.iter().count(), 3);
+    assert_eq!(db.iter().try_count()?, 3);
 
     db.close()?;
     cairndb::destroy(&path, &Options::new())

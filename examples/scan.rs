@@ -17,8 +17,8 @@ fn main() -> cairndb::Result<()> {
     db.write(&batch)?;
 
     // An iterator is owned and reads one moment, like a snapshot.
-    assert_eq!(db.iter().count(), 11);
-    assert_eq!(db.prefix(b"year/").count(), 10);
+    assert_eq!(db.iter().try_count()?, 11);
+    assert_eq!(db.prefix(b"year/").try_count()?, 10);
 
     // A range, from behind: iterators go both ways.
     for entry in db.range(b"year/1993"..b"year/1996").rev() {

@@ -16,10 +16,10 @@ use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let db = cairndb::Db::open(&dir)?;
 /// # for k in [b"a", b"b", b"c"] { db.put(k, k)?; }
-/// assert_eq!(db.range(b"a"..b"c").count(), 2);
-/// assert_eq!(db.range(b"a".as_slice()..b"bc").count(), 2);
-/// assert_eq!(db.range(..="b").count(), 2);
-/// assert_eq!(db.range(b"c"..b"a").count(), 0);
+/// assert_eq!(db.range(b"a"..b"c").try_count()?, 2);
+/// assert_eq!(db.range(b"a".as_slice()..b"bc").try_count()?, 2);
+/// assert_eq!(db.range(..="b").try_count()?, 2);
+/// assert_eq!(db.range(b"c"..b"a").try_count()?, 0);
 /// db.compact_range(..)?;
 /// # Ok(()) }
 /// ```

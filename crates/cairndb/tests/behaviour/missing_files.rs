@@ -68,7 +68,7 @@ fn walk(db: &Db, forward: bool) -> Result<()> {
 
 type Call = (&'static str, fn(&Db) -> Result<()>);
 
-const READS: [Call; 15] = [
+const READS: [Call; 16] = [
     ("get", |db| {
         KEYS.iter().try_for_each(|key| db.get(key).map(drop))
     }),
@@ -85,6 +85,7 @@ const READS: [Call; 15] = [
     ("snapshot's iterator", |db| each(db.snapshot().iter())),
     ("iterator", |db| each(db.iter())),
     ("iterator, backward", |db| each(db.iter().rev())),
+    ("try_count", |db| db.iter().try_count().map(drop)),
     ("range", |db| each(db.range(KEYS[0]..))),
     ("prefix", |db| each(db.prefix(&KEYS[0][..3]))),
     ("cursor", |db| walk(db, true)),
@@ -161,6 +162,29 @@ fn a_table_that_is_gone_is_damage_in_every_call() {
         writes.remove(needs_no_table);
     }
     assert_eq!(failing("tbl", false, &WRITES), writes);
+}
+
+/// Of a database that could not be read the count said 1: the error.
+#[test]
+fn an_error_is_not_counted_as_an_entry() {
+    for shortened in [false, true] {
+        let dir = real_dir();
+        closed(dir.path());
+        let db = options().open(dir.path()).unwrap();
+        let table = only(dir.path(), "tbl");
+        if shortened {
+            let bytes = std::fs::read(&table).unwrap();
+            std::fs::write(&table, &bytes[..bytes.len() - 100]).unwrap();
+        } else {
+            std::fs::remove_file(&table).unwrap();
+        }
+        assert_eq!(db.iter().count(), 0);
+        assert_eq!(db.snapshot().range(KEYS[0]..).count(), 0);
+        let error = db.iter().try_count().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+        let error = db.prefix(&KEYS[0][..2]).try_count().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+    }
 }
 
 #[test]

@@ -373,6 +373,7 @@ fn entries_that_are_skipped_or_counted_are_those_there_are() {
         entry.map(|entry| entry.unwrap().0.into_vec())
     };
     assert_eq!(db.iter().count(), 100);
+    assert_eq!(db.iter().try_count().unwrap(), 100);
     assert_eq!(db.range(&all[10][..]..&all[20][..]).count(), 10);
     for n in [0, 1, 37, 99, 100, 5000] {
         assert_eq!(key(db.iter().nth(n)), all.get(n).cloned(), "{n}");
@@ -384,12 +385,14 @@ fn entries_that_are_skipped_or_counted_are_those_there_are() {
     assert_eq!(key(iter.nth(30)), Some(all[30].clone()));
     assert_eq!(key(iter.nth_back(30)), Some(all[69].clone()));
     assert_eq!(key(iter.next()), Some(all[31].clone()));
-    assert_eq!(iter.count(), 37, "what lies between both ends");
+    assert_eq!(iter.try_count().unwrap(), 37, "what lies between both ends");
     let mut met = db.iter();
     assert!(met.nth_back(60).is_some() && met.nth(60).is_none());
     assert!(met.next_back().is_none());
     db.close().unwrap();
-    assert_eq!(db.iter().count(), 1, "the error");
+    assert_eq!(db.iter().count(), 0, "an error is no entry");
+    let error = db.iter().try_count().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Closed);
     assert_eq!(
         db.iter().next().unwrap().unwrap_err().kind(),
         ErrorKind::Closed
