@@ -66,6 +66,9 @@ impl ErrorKind {
     }
 }
 
+/// Bytes of a key that an error shows: enough to recognise it, and a short line.
+const KEY_BYTES_SHOWN: usize = 64;
+
 #[derive(Clone, Debug)]
 struct Inner {
     kind: ErrorKind,
@@ -77,6 +80,7 @@ struct Inner {
     offset: Option<u64>,
     expected: Option<String>,
     found: Option<String>,
+    key: Option<String>,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -112,6 +116,7 @@ impl Error {
             offset: None,
             expected: None,
             found: None,
+            key: None,
             source: None,
         }))
     }
@@ -189,6 +194,30 @@ impl Error {
         self
     }
 
+    /// Names the key the error is about, unless an inner layer has already done so: escaped, of a
+    /// long one its first bytes and its length.
+    ///
+    /// ```
+    /// use cairndb_base::Error;
+    /// let error = Error::invalid("operands disagree");
+    /// assert_eq!(error.clone().key(b"a\0").key_text(), Some(r#""a\x00""#));
+    /// let long = error.key(&[b'k'; 1 << 20]).to_string();
+    /// assert!(long.ends_with("kkk\"... of 1048576 bytes)"), "{long}");
+    /// assert!(long.len() < 150);
+    /// ```
+    #[must_use]
+    pub fn key(mut self, key: &[u8]) -> Error {
+        self.0.key.get_or_insert_with(|| {
+            let shown = key.get(..KEY_BYTES_SHOWN).unwrap_or(key).escape_ascii();
+            if key.len() > KEY_BYTES_SHOWN {
+                format!("\"{shown}\"... of {} bytes", key.len())
+            } else {
+                format!("\"{shown}\"")
+            }
+        });
+        self
+    }
+
     /// Attaches the error that caused this one.
     #[must_use]
     pub fn source_error(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Error {
@@ -225,6 +254,12 @@ impl Error {
         self.0.file.as_deref()
     }
 
+    /// The key the error names, as its message shows it: in quotation marks, escaped, a long one
+    /// cut.
+    pub fn key_text(&self) -> Option<&str> {
+        self.0.key.as_deref()
+    }
+
     /// The offset the error names.
     pub fn file_offset(&self) -> Option<u64> {
         self.0.offset
@@ -243,6 +278,7 @@ impl fmt::Display for Error {
         let inner = &*self.0;
         write!(f, "{}: {}", inner.kind.as_str(), inner.message)?;
         let context = [
+            inner.key.as_ref().map(|key| format!("key {key}")),
             inner.file.as_ref().map(|file| match &inner.directory {
                 Some(directory) => format!("file {file} in {directory}"),
                 None => format!("file {file}"),

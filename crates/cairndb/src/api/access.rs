@@ -101,8 +101,8 @@ fn value_at(
     )
 }
 
-/// Keys that [`multi_get`] requests at once: a processor waits for some dozens of lines at a time, and what is
-/// requested has to stay in the nearest cache until it is read.
+/// Keys that [`for_each`] requests at once: a processor waits for some dozens of lines at a time,
+/// and what is requested has to stay in the nearest cache until it is read.
 const KEYS_REQUESTED: usize = 16;
 
 /// The values of `keys` at one moment: now, or that of a snapshot.
@@ -111,22 +111,56 @@ pub(crate) fn multi_get<K: AsRef<[u8]>>(
     keys: &[K],
     at: Option<SeqNo>,
 ) -> Result<Vec<Option<Value>>> {
+    let mut values = Vec::with_capacity(keys.len());
+    for_each(core, keys, at, |value| {
+        values.push(value?);
+        Ok(())
+    })?;
+    Ok(values)
+}
+
+/// As [`multi_get`], with the error of a key in its place.
+pub(crate) fn multi_get_each<K: AsRef<[u8]>>(
+    core: &Core,
+    keys: &[K],
+    at: Option<SeqNo>,
+) -> Result<Vec<Result<Option<Value>>>> {
+    let mut values = Vec::with_capacity(keys.len());
+    for_each(core, keys, at, |value| {
+        values.push(value);
+        Ok(())
+    })?;
+    Ok(values)
+}
+
+/// Hands the value of each of `keys` at one moment to `take`, whose error ends the loop. An error
+/// of a key names it.
+///
+/// # Errors
+/// That of `take`; `Closed`.
+#[inline]
+fn for_each<K: AsRef<[u8]>>(
+    core: &Core,
+    keys: &[K],
+    at: Option<SeqNo>,
+    mut take: impl FnMut(Result<Option<Value>>) -> Result<()>,
+) -> Result<()> {
     core.health.check_read()?;
     let (view, newest) = moment(core);
     let seq = at.unwrap_or(newest);
     let mut scratch = Vec::new();
-    let mut values = Vec::with_capacity(keys.len());
     for keys in keys.chunks(KEYS_REQUESTED) {
         if keys.len() > 1 {
             get::request(&view, &core.context, keys);
         }
         for key in keys {
             core.health.check_read()?;
-            let value = value_at(core, &view, key.as_ref(), seq, &mut scratch);
-            values.push(core.context.told(value)?);
+            let key = key.as_ref();
+            let value = value_at(core, &view, key, seq, &mut scratch);
+            take(value.map_err(|error| core.context.named(error).key(key)))?;
         }
     }
-    Ok(values)
+    Ok(())
 }
 
 /// Hands out the thread's buffer. It is taken for that long and not borrowed: a merge operator may

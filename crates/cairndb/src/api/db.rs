@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cairndb_base::{Kind, Result};
 
-use crate::api::access::{contains, get_into, get_value, multi_get};
+use crate::api::access::{contains, get_into, get_value, multi_get, multi_get_each};
 use crate::api::cursor::Cursor;
 use crate::api::iter::Iter;
 use crate::api::range::KeyRange;
@@ -210,11 +210,37 @@ impl Db {
         get_into(self.core(), key, None, out).map(Presence::is_there)
     }
 
-    /// The values of `keys`, all at one moment, in the order asked. From a database larger than the processor's caches
-    /// some sixteen keys wait for memory together: a sixth less time than as many gets take. Large values are as of [`Db::get`].
+    /// The values of `keys`, all at one moment, in the order asked, and an error in the place of a
+    /// key whose value cannot be read: use this form where one unreadable key must not cost the
+    /// others. From a database larger than the processor's caches some sixteen keys wait for memory
+    /// together: a sixth less time than as many gets take. Large values are as of [`Db::get`].
     ///
     /// # Errors
-    /// As [`Db::get`], of the first key that gives one; the other values are not returned then.
+    /// `Closed`. Of a single key: as [`Db::get`], and the error names the key.
+    ///
+    /// ```
+    /// # fn main() -> cairndb::Result<()> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = cairndb::Db::open(&dir)?;
+    /// db.put(b"gneiss", b"banded")?;
+    /// for found in db.multi_get_each(&[&b"gneiss"[..], b"opal"])? {
+    ///     match found {
+    ///         Ok(Some(value)) => println!("{value:?}"),
+    ///         Ok(None) => println!("no such key"),
+    ///         Err(error) => eprintln!("{error}"),
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn multi_get_each<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Result<Option<Value>>>> {
+        multi_get_each(self.core(), keys, None)
+    }
+
+    /// As [`Db::multi_get_each`], which returns the values of the other keys where one cannot be
+    /// read; this form returns an error then, and no value.
+    ///
+    /// # Errors
+    /// As [`Db::get`], of the first key that gives one; the error names the key.
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
         multi_get(self.core(), keys, None)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Result, SeqNo};
 
-use crate::api::access::{contains, get_into, get_value, multi_get};
+use crate::api::access::{contains, get_into, get_value, multi_get, multi_get_each};
 use crate::api::cursor::Cursor;
 use crate::api::iter::Iter;
 use crate::api::range::KeyRange;
@@ -58,7 +58,17 @@ impl Snapshot {
         get_into(&self.core, key, Some(self.seq), out).map(Presence::is_there)
     }
 
-    /// The values `keys` had, in the order asked.
+    /// The values `keys` had, in the order asked, and an error in the place of a key whose value
+    /// cannot be read.
+    ///
+    /// # Errors
+    /// As [`crate::Db::multi_get_each`].
+    pub fn multi_get_each<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Result<Option<Value>>>> {
+        multi_get_each(&self.core, keys, Some(self.seq))
+    }
+
+    /// The values `keys` had, in the order asked, or the error of one: see
+    /// [`Snapshot::multi_get_each`].
     ///
     /// # Errors
     /// As [`crate::Db::multi_get`].

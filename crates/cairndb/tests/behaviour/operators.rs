@@ -119,6 +119,46 @@ fn a_scan_goes_on_behind_a_key_that_cannot_be_folded() {
     }
 }
 
+/// One key that could not be folded cost the values of all the others.
+#[test]
+fn a_key_that_cannot_be_folded_costs_no_other_key_of_many() {
+    let db = counters();
+    let keys: Vec<Vec<u8>> = (0..10).map(|n| format!("key {n}").into_bytes()).collect();
+    for key in &keys {
+        db.put(key, &3u64.to_le_bytes()).unwrap();
+    }
+    db.put(&keys[6], &[1; 9]).unwrap();
+    db.merge(&keys[6], &[1]).unwrap();
+    let check = |each: Vec<Result<Option<cairndb::Value>>>| {
+        assert_eq!(each.len(), keys.len());
+        for (n, found) in each.into_iter().enumerate() {
+            if n == 6 {
+                let error = found.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+                assert_eq!(error.key_text(), Some("\"key 6\""), "{error}");
+            } else {
+                assert_eq!(found.unwrap().unwrap(), 3u64.to_le_bytes(), "{n}");
+            }
+        }
+    };
+    check(db.multi_get_each(&keys).unwrap());
+    check(db.snapshot().multi_get_each(&keys).unwrap());
+    for all in [db.multi_get(&keys), db.snapshot().multi_get(&keys)] {
+        let error = all.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert_eq!(error.key_text(), Some("\"key 6\""), "{error}");
+        assert!(error.to_string().contains("key \"key 6\""), "{error}");
+    }
+    assert_eq!(db.multi_get(&keys[..6]).unwrap().len(), 6);
+    let missing = db.multi_get_each(&[b"none"]).unwrap().remove(0);
+    assert!(missing.unwrap().is_none());
+    let snapshot = db.snapshot();
+    db.close().unwrap();
+    for closed in [db.multi_get_each(&keys), snapshot.multi_get_each(&keys)] {
+        assert_eq!(closed.unwrap_err().kind(), ErrorKind::Closed);
+    }
+}
+
 #[test]
 fn an_operand_has_a_durability_of_its_own() {
     let db = stepped()
