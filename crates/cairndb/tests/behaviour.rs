@@ -22,6 +22,8 @@ mod descriptors;
 mod foreign_names;
 #[path = "behaviour/full_disk.rs"]
 mod full_disk;
+#[path = "behaviour/fold_limits.rs"]
+mod fold_limits;
 #[path = "behaviour/halves.rs"]
 mod halves;
 #[path = "behaviour/handles.rs"]
@@ -81,6 +83,9 @@ fn mem_db() -> (Db, Options) {
         options,
     )
 }
+
+/// Held by each of the tests that need gigabytes, so that they run one after the other.
+static LARGEST: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 /// A directory that goes with the test.
 fn real_dir() -> tempfile::TempDir {

@@ -127,7 +127,9 @@ impl Db {
             .told(core.write_one(Kind::Delete, key, b"", core.settings.durability))
     }
 
-    /// Applies `operand` to `key` with the database's merge operator, without reading.
+    /// Applies `operand` to `key` with the database's merge operator, without reading: nothing says
+    /// here that the value becomes longer than 1 GiB, and reads of the key are refused then (see
+    /// [`MergeOperator`](crate::MergeOperator)).
     ///
     /// # Errors
     /// As [`Db::put`]; `InvalidArgument` when the database was opened without an operator; that of
@@ -194,8 +196,9 @@ impl Db {
     /// [`Value`].
     ///
     /// # Errors
-    /// `Corruption` with file and offset, `Io`, `Closed`. Of a key with merge operands: that of its merge
-    /// operator, or `InvalidArgument` when the database was opened without one.
+    /// `Corruption` with file and offset, `Io`, `Closed`. Of a key with merge operands, which the
+    /// error names: that of its merge operator; `InvalidArgument` when the database was opened
+    /// without one, and where they are more, or make a longer value, than 1 GiB.
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
         get_value(self.core(), key, None)
     }

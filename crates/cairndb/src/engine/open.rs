@@ -208,6 +208,7 @@ fn context(options: &Options, path: &Path) -> ReadContext {
         path: path.into(),
         order: options.order.clone(),
         merge_operator: options.merge_operator.clone(),
+        fold_limits: options.fold_limits,
     }
 }
 

@@ -2,9 +2,11 @@
 //! an outcome; neither knows the engine, and only the engine installs what they return.
 
 pub(crate) mod census;
+pub(crate) mod gathered;
 pub(crate) mod inputs;
 pub(crate) mod loser_tree;
 pub(crate) mod merge;
+pub(crate) mod operands;
 pub(crate) mod output;
 pub(crate) mod picker;
 pub(crate) mod plain;

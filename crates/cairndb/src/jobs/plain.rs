@@ -129,6 +129,7 @@ mod tests {
     use crate::jobs::output::OutputSettings;
     use crate::read::source::Source;
     use crate::state::context::ReadContext;
+    use crate::state::fold_limits::FoldLimits;
     use crate::state::merge_operator::{Add, Append};
 
     type Entry = (Vec<u8>, SeqNo, Kind, Vec<u8>);
@@ -254,6 +255,7 @@ mod tests {
                     order: order.clone(),
                     // `Append` joins operands, and without an operator they stay.
                     merge_operator: (seed % 2 == 1).then(|| Arc::new(Append) as _),
+                    fold_limits: FoldLimits::default(),
                 },
                 values: Arc::default(),
                 end: end.clone(),
@@ -298,6 +300,7 @@ mod tests {
                     path: Path::new("db").into(),
                     order: Order::Bytewise,
                     merge_operator: Some(Arc::new(Add)),
+                    fold_limits: FoldLimits::default(),
                 },
                 values: Arc::default(),
                 end: None,

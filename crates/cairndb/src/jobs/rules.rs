@@ -6,29 +6,19 @@
 //! its key: whatever is older is invisible for ever. When such a version is the only one kept, its
 //! sequence number is written as 0, which every reader sees and which costs no byte. Where no older
 //! run can hold the key (`bottom`), a final tombstone has nothing left to hide and is dropped.
-//! Merge operands are folded where their base is in the same stripe or cannot exist, and joined
-//! into one where the operator knows how and a stripe holds several.
+//! A key with merge operands goes another way ([`operands`](crate::jobs::operands)).
 
 use std::collections::BTreeMap;
-use std::mem;
-use std::ops::Range;
 use std::sync::Arc;
 
-use cairndb_base::limits::VALUE_BYTES_MAX;
 use cairndb_base::{Kind, Order, Result, SeqNo};
-use cairndb_format::table::ValueIn;
 use cairndb_format::value_file::Pointer;
 
+use crate::jobs::gathered::Gathered;
 use crate::jobs::inputs::{Change, Inputs};
 use crate::jobs::output::Output;
-use crate::read::fold::Fold;
 use crate::state::context::ReadContext;
-use crate::state::guard::guarded;
 use crate::state::version::Values;
-
-/// Operands of one key and stripe that are gathered before they are joined: a key with millions of
-/// them must not be held in memory as a whole.
-const OPERANDS_GATHERED: usize = 1024;
 
 /// What keeping and dropping depends on.
 #[derive(Debug)]
@@ -46,16 +36,16 @@ pub(crate) struct Rules {
 /// The streaming state of [`Rules::run`], kept between steps.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
-    key: Vec<u8>,
+    pub(super) key: Vec<u8>,
     has_key: bool,
     /// The key is settled: older versions are dropped.
-    done: bool,
-    kept: usize,
-    stripe: usize,
+    pub(super) done: bool,
+    pub(super) kept: usize,
+    pub(super) stripe: usize,
     /// Stored bytes of dropped pointers, by value file.
     pub(crate) dead: BTreeMap<u64, u64>,
     pub(crate) entries_in: u64,
-    gathered: Gathered,
+    pub(super) gathered: Gathered,
 }
 
 impl Progress {
@@ -74,74 +64,8 @@ impl Progress {
     }
 }
 
-#[derive(Clone, Debug)]
-struct Version {
-    /// Its key as it was written, where equal keys may differ.
-    key: Option<Vec<u8>>,
-    seq: SeqNo,
-    kind: Kind,
-    /// Where its value stands in [`Gathered::bytes`].
-    value: Range<usize>,
-}
-
-/// The versions of a key with operands, gathered and what is left of them. Used again for the next key: vectors of each
-/// version's own were a quarter of a merge of operands.
-#[derive(Debug, Default)]
-struct Gathered {
-    versions: Vec<Version>,
-    kept: Vec<Version>,
-    bytes: Vec<u8>,
-    fold: Fold,
-}
-
-impl Gathered {
-    /// Values above this size are given back after their key.
-    const BYTES_KEPT: usize = 64 << 10;
-
-    fn clear(&mut self) {
-        for versions in [&mut self.versions, &mut self.kept] {
-            versions.clear();
-            versions.shrink_to(OPERANDS_GATHERED);
-        }
-        self.bytes.clear();
-        self.bytes.shrink_to(Self::BYTES_KEPT);
-        self.fold.clear();
-    }
-
-    fn value(&self, version: &Version) -> &[u8] {
-        &self.bytes[version.value.clone()]
-    }
-
-    /// Counts those of `versions` that are pointers as dropped.
-    fn count_dead(&self, versions: Range<usize>, dead: &mut BTreeMap<u64, u64>) {
-        let versions = self.versions[versions].iter();
-        for version in versions.filter(|version| version.kind == Kind::Pointer) {
-            count_dead(dead, self.value(version));
-        }
-    }
-
-    /// Puts `version`, whose value stands behind all others, in the place of the versions from `first` on.
-    fn replace_last(&mut self, first: usize, mut version: Version) {
-        let start = self.versions[first].value.start;
-        let end = start + version.value.len();
-        assert_eq!(version.value.end, self.bytes.len(), "it was put last");
-        self.bytes.copy_within(version.value, start);
-        self.bytes.truncate(end);
-        version.value = start..end;
-        self.versions.truncate(first);
-        self.versions.push(version);
-    }
-
-    /// Puts a value behind the others.
-    fn put(&mut self, value: &[u8]) -> Range<usize> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(value);
-        start..self.bytes.len()
-    }
-}
-
 impl Rules {
-    fn stripe(&self, seq: SeqNo) -> usize {
+    pub(super) fn stripe(&self, seq: SeqNo) -> usize {
         self.snapshots.partition_point(|snapshot| *snapshot < seq)
     }
 
@@ -151,7 +75,7 @@ impl Rules {
         self.snapshots.first().copied().unwrap_or(SeqNo::MAX)
     }
 
-    fn order(&self) -> &Order {
+    pub(super) fn order(&self) -> &Order {
         &self.context.order
     }
 
@@ -267,230 +191,16 @@ impl Rules {
         }
     }
 
-    fn drop_entry(inputs: &mut Inputs, progress: &mut Progress) -> Result<()> {
+    pub(super) fn drop_entry(inputs: &mut Inputs, progress: &mut Progress) -> Result<()> {
         if inputs.kind() == Kind::Pointer {
             count_dead(&mut progress.dead, inputs.value()?);
         }
         Ok(())
     }
-
-    /// Takes every remaining version of a key whose next one is an operand.
-    fn merge_group(
-        &self,
-        inputs: &mut Inputs,
-        output: &mut Output<'_>,
-        progress: &mut Progress,
-    ) -> Result<()> {
-        let mut gathered = mem::take(&mut progress.gathered);
-        let done = self
-            .gather(inputs, progress, &mut gathered)
-            .and_then(|()| self.emit_group(&mut gathered, output, progress));
-        gathered.clear();
-        progress.gathered = gathered;
-        done
-    }
-
-    fn is_at(&self, inputs: &Inputs, key: &[u8]) -> bool {
-        inputs.valid() && self.order().compare(inputs.key(), key).is_eq()
-    }
-
-    /// Steps over the versions of a key; what is left of them is in `gathered.kept`.
-    fn gather(
-        &self,
-        inputs: &mut Inputs,
-        progress: &mut Progress,
-        gathered: &mut Gathered,
-    ) -> Result<()> {
-        // The operands at the end of `versions` that are of one stripe.
-        let mut alike = 0;
-        // The first is taken whatever the order says of it and itself: a flush never ended.
-        loop {
-            let (seq, kind) = (inputs.seq(), inputs.kind());
-            let version = Version {
-                key: (!self.order().can_hash()).then(|| inputs.key().to_vec()),
-                seq,
-                kind,
-                value: gathered.put(inputs.value()?),
-            };
-            gathered.versions.push(version);
-            alike = match gathered.versions.as_slice() {
-                [.., before, last] if self.belong_together(before, last) => alike + 1,
-                _ => 1,
-            };
-            if alike == OPERANDS_GATHERED {
-                let operands = gathered.versions.len() - alike..gathered.versions.len();
-                if let Some(joined) = self.join(&progress.key, gathered, operands.clone()) {
-                    gathered.replace_last(operands.start, joined);
-                }
-                alike = 1;
-            }
-            inputs.step()?;
-            if !self.is_at(inputs, &progress.key) {
-                break;
-            }
-            progress.entries_in += 1;
-        }
-        self.fold_stripes(progress, gathered);
-        Ok(())
-    }
-
-    /// Folds what was gathered, stripe by stripe.
-    fn fold_stripes(&self, progress: &mut Progress, gathered: &mut Gathered) {
-        // A newer version of this key may already stand in the first of these stripes.
-        let mut taken = (progress.kept > 0).then_some(progress.stripe);
-        let mut first = 0;
-        while let Some(version) = gathered.versions.get(first) {
-            let stripe = self.stripe(version.seq);
-            let rest = &gathered.versions[first..];
-            let alike = rest
-                .iter()
-                .take_while(|version| self.stripe(version.seq) == stripe)
-                .count();
-            let group = first..first + alike;
-            first = group.end;
-            if taken.take() == Some(stripe) {
-                gathered.count_dead(group, &mut progress.dead);
-                continue;
-            }
-            let last_stripe = first == gathered.versions.len();
-            self.fold_stripe(
-                &progress.key,
-                gathered,
-                group,
-                last_stripe,
-                &mut progress.dead,
-            );
-        }
-    }
-
-    /// Writes what is left of a key with operands.
-    fn emit_group(
-        &self,
-        gathered: &mut Gathered,
-        output: &mut Output<'_>,
-        progress: &mut Progress,
-    ) -> Result<()> {
-        let kept = &mut gathered.kept;
-        while self.bottom
-            && kept
-                .last()
-                .is_some_and(|version| version.kind == Kind::Delete)
-        {
-            kept.pop();
-        }
-        let oldest = self.oldest();
-        // An operand keeps its number: older ones may follow it when runs are merged.
-        let ends = |version: &Version| version.kind != Kind::Merge && version.seq <= oldest;
-        let alone = progress.kept == 0 && kept.len() == 1 && ends(&kept[0]);
-        for version in &gathered.kept {
-            let first = progress.kept == 0;
-            let seq = if alone { 0 } else { version.seq };
-            output.add(
-                first,
-                version.key.as_ref().unwrap_or(&progress.key),
-                seq,
-                version.kind,
-                &ValueIn::Raw(gathered.value(version)),
-            )?;
-            progress.kept += 1;
-        }
-        progress.done = true;
-        Ok(())
-    }
-
-    /// Keeps what is left of the versions of one stripe, newest first.
-    fn fold_stripe(
-        &self,
-        key: &[u8],
-        gathered: &mut Gathered,
-        group: Range<usize>,
-        last_stripe: bool,
-        dead: &mut BTreeMap<u64, u64>,
-    ) {
-        let versions = &gathered.versions[group.clone()];
-        let operands = versions
-            .iter()
-            .take_while(|version| version.kind == Kind::Merge)
-            .count();
-        let operands = group.start..group.start + operands;
-        let base = (operands.end < group.end).then_some(operands.end);
-        // What is left as it is: the operands and their base.
-        let mut left = operands.start..operands.end + usize::from(base.is_some());
-        if !operands.is_empty() {
-            let no_base = base.is_none() && last_stripe && self.bottom;
-            if (base.is_some() || no_base)
-                && let Some(folded) = self.fold(key, gathered, operands.clone(), base)
-            {
-                gathered.kept.push(folded);
-                left.end = left.start;
-            } else if operands.len() > 1
-                && base.is_none()
-                && let Some(joined) = self.join(key, gathered, operands)
-            {
-                gathered.kept.push(joined);
-                return;
-            }
-        }
-        gathered.count_dead(left.end..group.end, dead);
-        gathered.kept.extend_from_slice(&gathered.versions[left]);
-    }
-
-    /// Whether two versions of a key are operands that the same readers see.
-    fn belong_together(&self, newer: &Version, older: &Version) -> bool {
-        newer.kind == Kind::Merge
-            && older.kind == Kind::Merge
-            && self.stripe(newer.seq) == self.stripe(older.seq)
-    }
-
-    /// The operand that does what `operands` of one stripe do, newest first; in the place of the newest.
-    fn join(&self, key: &[u8], gathered: &mut Gathered, operands: Range<usize>) -> Option<Version> {
-        let operator = self.context.merge_operator.as_ref()?;
-        let versions = &gathered.versions[operands];
-        let newest = versions.first()?.clone();
-        let values = versions.iter().rev();
-        let values: Vec<&[u8]> = values.map(|operand| gathered.value(operand)).collect();
-        let joined = guarded(|| Ok(operator.combine(key, &values))).ok()?;
-        let joined = joined.filter(|joined| joined.len() <= VALUE_BYTES_MAX)?;
-        Some(Version {
-            kind: Kind::Merge,
-            value: gathered.put(&joined),
-            ..newest
-        })
-    }
-
-    /// The folded value in the place of the newest operand, or `None` when there is no operator, it refuses or panics, the
-    /// value below cannot be read, or no table could hold the result: the operands stay, and reads go on folding them.
-    fn fold(
-        &self,
-        key: &[u8],
-        gathered: &mut Gathered,
-        operands: Range<usize>,
-        base: Option<usize>,
-    ) -> Option<Version> {
-        self.context.merge_operator.as_ref()?;
-        let (versions, fold) = (&gathered.versions, &mut gathered.fold);
-        fold.clear();
-        for operand in &versions[operands.clone()] {
-            fold.push_operand(&gathered.bytes[operand.value.clone()]);
-        }
-        fold.reverse();
-        if let Some(base) = base {
-            let (base, order, values) = (&versions[base], self.order(), &self.values);
-            let stored = &gathered.bytes[base.value.clone()];
-            // Who reads the key is told; the job, and with it every other key, goes on.
-            fold.set_base(order, values, key, base.kind, stored).ok()?;
-        }
-        let folded = guarded(|| fold.finish(&self.context, key)).ok()?;
-        let newest = versions[operands.start].clone();
-        (folded.len() <= VALUE_BYTES_MAX).then(|| Version {
-            kind: Kind::Put,
-            value: gathered.put(&folded),
-            ..newest
-        })
-    }
 }
 
-fn count_dead(dead: &mut BTreeMap<u64, u64>, encoded: &[u8]) {
+/// Counts the value behind an encoded pointer as dropped.
+pub(super) fn count_dead(dead: &mut BTreeMap<u64, u64>, encoded: &[u8]) {
     if let Ok(pointer) = Pointer::decode(encoded) {
         *dead.entry(pointer.file.0).or_insert(0) += u64::from(pointer.len);
     }

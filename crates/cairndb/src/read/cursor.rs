@@ -423,7 +423,12 @@ impl ViewCursor {
         loop {
             self.merger.load_value()?;
             match self.merger.kind() {
-                Kind::Merge => self.fold.push_operand(self.merger.value()),
+                Kind::Merge => {
+                    let limits = &self.view.context().fold_limits;
+                    if self.fold.push_operand(limits, self.merger.value()) {
+                        break;
+                    }
+                }
                 kind @ (Kind::Delete | Kind::Put | Kind::Pointer) => {
                     let (order, values) = (&self.view.context().order, &self.view.version.values);
                     self.fold

@@ -17,6 +17,9 @@ use crate::state::context::ReadContext;
 /// its others next to nothing.
 const VERSIONS_ASKED: usize = 4;
 
+/// A buffer above this size is given back before its operands are folded.
+const SCRATCH_BYTES_KEPT: usize = 64 << 10;
+
 /// Where the newest visible version of a key is that is an operand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operand {
@@ -59,8 +62,16 @@ impl<'a> Versions<'a> {
     pub(crate) fn folded(self, seq: SeqNo, first: Operand, out: &mut Vec<u8>) -> Result<Presence> {
         self.view.note_folded();
         let mut fold = Fold::take();
-        fold.push_operand(out);
-        let folded = self.gather_from(seq, first, &mut fold, out);
+        let over = fold.push_operand(&self.context.fold_limits, out);
+        let folded = if over {
+            Ok(())
+        } else {
+            self.gather_from(seq, first, &mut fold, out)
+        };
+        if out.capacity() > SCRATCH_BYTES_KEPT {
+            // The longest operand need not be in memory twice while they are folded.
+            *out = Vec::new();
+        }
         let folded = folded.and_then(|()| fold.finish(self.context, self.key));
         fold.keep();
         *out = folded?;
@@ -105,8 +116,8 @@ impl<'a> Versions<'a> {
         }
     }
 
-    /// Adds the versions up to `seq` that a source has to `fold`, down to one that is no operand; whether
-    /// there was one.
+    /// Adds the versions up to `seq` that a source has to `fold`, down to one after which no older
+    /// one counts; whether there was one.
     fn gather(
         self,
         source: usize,
@@ -184,11 +195,11 @@ impl<'a> Versions<'a> {
         Source::Mem(self.view.part(source).cursor())
     }
 
-    /// Adds a version to `fold`; whether it is no operand, so that no older one counts.
+    /// Adds a version to `fold`; whether no older one counts: it is no operand, or there are too
+    /// many.
     fn add(self, kind: Kind, stored: &[u8], fold: &mut Fold) -> Result<bool> {
         if kind == Kind::Merge {
-            fold.push_operand(stored);
-            return Ok(false);
+            return Ok(fold.push_operand(&self.context.fold_limits, stored));
         }
         let (order, values) = (&self.context.order, &self.view.version.values);
         fold.set_base(order, values, self.key, kind, stored)?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use cairndb_base::{Error, ErrorKind, Kind, Order, Result};
 
 use crate::state::batch::WriteBatch;
+use crate::state::fold_limits::FoldLimits;
 use crate::state::merge_operator::MergeOperator;
 
 /// The components a read needs besides its view, and where the database is.
@@ -15,6 +16,7 @@ pub(crate) struct ReadContext {
     pub(crate) path: Arc<Path>,
     pub(crate) order: Order,
     pub(crate) merge_operator: Option<Arc<dyn MergeOperator>>,
+    pub(crate) fold_limits: FoldLimits,
 }
 
 impl ReadContext {

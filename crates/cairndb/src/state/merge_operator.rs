@@ -2,7 +2,10 @@
 
 use std::fmt::Debug;
 
+use cairndb_base::limits::VALUE_BYTES_MAX;
 use cairndb_base::{Error, Result};
+
+use crate::state::fold_limits::FoldLimits;
 
 /// Folds merge operands.
 ///
@@ -12,6 +15,12 @@ use cairndb_base::{Error, Result};
 /// to it, flush or close it: the flush it runs in may be what that waits for; and one that keeps a handle of it
 /// keeps it open until `close` is called. Where it panics, a reader does,
 /// and a flush or compaction keeps the operands, as it does where it fails.
+///
+/// The value may have 1 GiB, and so may the operands of one key that are not folded yet, each
+/// counted with 32 bytes more than it has. Beyond that the operator is not asked, or its result
+/// refused: a read of the key is `InvalidArgument` until it is overwritten or deleted, and flushes
+/// and compactions keep the operands. Of a key with many operands they fold some at a time, the
+/// oldest first.
 ///
 /// ```
 /// use cairndb::MergeOperator;
@@ -140,7 +149,16 @@ impl MergeOperator for Append {
         "cairndb.append"
     }
     fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
-        let mut out = base.unwrap_or_default().to_vec();
+        let base = base.unwrap_or_default();
+        // Refused before it is allocated.
+        let bytes = operands.iter().fold(base.len(), |bytes, operand| {
+            bytes.saturating_add(operand.len())
+        });
+        if bytes > VALUE_BYTES_MAX {
+            return Err(FoldLimits::default().too_long(bytes));
+        }
+        let mut out = Vec::with_capacity(bytes);
+        out.extend_from_slice(base);
         for operand in operands {
             out.extend_from_slice(operand);
         }

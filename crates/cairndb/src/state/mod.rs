@@ -7,6 +7,7 @@ pub(crate) mod budget;
 pub(crate) mod context;
 pub(crate) mod dictionaries;
 pub(crate) mod files;
+pub(crate) mod fold_limits;
 pub(crate) mod front;
 pub(crate) mod guard;
 pub(crate) mod health;

@@ -10,6 +10,7 @@ use cairndb_base::{Comparator, Order};
 use cairndb_env::Env;
 use cairndb_format::table::Compression as TableCompression;
 
+use crate::state::fold_limits::FoldLimits;
 use crate::state::merge_operator::MergeOperator;
 
 /// How long a write must survive, chosen per write.
@@ -92,6 +93,7 @@ pub struct Options {
     pub(crate) verify_always: bool,
     pub(crate) filter_bits_per_key: u32,
     pub(crate) value_file_bytes: u64,
+    pub(crate) fold_limits: FoldLimits,
 }
 
 /// Length at which a value file is closed: large enough that files are few, small enough that one in which
@@ -126,6 +128,7 @@ impl Default for Options {
             verify_always: false,
             filter_bits_per_key: FILTER_BITS_DEFAULT,
             value_file_bytes: VALUE_FILE_BYTES_DEFAULT,
+            fold_limits: FoldLimits::default(),
         }
     }
 }
@@ -138,9 +141,11 @@ impl Options {
     }
 
     /// Bytes of anonymous memory for memtables, page cache, flushes and merges. At least 256 KiB.
-    /// 64 MiB by default, [`MEMORY_BUDGET_DEFAULT`]. LevelDB users: write buffer and cache together. Not bounded by it: memtable parts that open
-    /// cursors and iterators still show (`pinned` in the property `cairndb.memory`), values and
-    /// batches on their way, all operands of one key, and the log that a read-only opening after a crash
+    /// 64 MiB by default, [`MEMORY_BUDGET_DEFAULT`]. LevelDB users: write buffer and cache
+    /// together. Not bounded by it: memtable parts that open cursors and iterators still show
+    /// (`pinned` in the property `cairndb.memory`), values and batches on their way, operands of
+    /// one key and the value that they make (1 GiB each at most where they are read, about 64 MiB
+    /// of operands in a flush, 256 in a merge), and the log that a read-only opening after a crash
     /// reads.
     ///
     /// It decides how much room the log takes on disk before what it holds is durable in tables, and how
@@ -249,6 +254,15 @@ impl Options {
     /// file for each value.
     pub fn value_file_bytes(mut self, bytes: u64) -> Options {
         self.value_file_bytes = bytes;
+        self
+    }
+
+    /// For tests, which cannot fold gigabytes: `value` instead of 1 GiB for a folded value and the
+    /// operands that a read folds, `job` instead of 64 MiB for the operands of one key that a flush
+    /// or merge holds.
+    #[doc(hidden)]
+    pub fn fold_limits(mut self, value: usize, job: usize) -> Options {
+        self.fold_limits = FoldLimits::new(value, job);
         self
     }
 }

@@ -215,6 +215,7 @@ fn a_value_beyond_the_limit_is_refused() {
 #[test]
 #[ignore = "takes 6 GiB of memory and 3 of disk; `make nightly` runs it"]
 fn the_largest_value_and_batch_are_stored() {
+    let _alone = crate::LARGEST.lock().unwrap();
     let dir = real_dir();
     let options = Options::new().create_if_missing(true);
     let db = options.open(dir.path()).unwrap();

@@ -98,6 +98,8 @@ pub(crate) struct Config {
     pub(crate) key_count: u32,
     pub(crate) values: ValueMix,
     pub(crate) ops: usize,
+    /// Bytes of operands of one key that a job holds.
+    pub(crate) operands_held: usize,
 }
 
 fn pick<T: Copy>(random: &mut Random, list: &[T]) -> T {
@@ -177,6 +179,8 @@ impl Config {
                 Mood::Restless => 3_000,
                 _ => 20_000,
             },
+            // Drawn last, so that a seed's list stays what it was.
+            operands_held: pick(random, &[64 << 20, 64 << 20, 2_000, 200]),
         }
     }
 
@@ -189,6 +193,7 @@ impl Config {
             .verify_always(self.verify_always)
             .value_file_bytes(self.value_file)
             .durability(self.durability)
+            .fold_limits(1 << 30, self.operands_held)
             .create_if_missing(true);
         if let Some(env) = env {
             options = options.env(env.clone());

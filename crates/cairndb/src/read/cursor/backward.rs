@@ -72,7 +72,9 @@ impl ViewCursor {
                     if !self.fold.has_operands() {
                         self.base_below_operands(newest)?;
                     }
-                    self.fold.push_operand(self.merger.value());
+                    // Too many are known to be so at the newest: above them may be a value.
+                    let limits = &self.view.context().fold_limits;
+                    self.fold.push_operand(limits, self.merger.value());
                 } else {
                     self.fold.clear();
                     let value = self.value.own();

@@ -1,0 +1,159 @@
+//! The versions of one key with merge operands, as a flush or merge gathers them.
+//!
+//! Invariants:
+//! 1. `versions` are operands of one stripe, newest first.
+//! 2. Values of `kept` stand in `bytes` before those of `versions`, each in their order.
+
+use std::mem;
+use std::ops::Range;
+
+use cairndb_base::{Kind, SeqNo};
+
+use crate::read::fold::append;
+
+/// Operands of one key and stripe that are gathered before they are joined.
+pub(super) const OPERANDS_GATHERED: usize = 1024;
+
+#[derive(Clone, Debug)]
+pub(super) struct Version {
+    /// Its key as it was written, where equal keys may differ.
+    pub(super) key: Option<Vec<u8>>,
+    pub(super) seq: SeqNo,
+    pub(super) kind: Kind,
+    /// Where its value stands in [`Gathered::bytes`].
+    pub(super) value: Range<usize>,
+}
+
+impl Version {
+    /// Bytes of memory it takes.
+    pub(super) fn weight(&self) -> usize {
+        size_of::<Version>() + self.key.as_ref().map_or(0, Vec::len) + self.value.len()
+    }
+}
+
+/// The versions of a key with operands, and those of them that are to be written. Used again for
+/// the next key: vectors of each version's own were a quarter of a merge of operands.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    pub(super) versions: Vec<Version>,
+    pub(super) kept: Vec<Version>,
+    pub(super) bytes: Vec<u8>,
+    /// A base that is read from a value file.
+    pub(super) base: Vec<u8>,
+    /// The weight of `versions`.
+    pub(super) weight: usize,
+    pub(super) kept_weight: usize,
+    /// The stripe of `versions`.
+    pub(super) stripe: usize,
+    /// A stripe of which no older version counts.
+    pub(super) settled: Option<usize>,
+    /// Those at the end of `versions` that were not tried to be joined.
+    pub(super) alike: usize,
+}
+
+impl Gathered {
+    /// Values above this size are given back after their key.
+    const BYTES_KEPT: usize = 64 << 10;
+
+    pub(super) fn clear(&mut self) {
+        for versions in [&mut self.versions, &mut self.kept] {
+            versions.clear();
+            versions.shrink_to(OPERANDS_GATHERED);
+        }
+        for bytes in [&mut self.bytes, &mut self.base] {
+            bytes.clear();
+            bytes.shrink_to(Self::BYTES_KEPT);
+        }
+        (self.weight, self.kept_weight) = (0, 0);
+        (self.alike, self.settled) = (0, None);
+    }
+
+    pub(super) fn value(&self, version: &Version) -> &[u8] {
+        &self.bytes[version.value.clone()]
+    }
+
+    /// Puts a value after the others.
+    pub(super) fn put(&mut self, value: &[u8]) -> Range<usize> {
+        let start = self.bytes.len();
+        append(&mut self.bytes, value);
+        start..self.bytes.len()
+    }
+
+    pub(super) fn push(&mut self, version: Version) {
+        self.weight += version.weight();
+        self.versions.push(version);
+        self.alike += 1;
+    }
+
+    /// Takes away the versions from `first` on, and their values.
+    pub(super) fn pop(&mut self, first: usize) {
+        let popped = &self.versions[first..];
+        self.weight = match first {
+            0 => 0,
+            _ => self.weight - popped.iter().map(Version::weight).sum::<usize>(),
+        };
+        let start = popped.first().map(|version| version.value.start);
+        self.bytes.truncate(start.unwrap_or(self.bytes.len()));
+        self.versions.truncate(first);
+    }
+
+    /// Keeps all versions as they are, and begins another stripe.
+    pub(super) fn keep_all(&mut self) {
+        self.kept.append(&mut self.versions);
+        self.kept_weight += mem::take(&mut self.weight);
+        self.alike = 0;
+    }
+
+    /// Keeps the newest versions as they are, until the others weigh `left` at most, or are one.
+    pub(super) fn keep_newest(&mut self, left: usize) {
+        let mut newest = 0;
+        while self.weight > left && newest + 1 < self.versions.len() {
+            let weight = self.versions[newest].weight();
+            self.weight -= weight;
+            self.kept_weight += weight;
+            newest += 1;
+        }
+        self.kept.extend(self.versions.drain(..newest));
+        self.alike = self.alike.min(self.versions.len());
+    }
+
+    /// Keeps `value` in the place of all versions, with the number of the newest.
+    pub(super) fn keep_instead(&mut self, kind: Kind, value: Vec<u8>) {
+        let Some(newest) = self.versions.first().cloned() else {
+            return;
+        };
+        self.pop(0);
+        let value = if self.bytes.is_empty() && value.len() > Self::BYTES_KEPT {
+            // Not copied: it may be as long as the longest.
+            self.bytes = value;
+            0..self.bytes.len()
+        } else {
+            self.put(&value)
+        };
+        let kept = Version {
+            kind,
+            value,
+            ..newest
+        };
+        self.kept_weight += kept.weight();
+        self.kept.push(kept);
+        self.alike = 0;
+    }
+
+    /// Forgets the first `written` of `kept`; the others are tombstones.
+    pub(super) fn forget_written(&mut self, written: usize) {
+        for version in self.kept.drain(..written) {
+            self.kept_weight -= version.weight();
+        }
+        for tombstone in &mut self.kept {
+            debug_assert!(tombstone.value.is_empty(), "a tombstone has no value");
+            tombstone.value = 0..0;
+        }
+        let start = self.versions.first().map(|version| version.value.start);
+        let start = start.unwrap_or(self.bytes.len());
+        self.bytes.drain(..start);
+        for version in &mut self.versions {
+            version.value = version.value.start - start..version.value.end - start;
+        }
+    }
+}

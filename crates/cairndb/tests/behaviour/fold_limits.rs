@@ -1,0 +1,302 @@
+//! Operands are folded to a value as long as any may be, and no longer; with limits of
+//! kilobytes instead of gigabytes, but for one test.
+
+use std::sync::Arc;
+
+use cairndb::{Append, Cursor, Db, Error, ErrorKind, MergeOperator, Options, Result, Value};
+
+use crate::stepped;
+
+/// Longest value, and most bytes of operands that a read folds.
+const VALUE: usize = 16 << 10;
+
+fn options() -> Options {
+    stepped()
+        .merge_operator(Arc::new(Append))
+        .memory_budget(1 << 20)
+        .fold_limits(VALUE, 1 << 10)
+}
+
+fn is_refused(error: &Error, key: &str) {
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert_eq!(error.key_text(), Some(key), "{error}");
+    let said = error.to_string();
+    for part in [
+        "overwrite or delete the key",
+        "expected at most 16384 bytes",
+        "found ",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+/// The keys and the errors that a cursor gives on its way over everything.
+fn walked(
+    mut cursor: Cursor,
+    first: fn(&mut Cursor) -> Result<()>,
+    step: fn(&mut Cursor) -> Result<()>,
+) -> (Vec<u8>, Vec<Error>) {
+    let (mut keys, mut errors) = (Vec::new(), Vec::new());
+    let mut moved = first(&mut cursor);
+    loop {
+        match moved {
+            Err(error) => errors.push(error),
+            Ok(()) if cursor.valid() => keys.push(cursor.key()[0]),
+            Ok(()) => return (keys, errors),
+        }
+        moved = step(&mut cursor);
+    }
+}
+
+/// Every way of reading `m`, whose neighbours are `a` and `z`, is refused and costs no other key.
+fn unreadable(db: &Db) {
+    let key = "\"m\"";
+    is_refused(&db.get(b"m").unwrap_err(), key);
+    is_refused(&db.get_into(b"m", &mut Vec::new()).unwrap_err(), key);
+    is_refused(&db.snapshot().get(b"m").unwrap_err(), key);
+    is_refused(&db.multi_get(&[b"a", b"m", b"z"]).unwrap_err(), key);
+    let each = db.multi_get_each(&[b"a", b"m", b"z"]).unwrap();
+    let [Ok(Some(_)), Err(error), Ok(Some(_))] = &each[..] else {
+        panic!("{each:?}");
+    };
+    is_refused(error, key);
+    assert!(db.contains(b"m").unwrap());
+    for (keys, errors) in [
+        walked(db.cursor(), Cursor::seek_to_first, Cursor::next),
+        walked(db.cursor(), Cursor::seek_to_last, Cursor::prev),
+        walked(db.snapshot().cursor(), Cursor::seek_to_first, Cursor::next),
+    ] {
+        let mut keys = keys;
+        keys.sort_unstable();
+        assert_eq!((&keys[..], errors.len()), (&b"az"[..], 1));
+        is_refused(&errors[0], key);
+    }
+    is_refused(&db.cursor().seek(b"b").unwrap_err(), key);
+    is_refused(&db.cursor().seek_for_prev(b"n").unwrap_err(), key);
+    let entries: Vec<Result<(Value, Value)>> = db.iter().collect();
+    let [Ok(_), Err(error), Ok(_)] = &entries[..] else {
+        panic!("{entries:?}");
+    };
+    is_refused(error, key);
+    is_refused(&db.iter().try_count().unwrap_err(), key);
+    assert_eq!(
+        (db.iter().count(), db.iter().rev().flatten().count()),
+        (2, 2)
+    );
+}
+
+/// A value of 2.3 GB came of them, with 12 GB of memory on the way.
+#[test]
+fn a_key_whose_operands_make_too_long_a_value_is_refused_by_name() {
+    for (operands, bytes) in [(20, 1000), (40, 1000), (2000, 10)] {
+        let db = options().open("/db").unwrap();
+        let neighbours = || {
+            db.put(b"a", b"first").unwrap();
+            db.put(b"z", b"last").unwrap();
+        };
+        neighbours();
+        let merge = || (0..operands).for_each(|_| db.merge(b"m", &vec![7; bytes]).unwrap());
+        merge();
+        unreadable(&db);
+        db.flush().unwrap();
+        unreadable(&db);
+        neighbours();
+        db.merge(b"m", &[8; 1000]).unwrap();
+        unreadable(&db);
+        db.compact_range(..).unwrap();
+        unreadable(&db);
+        // As it says.
+        db.put(b"m", b"short").unwrap();
+        db.merge(b"m", b"er").unwrap();
+        assert_eq!(db.get(b"m").unwrap().unwrap(), b"shorter");
+        assert_eq!(db.iter().try_count().unwrap(), 3);
+        assert_eq!(db.iter().rev().flatten().count(), 3);
+        db.compact_range(..).unwrap();
+        assert_eq!(db.get(b"m").unwrap().unwrap(), b"shorter");
+        merge();
+        db.delete(b"m").unwrap();
+        assert!(db.get(b"m").unwrap().is_none());
+        db.compact_range(..).unwrap();
+        assert!(db.get(b"m").unwrap().is_none());
+        assert_eq!(db.iter().try_count().unwrap(), 2);
+    }
+}
+
+/// The longest value is one that can be, also of an operand alone; one byte more cannot.
+#[test]
+fn the_longest_value_of_operands_is_read() {
+    let db = options().open("/db").unwrap();
+    for (base, operand) in [
+        (0, VALUE),
+        (VALUE, 0),
+        (VALUE - 1000, 1000),
+        (VALUE / 2, VALUE / 2),
+    ] {
+        db.delete(b"m").unwrap();
+        if base > 0 {
+            db.put(b"m", &vec![1; base]).unwrap();
+        }
+        db.merge(b"m", &vec![2; operand]).unwrap();
+        let whole = [vec![1; base], vec![2; operand]].concat();
+        for _ in 0..2 {
+            assert_eq!(db.get(b"m").unwrap().as_deref(), Some(&whole[..]));
+            assert_eq!(db.iter().try_count().unwrap(), 1);
+            db.compact_range(..).unwrap();
+        }
+        db.merge(b"m", b"!").unwrap();
+        for _ in 0..2 {
+            is_refused(&db.get(b"m").unwrap_err(), "\"m\"");
+            is_refused(&db.iter().next_back().unwrap().unwrap_err(), "\"m\"");
+            db.compact_range(..).unwrap();
+        }
+    }
+}
+
+/// Of few short operands a long value, and an error of its own about one.
+#[derive(Debug)]
+struct Repeats;
+
+impl MergeOperator for Repeats {
+    fn name(&self) -> &'static str {
+        "test.Repeats"
+    }
+    fn merge(&self, _key: &[u8], _base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
+        let operand = operands.last().copied().unwrap_or_default();
+        if operand == b"bad" {
+            return Err(Error::invalid("an operand that says nothing").found("bad"));
+        }
+        Ok(vec![0; operand.len() * 1024])
+    }
+}
+
+#[test]
+fn what_an_operator_makes_is_as_long_as_a_value_may_be() {
+    let options = options().merge_operator(Arc::new(Repeats));
+    let db = options.open("/db").unwrap();
+    db.merge(b"sixteen", &[1; 16]).unwrap();
+    db.merge(b"seventeen", &[1; 17]).unwrap();
+    let long = [b'k'; 5000];
+    db.merge(&long, b"bad").unwrap();
+    for _ in 0..2 {
+        assert_eq!(db.get(b"sixteen").unwrap().unwrap().len(), VALUE);
+        let error = db.get(b"seventeen").unwrap_err();
+        is_refused(&error, "\"seventeen\"");
+        assert!(error.to_string().contains("found 17408 bytes"), "{error}");
+        // The operator's own error, and whose key it is about.
+        let error = db.get(&long).unwrap_err().to_string();
+        assert!(error.contains("an operand that says nothing"), "{error}");
+        assert!(
+            error.contains("kkk\"... of 5000 bytes, found bad"),
+            "{error}"
+        );
+        assert!(error.len() < 200, "{error}");
+        db.compact_range(..).unwrap();
+    }
+}
+
+/// The newest operand is the value. Nothing joins two.
+#[derive(Debug)]
+struct Newest;
+
+impl MergeOperator for Newest {
+    fn name(&self) -> &'static str {
+        "test.Newest"
+    }
+    fn merge(&self, _key: &[u8], _base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
+        Ok(operands.last().copied().unwrap_or_default().to_vec())
+    }
+}
+
+/// More operands than a read folds, which make a short value: merges fold some each time, and it
+/// can be read again.
+#[test]
+fn merges_make_a_key_readable_whose_value_is_short() {
+    let db = options()
+        .merge_operator(Arc::new(Newest))
+        .open("/db")
+        .unwrap();
+    for n in 0..100u8 {
+        db.merge(b"m", &[n; 400]).unwrap();
+    }
+    is_refused(&db.get(b"m").unwrap_err(), "\"m\"");
+    let mut merges = 0;
+    while db.get(b"m").is_err() {
+        // So that there is something to merge.
+        db.put(b"a", b"").unwrap();
+        db.merge(b"m", &[100; 400]).unwrap();
+        db.compact_range(..).unwrap();
+        merges += 1;
+        assert!(merges < 20, "the operands do not become fewer");
+    }
+    assert_eq!(db.get(b"m").unwrap().unwrap(), [100; 400]);
+}
+
+/// The most memory that the process had since it was asked last, mapped files included.
+#[cfg(target_os = "linux")]
+fn peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    let peak = kilobytes.unwrap().parse::<u64>().unwrap() << 10;
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+    peak
+}
+
+/// With the limits that there are: a read, a flush and a merge took 12 GB of memory, and made a
+/// value of 2.4.
+#[test]
+#[cfg(target_os = "linux")]
+#[ignore = "takes 5 GiB of memory and as much of disk; `make nightly` runs it"]
+fn the_largest_values_of_operands_are_bounded() {
+    const MIB: usize = 1 << 20;
+    let _alone = crate::LARGEST.lock().unwrap();
+    let dir = crate::real_dir();
+    let options = Options::new()
+        .create_if_missing(true)
+        .mapped(false)
+        .merge_operator(Arc::new(Append));
+    let db = options.open(dir.path()).unwrap();
+    peak_bytes();
+    let operand = vec![7; 20 * MIB];
+    let refused = |db: &Db, key: &[u8]| {
+        let error = db.get(key).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert!(
+            error.to_string().contains("overwrite or delete the key"),
+            "{error}"
+        );
+    };
+    db.put(b"whole", b"").unwrap();
+    (0..40).for_each(|_| db.merge(b"whole", &operand).unwrap());
+    (0..120).for_each(|_| db.merge(b"more", &operand).unwrap());
+    db.put(b"z", b"last").unwrap();
+    db.flush().unwrap();
+    let written = peak_bytes();
+    let whole = db.get(b"whole").unwrap().unwrap();
+    assert!(whole.len() == 800 * MIB && whole.iter().all(|byte| *byte == 7));
+    drop(whole);
+    let read = peak_bytes();
+    refused(&db, b"more");
+    let refusal = peak_bytes();
+    db.compact_range(..).unwrap();
+    let merged = peak_bytes();
+    assert_eq!(db.get(b"whole").unwrap().unwrap().len(), 800 * MIB);
+    refused(&db, b"more");
+    assert_eq!(db.get(b"z").unwrap().unwrap(), b"last");
+    let peaks = [written, read, refusal, merged].map(|bytes| bytes >> 20);
+    eprintln!("MiB to write, read, refuse, merge: {peaks:?}");
+    let most = [3000, 4000, 4000, 5000];
+    assert!(
+        peaks.iter().zip(most).all(|(peak, most)| *peak < most),
+        "{peaks:?}"
+    );
+    db.delete(b"more").unwrap();
+    db.compact_range(..).unwrap();
+    assert_eq!(
+        db.iter()
+            .map(|entry| entry.unwrap().0[0])
+            .collect::<Vec<_>>(),
+        b"wz"
+    );
+    db.close().unwrap();
+}
