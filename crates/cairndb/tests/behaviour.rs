@@ -18,12 +18,12 @@ mod counting;
 mod deferred;
 #[path = "behaviour/descriptors.rs"]
 mod descriptors;
+#[path = "behaviour/fold_limits.rs"]
+mod fold_limits;
 #[path = "behaviour/foreign_names.rs"]
 mod foreign_names;
 #[path = "behaviour/full_disk.rs"]
 mod full_disk;
-#[path = "behaviour/fold_limits.rs"]
-mod fold_limits;
 #[path = "behaviour/halves.rs"]
 mod halves;
 #[path = "behaviour/handles.rs"]

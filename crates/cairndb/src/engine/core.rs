@@ -30,7 +30,6 @@ use cairndb_mem::{ChunkPool, Memtable};
 
 use crate::engine::leftovers::Leftovers;
 use crate::engine::report::OpenReport;
-use crate::engine::reserve::Reserve;
 use crate::engine::rest::Rest;
 use crate::jobs::merge::Outcome;
 use crate::jobs::output::OutputSettings;
@@ -42,6 +41,7 @@ use crate::state::health::Health;
 use crate::state::opener::TableOpener;
 use crate::state::options::{Durability, WriteOptions};
 use crate::state::reaper::Reaper;
+use crate::state::reserve::Reserve;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, TableHandle, Version};

@@ -21,7 +21,7 @@ use cairndb_env::sync::MutexGuard;
 
 use crate::engine::core::{Core, State};
 use crate::engine::install::MergePlan;
-use crate::engine::reserve::Plan;
+use crate::state::reserve::Plan;
 use crate::state::version::{Run, TableHandle};
 
 /// Attempts of one call: each but the last has freed something.
@@ -267,13 +267,13 @@ impl Core {
         let order = &self.context.order;
         let idle = |at: usize, table: &TableHandle| {
             let record = &table.record;
-            let older = version.runs[at + 1..].iter();
-            let mut older =
-                older.flat_map(|run| run.overlapping(order, &record.smallest, &record.largest));
+            let below = version.runs[at + 1..].iter();
+            let mut below =
+                below.flat_map(|run| run.overlapping(order, &record.smallest, &record.largest));
             record.deletes == record.entries
                 && record.seq_max <= oldest
                 && !state.damaged.contains_key(&record.file)
-                && older.all(|it| heeds(state, it, record.file))
+                && below.all(|it| heeds(state, it, record.file))
         };
         let runs = version.runs.iter().enumerate();
         runs.take(version.runs.len().saturating_sub(1))

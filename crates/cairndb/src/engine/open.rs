@@ -24,7 +24,6 @@ use crate::engine::moved_values::LargeValues;
 use crate::engine::recover::{Recovery, unused_file};
 use crate::engine::recovered::Recovered;
 use crate::engine::report::OpenReport;
-use crate::engine::reserve::Reserve;
 use crate::engine::rest::Rest;
 use crate::jobs::output::OutputSettings;
 use crate::jobs::relocation::Relocating;
@@ -35,6 +34,7 @@ use crate::state::files::OpenFiles;
 use crate::state::opener::{Mapping, TableOpener};
 use crate::state::options::{FILTER_BITS_MAX, MEMORY_BUDGET_MIN, Options};
 use crate::state::reaper::Reaper;
+use crate::state::reserve::Reserve;
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
@@ -342,7 +342,6 @@ fn assemble(
     let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
     let view = first_view(&mutable.0, &sealed, &version, readers.clone());
     let state = first_state(&mutable.0, sealed, &version, &mut recovered);
-    let commit = Commit::new(mutable, recovered.last_seq, &order, budget.part_logged);
     Arc::new_cyclic(|myself| Core {
         context: readers.context,
         env,
@@ -364,7 +363,12 @@ fn assemble(
         view: ArcSwap::from_pointee(view),
         shown: Shown::default(),
         published: AtomicU64::new(recovered.last_seq),
-        commit: Mutex::new(commit),
+        commit: Mutex::new(Commit::new(
+            mutable,
+            recovered.last_seq,
+            &order,
+            budget.part_logged,
+        )),
         committed: Condvar::new(),
         segments: Segments::new(recovered.next_segment, budget.retained_log),
         manifest: Manifest::default(),

@@ -16,6 +16,7 @@ pub(crate) mod new_files;
 pub(crate) mod opener;
 pub(crate) mod options;
 pub(crate) mod reaper;
+pub(crate) mod reserve;
 pub(crate) mod snapshots;
 pub(crate) mod stats;
 pub(crate) mod value_handle;

@@ -45,6 +45,7 @@ pub(crate) struct PartValues {
 const NODE_BYTES: usize = 76;
 
 /// What the commit lock guards.
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 #[derive(Debug)]
 pub(crate) struct Commit {
     pub(crate) mutable: Arc<Memtable>,

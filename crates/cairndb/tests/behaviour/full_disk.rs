@@ -161,7 +161,9 @@ fn delete_all(db: &Db, keys: &[Vec<u8>], by: By) -> Result<()> {
         By::Batches => {
             for keys in keys.chunks(1000) {
                 let mut batch = WriteBatch::new();
-                keys.iter().for_each(|key| batch.delete(key));
+                for key in keys {
+                    batch.delete(key);
+                }
                 db.write(&batch)?;
             }
         }

@@ -33,7 +33,7 @@ fn waiting_for_idle_ends_beside_a_writer() {
             db.wait_idle().unwrap();
             // Not by giving up: the runs that were there are merged.
             assert!(stat(&db, "merges") > merges || flushes == stat(&db, "flushes"));
-            assert!(db.wait_idle_for(Duration::from_secs(600)).unwrap());
+            assert!(db.wait_idle_for(Duration::from_mins(10)).unwrap());
         }
         stop.store(true, Ordering::Relaxed);
     });
@@ -53,7 +53,7 @@ fn waiting_for_no_time_says_that_there_is_work() {
     assert!(db.wait_idle_for(Duration::ZERO).unwrap(), "nothing to do");
     with_work(&db);
     assert!(!db.wait_idle_for(Duration::ZERO).unwrap());
-    assert!(db.wait_idle_for(Duration::from_secs(3600)).unwrap());
+    assert!(db.wait_idle_for(Duration::from_hours(1)).unwrap());
     let jobs = [Job::Flush, Job::IdleMerge, Job::Persist, Job::Reap];
     assert!(jobs.iter().all(|job| !db.step_background(*job).unwrap()));
     db.close().unwrap();
@@ -74,7 +74,7 @@ fn waiting_with_a_limit_returns_when_it_is_over() {
     with_work(&db);
     // Whatever it comes to, it comes back; with time enough it comes to all.
     let _ = db.wait_idle_for(Duration::from_micros(1)).unwrap();
-    assert!(db.wait_idle_for(Duration::from_secs(600)).unwrap());
+    assert!(db.wait_idle_for(Duration::from_mins(10)).unwrap());
     assert_eq!(stat(&db, "runs"), 1);
     db.close().unwrap();
 }
