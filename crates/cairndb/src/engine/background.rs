@@ -172,13 +172,19 @@ impl Core {
             if state.closing {
                 return;
             }
+            if self.reserve.take_due() {
+                drop(state);
+                self.tend_reserve();
+                continue;
+            }
             if self.held_off(&mut state) {
                 drop(state);
                 // On a full disk what readers have let go meanwhile is the room that is missing.
                 self.reap();
-                if self.health.lacks_space() && self.make_room_on_disk() {
-                    let mut state = self.state.lock();
-                    self.note_background(&mut state, &Ok(()));
+                // Once the pause is over, not at every signal meanwhile.
+                let over = self.state.lock().retry_at_ns <= self.env.now_ns();
+                if over && self.health.lacks_space() {
+                    let _ = self.make_room_on_disk();
                 }
                 continue;
             }
@@ -212,6 +218,12 @@ impl Core {
             }
             self.idle(&mut seen);
         }
+    }
+
+    /// There may be something to do for a worker that found nothing.
+    pub(crate) fn wake_idle_worker(&self) {
+        self.state.lock().rest.disturb();
+        self.work.notify_all();
     }
 
     /// Waits out a failure's pause; whether there was one.

@@ -61,6 +61,9 @@ fn bounds_of(version: &Version, order: &Order, range: KeyRange<'_>) -> Option<(V
     order.compare(&low, &high).is_le().then_some((low, high))
 }
 
+/// How often a compaction has room made before it is tried once more.
+const ROOM_TRIES_MAX: usize = 64;
+
 /// A table that could not be read so often is no more looked into than a damaged one: bad sectors give
 /// errors and not other bytes.
 const READ_FAILURES_MAX: u32 = 3;
@@ -79,7 +82,7 @@ fn note_damage(state: &mut State, plan: &MergePlan, error: &Error) -> bool {
     let Some(file) = damaged_table(error) else {
         return false;
     };
-    let mut inputs = plan.inputs.iter().flat_map(Run::tables);
+    let mut inputs = plan.hiders.iter().chain(&plan.inputs).flat_map(Run::tables);
     if !inputs.any(|table| table.record.file == file) {
         return false;
     }
@@ -391,7 +394,10 @@ impl Core {
             .is_err_and(|it| it.kind() == ErrorKind::NoSpace)
         {
             // Bit by bit, and then once more: each attempt writes until there is no room.
-            while self.make_room_on_disk() {}
+            let mut tries = 0;
+            while tries < ROOM_TRIES_MAX && self.make_room_on_disk() {
+                tries += 1;
+            }
             result = self.compact_now(range);
         }
         if nearly_full {

@@ -17,7 +17,7 @@
 //! Readers wait for none of them: they load the view and the published sequence number. (One whose handle has no worker may begin it,
 //! `begin_rest`: it tries `state`, and takes `threads`, which is outside `state`.)
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -43,6 +43,7 @@ use crate::state::options::{Durability, WriteOptions};
 use crate::state::reaper::Reaper;
 use crate::state::reserve::Reserve;
 use crate::state::snapshots::Snapshots;
+use crate::state::squeezes::Squeezes;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::write::commit::{Commit, Filled, PartValues};
@@ -149,8 +150,7 @@ pub(crate) struct State {
     pub(crate) durable_installed: u64,
     pub(crate) next_run: u64,
     pub(crate) relocating: Relocating,
-    /// Tables that were rewritten on a full disk, and the newer ones that hide nothing in them any more.
-    pub(crate) squeezed: BTreeMap<u64, Arc<BTreeSet<u64>>>,
+    pub(crate) squeezes: Squeezes,
     /// Tables that a merge found damaged, or could not read, and what it met: none is tried with them again
     /// by itself.
     pub(crate) damaged: BTreeMap<u64, Error>,

@@ -55,6 +55,7 @@ impl Core {
         }
         let mut commit = self.commit.lock();
         let may = !commit.closing && commit.awaiting_sync.is_empty();
+        commit.look_again |= !commit.awaiting_sync.is_empty();
         if !may || commit.mutable.is_empty() || self.seal(&mut commit).is_some() {
             return false;
         }
@@ -70,6 +71,8 @@ impl Core {
     fn keeps_space(&self) -> bool {
         let (view, mem, written, in_parts, hidden, unmovable) = {
             let mut commit = self.commit.lock();
+            // What waits for its sync is not published, and not looked at.
+            commit.look_again |= !commit.awaiting_sync.is_empty();
             if commit.mutable.is_empty() {
                 commit.wakes_worker = self.may_hide_much(&self.state.lock().version);
                 return false;

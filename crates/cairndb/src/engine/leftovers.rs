@@ -8,7 +8,9 @@
 //! The files are looked at when somebody needs to know: at this handle's first write, or when the
 //! report is asked for. At opening it would take a tenth of the time after a clean close.
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cairndb_base::{ErrorKind, Result};
 use cairndb_env::Dir;
@@ -16,6 +18,7 @@ use cairndb_format::evidence::{Evidence, evidence};
 use cairndb_format::name::FileKind;
 
 use crate::engine::report::{OpenReport, SkippedFile};
+use crate::state::version::Version;
 
 /// Whose a file with a name of ours is.
 #[derive(Debug)]
@@ -62,6 +65,27 @@ pub(crate) fn whose(dir: &dyn Dir, name: &str) -> Result<Whose> {
     })
 }
 
+/// Files of those `found` that the manifest numbered `manifest` does not name: tables of jobs that never
+/// finished, old manifests, temporary files, spare logs, and whatever else has such a name. Asked before any job
+/// of the handle makes new ones; `logs` are those that a read-only handle reads.
+pub(crate) fn unnamed(
+    mut found: Vec<String>,
+    version: &Version,
+    manifest: u64,
+    logs: &BTreeSet<u64>,
+) -> Vec<String> {
+    let tables: BTreeSet<u64> = version.tables().map(|table| table.record.file).collect();
+    found.retain(|name| match FileKind::parse(name) {
+        Some(FileKind::Table(number)) => !tables.contains(&number.0),
+        Some(FileKind::Value(number)) => !version.values.contains_key(&number.0),
+        Some(FileKind::Manifest(number)) => number.0 != manifest,
+        Some(FileKind::Log(number)) => !logs.contains(&number.0),
+        Some(FileKind::Temp(_)) => true,
+        None | Some(FileKind::Lock | FileKind::Current) => false,
+    });
+    found
+}
+
 /// Files that no manifest names, by whose they are.
 #[derive(Debug, Default)]
 pub(crate) struct Sorted {
@@ -77,6 +101,7 @@ pub(crate) struct Leftovers {
     found: OnceLock<Vec<String>>,
     sorted: OnceLock<Sorted>,
     report: OnceLock<OpenReport>,
+    taken: AtomicBool,
 }
 
 impl Leftovers {
@@ -84,6 +109,15 @@ impl Leftovers {
     pub(crate) fn note(&self, found: Vec<String>) {
         let noted = self.found.set(found);
         debug_assert!(noted.is_ok(), "a database is opened once");
+    }
+
+    /// Those that are ours, once: nobody may remove what somebody else uses again. Under the commit lock.
+    pub(crate) fn take_ours(&self, dir: &dyn Dir) -> &[String] {
+        // Relaxed: under a lock.
+        if self.taken.swap(true, Ordering::Relaxed) {
+            return &[];
+        }
+        &self.sorted(dir).ours
     }
 
     /// `report` with the skipped files; without them where they were never asked for and `dir` is

@@ -176,7 +176,7 @@ impl Core {
     /// knows what of a file reaches the disk: none of its logs is used again.
     fn adopt_leftovers(&self) -> Result<()> {
         let regular = self.settings.budget.segment;
-        for found in &self.leftovers.sorted(&*self.dir).ours {
+        for found in self.leftovers.take_ours(&*self.dir) {
             let mut used = false;
             if let Some(FileKind::Log(FileNumber(file))) = FileKind::parse(found)
                 && self.report.clean

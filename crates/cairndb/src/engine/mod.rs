@@ -28,6 +28,7 @@ mod replay_bit_by_bit;
 pub(crate) mod report;
 pub(crate) mod reserve;
 mod rest;
+pub(crate) mod squeeze;
 pub(crate) mod unnamed;
 mod waiting;
 pub(crate) mod write;

@@ -18,7 +18,7 @@ use cairndb_format::value_file::{Pointer, ValueWriter};
 
 use crate::engine::recovered::Recovered;
 use crate::read::pointed::read_pointer_unmapped;
-use crate::state::new_files::create_unused;
+use crate::state::new_files::{create_unused, is_taken};
 use crate::state::opener::TableOpener;
 use crate::state::value_handle::ValueHandle;
 use crate::state::version::Values;
@@ -54,10 +54,15 @@ impl LargeValues {
         self.freed.store(true, Ordering::Relaxed);
     }
 
+    /// Whether files were removed.
+    pub(crate) fn freed(&self) -> bool {
+        self.freed.load(Ordering::Relaxed)
+    }
+
     /// Whether another attempt may find room: this one has begun to copy, and its copies are gone, or it has
     /// freed something.
     pub(crate) fn may_try_again(&self) -> bool {
-        self.copied.load(Ordering::Relaxed) || self.freed.load(Ordering::Relaxed)
+        self.copied.load(Ordering::Relaxed) || self.freed()
     }
 }
 
@@ -120,13 +125,19 @@ impl MovedValues {
             .as_ref()
             .is_none_or(|(_, writer)| writer.bytes() >= self.file_bytes)
         {
-            let next = &mut recovered.next_file;
+            let (next, made) = (&mut recovered.next_file, &mut recovered.made);
             let (FileNumber(number), writer) = create_unused(
                 || {
                     *next += 1;
                     *next - 1
                 },
-                |number| ValueWriter::create(dir, number),
+                |number| {
+                    let created = ValueWriter::create(dir, number);
+                    if !created.as_ref().is_err_and(is_taken) {
+                        made.push(number.0);
+                    }
+                    created
+                },
             )?;
             // One descriptor at a time.
             for full in self.syncs.drain(..) {

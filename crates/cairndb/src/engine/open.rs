@@ -19,9 +19,9 @@ use cairndb_format::name::{self, FileKind};
 use cairndb_mem::{ChunkPool, ClockCache, Memtable};
 
 use crate::engine::core::{Core, Part, Settings, State};
-use crate::engine::leftovers::{Leftovers, Whose, whose};
+use crate::engine::leftovers::{Leftovers, Whose, unnamed, whose};
 use crate::engine::moved_values::LargeValues;
-use crate::engine::recover::{Recovery, unused_file};
+use crate::engine::recover::{Recovery, remove_unused_logs, unused_file};
 use crate::engine::recovered::Recovered;
 use crate::engine::report::OpenReport;
 use crate::engine::rest::Rest;
@@ -36,6 +36,7 @@ use crate::state::options::{FILTER_BITS_MAX, MEMORY_BUDGET_MIN, Options};
 use crate::state::reaper::Reaper;
 use crate::state::reserve::Reserve;
 use crate::state::snapshots::Snapshots;
+use crate::state::squeezes::Squeezes;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::write::commit::Commit;
@@ -63,19 +64,26 @@ impl Core {
 
     fn open_here(options: &Options, path: &Path) -> Result<Arc<Core>> {
         validate(options)?;
-        for _ in 0..COPYING_TRIES {
-            let large = LargeValues::default();
+        let mut tries = 0;
+        loop {
+            let copies = tries < COPYING_TRIES;
+            let large = if copies {
+                LargeValues::default()
+            } else {
+                LargeValues::in_place()
+            };
             match Core::open_once(options, path, &large) {
-                // Recovery may have filled the disk with its own copies, which are gone again.
                 Err(error) if error.kind() == ErrorKind::NoSpace => {
-                    if !large.may_try_again() {
-                        break;
+                    // Recovery may have filled the disk with its own copies, which are gone again.
+                    if !copies && (!large.freed() || tries > 2 * COPYING_TRIES) {
+                        return Err(error);
                     }
+                    let again = !copies || large.may_try_again();
+                    tries = if again { tries + 1 } else { COPYING_TRIES };
                 }
                 opened => return opened,
             }
         }
-        Core::open_once(options, path, &LargeValues::in_place())
     }
 
     fn open_once(options: &Options, path: &Path, large: &LargeValues) -> Result<Arc<Core>> {
@@ -92,23 +100,17 @@ impl Core {
         let budget = Budget::new(options.memory_budget);
         let cache: Arc<dyn PageCache> = Arc::new(ClockCache::new(budget.cache));
         let reaper = Arc::new(Reaper::default());
-        let opener = Arc::new(TableOpener {
-            files: OpenFiles::new(Arc::clone(&dir), env.open_files_max()),
-            order: options.order.clone(),
-            cache: Arc::clone(&cache),
-            mapping: Mapping {
-                forced: options.mapped,
-                local: dir.prefers_mapping(),
-                bytes_max: env.memory_bytes() / 2,
-                bytes: AtomicU64::new(0),
-                value_bytes: Arc::default(),
-            },
-            verify_always: options.verify_always,
-            reaper: Arc::clone(&reaper),
-            dictionaries: Arc::default(),
-        });
+        let opener = opener(options, &*env, &dir, &cache, &reaper);
         let settings = settings(options, budget, &opener);
         let context = context(options, path);
+        // For the next attempt, while the directory is locked.
+        let freed_if_full = |error: Error, dir: &dyn Dir| {
+            let full = error.kind() == ErrorKind::NoSpace && !options.read_only;
+            if full && remove_unused_logs(dir).unwrap_or(false) {
+                large.note_freed();
+            }
+            error
+        };
         // Looked at again under the lock: another process may have created it meanwhile.
         let mut recovered = match look(&*dir, options)? {
             // Not 1: a creation cut short may have left files, and numbers are never used twice.
@@ -123,14 +125,16 @@ impl Core {
                     env: &*env,
                 };
                 let recovered = recovery.run(number);
-                recovered.map_err(|error| other_database(&*dir, number, error))?
+                let named = |error| other_database(&*dir, number, error);
+                recovered.map_err(|error| freed_if_full(named(error), &*dir))?
             }
         };
         let (listed, logs) = (recovered.listed.take(), std::mem::take(&mut recovered.logs));
         let core = assemble(
             env, dir, lock, context, settings, opener, cache, reaper, recovered,
         );
-        core.after_open(listed, &logs)?;
+        let ready = core.after_open(listed, &logs);
+        ready.map_err(|error| freed_if_full(error, &*core.dir))?;
         Ok(core)
     }
 
@@ -138,44 +142,29 @@ impl Core {
     fn after_open(&self, listed: Option<Vec<String>>, logs: &BTreeSet<u64>) -> Result<()> {
         self.shown.note(&self.view.load());
         let listed = listed.map_or_else(|| self.dir.list(), Ok)?;
-        self.leftovers.note(self.leftovers_of(listed, logs));
+        let (version, manifest) = {
+            let state = self.state.lock();
+            (Arc::clone(&state.version), state.manifest)
+        };
+        self.leftovers
+            .note(unnamed(listed, &version, manifest, logs));
         if self.settings.read_only {
             return Ok(());
         }
         self.rest_when_paid();
+        // After a clean close nothing is written before the first write or merge, and nothing removed.
+        if !self.report.clean || self.report.created {
+            let mut commit = self.commit.lock();
+            self.ensure_manifest(&mut commit)?;
+            drop(commit);
+            self.reap();
+        }
+        // Last: threads keep the engine, and with it the lock.
         if self.space_wanted(&self.state.lock()) {
             // Closing had no time for it. Without a thread it stays until the first write.
             let _ = self.start_threads();
         }
-        if self.report.clean && !self.report.created {
-            // Nothing is written before the first write or merge, and nothing removed.
-            return Ok(());
-        }
-        let mut commit = self.commit.lock();
-        self.ensure_manifest(&mut commit)?;
-        drop(commit);
-        self.reap();
         Ok(())
-    }
-
-    /// Files of those `found` that the manifest does not name: tables of jobs that never finished, old
-    /// manifests, temporary files, spare logs, and whatever else has such a name. Asked before any job
-    /// of this handle makes new ones; `logs` are those that a read-only handle reads.
-    fn leftovers_of(&self, mut found: Vec<String>, logs: &BTreeSet<u64>) -> Vec<String> {
-        let state = self.state.lock();
-        let version = Arc::clone(&state.version);
-        let manifest = state.manifest;
-        drop(state);
-        let tables: BTreeSet<u64> = version.tables().map(|table| table.record.file).collect();
-        found.retain(|name| match FileKind::parse(name) {
-            Some(FileKind::Table(number)) => !tables.contains(&number.0),
-            Some(FileKind::Value(number)) => !version.values.contains_key(&number.0),
-            Some(FileKind::Manifest(number)) => number.0 != manifest,
-            Some(FileKind::Log(number)) => !logs.contains(&number.0),
-            Some(FileKind::Temp(_)) => true,
-            None | Some(FileKind::Lock | FileKind::Current) => false,
-        });
-        found
     }
 }
 
@@ -210,6 +199,30 @@ fn context(options: &Options, path: &Path) -> ReadContext {
         merge_operator: options.merge_operator.clone(),
         fold_limits: options.fold_limits,
     }
+}
+
+fn opener(
+    options: &Options,
+    env: &dyn Env,
+    dir: &Arc<dyn Dir>,
+    cache: &Arc<dyn PageCache>,
+    reaper: &Arc<Reaper>,
+) -> Arc<TableOpener> {
+    Arc::new(TableOpener {
+        files: OpenFiles::new(Arc::clone(dir), env.open_files_max()),
+        order: options.order.clone(),
+        cache: Arc::clone(cache),
+        mapping: Mapping {
+            forced: options.mapped,
+            local: dir.prefers_mapping(),
+            bytes_max: env.memory_bytes() / 2,
+            bytes: AtomicU64::new(0),
+            value_bytes: Arc::default(),
+        },
+        verify_always: options.verify_always,
+        reaper: Arc::clone(reaper),
+        dictionaries: Arc::default(),
+    })
 }
 
 fn settings(options: &Options, budget: Budget, opener: &TableOpener) -> Settings {
@@ -433,7 +446,7 @@ fn first_state(
         durable_installed: 0,
         next_run: recovered.next_run,
         relocating: Relocating::default(),
-        squeezed: BTreeMap::new(),
+        squeezes: Squeezes::default(),
         damaged: BTreeMap::new(),
         unreadable: BTreeMap::new(),
         manifest: recovered.manifest,
@@ -470,6 +483,7 @@ impl Recovered {
             },
             listed: None,
             logs: BTreeSet::new(),
+            made: Vec::new(),
         }
     }
 }

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairndb_base::{Error, ErrorKind, FileNumber, Result, SeqNo};
+use cairndb_base::{Error, FileNumber, Result, SeqNo};
 use cairndb_env::{Dir, Env};
 use cairndb_format::log::{HEADER_BYTES, SegmentHeader};
 use cairndb_format::manifest::{
@@ -295,6 +295,7 @@ impl Recovery<'_> {
             },
             listed: (clean || self.settings.read_only).then_some(listed),
             logs: BTreeSet::new(),
+            made: Vec::new(),
         };
         if !clean {
             self.replay(&folded, &mut mentioned, &mut recovered)?;
@@ -330,7 +331,6 @@ impl Recovery<'_> {
             mentioned.sweep_others(dir)?;
         }
         recovered.report.log_cut.clone_from(&end.cut);
-        let first = recovered.next_file;
         let replay = Replay {
             dir,
             opener: self.opener,
@@ -347,29 +347,26 @@ impl Recovery<'_> {
         let replayed = replay.run(&log, &end);
         if replayed.is_err() && !self.settings.read_only {
             // What was written so far is of no use to the next attempt; the error says enough.
-            let _ = mentioned.sweep_failed(dir, first..recovered.next_file);
+            let _ = mentioned.sweep_failed(dir, &recovered.made);
         }
-        if let Err(error) = &replayed
-            && error.kind() == ErrorKind::NoSpace
-            && !self.settings.read_only
-            && remove_unused_logs(dir)?
-        {
-            self.large.note_freed();
-        }
+
         replayed
     }
 }
 
 /// Removes log files that were never a segment, the reserve of a full disk among them; whether there were
 /// any. All others may be named by what of the manifest is durable.
-fn remove_unused_logs(dir: &dyn Dir) -> Result<bool> {
+///
+/// # Errors
+/// Of listing the directory; a file that cannot be looked at stays.
+pub(crate) fn remove_unused_logs(dir: &dyn Dir) -> Result<bool> {
     let mut removed = false;
     for found in dir.list()? {
         let is_log = matches!(FileKind::parse(&found), Some(FileKind::Log(_)));
         if is_log && matches!(whose(dir, &found), Ok(Whose::Ours)) {
-            let file = dir.open_read(&found)?;
             let mut sector = [0; HEADER_BYTES];
-            let unused = file.read_at(0, &mut sector).is_ok()
+            let read = dir.open_read(&found);
+            let unused = read.is_ok_and(|file| file.read_at(0, &mut sector).is_ok())
                 && SegmentHeader::decode(&sector).is_ok_and(|it| it == SegmentHeader::UNUSED);
             removed |= unused && dir.unlink(&found).is_ok();
         }

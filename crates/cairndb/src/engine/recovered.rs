@@ -28,6 +28,8 @@ pub(crate) struct Recovered {
     pub(crate) listed: Option<Vec<String>>,
     /// Files of the log that a read-only handle has replayed and left where they are.
     pub(crate) logs: BTreeSet<u64>,
+    /// Value files that this attempt has begun to create.
+    pub(crate) made: Vec<u64>,
 }
 
 impl Recovered {

@@ -48,6 +48,8 @@ impl Replay<'_> {
             let base = edit.divided(edit_bytes_max);
             ManifestWriter::create(dir, number, salt.wrapping_add(number.0), &base)
         })?;
+        // From here on a crash may find either manifest, and so may whoever sweeps after an error.
+        self.mentioned.add_files(&recovered.version);
         install_current(dir, number)?;
         let old = std::mem::replace(&mut recovered.manifest, number.0);
         self.durable_seq = recovered.last_seq;

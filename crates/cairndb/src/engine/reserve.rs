@@ -6,19 +6,19 @@
 //! for nothing, and gives them up when it finds no room ([`crate::engine::full_disk`]). They are log files
 //! that are no segment yet, so that an opening uses or removes them as it does with spare ones.
 //!
-//! Not always: the reserve is larger than all that a small idle database takes. A disk that others fill
-//! between two looks is met without one, and then what is left must do.
+//! Not always: the reserve is larger than all that a small idle database takes. If other programs fill the
+//! disk between two checks, there is no reserve and the remaining free space has to suffice.
 //!
-//! Invariant: while the reserve is given up (`short`) only what makes room may be written.
+//! Invariant: while the reserve is given up (`short`) no put begins a memtable or a segment.
 //!
-//! Locks: `held`, inside all others; files are created under it, one handle's at a time.
+//! Locks: `held`, inside all others, never across I/O; `taking` keeps a second thread from creating files.
 
 use cairndb_base::FileNumber;
 use cairndb_env::Space;
 use cairndb_format::name;
 
 use crate::engine::core::Core;
-use crate::state::reserve::{Held, Plan};
+use crate::state::reserve::Plan;
 
 /// Large values after which free space is looked at again.
 const APPENDED_BYTES: u64 = 16 << 20;
@@ -36,68 +36,84 @@ impl Core {
             .is_some_and(|(space, plan)| space.free < plan.near)
     }
 
-    /// Looks at the free space, and takes or gives back the reserve, unless it was given up. About a
-    /// microsecond where nothing is to be done; before files are begun.
+    /// Looks at the free space, and takes or gives back the reserve, unless it was given up. About a microsecond
+    /// where nothing is to be done; else as long as its files take to be written.
     pub(crate) fn tend_reserve(&self) {
-        let Some((space, plan)) = self.space() else {
-            return;
-        };
-        let mut held = self.reserve.held.lock();
-        if !held.short {
-            self.tend(&mut held, space, plan);
+        if !self.reserve.is_short() {
+            self.tend();
         }
     }
 
     /// Takes a reserve that was given up again, if there is room; whether there is one now, or no need.
     pub(crate) fn retake_reserve(&self) -> bool {
-        let mut held = self.reserve.held.lock();
-        if held.short
-            && let Some((space, plan)) = self.space()
-        {
-            self.tend(&mut held, space, plan);
+        if self.reserve.is_short() {
+            self.tend();
         }
-        !held.short
+        !self.reserve.is_short()
     }
 
-    fn tend(&self, held: &mut Held, space: Space, plan: Plan) {
+    /// Has the worker tend the reserve if there is anything to be done: a writer that begins a file holds
+    /// everybody up.
+    pub(crate) fn ask_for_reserve(&self) {
+        let Some((space, plan)) = self.space() else {
+            return;
+        };
+        let mut held = self.reserve.held.lock();
         held.appended = 0;
-        let small = plan.table_bytes < self.settings.budget.table;
-        held.table_bytes = small.then_some(plan.table_bytes);
-        if space.free >= plan.near {
-            held.short = false;
-            // Some way above, so that it is not taken and given back in turns.
-            if space.free >= plan.near + plan.bytes {
-                for file in held.files.drain(..) {
-                    self.reaper.add(name::log(FileNumber(file)));
-                }
-            }
-            return;
+        let missing = space.free < plan.near && held.files.len() < plan.files;
+        let surplus = space.free >= plan.near + plan.bytes && !held.files.is_empty();
+        if !held.short && (missing || surplus) {
+            held.due = true;
+            drop(held);
+            self.work.notify_all();
         }
-        let missing = plan.files.saturating_sub(held.files.len());
-        // A quarter more, for what is begun before the next look.
-        let room = missing as u64 * self.settings.budget.segment / 4 * 5;
-        if held.short && space.free < room {
-            return;
-        }
-        for _ in 0..missing {
-            let Ok((number, region)) = self.create_log(self.settings.budget.segment) else {
-                return;
-            };
-            drop(region);
-            held.files.push(number.0);
-        }
-        held.short = false;
     }
 
     /// The same, once enough large values were appended since.
-    pub(crate) fn tend_reserve_after(&self, appended: u64) {
+    pub(crate) fn ask_for_reserve_after(&self, appended: u64) {
         let mut held = self.reserve.held.lock();
         held.appended += appended;
         let due = held.appended >= APPENDED_BYTES;
         drop(held);
         if due {
-            self.tend_reserve();
+            self.ask_for_reserve();
         }
+    }
+
+    fn tend(&self) {
+        let Some((space, plan)) = self.space() else {
+            return;
+        };
+        let missing = {
+            let mut held = self.reserve.held.lock();
+            let small = plan.table_bytes < self.settings.budget.table;
+            held.table_bytes = small.then_some(plan.table_bytes);
+            if space.free >= plan.near {
+                held.short = false;
+                // Some way above, so that it is not taken and given back in turns.
+                if space.free >= plan.near + plan.bytes {
+                    for file in held.files.drain(..) {
+                        self.reaper.add(name::log(FileNumber(file)));
+                    }
+                }
+                return;
+            }
+            let missing = plan.files.saturating_sub(held.files.len());
+            // A quarter more, for what is begun before the next look.
+            let room = missing as u64 * self.settings.budget.segment / 4 * 5;
+            if held.taking || held.short && space.free < room {
+                return;
+            }
+            held.taking = true;
+            missing
+        };
+        // Without the lock: writers ask whether there is a reserve.
+        let create = |_| self.create_log(self.settings.budget.segment).ok();
+        let made: Vec<u64> = (0..missing).map_while(create).map(|it| it.0.0).collect();
+        let mut held = self.reserve.held.lock();
+        held.taking = false;
+        held.short &= made.len() < missing;
+        held.files.extend(made);
     }
 
     /// Gives the reserve up; whether there was any.

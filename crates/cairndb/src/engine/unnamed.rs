@@ -7,15 +7,13 @@
 //! that none of its edits has ever mentioned. All other files nobody needs wait until the new
 //! manifest is durable.
 //!
-//! No number is used twice, and no durable record says which were used: a file with the highest
-//! stays as a sign, a temporary one where that can be made.
+//! File numbers are never reused, but nothing durable records these: the file with the highest number is kept
+//! as a marker, a temporary one where that can be made.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use cairndb_base::{FileNumber, Result};
 use cairndb_env::Dir;
-use cairndb_format::evidence::Evidence;
 use cairndb_format::manifest::{VersionEdit, prepare_current};
 use cairndb_format::name::FileKind;
 
@@ -38,10 +36,17 @@ impl Mentioned {
         }
     }
 
+    /// Another manifest may be in force, which names the files of `version`.
+    pub(crate) fn add_files(&mut self, version: &Version) {
+        let tables = version.tables().map(|table| table.record.file);
+        self.files
+            .extend(tables.chain(version.values.keys().copied()));
+    }
+
     /// Manifest `manifest`, which names no more than `version`, has taken its place.
     pub(crate) fn replaced_by(&mut self, manifest: FileNumber, version: &Version) {
-        let tables = version.tables().map(|table| table.record.file);
-        self.files = tables.chain(version.values.keys().copied()).collect();
+        self.files.clear();
+        self.add_files(version);
         self.manifest = manifest;
     }
 
@@ -58,23 +63,22 @@ impl Mentioned {
     /// Of listing the directory. A file that cannot be removed stays until the sweep behind a
     /// successful opening.
     pub(crate) fn sweep_others(&self, dir: &dyn Dir) -> Result<()> {
-        self.sweep(dir, 0..0)
+        self.sweep(dir, &[])
     }
 
-    /// The same after an attempt that has failed and that has made the files numbered `made`: of those
-    /// it knows that they are ours, however short they are.
+    /// The same after an attempt that has failed and that has made the value files `made`: of those it knows
+    /// that they are ours, however short they are.
     ///
     /// # Errors
     /// As [`Mentioned::sweep_others`].
-    pub(crate) fn sweep_failed(&self, dir: &dyn Dir, made: Range<u64>) -> Result<()> {
+    pub(crate) fn sweep_failed(&self, dir: &dyn Dir, made: &[u64]) -> Result<()> {
         self.sweep(dir, made)
     }
 
-    fn sweep(&self, dir: &dyn Dir, made: Range<u64>) -> Result<()> {
-        let is_ours = |number: u64, kind: FileKind| match whose(dir, &kind.to_string()) {
-            Ok(Whose::Ours) => true,
-            Ok(Whose::Other(Evidence::Silent, _)) => made.contains(&number),
-            _ => false,
+    fn sweep(&self, dir: &dyn Dir, made: &[u64]) -> Result<()> {
+        let is_ours = |number: u64, kind: FileKind| {
+            matches!(kind, FileKind::Value(_)) && made.contains(&number)
+                || matches!(whose(dir, &kind.to_string()), Ok(Whose::Ours))
         };
         let mut found: Vec<(u64, FileKind)> = dir
             .list()?

@@ -135,14 +135,6 @@ impl Core {
             self.keep_room_to_work();
             return self.with_room(|| self.make_room_for(payload, durability));
         }
-        if self.reserve.is_short() && !self.retake_reserve() {
-            return Err(Error::new(
-                ErrorKind::NoSpace,
-                "the disk is full, and what is left is kept for deleting; delete something, or make \
-                 room beside the database",
-            )
-            .path(self.dir.path()));
-        }
         let unlinked = self.reaper.unlinked();
         match self.make_room_for(payload, durability) {
             Err(error) if error.kind() == ErrorKind::NoSpace => {
@@ -169,11 +161,15 @@ impl Core {
                 return Err(closing());
             }
             if std::mem::take(&mut commit.wakes_worker) {
-                self.state.lock().rest.disturb();
-                self.work.notify_all();
+                self.wake_idle_worker();
             }
             let enough_values = commit.value_bytes() >= self.settings.part_values_max();
-            if enough_values || !commit.part_has_room(payload, logged) {
+            let full = enough_values || !commit.part_has_room(payload, logged);
+            let rotates = logged && !commit.segment_has_room(payload.record_bytes());
+            if full || rotates {
+                self.check_may_grow(payload)?;
+            }
+            if full {
                 if !commit.awaiting_sync.is_empty() {
                     // Only published entries are sealed: a flush may then drop what no snapshot,
                     // present or future, can see.
@@ -188,7 +184,7 @@ impl Core {
                 }
                 self.start_threads()?;
             }
-            if logged && !commit.segment_has_room(payload.record_bytes()) {
+            if rotates {
                 if self.segments.retained_bytes() + self.settings.budget.segment
                     > self.settings.budget.retained_log
                     && self.segments.live().len() > 1
@@ -306,6 +302,9 @@ impl Core {
                 }
                 self.published
                     .fetch_max(commit.publishable(), Ordering::AcqRel);
+                if std::mem::take(&mut commit.look_again) {
+                    self.wake_idle_worker();
+                }
             }
             self.committed.notify_all();
             result?;
@@ -341,7 +340,7 @@ impl Core {
         self.origin.check()?;
         self.ensure_manifest(commit)?;
         self.start_threads()?;
-        self.tend_reserve();
+        self.ask_for_reserve();
         let regular = self.settings.budget.segment;
         let size = if bytes + log::HEADER_BYTES as u64 <= regular {
             regular
@@ -384,8 +383,7 @@ impl Core {
         segment.mark_appended();
         commit.enter_segment(segment);
         // An idle database keeps one segment: its memtable may be in two from here on.
-        self.state.lock().rest.disturb();
-        self.work.notify_all();
+        self.wake_idle_worker();
         Ok(())
     }
 

@@ -178,7 +178,7 @@ impl Core {
             self.work.notify_all();
         }
         Stats::add(&self.stats.value_bytes, bytes);
-        self.tend_reserve_after(bytes);
+        self.ask_for_reserve_after(bytes);
         Ok(pointers)
     }
 

@@ -18,6 +18,7 @@ pub(crate) mod options;
 pub(crate) mod reaper;
 pub(crate) mod reserve;
 pub(crate) mod snapshots;
+pub(crate) mod squeezes;
 pub(crate) mod stats;
 pub(crate) mod value_handle;
 pub(crate) mod version;

@@ -53,6 +53,10 @@ pub(crate) struct Held {
     /// Large values appended since the last look.
     pub(crate) appended: u64,
     pub(crate) table_bytes: Option<u64>,
+    /// Somebody creates files for it.
+    pub(crate) taking: bool,
+    /// It is to be taken or given back.
+    pub(crate) due: bool,
 }
 
 /// The reserve of one handle.
@@ -71,6 +75,11 @@ impl Reserve {
     pub(crate) fn is_near(&self) -> bool {
         let held = self.held.lock();
         held.short || !held.files.is_empty()
+    }
+
+    /// Whether it is to be taken or given back, by whoever asks.
+    pub(crate) fn take_due(&self) -> bool {
+        std::mem::take(&mut self.held.lock().due)
     }
 
     /// Length at which tables are cut, where the file system is small.

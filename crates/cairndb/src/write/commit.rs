@@ -73,6 +73,8 @@ pub(crate) struct Commit {
     pub(crate) syncing: bool,
     /// The worker waits for the next write: what it overwrites or deletes may be large.
     pub(crate) wakes_worker: bool,
+    /// The worker has met writes that are not published yet, and wants to know when they are.
+    pub(crate) look_again: bool,
     /// The handle is being closed: what is written is written out, nothing new is taken.
     pub(crate) closing: bool,
     /// Where records are put together.
@@ -214,6 +216,7 @@ impl Commit {
             synced_seq: last_seq,
             syncing: false,
             wakes_worker: false,
+            look_again: false,
             closing: false,
             scratch: Vec::new(),
             logged_bytes: 0,

@@ -4,6 +4,8 @@
 //! waits for a disk flush. After a failed append the file's end is unknown: nothing more is
 //! appended to it, and the next edit must go into a new manifest ([`Manifest::is_broken`]).
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::sync::Mutex;
 use cairndb_format::manifest::{ManifestSyncer, ManifestWriter, VersionEdit};
@@ -28,12 +30,15 @@ const BYTES_MAX: u64 = 4 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
     tail: Mutex<Option<Tail>>,
+    /// Its length, for those who must not wait for an append.
+    bytes: AtomicU64,
 }
 
 impl Manifest {
     /// Makes `writer` the manifest to append to.
     pub(crate) fn replace(&self, writer: ManifestWriter) {
         let sync = writer.syncer();
+        self.bytes.store(writer.bytes(), Ordering::Relaxed);
         *self.tail.lock() = Some(Tail {
             begun: writer.bytes(),
             writer,
@@ -45,8 +50,8 @@ impl Manifest {
 
     /// Bytes of the open manifest.
     pub(crate) fn bytes(&self) -> u64 {
-        let tail = self.tail.lock();
-        tail.as_ref().map_or(0, |tail| tail.writer.bytes())
+        // Relaxed: a measure.
+        self.bytes.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -88,6 +93,7 @@ impl Manifest {
         }
         let before = tail.writer.bytes();
         let result = tail.writer.append(edit);
+        self.bytes.store(tail.writer.bytes(), Ordering::Relaxed);
         Stats::add(
             &stats.manifest_bytes,
             tail.writer.bytes().saturating_sub(before),

@@ -7,6 +7,10 @@ use cairndb_base::Kind;
 use cairndb_env::random::Random;
 use cairndb_env::{Background, MemEnv};
 
+use std::sync::Arc;
+
+use cairndb_base::SeqNo;
+
 use super::*;
 use crate::read::get;
 use crate::read::presence::Presence;
@@ -76,7 +80,7 @@ fn squeezing_changes_nothing_that_anybody_reads() {
                 0..3 => core.flush_parts().unwrap(),
                 3..6 => {
                     let share = [1, 16, u64::MAX][random.index(3)];
-                    squeezed += u32::from(core.squeeze_tables(share).unwrap());
+                    squeezed += u32::from(core.squeeze_once(share).unwrap());
                 }
                 6 => drop(core.merge_once().unwrap()),
                 7 if pinned.len() < 3 => {
