@@ -20,9 +20,6 @@ use cairndb_format::name;
 use crate::engine::core::Core;
 use crate::state::reserve::Plan;
 
-/// Large values after which free space is looked at again.
-const APPENDED_BYTES: u64 = 16 << 20;
-
 impl Core {
     /// How much room there is, and what is kept of it; `None` where nothing is known.
     pub(crate) fn space(&self) -> Option<(Space, Plan)> {
@@ -52,8 +49,8 @@ impl Core {
         !self.reserve.is_short()
     }
 
-    /// Has the worker tend the reserve if there is anything to be done: a writer that begins a file holds
-    /// everybody up.
+    /// Has the worker tend the reserve if there is anything to be done, for a writer holds everybody up meanwhile;
+    /// tends it here if half of the room until the disk is full is gone already.
     pub(crate) fn ask_for_reserve(&self) {
         let Some((space, plan)) = self.space() else {
             return;
@@ -62,9 +59,17 @@ impl Core {
         held.appended = 0;
         let missing = space.free < plan.near && held.files.len() < plan.files;
         let surplus = space.free >= plan.near + plan.bytes && !held.files.is_empty();
-        if !held.short && (missing || surplus) {
-            held.due = true;
-            drop(held);
+        held.look_after = plan.look_after;
+        if held.short || !missing && !surplus {
+            return;
+        }
+        // Where it cannot wait: the worker is slower than a writer.
+        let urgent = missing && space.free < plan.bytes + (plan.near - plan.bytes) / 2;
+        held.due = !urgent;
+        drop(held);
+        if urgent {
+            self.tend();
+        } else {
             self.work.notify_all();
         }
     }
@@ -73,7 +78,7 @@ impl Core {
     pub(crate) fn ask_for_reserve_after(&self, appended: u64) {
         let mut held = self.reserve.held.lock();
         held.appended += appended;
-        let due = held.appended >= APPENDED_BYTES;
+        let due = held.appended >= held.look_after;
         drop(held);
         if due {
             self.ask_for_reserve();

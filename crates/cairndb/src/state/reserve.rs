@@ -15,6 +15,9 @@ const NEAR_SHARE: u64 = 4;
 const RESERVE_SHARE: u64 = 8;
 /// Tables are cut at this share of a small file system: one that is rewritten has to fit into the reserve.
 const TABLE_SHARE: u64 = 64;
+/// Large values after which free space is looked at again: so many, or this share of a small file system.
+const LOOK_AFTER_BYTES: u64 = 16 << 20;
+const LOOK_AFTER_SHARE: u64 = 32;
 const TABLE_BYTES_MIN: u64 = 64 << 10;
 
 /// What a database keeps of a file system of some size.
@@ -27,6 +30,8 @@ pub(crate) struct Plan {
     pub(crate) near: u64,
     /// Length at which tables are cut.
     pub(crate) table_bytes: u64,
+    /// Large values after which free space is looked at again.
+    pub(crate) look_after: u64,
 }
 
 impl Plan {
@@ -41,6 +46,7 @@ impl Plan {
             bytes,
             near: bytes + NEAR_BYTES.min(total / NEAR_SHARE),
             table_bytes,
+            look_after: LOOK_AFTER_BYTES.min(total / LOOK_AFTER_SHARE),
         }
     }
 }
@@ -53,6 +59,8 @@ pub(crate) struct Held {
     /// Large values appended since the last look.
     pub(crate) appended: u64,
     pub(crate) table_bytes: Option<u64>,
+    /// Of which there may be so many.
+    pub(crate) look_after: u64,
     /// Somebody creates files for it.
     pub(crate) taking: bool,
     /// It is to be taken or given back.
