@@ -184,7 +184,8 @@ impl Core {
                 // Once the pause is over, not at every signal meanwhile.
                 let over = self.state.lock().retry_at_ns <= self.env.now_ns();
                 if over && self.health.lacks_space() {
-                    let _ = self.make_room_on_disk();
+                    // What was deleted last may be all that there is to be freed.
+                    let _ = self.seal_for_space() || self.make_room_on_disk();
                 }
                 continue;
             }
@@ -198,6 +199,14 @@ impl Core {
                 let bytes_max = self.settings.budget.flush_max;
                 let _ = self.with_room(|| self.flush_up_to(bytes_max));
                 continue;
+            }
+            if hurrying && self.reserve.is_near() && !state.rest.is_quiet() {
+                drop(state);
+                // Before a merge, which may have no room without it.
+                if self.seal_for_space() {
+                    let _ = self.with_room(|| self.flush_once());
+                }
+                state = self.state.lock();
             }
             if self.merge_wanted(&state, hurrying).is_some() {
                 drop(state);

@@ -99,7 +99,13 @@ impl Core {
         }
         // Unless the caller would find no room again.
         let kept = plenty && self.retake_reserve();
-        freed || lent && !kept
+        let made = freed || lent && !kept;
+        if made {
+            // Background work need not wait for the end of its pause.
+            self.state.lock().retry_at_ns = 0;
+            self.work.notify_all();
+        }
+        made
     }
 
     /// Removes the spare logs of an earlier handle, and its reserve, where this handle has not adopted them.
@@ -155,6 +161,8 @@ impl Core {
                 flushed = self.flush_once();
             }
             if !flushed? {
+                // Another thread's flush frees its log once it is durable.
+                drop(self.wait_state(self.state.lock(), |state| !state.flushing()));
                 return self.persist_all();
             }
             self.persist_all()?;

@@ -140,6 +140,10 @@ impl Core {
         let below = self.next_file.load(Ordering::Relaxed);
         let mut state = self.state.lock();
         state.hurrying += 1;
+        if self.health.lacks_space() {
+            // There may be room by now.
+            state.retry_at_ns = 0;
+        }
         state.rest.disturb();
         self.work.notify_all();
         let waited = self.wait_for_work(state, end);
