@@ -179,14 +179,7 @@ impl Core {
             }
             if self.held_off(&mut state) {
                 drop(state);
-                // On a full disk what readers have let go meanwhile is the room that is missing.
-                self.reap();
-                // Once the pause is over, not at every signal meanwhile.
-                let over = self.state.lock().retry_at_ns <= self.env.now_ns();
-                if over && self.health.lacks_space() {
-                    // What was deleted last may be all that there is to be freed.
-                    let _ = self.seal_for_space() || self.make_room_on_disk();
-                }
+                self.make_room_after_pause();
                 continue;
             }
             // Where somebody waits for idle work, every other time: beside a fast writer there is always
@@ -200,12 +193,9 @@ impl Core {
                 let _ = self.with_room(|| self.flush_up_to(bytes_max));
                 continue;
             }
-            if hurrying && self.reserve.is_near() && !state.rest.is_quiet() {
+            if hurrying && !state.rest.is_quiet() {
                 drop(state);
-                // Before a merge, which may have no room without it.
-                if self.seal_for_space() {
-                    let _ = self.with_room(|| self.flush_once());
-                }
+                self.flush_deletes_when_nearly_full();
                 state = self.state.lock();
             }
             if self.merge_wanted(&state, hurrying).is_some() {
@@ -226,6 +216,24 @@ impl Core {
                 continue;
             }
             self.idle(&mut seen);
+        }
+    }
+
+    /// On a full disk readers may have let go of files meanwhile; once the pause is over, and not at every
+    /// signal, room is made.
+    fn make_room_after_pause(&self) {
+        self.reap();
+        let over = self.state.lock().retry_at_ns <= self.env.now_ns();
+        if over && self.health.lacks_space() {
+            // The latest deletions may be all that there is to be freed.
+            let _ = self.seal_for_space() || self.make_room_on_disk();
+        }
+    }
+
+    /// Before a merge, which may have no room on a nearly full disk before what was deleted is in a table.
+    fn flush_deletes_when_nearly_full(&self) {
+        if self.reserve.is_near() && self.seal_for_space() {
+            let _ = self.with_room(|| self.flush_once());
         }
     }
 
