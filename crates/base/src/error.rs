@@ -242,8 +242,8 @@ impl Error {
         &self.0.message
     }
 
-    /// The kind of the operating system's own error, where that caused this one: `AlreadyExists` say,
-    /// for which there is no [`ErrorKind`].
+    /// The kind of the operating system's own error, where that caused this one: `AlreadyExists`
+    /// say, for which there is no [`ErrorKind`].
     pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
         let cause = self.0.source.as_deref()?.downcast_ref::<std::io::Error>()?;
         Some(cause.kind())

@@ -177,9 +177,9 @@ pub trait Dir: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Removes the directory itself, which must be empty. It stays where the path it was opened by is
-    /// not its own name (a symbolic link, `.`), where it is a mount point, and where its parent may not
-    /// be written.
+    /// Removes the directory itself, which must be empty. It stays where the path it was opened by
+    /// is not its own name (a symbolic link, `.`), where it is a mount point, and where its parent
+    /// may not be written.
     ///
     /// # Errors
     /// `Io`, also when the path names another directory by now.

@@ -1,7 +1,7 @@
 //! Files: appended, read at an offset or mapped, and log regions that are overwritten in place.
 //!
-//! Every error names the file and its directory: a program may have several databases, and each has files
-//! of the same names.
+//! Every error names the file and its directory: a program may have several databases, and each has
+//! files of the same names.
 
 use std::fmt::{self, Debug};
 use std::ops::Deref;
@@ -94,8 +94,8 @@ pub trait ReadFile: Debug + Send + Sync {
     fn advise(&self, offset: u64, len: u64, wanted: bool);
 }
 
-/// The first `len` bytes of a file of `size` as a length in memory, for [`ReadFile::map`], which names the
-/// file in the error.
+/// The first `len` bytes of a file of `size` as a length in memory, for [`ReadFile::map`], which
+/// names the file in the error.
 pub(crate) fn front_of(len: u64, size: u64) -> Result<usize> {
     if len > size {
         return Err(Error::corruption("the file ends before the bytes wanted")

@@ -1,7 +1,8 @@
 //! Every error of the environment names its path: what the walks over the calls of the seam share.
 //!
-//! Each environment has a walk that makes the calls fail. The table of calls is read from the source
-//! of the traits: a call that is added and can fail has to be walked or excused with a reason.
+//! Each environment has a walk that makes the calls fail. The table of calls is read from the
+//! source of the traits: a call that is added and can fail has to be walked or excused with a
+//! reason.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -62,8 +63,8 @@ impl Walk {
         assert!(self.wrong.is_empty(), "{}", self.wrong.join("\n"));
     }
 
-    /// All errors named their paths, and every call of the seam that can fail was walked, but for the
-    /// excused ones and their reasons.
+    /// All errors named their paths, and every call of the seam that can fail was walked, but for
+    /// the excused ones and their reasons.
     pub(crate) fn assert_complete(self, excused: &[(&str, &str)]) {
         let excused = excused.iter().map(|(call, _reason)| (*call).to_owned());
         let excused: BTreeSet<String> = excused.collect();

@@ -1,8 +1,8 @@
 //! Whether a file is this format's, by what is in it.
 //!
-//! Names alone do not say it: `CURRENT`, `LOCK`, `MANIFEST-000004` and `000003.log` are LevelDB's and
-//! RocksDB's too, and `240101.log` may be anybody's. Who removes or overwrites a file that no manifest
-//! names asks here first.
+//! Names alone do not say it: `CURRENT`, `LOCK`, `MANIFEST-000004` and `000003.log` are LevelDB's
+//! and RocksDB's too, and `240101.log` may be anybody's. Who removes or overwrites a file that no
+//! manifest names asks here first.
 
 use cairndb_base::{FileNumber, Result};
 use cairndb_env::Dir;
@@ -24,11 +24,11 @@ pub enum Evidence {
 /// Bytes looked at where a file begins.
 const HEAD_BYTES: usize = 64;
 
-/// Whose `found`, a name of this format, is. Reads 64 bytes; of a table that does not end as one, its
-/// first page.
+/// Whose `found`, a name of this format, is. Reads 64 bytes; of a table that does not end as one,
+/// its first page.
 ///
-/// The file must be a regular one ([`Dir::size_of`] says so): to open a pipe would wake up who waits
-/// at its other end.
+/// The file must be a regular one ([`Dir::size_of`] says so): to open a pipe would wake up who
+/// waits at its other end.
 ///
 /// # Errors
 /// Of opening and reading the file.

@@ -260,8 +260,8 @@ pub fn check_protocol(env: &SimEnv) -> Check<()> {
     }
 }
 
-/// After a clean close the directory holds what the manifest names, two spare logs at most, and files
-/// that a crash left without a byte to say whose they are.
+/// After a clean close the directory holds what the manifest names, two spare logs at most, and
+/// files that a crash left without a byte to say whose they are.
 ///
 /// # Errors
 /// A violation that names a leaked or missing file.

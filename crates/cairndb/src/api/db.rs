@@ -57,10 +57,11 @@ pub struct Db {
 impl Options {
     /// Opens the database at `path` with these settings.
     ///
-    /// After a clean close a handle that only reads writes nothing, unless the close left more dead space than an idle
-    /// database keeps, or its reads have to look into several runs: after 65,536
-    /// such looks, or one for each 50 bytes of tables where that is more, the worker begins, and does what it would do behind
-    /// writes; closing may then fail as behind writes. A read-only one never writes.
+    /// After a clean close a handle that only reads writes nothing, unless the close left more dead
+    /// space than an idle database keeps, or its reads have to look into several runs: after 65,536
+    /// such looks, or one for each 50 bytes of tables where that is more, the worker begins, and
+    /// does what it would do behind writes; closing may then fail as behind writes. A read-only one
+    /// never writes.
     ///
     /// # Errors
     /// `NotFound` when there is none and none is to be created; `InvalidArgument` when the
@@ -96,8 +97,8 @@ impl Db {
         &self.core().context.path
     }
 
-    /// What opening found: created, clean, replayed, cut, skipped. The first call looks at the files
-    /// that no manifest names, of which there are few.
+    /// What opening found: created, clean, replayed, cut, skipped. The first call looks at the
+    /// files that no manifest names, of which there are few.
     pub fn open_report(&self) -> &OpenReport {
         self.core().open_report()
     }
@@ -365,12 +366,13 @@ impl Db {
         core.context.told(core.checkpoint(path.as_ref()))
     }
 
-    /// Waits until the background work that is there at the call is done: full memtables are flushed, their
-    /// tables and those that were there are merged as an idle database merges them, dead space is given back,
-    /// and all of it is durable. Work that other threads' writes make meanwhile is not waited for.
+    /// Waits until the background work that is there at the call is done: full memtables are
+    /// flushed, their tables and those that were there are merged as an idle database merges them,
+    /// dead space is given back, and all of it is durable. Work that other threads' writes make
+    /// meanwhile is not waited for.
     ///
-    /// What is in the mutable memtable stays there: [`Db::flush`] writes that to a table. The wait may be as
-    /// long as merging all of the database takes; [`Db::wait_idle_for`] bounds it.
+    /// What is in the mutable memtable stays there: [`Db::flush`] writes that to a table. The wait
+    /// may be as long as merging all of the database takes; [`Db::wait_idle_for`] bounds it.
     ///
     /// # Errors
     /// `Poisoned`, `Closed`, `Forked`; the error that background work stopped at; the `Corruption` or `Io` of a table that a merge could not
@@ -381,8 +383,9 @@ impl Db {
         core.context.told(core.wait_idle(None).map(drop))
     }
 
-    /// As [`Db::wait_idle`], but for no longer than about `limit`; whether all of the work was done. The time
-    /// may be exceeded by what cannot be interrupted: a sync, or a piece of some 64 MB of large values.
+    /// As [`Db::wait_idle`], but for no longer than about `limit`; whether all of the work was
+    /// done. The time may be exceeded by what cannot be interrupted: a sync, or a piece of some 64
+    /// MB of large values.
     ///
     /// # Errors
     /// As [`Db::wait_idle`].

@@ -54,14 +54,15 @@ pub fn verify(path: impl AsRef<Path>, options: &Options) -> Result<VerifyReport>
 /// only the environment counts.
 ///
 /// Files that merely have such a name stay, and so does the directory then: links, pipes, folders,
-/// files of somebody else, and files that a crash left without contents. The directory stays, empty,
-/// also where `path` is a symbolic link to it, a mount point or `.`, or its parent may not be written.
+/// files of somebody else, and files that a crash left without contents. The directory stays,
+/// empty, also where `path` is a symbolic link to it, a mount point or `.`, or its parent may not
+/// be written.
 ///
 /// # Errors
 /// `Locked` while a handle has it open; `InvalidArgument` when no file there is of this format, which
 /// names alone do not say (LevelDB's are the same), and there is more than LOCK and files without
-/// contents; `Io` when a file cannot be looked at, or CURRENT is no regular file. Nothing is removed
-/// then. `Io` of removing a file; the call can be repeated.
+/// contents; `Io` when a file cannot be looked at, or CURRENT is no regular file. Nothing is
+/// removed then. `Io` of removing a file; the call can be repeated.
 pub fn destroy(path: impl AsRef<Path>, options: &Options) -> Result<()> {
     let path = path.as_ref();
     destroy_here(path, options).map_err(|error| error.directory(path))
@@ -121,7 +122,8 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
 ///
 /// # Errors
 /// `InvalidArgument` where there is none and the directory holds more than what a creation or a removal
-/// that was cut short leaves behind: LOCK, and files that are empty or hold zeros; of looking at a file.
+/// that was cut short leaves behind: LOCK, and files that are empty or hold zeros; of looking at a
+/// file.
 fn doomed(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
     // One that is no regular file is an error: what it stands for is not ours to decide.
     let mut foreign = dir.size_of(name::CURRENT)?.is_some();

@@ -182,8 +182,8 @@ impl Core {
                 self.make_room_after_pause();
                 continue;
             }
-            // Where somebody waits for idle work, every other time: beside a fast writer there is always
-            // something to flush, and a merge flushes between its steps.
+            // Where somebody waits for idle work, every other time: beside a fast writer there is
+            // always something to flush, and a merge flushes between its steps.
             let hurrying = state.hurrying > 0;
             let skip = hurrying && std::mem::take(&mut flushed);
             if !skip && self.flush_wanted(&state, self.settings.budget.flush) {
@@ -219,8 +219,8 @@ impl Core {
         }
     }
 
-    /// On a full disk readers may have let go of files meanwhile; once the pause is over, and not at every
-    /// signal, room is made.
+    /// On a full disk readers may have let go of files meanwhile; once the pause is over, and not
+    /// at every signal, room is made.
     fn make_room_after_pause(&self) {
         self.reap();
         let over = self.state.lock().retry_at_ns <= self.env.now_ns();
@@ -230,7 +230,8 @@ impl Core {
         }
     }
 
-    /// Before a merge, which may have no room on a nearly full disk before what was deleted is in a table.
+    /// Before a merge, which may have no room on a nearly full disk before what was deleted is in a
+    /// table.
     fn flush_deletes_when_nearly_full(&self) {
         if self.reserve.is_near() && self.seal_for_space() {
             let _ = self.with_room(|| self.flush_once());

@@ -317,7 +317,8 @@ pub(crate) struct Core {
     /// Held from claiming dirty values, names and edits until their syncs are done: whoever finds
     /// nothing to claim must not acknowledge before the one who claimed it has finished.
     pub(crate) sync_turn: Mutex<()>,
-    /// Files found at opening that no manifest names; those that are ours go once this handle writes.
+    /// Files found at opening that no manifest names; those that are ours go once this handle
+    /// writes.
     pub(crate) leftovers: Leftovers,
 
     pub(crate) state: Mutex<State>,

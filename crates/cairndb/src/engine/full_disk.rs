@@ -2,13 +2,13 @@
 //!
 //! 1. Spare log files, and files that readers have let go.
 //! 2. The [reserve](crate::engine::reserve).
-//! 3. Memtables: flushed a few at a time, and made durable at once, so that their log is free before the
-//!    next is flushed.
+//! 3. Memtables: flushed a few at a time, and made durable at once, so that their log is free
+//!    before the next is flushed.
 //! 4. Value files without a live value.
 //! 5. Tables whose entries newer runs have deleted or overwritten ([`crate::engine::squeeze`]).
 //!
-//! Whoever deletes, flushes, compacts or closes does this when it finds no room, and so does the worker.
-//! Puts do not: they would consume the space reserved for deletions.
+//! Whoever deletes, flushes, compacts or closes does this when it finds no room, and so does the
+//! worker. Puts do not: they would consume the space reserved for deletions.
 
 use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::Space;
@@ -61,8 +61,8 @@ impl Core {
         .path(self.dir.path()))
     }
 
-    /// Leaves deletions room to work in: with less than half of the reserve, or than rewriting the largest
-    /// table takes, something is freed first.
+    /// Leaves deletions room to work in: with less than half of the reserve, or than rewriting the
+    /// largest table takes, something is freed first.
     pub(crate) fn keep_room_to_work(&self) {
         let largest = || {
             let view = self.view.load();
@@ -78,8 +78,8 @@ impl Core {
         }
     }
 
-    /// Frees as much of a nearly full file system as it can, up to two reserves; whether there is more room
-    /// than before.
+    /// Frees as much of a nearly full file system as it can, up to two reserves; whether there is
+    /// more room than before.
     pub(crate) fn make_room_on_disk(&self) -> bool {
         if self.settings.read_only || self.health.check_write().is_err() || !self.is_nearly_full() {
             // With room there is another reason: a quota, or a fault.
@@ -89,7 +89,7 @@ impl Core {
         self.give_up_leftovers();
         self.trim_spares();
         let mut freed = self.reaper.unlinked() > before;
-        let lent = self.give_up_reserve();
+        let given_up = self.give_up_reserve();
         // At once, while there is room to work in: the caller takes some of it.
         let mut plenty = false;
         while !plenty && self.squeeze() {
@@ -99,7 +99,7 @@ impl Core {
         }
         // Unless the caller would find no room again.
         let kept = plenty && self.retake_reserve();
-        let made = freed || lent && !kept;
+        let made = freed || given_up && !kept;
         if made {
             // Background work need not wait for the end of its pause.
             self.state.lock().retry_at_ns = 0;
@@ -108,7 +108,8 @@ impl Core {
         made
     }
 
-    /// Removes the spare logs of an earlier handle, and its reserve, where this handle has not adopted them.
+    /// Removes the spare logs of an earlier handle, and its reserve, where this handle has not
+    /// adopted them.
     fn give_up_leftovers(&self) {
         // Held, so that nobody adopts them meanwhile.
         let commit = self.commit.lock();
@@ -119,7 +120,8 @@ impl Core {
         drop(commit);
     }
 
-    /// Frees what of the log tables can take over, and spare files of it; whether there was anything.
+    /// Frees what of the log tables can take over, and spare files of it; whether there was
+    /// anything.
     pub(crate) fn free_log(&self) -> bool {
         if !self.is_nearly_full() {
             return false;
@@ -144,9 +146,9 @@ impl Core {
         self.segments.retained_bytes() < log || self.reaper.unlinked() > unlinked
     }
 
-    /// Flushes memtables a few at a time, each flush made durable before the next. Where a few find no room it
-    /// flushes one, and where one finds none all of them together: entries that newer memtables overwrite or
-    /// delete cancel out then, and are never written.
+    /// Flushes memtables a few at a time, each flush made durable before the next. Where a few find
+    /// no room it flushes one, and where one finds none all of them together: entries that newer
+    /// memtables overwrite or delete cancel out then, and are never written.
     fn flush_bit_by_bit(&self) -> Result<()> {
         let full = |flushed: &Result<bool>| {
             let error = flushed.as_ref().err();
@@ -170,15 +172,16 @@ impl Core {
         }
     }
 
-    /// The state, once no merge is under way: a merge that runs out of space holds that space until it fails
-    /// and removes its output.
+    /// The state, once no merge is under way: a merge that runs out of space holds that space until
+    /// it fails and removes its output.
     pub(super) fn wait_for_merges(&self) -> MutexGuard<'_, State> {
         let over = |state: &State| state.closing || !state.merging();
         self.wait_state(self.state.lock(), over)
     }
 
-    /// Rejects a merge whose estimated output, net of tombstones and the entries they hide, exceeds the free
-    /// space: it would write until the disk is full, and keep others from the little there is.
+    /// Rejects a merge whose estimated output, net of tombstones and the entries they hide, exceeds
+    /// the free space: it would write until the disk is full, and keep others from the little there
+    /// is.
     ///
     /// # Errors
     /// `NoSpace`.

@@ -1,17 +1,17 @@
 //! Space that only the mutable memtable keeps an idle database from giving back.
 //!
-//! A tombstone, or a short value over a long one, makes nothing dead before it is in a table: tables
-//! alone say what of a value file is alive. Under load the memtable is flushed soon anyway. In an idle
-//! database it may stay for ever, and the large values of thousands of deleted keys with it. So the
-//! worker looks up what its entries hide, in value files and in tables, and flushes it where that would leave more than an idle
-//! database may have dead ([`Allowance`]). It does the same where the memtable keeps more of the log than
-//! one segment.
+//! A tombstone, or a short value over a long one, makes nothing dead before it is in a table:
+//! tables alone say what of a value file is alive. Under load the memtable is flushed soon anyway.
+//! In an idle database it may stay for ever, and the large values of thousands of deleted keys with
+//! it. So the worker looks up what its entries hide, in value files and in tables, and flushes it
+//! where that would leave more than an idle database may have dead ([`Allowance`]). It does the
+//! same where the memtable keeps more of the log than one segment.
 //!
-//! To flush every memtable of an idle database lost: an application that writes an entry a second would
-//! make a table of each. To count tombstones lost, too: most delete short values, or nothing.
+//! To flush every memtable of an idle database lost: an application that writes an entry a second
+//! would make a table of each. To count tombstones lost, too: most delete short values, or nothing.
 //!
-//! Each entry is looked up once: what was seen stays noted ([`Hidden`]). The worker of an idle database is
-//! woken by the next write, which costs that write a few hundred nanoseconds.
+//! Each entry is looked up once: what was seen stays noted ([`Hidden`]). The worker of an idle
+//! database is woken by the next write, which costs that write a few hundred nanoseconds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,8 @@ use crate::state::version::Version;
 /// An idle database flushes a memtable that points to so large a share of a value file.
 const VALUES_WHEN_IDLE_SHARE: u64 = 16;
 
-/// How long closing gives space back that would be given back idle. What is left the next opening sees.
+/// How long closing gives space back that would be given back idle. What is left the next opening
+/// sees.
 const CLOSING: Duration = Duration::from_millis(200);
 
 impl Core {
@@ -47,8 +48,8 @@ impl Core {
         (self.regular_length() / VALUES_WHEN_IDLE_SHARE).max(1)
     }
 
-    /// Seals the mutable memtable of an idle database if it points to large values enough, hides too many, or
-    /// keeps too much of the log; whether it did.
+    /// Seals the mutable memtable of an idle database if it points to large values enough, hides
+    /// too many, or keeps too much of the log; whether it did.
     pub(crate) fn seal_for_space(&self) -> bool {
         if self.health.check_write().is_err() || !self.keeps_space() {
             return false;
@@ -120,8 +121,8 @@ impl Core {
         bytes > self.allowance().dead_max(0)
     }
 
-    /// Whether an idle database would give back space with its tables as they are: too much of its value
-    /// files is dead, or newer runs may hide values of older ones.
+    /// Whether an idle database would give back space with its tables as they are: too much of its
+    /// value files is dead, or newer runs may hide values of older ones.
     pub(crate) fn space_wanted(&self, state: &State) -> bool {
         let version = &state.version;
         if version.values.is_empty() {
@@ -139,8 +140,8 @@ impl Core {
             && self.merge_wanted(state, true).is_some()
     }
 
-    /// Gives back, before closing, what an idle database would, as far as that takes no longer than 200 ms.
-    /// What goes wrong is no failure of closing: everything is as it was.
+    /// Gives back, before closing, what an idle database would, as far as that takes no longer than
+    /// 200 ms. What goes wrong is no failure of closing: everything is as it was.
     pub(crate) fn give_back_before_close(&self) {
         if !self.space_wanted(&self.state.lock()) {
             return;
@@ -211,9 +212,9 @@ fn may_be_hidden(version: &Version, context: &ReadContext) -> u64 {
     hidden
 }
 
-/// What the entries of `mem` up to `published` hide of large values, in it and below; `before` is what was
-/// found when this was asked last. What a snapshot still sees counts as hidden: a flush in vain is made up
-/// for when it is gone.
+/// What the entries of `mem` up to `published` hide of large values, in it and below; `before` is
+/// what was found when this was asked last. What a snapshot still sees counts as hidden: a flush in
+/// vain is made up for when it is gone.
 fn hidden_by(
     mem: &Arc<Memtable>,
     before: Hidden,

@@ -25,8 +25,8 @@ use crate::state::version::Version;
 pub(crate) enum Whose {
     /// Its bytes say that it is this format's.
     Ours,
-    /// They do not, or it is no regular file; why, as a phrase. `Silent` where a crash of ours could
-    /// have left it: it is empty, or begins with zeros.
+    /// They do not, or it is no regular file; why, as a phrase. `Silent` where a crash of ours
+    /// could have left it: it is empty, or begins with zeros.
     Other(Evidence, String),
     /// It is not there any more.
     Gone,
@@ -40,8 +40,8 @@ pub(crate) fn whose(dir: &dyn Dir, name: &str) -> Result<Whose> {
     match dir.size_of(name) {
         Ok(Some(_)) => {}
         Ok(None) => return Ok(Whose::Gone),
-        // No error of the system's: it is no regular file. Such are not opened: who waits at a pipe's
-        // other end would be woken up.
+        // No error of the system's: it is no regular file. Such are not opened: who waits at a
+        // pipe's other end would be woken up.
         Err(error) if error.io_kind().is_none() => {
             return Ok(Whose::Other(Evidence::Foreign, error.message().to_owned()));
         }
@@ -65,9 +65,10 @@ pub(crate) fn whose(dir: &dyn Dir, name: &str) -> Result<Whose> {
     })
 }
 
-/// Files of those `found` that the manifest numbered `manifest` does not name: tables of jobs that never
-/// finished, old manifests, temporary files, spare logs, and whatever else has such a name. Asked before any job
-/// of the handle makes new ones; `logs` are those that a read-only handle reads.
+/// Files of those `found` that the manifest numbered `manifest` does not name: tables of jobs that
+/// never finished, old manifests, temporary files, spare logs, and whatever else has such a name.
+/// Asked before any job of the handle makes new ones; `logs` are those that a read-only handle
+/// reads.
 pub(crate) fn unnamed(
     mut found: Vec<String>,
     version: &Version,
@@ -111,7 +112,8 @@ impl Leftovers {
         debug_assert!(noted.is_ok(), "a database is opened once");
     }
 
-    /// Those that are ours, once: nobody may remove what somebody else uses again. Under the commit lock.
+    /// Those that are ours, once: nobody may remove what somebody else uses again. Under the commit
+    /// lock.
     pub(crate) fn take_ours(&self, dir: &dyn Dir) -> &[String] {
         // Relaxed: under a lock.
         if self.taken.swap(true, Ordering::Relaxed) {
@@ -136,8 +138,8 @@ impl Leftovers {
         })
     }
 
-    /// By whose they are, as they were when this was asked first. One that cannot be looked at is left
-    /// alone.
+    /// By whose they are, as they were when this was asked first. One that cannot be looked at is
+    /// left alone.
     pub(crate) fn sorted(&self, dir: &dyn Dir) -> &Sorted {
         self.sorted.get_or_init(|| {
             let mut sorted = Sorted::default();

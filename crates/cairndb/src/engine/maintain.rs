@@ -156,7 +156,8 @@ impl Core {
         }
     }
 
-    /// A new log file of `bytes`, marked as ours: one that was left without a mark nobody could remove.
+    /// A new log file of `bytes`, marked as ours: one that was left without a mark nobody could
+    /// remove.
     pub(crate) fn create_log(&self, bytes: u64) -> Result<(FileNumber, Arc<dyn LogRegion>)> {
         let created = create_unused(
             || self.new_file(),

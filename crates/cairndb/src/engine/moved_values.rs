@@ -59,8 +59,8 @@ impl LargeValues {
         self.freed.load(Ordering::Relaxed)
     }
 
-    /// Whether another attempt may find room: this one has begun to copy, and its copies are gone, or it has
-    /// freed something.
+    /// Whether another attempt may find room: this one has begun to copy, and its copies are gone,
+    /// or it has freed something.
     pub(crate) fn may_try_again(&self) -> bool {
         self.copied.load(Ordering::Relaxed) || self.freed()
     }

@@ -152,7 +152,8 @@ impl Core {
             return Ok(());
         }
         self.rest_when_paid();
-        // After a clean close nothing is written before the first write or merge, and nothing removed.
+        // After a clean close nothing is written before the first write or merge, and nothing
+        // removed.
         if !self.report.clean || self.report.created {
             let mut commit = self.commit.lock();
             self.ensure_manifest(&mut commit)?;

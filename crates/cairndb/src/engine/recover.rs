@@ -354,8 +354,8 @@ impl Recovery<'_> {
     }
 }
 
-/// Removes log files that were never a segment, the reserve of a full disk among them; whether there were
-/// any. All others may be named by what of the manifest is durable.
+/// Removes log files that were never a segment, the reserve of a full disk among them; whether
+/// there were any. All others may be named by what of the manifest is durable.
 ///
 /// # Errors
 /// Of listing the directory; a file that cannot be looked at stays.
@@ -388,8 +388,8 @@ fn tables_of(listed: &[String]) -> Vec<u64> {
 }
 
 /// The first number at or above `next` that no file of those `listed` has: numbers are never used
-/// twice, not even those of files whose edit was lost. Names beyond what a database ever counts to are
-/// not ours, and would leave no numbers.
+/// twice, not even those of files whose edit was lost. Names beyond what a database ever counts to
+/// are not ours, and would leave no numbers.
 pub(crate) fn unused_file(listed: &[String], next: u64) -> u64 {
     let numbers = listed
         .iter()

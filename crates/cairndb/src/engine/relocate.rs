@@ -6,13 +6,15 @@
 //! ([`Relocation`]). When the last stretch is durable the victims have no live value and are dropped as any dead file.
 //! Nothing else has to be made safe: until then the old files and tables are what a crash finds.
 //!
-//! * **When idle** a fifth of what is alive may be dead, or 8 MB, log and manifest included ([`Allowance`]).
-//!   Values overwritten in no order make the oldest files the emptiest, and these are first.
-//!   Where little is dead, files of raw values that would shrink are victims, each once.
+//! * **When idle** a fifth of what is alive may be dead, or 8 MB, log and manifest included
+//!   ([`Allowance`]). Values overwritten in no order make the oldest files the emptiest, and these
+//!   are first. Where little is dead, files of raw values that would shrink are victims, each once.
 //! * **Under load** as much as is alive, and two files: it is a bound for space, and costs bandwidth writers want.
-//! * **What parts still point to is not known to be dead**, so a part ends at a quarter of a value file
-//!   ([`Settings::part_values_max`]) and is flushed then; of an idle database sooner (`idle_space`).
-//! * **What is given back is an eighth of the tables rewritten for it at least**, and a 1024th of a value file.
+//! * **What parts still point to is not known to be dead**, so a part ends at a quarter of a value
+//!   file ([`Settings::part_values_max`]) and is flushed then; of an idle database sooner
+//!   (`idle_space`).
+//! * **What is given back is an eighth of the tables rewritten for it at least**, and a 1024th of a
+//!   value file.
 //! * **Victims of one round are no more than what rewriting their pointers is worth**, a value file's length or the bytes
 //!   of all tables with pointers, so that neither extra space nor rewritten tables grow with the database.
 //!

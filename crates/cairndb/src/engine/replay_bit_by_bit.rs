@@ -1,10 +1,10 @@
-//! Replaying on a full disk: what one segment holds is made durable, and the segment removed, before the next
-//! is read.
+//! Replaying on a full disk: what one segment holds is made durable, and the segment removed,
+//! before the next is read.
 //!
-//! A log takes up to 256 MiB, and its tables about as much; on a full disk there is no room for both. So the
-//! last attempt of an opening writes a manifest after each segment: the tables so far, and the segments that
-//! are left. A crash in between finds a database with a shorter log. Otherwise there is one new manifest for
-//! all, since each takes four syncs.
+//! A log takes up to 256 MiB, and its tables about as much; on a full disk there is no room for
+//! both. So the last attempt of an opening writes a manifest after each segment: the tables so far,
+//! and the segments that are left. A crash in between finds a database with a shorter log.
+//! Otherwise there is one new manifest for all, since each takes four syncs.
 
 use cairndb_base::{FileNumber, Result};
 use cairndb_format::manifest::{ManifestWriter, VersionEdit, install_current};
@@ -16,11 +16,12 @@ use crate::engine::replay::Replay;
 use crate::state::new_files::create_unused;
 
 impl Replay<'_> {
-    /// Makes durable what was written out, and removes the first `done` segments, all of whose records are in
-    /// tables.
+    /// Makes durable what was written out, and removes the first `done` segments, all of whose
+    /// records are in tables.
     ///
     /// # Errors
-    /// Of writing the manifest; the one before it stays in force, or both may be found after a crash.
+    /// Of writing the manifest; the one before it stays in force, or both may be found after a
+    /// crash.
     pub(super) fn retire(&mut self, log: &LiveLog<'_>, done: usize) -> Result<()> {
         self.sync_values()?;
         self.dir.sync()?;

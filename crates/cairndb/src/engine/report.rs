@@ -24,8 +24,8 @@ pub struct OpenReport {
     /// Files in the directory that have a name of this format and are not the database's: links,
     /// pipes and folders, files of somebody else, and what a crash left so short that nothing says
     /// whose it is. They are never opened, followed, written or removed, and their numbers are not
-    /// used. Found when [`Db::open_report`](crate::Db::open_report) is first called, or at the first
-    /// write.
+    /// used. Found when [`Db::open_report`](crate::Db::open_report) is first called, or at the
+    /// first write.
     pub skipped: Vec<SkippedFile>,
 }
 

@@ -1,17 +1,20 @@
-//! A reserve of disk space that is kept for making room: deletions, flushes and merges that free more
-//! than they take.
+//! A reserve of disk space that is kept for making room: deletions, flushes and merges that free
+//! more than they take.
 //!
-//! On a full disk nothing can be deleted without it: a tombstone has to be logged, flushed to a table and
-//! merged before one byte is free. So while a file system is nearly full the database keeps files there
-//! for nothing, and gives them up when it finds no room ([`crate::engine::full_disk`]). They are log files
-//! that are no segment yet, so that an opening uses or removes them as it does with spare ones.
+//! On a full disk nothing can be deleted without it: a tombstone has to be logged, flushed to a
+//! table and merged before one byte is free. So while a file system is nearly full the database
+//! keeps files there for nothing, and gives them up when it finds no room
+//! ([`crate::engine::full_disk`]). They are log files that are no segment yet, so that an opening
+//! uses or removes them as it does with spare ones.
 //!
-//! Not always: the reserve is larger than all that a small idle database takes. If other programs fill the
-//! disk between two checks, there is no reserve and the remaining free space has to suffice.
+//! Not always: the reserve is larger than all that a small idle database takes. If other programs
+//! fill the disk between two checks, there is no reserve and the remaining free space has to
+//! suffice.
 //!
 //! Invariant: while the reserve is given up (`short`) no put begins a memtable or a segment.
 //!
-//! Locks: `held`, inside all others, never across I/O; `taking` keeps a second thread from creating files.
+//! Locks: `held`, inside all others, never across I/O; `taking` keeps a second thread from creating
+//! files.
 
 use cairndb_base::FileNumber;
 use cairndb_env::Space;
@@ -33,15 +36,16 @@ impl Core {
             .is_some_and(|(space, plan)| space.free < plan.near)
     }
 
-    /// Looks at the free space, and takes or gives back the reserve, unless it was given up. About a microsecond
-    /// where nothing is to be done; else as long as its files take to be written.
+    /// Looks at the free space, and takes or gives back the reserve, unless it was given up. About
+    /// a microsecond where nothing is to be done; else as long as its files take to be written.
     pub(crate) fn tend_reserve(&self) {
         if !self.reserve.is_short() {
             self.tend();
         }
     }
 
-    /// Takes a reserve that was given up again, if there is room; whether there is one now, or no need.
+    /// Takes a reserve that was given up again, if there is room; whether there is one now, or no
+    /// need.
     pub(crate) fn retake_reserve(&self) -> bool {
         if self.reserve.is_short() {
             self.tend();
@@ -49,8 +53,9 @@ impl Core {
         !self.reserve.is_short()
     }
 
-    /// Has the worker tend the reserve if there is anything to be done, for a writer holds everybody up meanwhile;
-    /// tends it here if half of the room until the disk is full is gone already.
+    /// Has the worker tend the reserve if there is anything to be done, for a writer holds
+    /// everybody up meanwhile; tends it here if half of the room until the disk is full is gone
+    /// already.
     pub(crate) fn ask_for_reserve(&self) {
         let Some((space, plan)) = self.space() else {
             return;

@@ -1,17 +1,19 @@
 //! Rewriting tables in their places without the entries that newer runs hide.
 //!
-//! A compaction of whole runs needs as much room as all that is alive; this needs as much as the tables that
-//! are rewritten at a time. The newer runs, the hiders, are read along and stay as they are
-//! ([`MergePlan::hiders`]). Once every older table that overlaps a table of tombstones was rewritten for it,
-//! the tombstones have nothing left to hide and are dropped.
+//! A compaction of whole runs needs as much room as all that is alive; this needs as much as the
+//! tables that are rewritten at a time. The newer runs, the hiders, are read along and stay as they
+//! are ([`MergePlan::hiders`]). Once every older table that overlaps a table of tombstones was
+//! rewritten for it, the tombstones have nothing left to hide and are dropped.
 //!
 //! Invariants:
-//! 1. [`Squeezes`](crate::state::squeezes::Squeezes) names, for each table that was rewritten, exactly the newer tables that hide nothing in it any more. By
-//!    file, not up to a number: a flush under way has taken its numbers and is in no version yet.
-//! 2. Only tables whose entries are all visible to everybody hide: what a snapshot is older than stays.
+//! 1. [`Squeezes`](crate::state::squeezes::Squeezes) names, for each table that was rewritten,
+//!    exactly the newer tables that hide nothing in it any more. By file, not up to a number: a
+//!    flush under way has taken its numbers and is in no version yet.
+//! 2. Only tables whose entries are all visible to everybody hide: what a snapshot is older than
+//!    stays.
 //!
-//! Locks: the version is surveyed without the state's lock, since tables may have to be opened for it; the
-//! plan begins only if the version is still the newest.
+//! Locks: the version is surveyed without the state's lock, since tables may have to be opened for
+//! it; the plan begins only if the version is still the newest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
@@ -25,8 +27,8 @@ use crate::state::version::{Run, TableHandle, Version};
 
 /// A table is worth rewriting where this share of its entries is hidden.
 const HIDDEN_SHARE_MIN: u64 = 16;
-/// As a last resort, where any entry is: tombstones can be dropped only after every older overlapping table
-/// was rewritten without the entries they hide.
+/// As a last resort, where any entry is: tombstones can be dropped only after every older
+/// overlapping table was rewritten without the entries they hide.
 const HIDDEN_SHARE_AT_WORST: u64 = u64::MAX;
 /// Bytes of tables that are rewritten together at most.
 const REWRITTEN_BYTES_MAX: u64 = 64 << 20;
@@ -54,8 +56,8 @@ struct Survey<'a> {
 }
 
 impl Core {
-    /// Rewrites some tables without what is hidden in them, or drops tombstones that hide nothing; whether there
-    /// were any. Waits for a merge that is under way.
+    /// Rewrites some tables without what is hidden in them, or drops tombstones that hide nothing;
+    /// whether there were any. Waits for a merge that is under way.
     ///
     /// # Errors
     /// Of the merge that does it, or of making it durable.
@@ -67,8 +69,8 @@ impl Core {
         }
     }
 
-    /// The same by the worker while the file system is nearly full, where it is worth it and nothing is being
-    /// merged: runs may be too large for an idle database to merge them.
+    /// The same by the worker while the file system is nearly full, where it is worth it and
+    /// nothing is being merged: runs may be too large for an idle database to merge them.
     ///
     /// # Errors
     /// As [`Core::squeeze_tables`].
@@ -194,8 +196,8 @@ impl Survey<'_> {
         heeded.is_some_and(|heeded| heeded.contains(&hider))
     }
 
-    /// Tables of tombstones, side by side in one run, that hide nothing any more: all that older runs have
-    /// between their keys was rewritten for them.
+    /// Tables of tombstones, side by side in one run, that hide nothing any more: all that older
+    /// runs have between their keys was rewritten for them.
     fn find_idle_tombstones(&self) -> Option<Stretch> {
         let runs = &self.version.runs;
         let is_idle = |at: usize, table: &TableHandle| {
@@ -224,8 +226,8 @@ impl Survey<'_> {
         })
     }
 
-    /// The tables that free most of those that fit into `free` bytes, as if nothing were hidden in them: how
-    /// much is hidden is a guess.
+    /// The tables that free most of those that fit into `free` bytes, as if nothing were hidden in
+    /// them: how much is hidden is a guess.
     fn find_hidden(&self, free: u64, share_min: u64) -> Option<Stretch> {
         // Some for the manifest, and for who writes meanwhile.
         let most = (free - free / 8).min(REWRITTEN_BYTES_MAX);
@@ -264,7 +266,8 @@ impl Survey<'_> {
         best
     }
 
-    /// About how many entries of a table of run `at` are hidden by tables that it was not yet rewritten for.
+    /// About how many entries of a table of run `at` are hidden by tables that it was not yet
+    /// rewritten for.
     fn hidden_in(&self, at: usize, table: &TableHandle) -> u64 {
         let record = &table.record;
         if self.damaged.contains(&record.file) {

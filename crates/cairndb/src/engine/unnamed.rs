@@ -7,8 +7,8 @@
 //! that none of its edits has ever mentioned. All other files nobody needs wait until the new
 //! manifest is durable.
 //!
-//! File numbers are never reused, but nothing durable records these: the file with the highest number is kept
-//! as a marker, a temporary one where that can be made.
+//! File numbers are never reused, but nothing durable records these: the file with the highest
+//! number is kept as a marker, a temporary one where that can be made.
 
 use std::collections::BTreeSet;
 
@@ -66,8 +66,8 @@ impl Mentioned {
         self.sweep(dir, &[])
     }
 
-    /// The same after an attempt that has failed and that has made the value files `made`: of those it knows
-    /// that they are ours, however short they are.
+    /// The same after an attempt that has failed and that has made the value files `made`: of those
+    /// it knows that they are ours, however short they are.
     ///
     /// # Errors
     /// As [`Mentioned::sweep_others`].

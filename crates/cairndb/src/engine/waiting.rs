@@ -1,7 +1,7 @@
 //! Waiting for background work: flushes and syncs that a caller asked for, and idle work.
 //!
-//! Nobody waits for what other threads write meanwhile: a fast writer makes new work for as long as it
-//! goes on. A caller notes what is there when it calls, and waits for that.
+//! Nobody waits for what other threads write meanwhile: a fast writer makes new work for as long as
+//! it goes on. A caller notes what is there when it calls, and waits for that.
 //!
 //! Locks: commit and state, one after the other, none while waiting but the state's.
 
@@ -16,7 +16,8 @@ use crate::engine::core::{Core, State};
 use crate::engine::idle_space::nanos;
 use crate::engine::relocate::{Moment, Relocated};
 
-/// The background work that was there when somebody began to wait for it, and how much of it is done.
+/// The background work that was there when somebody began to wait for it, and how much of it is
+/// done.
 #[derive(Debug)]
 struct Asked {
     /// Sealed memtables up to here are to be flushed.
@@ -84,7 +85,8 @@ impl Core {
             }
             break;
         }
-        // Parts that are sealed meanwhile are not waited for: fast writers make them as fast as they go.
+        // Parts that are sealed meanwhile are not waited for: fast writers make them as fast as
+        // they go.
         let asked = |state: &State| state.sealed.iter().any(|part| part.mem.seq_min() <= wanted);
         while asked(&self.state.lock()) {
             if self.flush_once()? {
@@ -101,7 +103,7 @@ impl Core {
     /// Makes everything durable that is installed when it is called.
     pub(crate) fn persist_all(&self) -> Result<()> {
         loop {
-            // A pass takes all there is; what comes behind it is not waited for.
+            // A pass takes all there is; what comes after it is not waited for.
             if self.persist()? {
                 return Ok(());
             }
@@ -122,7 +124,8 @@ impl Core {
         self.with_room(|| self.flush_parts().and_then(|()| self.persist_all()))
     }
 
-    /// Waits for the background work that is there now, at most for `limit`; whether all of it is done.
+    /// Waits for the background work that is there now, at most for `limit`; whether all of it is
+    /// done.
     pub(crate) fn wait_idle(&self, limit: Option<Duration>) -> Result<bool> {
         self.origin.check()?;
         if self.settings.read_only {
@@ -168,7 +171,8 @@ impl Core {
     /// so when the time is over, or nothing goes on any more.
     ///
     /// # Errors
-    /// The one that background work stopped at, as it is at that moment: a later attempt may succeed.
+    /// The one that background work stopped at, as it is at that moment: a later attempt may
+    /// succeed.
     fn wait_for_work(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -209,8 +213,8 @@ impl Core {
         end.is_some_and(|end| self.env.now_ns() >= end)
     }
 
-    /// Copies live values out of value files numbered below `below`, as an idle database does, where the
-    /// worker does not come to it; whether there was time for all.
+    /// Copies live values out of value files numbered below `below`, as an idle database does,
+    /// where the worker does not come to it; whether there was time for all.
     fn empty_files(&self, below: u64, end: Option<u64>) -> Result<bool> {
         loop {
             match self.relocate(Moment::Asked { below })? {
@@ -232,7 +236,8 @@ impl Core {
         }
     }
 
-    /// As the worker and the syncer of an idle database, here and now; whether there was time for all.
+    /// As the worker and the syncer of an idle database, here and now; whether there was time for
+    /// all.
     fn step_until_idle(&self, end: Option<u64>) -> Result<bool> {
         let jobs = [
             Job::Flush,

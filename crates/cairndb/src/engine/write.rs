@@ -121,9 +121,10 @@ impl Core {
         self.write_in_room(commit, payload, durability)
     }
 
-    /// The commit lock, once part and, for a write that is logged, segment have room for `payload`. On a full disk what
-    /// may be unlinked is, as there may be nobody else to do it, and log that tables can take over; where there was any it
-    /// is tried once more. What only deletes may use what is kept for it, and makes room itself.
+    /// The commit lock, once part and, for a write that is logged, segment have room for `payload`.
+    /// On a full disk what may be unlinked is, as there may be nobody else to do it, and log that
+    /// tables can take over; where there was any it is tried once more. What only deletes may use
+    /// what is kept for it, and makes room itself.
     #[cold]
     #[inline(never)]
     pub(crate) fn room_for(

@@ -13,8 +13,8 @@ use crate::state::version::{TableHandle, Version};
 
 /// An idle database has one dead byte for so many that are alive at most, ...
 const ALIVE_SHARE: u64 = 5;
-/// ... or so many dead bytes, whatever is alive: what the log and the manifest take included, which leaves
-/// half of 8 MB's last million for tables. Of value files shorter than the default length a
+/// ... or so many dead bytes, whatever is alive: what the log and the manifest take included, which
+/// leaves half of 8 MB's last million for tables. Of value files shorter than the default length a
 /// [`SLACK_SHARE`]th.
 const SLACK_BYTES: u64 = 7_500_000;
 const SLACK_SHARE: u64 = 32;
@@ -104,14 +104,15 @@ impl Allowance {
         all.saturating_sub(self.beside).max(self.least)
     }
 
-    /// Whether files are to be emptied when `dead` of `bytes` are dead: a little below the bound, so that
-    /// the mutable memtable may hide an eighth more before it has to be flushed.
+    /// Whether files are to be emptied when `dead` of `bytes` are dead: a little below the bound,
+    /// so that the mutable memtable may hide an eighth more before it has to be flushed.
     pub(crate) fn is_much(&self, dead: u64, bytes: u64) -> bool {
         let max = self.dead_max(bytes.saturating_sub(dead));
         dead > max - max / 8
     }
 
-    /// Whether emptying goes on: down to three quarters, or every few deletions would start it again.
+    /// Whether emptying goes on: down to three quarters, or every few deletions would start it
+    /// again.
     fn is_still_much(&self, dead: u64, bytes: u64) -> bool {
         let max = self.dead_max(bytes.saturating_sub(dead));
         dead > max - max / 4

@@ -140,8 +140,8 @@ impl Inputs {
         }
     }
 
-    /// The same, of which the first `hiders` sources only say what is hidden: their entries stay where
-    /// they are.
+    /// The same, of which the first `hiders` sources only say what is hidden: their entries stay
+    /// where they are.
     pub(crate) fn hidden_by(self, hiders: usize) -> Inputs {
         assert!(hiders < self.sources.len(), "something is to be hidden");
         Inputs { hiders, ..self }

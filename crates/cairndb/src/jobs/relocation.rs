@@ -37,8 +37,8 @@ pub(crate) struct Relocating {
     pub(crate) hidden: Hidden,
 }
 
-/// Large values that entries of the mutable memtable have overwritten or deleted, as far as these were
-/// looked at.
+/// Large values that entries of the mutable memtable have overwritten or deleted, as far as these
+/// were looked at.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hidden {
     /// The memtable, by its first sequence number.

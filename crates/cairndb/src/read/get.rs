@@ -131,8 +131,8 @@ pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: 
     }
 }
 
-/// Bytes that the newest version of `key` up to `seq` takes, in a table or in a value file. No large value is
-/// read and no operand folded; `scratch` holds nothing of use afterwards.
+/// Bytes that the newest version of `key` up to `seq` takes, in a table or in a value file. No
+/// large value is read and no operand folded; `scratch` holds nothing of use afterwards.
 #[inline(never)]
 pub(crate) fn stored_at(
     view: &View,

@@ -1,8 +1,8 @@
 //! Creating files under numbers that nobody has used.
 //!
-//! A number whose name is taken is skipped, whatever the name stands for: a user's own file, a link,
-//! a folder, a pipe. Opening counts from above every name that it has listed; this is for names that
-//! came later, and for those that it does not count from.
+//! A number whose name is taken is skipped, whatever the name stands for: a user's own file, a
+//! link, a folder, a pipe. Opening counts from above every name that it has listed; this is for
+//! names that came later, and for those that it does not count from.
 
 use std::io;
 

@@ -6,16 +6,18 @@ use cairndb_env::sync::Mutex;
 
 use crate::state::budget::Budget;
 
-/// With less than this free beside the reserve a file system is nearly full: about what flushes and merges
-/// write between two looks.
+/// With less than this free beside the reserve a file system is nearly full: about what flushes and
+/// merges write between two looks.
 const NEAR_BYTES: u64 = 128 << 20;
 /// Of small file systems this share, instead.
 const NEAR_SHARE: u64 = 4;
 /// The reserve takes no more than this share of a file system.
 const RESERVE_SHARE: u64 = 8;
-/// Tables are cut at this share of a small file system: one that is rewritten has to fit into the reserve.
+/// Tables are cut at this share of a small file system: one that is rewritten has to fit into the
+/// reserve.
 const TABLE_SHARE: u64 = 64;
-/// Large values after which free space is looked at again: so many, or this share of a small file system.
+/// Large values after which free space is looked at again: so many, or this share of a small file
+/// system.
 const LOOK_AFTER_BYTES: u64 = 16 << 20;
 const LOOK_AFTER_SHARE: u64 = 32;
 const TABLE_BYTES_MIN: u64 = 64 << 10;

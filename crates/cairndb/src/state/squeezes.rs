@@ -1,6 +1,7 @@
 //! What is remembered of tables that were rewritten on a full disk without what newer ones hide.
 //!
-//! [`crate::engine::squeeze`] fills it in. In memory alone: after an opening they are rewritten once more.
+//! [`crate::engine::squeeze`] fills it in. In memory alone: after an opening they are rewritten
+//! once more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};

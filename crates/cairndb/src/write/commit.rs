@@ -267,8 +267,8 @@ impl Commit {
         self.segment = Some(segment);
     }
 
-    /// Whether the log has more segments than one for the mutable part, or one that was made for a long
-    /// record: flushing the part gives some back. `regular` is the length of all others.
+    /// Whether the log has more segments than one for the mutable part, or one that was made for a
+    /// long record: flushing the part gives some back. `regular` is the length of all others.
     pub(crate) fn keeps_long_log(&self, regular: u64) -> bool {
         let Some(current) = &self.segment else {
             return false;

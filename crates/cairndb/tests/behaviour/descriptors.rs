@@ -1,5 +1,5 @@
-//! How many descriptors a database with many files holds, and what an opening says that gets too few: this
-//! test binary, started again under a low limit.
+//! How many descriptors a database with many files holds, and what an opening says that gets too
+//! few: this test binary, started again under a low limit.
 
 use std::path::Path;
 use std::process::Command;
@@ -67,8 +67,8 @@ fn play() {
     cairndb::verify(Path::new(&path), &options).unwrap();
 }
 
-/// The part of a second process that has few descriptors for an opening, and one more each time, until it
-/// succeeds.
+/// The part of a second process that has few descriptors for an opening, and one more each time,
+/// until it succeeds.
 #[test]
 #[ignore = "started by the other test of this file"]
 fn open_with_few() {

@@ -1,4 +1,5 @@
-//! A full disk can be emptied from inside: on file systems of their own, mounted where this user may.
+//! A full disk can be emptied from inside: on file systems of their own, mounted where this user
+//! may.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -237,8 +238,8 @@ const WAYS: [(Met, By); 4] = [
     (Met::Open, By::DeletesAndCompaction),
 ];
 
-/// All deletes were accepted and nothing became free: no flush found room for its first block, and reopening
-/// for writing was refused.
+/// All deletes were accepted and nothing became free: no flush found room for its first block, and
+/// reopening for writing was refused.
 fn a_full_disk_is_emptied(kind: &str, lengths: [usize; 2]) {
     for (at, len) in lengths.into_iter().enumerate() {
         for (way, (met, by)) in WAYS.into_iter().enumerate() {
@@ -251,8 +252,8 @@ fn a_full_disk_is_emptied(kind: &str, lengths: [usize; 2]) {
     }
 }
 
-/// Values in tables: some of the ways out need more room than there is, in one of some seventy runs, so
-/// that a push does not depend on it (issue 44).
+/// Values in tables: some of the ways out need more room than there is, in one of some seventy
+/// runs, so that a push does not depend on it (issue 44).
 #[test]
 #[ignore = "a few runs in a hundred find no way out"]
 fn full_disks_of_short_values_are_emptied_from_inside() {

@@ -136,7 +136,8 @@ fn short_values_that_only_the_memtable_hides_are_given_back() {
     check_bound(&*env, 0, "6,000 values of 3,000 bytes");
 }
 
-/// Some live, some die, again and again: the bound holds each time, and not every deletion is flushed.
+/// Some live, some die, again and again: the bound holds each time, and not every deletion is
+/// flushed.
 #[test]
 fn the_bound_holds_while_values_die_one_by_one() {
     for (keys, len) in SHAPES {

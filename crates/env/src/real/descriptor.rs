@@ -16,9 +16,9 @@ pub(super) fn system_error(operation: &'static str, errno: Errno) -> Error {
     }
 }
 
-/// Opens an existing regular file of a directory, and gives what the system says of it. `NONBLOCK` keeps a
-/// FIFO put in its place from stopping the caller; regular files ignore it. Errors name the file, here and
-/// below; the caller adds the directory.
+/// Opens an existing regular file of a directory, and gives what the system says of it. `NONBLOCK`
+/// keeps a FIFO put in its place from stopping the caller; regular files ignore it. Errors name the
+/// file, here and below; the caller adds the directory.
 pub(super) fn open_regular(
     dir: BorrowedFd<'_>,
     name: &str,

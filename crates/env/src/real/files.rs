@@ -21,7 +21,8 @@ use crate::file::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile
 /// Parts handed to one system call: records have two or three, pages of a table a few more.
 const PARTS_MAX: usize = 16;
 
-/// A descriptor, and the directory and name that errors give it; shared by a writer and its syncers.
+/// A descriptor, and the directory and name that errors give it; shared by a writer and its
+/// syncers.
 #[derive(Debug)]
 pub(super) struct NamedFile {
     pub(super) fd: OwnedFd,

@@ -112,8 +112,8 @@ impl Drop for RealLock {
     }
 }
 
-/// Takes the lock `name` in `dir` alone, creating the file if need be. Errors name the file, here and below;
-/// the caller adds the directory.
+/// Takes the lock `name` in `dir` alone, creating the file if need be. Errors name the file, here
+/// and below; the caller adds the directory.
 pub(super) fn acquire(dir: BorrowedFd<'_>, name: &str, mode: Mode) -> Result<RealLock> {
     loop {
         let mut held = held();

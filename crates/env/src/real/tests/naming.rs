@@ -1,10 +1,10 @@
 //! Every error of the real environment names its path; see `crate::naming`.
 //!
-//! Each call is made to fail by what lies in the directory, by a descriptor that cannot do it, or by
-//! a limit of the process, for which this test binary is started again. Not walked: what `stat` of an
-//! open file, `fcntl` and `flock` refuse other than by a lock that is held, which takes a broken or a
-//! network file system; a copy in place of a link, beyond its first call, which consists of calls that
-//! are walked.
+//! Each call is made to fail by what lies in the directory, by a descriptor that cannot do it, or
+//! by a limit of the process, for which this test binary is started again. Not walked: what `stat`
+//! of an open file, `fcntl` and `flock` refuse other than by a lock that is held, which takes a
+//! broken or a network file system; a copy in place of a link, beyond its first call, which
+//! consists of calls that are walked.
 
 use std::os::unix::net::UnixStream;
 
@@ -206,7 +206,8 @@ pub(super) fn walk_without_duplicates(path: &Path) {
     walk.assert_named();
 }
 
-/// In a process of its own, where no file may have more than 4 KiB and the signal for it is ignored.
+/// In a process of its own, where no file may have more than 4 KiB and the signal for it is
+/// ignored.
 pub(super) fn walk_with_small_files(path: &Path) {
     let dir = a_directory(path);
     let log = dir.create_log("big", 8192).unwrap();
