@@ -5,7 +5,7 @@
 //! In an idle database it may stay for ever, and the large values of thousands of deleted keys with
 //! it. So the worker looks up what its entries hide, in value files and in tables, and flushes it
 //! where that would leave more than an idle database may have dead ([`Allowance`]). It does the
-//! same where the memtable keeps more of the log than one segment.
+//! same where the memtable keeps much more of the log than the segment that is written.
 //!
 //! To flush every memtable of an idle database lost: an application that writes an entry a second
 //! would make a table of each. To count tombstones lost, too: most delete short values, or nothing.
@@ -32,6 +32,11 @@ use crate::state::version::Version;
 /// An idle database flushes a memtable that points to so large a share of a value file.
 const VALUES_WHEN_IDLE_SHARE: u64 = 16;
 
+/// An idle database flushes a memtable that keeps more of the log than this beside the segment that
+/// is written. With less memory than 16 MB segments are shorter than this, and a memtable that
+/// crosses from one into the next is no reason to write a table.
+const LOG_WHEN_IDLE: u64 = 2 << 20;
+
 /// How long closing gives space back that would be given back idle. What is left the next opening
 /// sees.
 const CLOSING: Duration = Duration::from_millis(200);
@@ -39,7 +44,13 @@ const CLOSING: Duration = Duration::from_millis(200);
 impl Core {
     /// How much may be dead in value files while the database is idle.
     pub(crate) fn allowance(&self) -> Allowance {
-        let beside = self.settings.budget.segment + self.manifest.bytes();
+        let segment = self.settings.budget.segment;
+        let earlier = if segment > LOG_WHEN_IDLE {
+            0
+        } else {
+            LOG_WHEN_IDLE
+        };
+        let beside = segment + earlier + self.manifest.bytes();
         Allowance::new(self.regular_length(), beside)
     }
 
@@ -78,7 +89,7 @@ impl Core {
                 commit.wakes_worker = self.may_hide_much(&self.state.lock().version);
                 return false;
             }
-            if commit.keeps_long_log(self.settings.budget.segment)
+            if commit.keeps_long_log(self.settings.budget.segment, LOG_WHEN_IDLE)
                 || self.reserve.is_near() && has_tombstones(&commit.mutable)
             {
                 return true;

@@ -267,14 +267,16 @@ impl Commit {
         self.segment = Some(segment);
     }
 
-    /// Whether the log has more segments than one for the mutable part, or one that was made for a
-    /// long record: flushing the part gives some back. `regular` is the length of all others.
-    pub(crate) fn keeps_long_log(&self, regular: u64) -> bool {
+    /// Whether flushing the mutable memtable gives back more than `max` bytes of the log's earlier
+    /// segments, or a segment that was made for a long record. `regular` is the length of all
+    /// others.
+    pub(crate) fn keeps_long_log(&self, regular: u64, max: u64) -> bool {
         let Some(current) = &self.segment else {
             return false;
         };
         let first = self.part_segment.unwrap_or(current.number);
-        first < current.number || current.region.size() > regular
+        let earlier = current.number.saturating_sub(first);
+        earlier.saturating_mul(regular) > max || current.region.size() > regular
     }
 
     /// Forgets the segment, so that the next logged write begins another.

@@ -201,6 +201,23 @@ fn short_entries_of_an_idle_database_are_not_flushed() {
     assert_eq!(stat(&db, "flushes"), flushed);
 }
 
+/// With little memory segments are short, and a memtable that crosses from one into the next keeps
+/// little of the log.
+#[test]
+fn a_memtable_across_two_short_segments_is_not_flushed() {
+    let env = MemEnv::new(Background::Stepped);
+    let db = options(env).memory_budget(4 << 20).open("/db").unwrap();
+    for n in 0..60_000 {
+        db.put(&key(n), b"a short value of an idle database")
+            .unwrap();
+        if n % 1000 == 0 {
+            db.wait_idle().unwrap();
+            assert!(stat(&db, "entries") <= n, "the newest stay in memory");
+        }
+    }
+    assert!(stat(&db, "flushes") > 1, "segments were crossed");
+}
+
 /// The log counts, too: a memtable across two segments, and a segment made for one long record.
 #[test]
 fn an_idle_database_keeps_one_segment_of_the_log() {
