@@ -28,10 +28,19 @@
 )]
 
 mod api;
+mod compaction;
+mod durable;
 mod engine;
+mod flush;
 mod jobs;
+mod log;
 mod read;
+mod recovery;
+mod scheduler;
+mod space;
 mod state;
+mod value_gc;
+mod versions;
 mod write;
 
 pub use cairndb_base::{Comparator, Error, ErrorKind, Result};
@@ -44,8 +53,8 @@ pub use api::offline::{VerifyReport, destroy, verify};
 pub use api::range::KeyRange;
 pub use api::snapshot::Snapshot;
 pub use api::value::Value;
-pub use engine::background::Job;
-pub use engine::report::{LogCut, ManifestCut, OpenReport, SkippedFile};
+pub use recovery::report::{LogCut, ManifestCut, OpenReport, SkippedFile};
+pub use scheduler::steps::Job;
 pub use state::batch::WriteBatch;
 pub use state::merge_operator::{Add, Append, Max, MergeOperator};
 pub use state::options::{

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use arc_swap::Guard;
 use cairndb_base::{Error, Result, SeqNo};
@@ -31,9 +30,9 @@ pub(crate) fn get_into(
     at: Option<SeqNo>,
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
-    core.health.check_read()?;
-    let (view, newest) = core.read_point();
-    match get::get(&view, &core.context, key, at.unwrap_or(newest), out) {
+    core.shared.health.check_read()?;
+    let (view, newest) = core.versions.read_point();
+    match get::get(&view, &core.shared.context, key, at.unwrap_or(newest), out) {
         Ok(presence) => Ok(presence),
         Err(error) => get_again(core, &view, error, key, at, out),
     }
@@ -50,17 +49,17 @@ fn get_again(
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
     let (view, newest) = moved_on(core, view, error)?;
-    let got = get::get(&view, &core.context, key, at.unwrap_or(newest), out);
-    core.context.told(got)
+    let got = get::get(&view, &core.shared.context, key, at.unwrap_or(newest), out);
+    core.shared.context.told(got)
 }
 
 /// Where a read that has failed in `view` may do better; its error where it may not.
 #[cold]
 fn moved_on(core: &Core, view: &Arc<View>, error: Error) -> Result<(Guard<Arc<View>>, SeqNo)> {
     // What a closed handle did not open yet may be gone.
-    core.health.check_read()?;
-    if Arc::ptr_eq(view, &core.view.load()) {
-        return Err(core.context.named(error));
+    core.shared.health.check_read()?;
+    if Arc::ptr_eq(view, &core.versions.view()) {
+        return Err(core.shared.context.named(error));
     }
     // A pointer written since may lead to a value file that the older view does not know. At a
     // moment there is no such pair, however often views change meanwhile.
@@ -69,12 +68,12 @@ fn moved_on(core: &Core, view: &Arc<View>, error: Error) -> Result<(Guard<Arc<Vi
 
 pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Option<Value>> {
     with_scratch(|scratch| {
-        core.health.check_read()?;
-        let (view, newest) = core.read_point();
+        core.shared.health.check_read()?;
+        let (view, newest) = core.versions.read_point();
         value_at(core, &view, key, at.unwrap_or(newest), scratch).or_else(|error| {
             let (view, newest) = moved_on(core, &view, error)?;
             let value = value_at(core, &view, key, at.unwrap_or(newest), scratch);
-            core.context.told(value)
+            core.shared.context.told(value)
         })
     })
 }
@@ -88,7 +87,7 @@ fn value_at(
     seq: SeqNo,
     scratch: &mut Vec<u8>,
 ) -> Result<Option<Value>> {
-    let context = &core.context;
+    let context = &core.shared.context;
     Ok(
         match get::get_or_pointer(view, context, key, seq, scratch)? {
             Presence::MISSING => None,
@@ -145,19 +144,19 @@ fn for_each<K: AsRef<[u8]>>(
     at: Option<SeqNo>,
     mut take: impl FnMut(Result<Option<Value>>) -> Result<()>,
 ) -> Result<()> {
-    core.health.check_read()?;
+    core.shared.health.check_read()?;
     let (view, newest) = moment(core);
     let seq = at.unwrap_or(newest);
     let mut scratch = Vec::new();
     for keys in keys.chunks(KEYS_REQUESTED) {
         if keys.len() > 1 {
-            get::request(&view, &core.context, keys);
+            get::request(&view, &core.shared.context, keys);
         }
         for key in keys {
-            core.health.check_read()?;
+            core.shared.health.check_read()?;
             let key = key.as_ref();
             let value = value_at(core, &view, key, seq, &mut scratch);
-            take(value.map_err(|error| core.context.named(error).key(key)))?;
+            take(value.map_err(|error| core.shared.context.named(error).key(key)))?;
         }
     }
     Ok(())
@@ -179,11 +178,11 @@ fn with_scratch<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
 /// for a comparison took two locked operations.
 pub(crate) fn moment(core: &Core) -> (Guard<Arc<View>>, SeqNo) {
     loop {
-        let view = core.view.load();
-        let newest = core.published.load(Ordering::Acquire);
-        let newest_view = core.newest_view.load(Ordering::Acquire);
+        let view = core.versions.view();
+        let newest = core.versions.published();
+        let newest_view = core.versions.newest_view();
         // The second, where a newer one is announced and not shown yet: its maker may have been set aside.
-        if newest_view == view.number || Arc::ptr_eq(&view, &core.view.load()) {
+        if newest_view == view.number || Arc::ptr_eq(&view, &core.versions.view()) {
             return (view, newest);
         }
     }
@@ -195,9 +194,10 @@ pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
 }
 
 pub(crate) fn contains(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<bool> {
-    core.health.check_read()?;
-    let (view, newest) = core.read_point();
+    core.shared.health.check_read()?;
+    let (view, newest) = core.versions.read_point();
     let seq = at.unwrap_or(newest);
-    let found = with_scratch(|scratch| get::contains(&view, &core.context, key, seq, scratch));
-    core.context.told(found)
+    let found =
+        with_scratch(|scratch| get::contains(&view, &core.shared.context, key, seq, scratch));
+    core.shared.context.told(found)
 }

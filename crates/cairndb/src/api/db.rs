@@ -13,10 +13,10 @@ use crate::api::iter::Iter;
 use crate::api::range::KeyRange;
 use crate::api::snapshot::Snapshot;
 use crate::api::value::Value;
-use crate::engine::background::Job;
 use crate::engine::core::Core;
-use crate::engine::report::OpenReport;
 use crate::read::presence::Presence;
+use crate::recovery::report::OpenReport;
+use crate::scheduler::steps::Job;
 use crate::state::batch::WriteBatch;
 use crate::state::options::{Options, WriteOptions};
 
@@ -94,7 +94,7 @@ impl Db {
 
     /// The directory of the database, as it was given when it was opened.
     pub fn path(&self) -> &Path {
-        &self.core().context.path
+        &self.core().shared.context.path
     }
 
     /// What opening found: created, clean, replayed, cut, skipped. The first call looks at the
@@ -113,8 +113,12 @@ impl Db {
     #[inline]
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         let core = self.core();
-        core.context
-            .told(core.write_one(Kind::Put, key, value, core.settings.durability))
+        core.shared.context.told(core.write_one(
+            Kind::Put,
+            key,
+            value,
+            core.shared.settings.durability,
+        ))
     }
 
     /// Removes `key`; removing what is not there is no error.
@@ -124,8 +128,12 @@ impl Db {
     #[inline]
     pub fn delete(&self, key: &[u8]) -> Result<()> {
         let core = self.core();
-        core.context
-            .told(core.write_one(Kind::Delete, key, b"", core.settings.durability))
+        core.shared.context.told(core.write_one(
+            Kind::Delete,
+            key,
+            b"",
+            core.shared.settings.durability,
+        ))
     }
 
     /// Applies `operand` to `key` with the database's merge operator, without reading: nothing says
@@ -137,8 +145,9 @@ impl Db {
     /// [`MergeOperator::check`](crate::MergeOperator::check).
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         let core = self.core();
-        core.context
-            .told(core.write_operand(key, operand, core.settings.durability))
+        core.shared
+            .context
+            .told(core.write_operand(key, operand, core.shared.settings.durability))
     }
 
     /// Applies a batch atomically.
@@ -156,8 +165,10 @@ impl Db {
     /// As [`Db::write`].
     pub fn write_with(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        let durability = core.settings.durability_of(*options);
-        core.context.told(core.write_batch(batch, durability))
+        let durability = core.shared.settings.durability_of(*options);
+        core.shared
+            .context
+            .told(core.write_batch(batch, durability))
     }
 
     /// [`Db::put`] with its own settings.
@@ -166,8 +177,9 @@ impl Db {
     /// As [`Db::put`].
     pub fn put_with(&self, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        let durability = core.settings.durability_of(*options);
-        core.context
+        let durability = core.shared.settings.durability_of(*options);
+        core.shared
+            .context
             .told(core.write_one(Kind::Put, key, value, durability))
     }
 
@@ -177,8 +189,9 @@ impl Db {
     /// As [`Db::put`].
     pub fn delete_with(&self, key: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        let durability = core.settings.durability_of(*options);
-        core.context
+        let durability = core.shared.settings.durability_of(*options);
+        core.shared
+            .context
             .told(core.write_one(Kind::Delete, key, b"", durability))
     }
 
@@ -188,8 +201,9 @@ impl Db {
     /// As [`Db::merge`].
     pub fn merge_with(&self, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
         let core = self.core();
-        let durability = core.settings.durability_of(*options);
-        core.context
+        let durability = core.shared.settings.durability_of(*options);
+        core.shared
+            .context
             .told(core.write_operand(key, operand, durability))
     }
 
@@ -269,14 +283,14 @@ impl Db {
 
     /// The entries with keys in `range`, in order, from both ends.
     pub fn range(&self, range: impl KeyRange) -> Iter {
-        Iter::over_range(self.cursor(), &self.core().context.order, &range)
+        Iter::over_range(self.cursor(), &self.core().shared.context.order, &range)
     }
 
     /// The entries whose keys begin with `prefix`; under a custom comparator, those of them that
     /// stand together from the prefix itself on. An order that puts the prefix behind them, as a reverse one does,
     /// finds the prefix alone: use [`Db::range`].
     pub fn prefix(&self, prefix: &[u8]) -> Iter {
-        Iter::over_prefix(self.cursor(), &self.core().context.order, prefix)
+        Iter::over_prefix(self.cursor(), &self.core().shared.context.order, prefix)
     }
 
     /// A snapshot of everything written so far. While it lives, merges keep what it sees.
@@ -290,7 +304,7 @@ impl Db {
     /// `NoSpace`, `Io`, `Poisoned`, `ReadOnly`, `Closed`, `Forked`.
     pub fn flush(&self) -> Result<()> {
         let core = self.core();
-        core.context.told(core.flush_all())
+        core.shared.context.told(core.flush_all())
     }
 
     /// Makes every logged write so far durable, as a `Sync` write would: to write at `Os` and call this now
@@ -312,7 +326,7 @@ impl Db {
     /// ```
     pub fn sync(&self) -> Result<()> {
         let core = self.core();
-        core.context.told(core.sync_written())
+        core.shared.context.told(core.sync_written())
     }
 
     /// Merges everything that shares keys with `range` into one sorted run, drops what no snapshot
@@ -324,7 +338,9 @@ impl Db {
     /// As [`Db::flush`], and `Corruption` when an input is damaged; inputs then stay in place.
     pub fn compact_range(&self, range: impl KeyRange) -> Result<()> {
         let core = self.core();
-        core.context.told(core.compact_range(range.key_bounds()))
+        core.shared
+            .context
+            .told(core.compact_range(range.key_bounds()))
     }
 
     /// A property: `leveldb.num-files-at-level<N>`, `leveldb.stats`, `leveldb.sstables`,
@@ -351,7 +367,7 @@ impl Db {
             Bound::Unbounded => None,
         };
         let core = self.core();
-        core.context.told(core.approximate_size(from, to))
+        core.shared.context.told(core.approximate_size(from, to))
     }
 
     /// Makes `path`, which must be missing or empty, a database of its own with everything written
@@ -363,7 +379,7 @@ impl Db {
     /// database stands there that loss of power may take.
     pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<()> {
         let core = self.core();
-        core.context.told(core.checkpoint(path.as_ref()))
+        core.shared.context.told(core.checkpoint(path.as_ref()))
     }
 
     /// Waits until the background work that is there at the call is done: full memtables are
@@ -380,7 +396,7 @@ impl Db {
     /// damaged goes on being written and merged.
     pub fn wait_idle(&self) -> Result<()> {
         let core = self.core();
-        core.context.told(core.wait_idle(None).map(drop))
+        core.shared.context.told(core.wait_idle(None).map(drop))
     }
 
     /// As [`Db::wait_idle`], but for no longer than about `limit`; whether all of the work was
@@ -403,7 +419,7 @@ impl Db {
     /// ```
     pub fn wait_idle_for(&self, limit: Duration) -> Result<bool> {
         let core = self.core();
-        core.context.told(core.wait_idle(Some(limit)))
+        core.shared.context.told(core.wait_idle(Some(limit)))
     }
 
     /// Runs one background job here, for environments without threads and for tests; whether there was anything to do,
@@ -413,7 +429,7 @@ impl Db {
     /// The job's; `Forked`.
     pub fn step_background(&self, job: Job) -> Result<bool> {
         let core = self.core();
-        core.context.told(core.step(job))
+        core.shared.context.told(core.step(job))
     }
 
     /// Closes the database for every clone of this handle: flushes, makes everything durable, so
@@ -428,7 +444,7 @@ impl Db {
     /// tables is lost.
     pub fn close(&self) -> Result<()> {
         let core = self.core();
-        core.context.told(core.close())
+        core.shared.context.told(core.close())
     }
 }
 

@@ -11,8 +11,8 @@ use cairndb_format::name::{self, FileKind};
 use cairndb_format::value_file::ValueScan;
 
 use crate::engine::core::Core;
-use crate::engine::leftovers::{Whose, whose};
 use crate::read::pointed::read_pointer_unmapped;
+use crate::recovery::leftovers::{Whose, whose};
 use crate::state::options::Options;
 use crate::state::value_handle::ValueHandle;
 
@@ -43,7 +43,7 @@ pub fn verify(path: impl AsRef<Path>, options: &Options) -> Result<VerifyReport>
     let options = options.clone().error_if_exists(false);
     let path = path.as_ref();
     let core = Core::open(&options.read_only(true).verify_always(true), path)?;
-    let report = core.verify();
+    let report = verify_all(&core);
     let report = report.map_err(|error| error.directory(path))?;
     core.close()?;
     Ok(report)
@@ -150,75 +150,71 @@ fn doomed(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
     Ok(ours)
 }
 
-impl Core {
-    /// Reads every table and every value behind a pointer.
-    pub(crate) fn verify(&self) -> Result<VerifyReport> {
-        let (view, _) = self.read_point();
-        let mut report = VerifyReport {
-            log_entries: self.report.replayed_entries,
-            ..Default::default()
+/// Reads every table and every value behind a pointer.
+fn verify_all(core: &Core) -> Result<VerifyReport> {
+    let (view, _) = core.versions.read_point();
+    let mut report = VerifyReport {
+        log_entries: core.open_report().replayed_entries,
+        ..Default::default()
+    };
+    view.version.check(&core.shared.context.order)?;
+    for handle in view.version.tables() {
+        let table = handle.table()?;
+        table.verify()?;
+        let wrong = |what: &'static str| {
+            Error::corruption(what)
+                .file(name::table(FileNumber(handle.record.file)))
+                .offset(0)
         };
-        view.version.check(&self.context.order)?;
-        for handle in view.version.tables() {
-            let table = handle.table()?;
-            table.verify()?;
-            let wrong = |what: &'static str| {
-                Error::corruption(what)
-                    .file(name::table(FileNumber(handle.record.file)))
-                    .offset(0)
-            };
-            if table.entries() != handle.record.entries {
-                return Err(wrong("the table's entry count is not the manifest's"));
-            }
-            if table.smallest() != handle.record.smallest
-                || table.largest() != handle.record.largest
-            {
-                return Err(wrong("the table's bounds are not the manifest's"));
-            }
-            report.tables += 1;
-            report.entries += handle.record.entries;
-            report.bytes += handle.record.bytes;
-            if !handle.record.value_refs.is_empty() {
-                report.values +=
-                    Self::verify_values(&self.context.order, table, &view.version.values)?;
-            }
+        if table.entries() != handle.record.entries {
+            return Err(wrong("the table's entry count is not the manifest's"));
         }
-        for handle in view.version.values.values() {
-            Self::verify_value_file(handle)?;
+        if table.smallest() != handle.record.smallest || table.largest() != handle.record.largest {
+            return Err(wrong("the table's bounds are not the manifest's"));
         }
-        Ok(report)
+        report.tables += 1;
+        report.entries += handle.record.entries;
+        report.bytes += handle.record.bytes;
+        if !handle.record.value_refs.is_empty() {
+            report.values +=
+                verify_values(&core.shared.context.order, table, &view.version.values)?;
+        }
     }
+    for handle in view.version.values.values() {
+        verify_value_file(handle)?;
+    }
+    Ok(report)
+}
 
-    /// Reads every record that the last clean close found, dead ones too.
-    fn verify_value_file(handle: &ValueHandle) -> Result<()> {
-        let whole = handle.whole.load(Ordering::Relaxed);
-        if whole == 0 {
-            return Ok(());
-        }
-        let file = handle.file(whole)?;
-        let mut scan = ValueScan::new(&*file, FileNumber(handle.number))?.until(whole);
-        let mut value = Vec::new();
-        while scan.advance(&mut value)?.is_some() {}
-        Ok(())
+/// Reads every record that the last clean close found, dead ones too.
+fn verify_value_file(handle: &ValueHandle) -> Result<()> {
+    let whole = handle.whole.load(Ordering::Relaxed);
+    if whole == 0 {
+        return Ok(());
     }
+    let file = handle.file(whole)?;
+    let mut scan = ValueScan::new(&*file, FileNumber(handle.number))?.until(whole);
+    let mut value = Vec::new();
+    while scan.advance(&mut value)?.is_some() {}
+    Ok(())
+}
 
-    fn verify_values(
-        order: &Order,
-        table: &Arc<cairndb_format::table::Table>,
-        values: &crate::state::version::Values,
-    ) -> Result<u64> {
-        let mut cursor = table.cursor();
-        let mut value = Vec::new();
-        let mut read = 0;
-        cursor.first()?;
-        while cursor.valid() {
-            if cursor.kind() == cairndb_base::Kind::Pointer {
-                cursor.load_value()?;
-                read_pointer_unmapped(order, values, cursor.key(), cursor.loaded(), &mut value)?;
-                read += 1;
-            }
-            cursor.next()?;
+fn verify_values(
+    order: &Order,
+    table: &Arc<cairndb_format::table::Table>,
+    values: &crate::state::version::Values,
+) -> Result<u64> {
+    let mut cursor = table.cursor();
+    let mut value = Vec::new();
+    let mut read = 0;
+    cursor.first()?;
+    while cursor.valid() {
+        if cursor.kind() == cairndb_base::Kind::Pointer {
+            cursor.load_value()?;
+            read_pointer_unmapped(order, values, cursor.key(), cursor.loaded(), &mut value)?;
+            read += 1;
         }
-        Ok(read)
+        cursor.next()?;
     }
+    Ok(read)
 }

@@ -38,7 +38,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn new(core: Arc<Core>) -> Snapshot {
-        let seq = core.snapshots.acquire(&core.published);
+        let seq = core.versions.acquire_snapshot();
         Snapshot { core, seq }
     }
 
@@ -96,18 +96,18 @@ impl Snapshot {
 
     /// The entries with keys in `range`.
     pub fn range(&self, range: impl KeyRange) -> Iter {
-        Iter::over_range(self.cursor(), &self.core.context.order, &range)
+        Iter::over_range(self.cursor(), &self.core.shared.context.order, &range)
     }
 
     /// The entries whose keys begin with `prefix`.
     pub fn prefix(&self, prefix: &[u8]) -> Iter {
-        Iter::over_prefix(self.cursor(), &self.core.context.order, prefix)
+        Iter::over_prefix(self.cursor(), &self.core.shared.context.order, prefix)
     }
 }
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        self.core.snapshots.release(self.seq);
+        self.core.shared.snapshots.release(self.seq);
     }
 }
 

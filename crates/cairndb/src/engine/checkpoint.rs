@@ -10,23 +10,44 @@ use cairndb_format::manifest::{CleanClose, ManifestWriter, install_current};
 use cairndb_format::missing::needed;
 use cairndb_format::name;
 
-use crate::engine::core::Core;
 use crate::state::version::Version;
+use crate::versions::shared::Shared;
+use crate::versions::version_set::VersionSet;
+use crate::write::writer::Writer;
 
-impl Core {
+/// Writes checkpoints.
+pub(crate) struct Checkpoints {
+    shared: Arc<Shared>,
+    versions: Arc<VersionSet>,
+    writer: Arc<Writer>,
+}
+
+impl Checkpoints {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        versions: Arc<VersionSet>,
+        writer: Arc<Writer>,
+    ) -> Checkpoints {
+        Checkpoints {
+            shared,
+            versions,
+            writer,
+        }
+    }
+
     /// Makes `path`, which must be missing or empty, a database with everything written so far.
     ///
     /// # Errors
     /// `InvalidArgument` when the directory holds something; of flushing, linking, syncing.
     pub(crate) fn checkpoint(&self, path: &Path) -> Result<()> {
-        if self.settings.read_only {
+        if self.shared.settings.read_only {
             return Err(Error::new(
                 cairndb_base::ErrorKind::ReadOnly,
                 "a checkpoint flushes first; open the database for writing",
             ));
         }
-        self.check_writable()?;
-        let target = self.env.open_dir(path, true)?;
+        self.shared.check_writable()?;
+        let target = self.shared.env.open_dir(path, true)?;
         if let Some(found) = target.list()?.into_iter().next() {
             return Err(Error::invalid("a checkpoint needs an empty directory")
                 .path(path)
@@ -46,10 +67,10 @@ impl Core {
 
     /// Links and writes everything, and notes what was made.
     fn copy_into(&self, target: &dyn Dir, made: &mut Vec<String>) -> Result<()> {
-        self.flush_all()?;
+        self.writer.flush_all()?;
         // The version's handles keep its files from being unlinked while they are linked.
         let (version, last_seq) = {
-            let state = self.state.lock();
+            let state = self.versions.lock();
             (Arc::clone(&state.durable), state.durable_seq)
         };
         let tables = version.tables().map(|table| table.record.file);
@@ -57,7 +78,7 @@ impl Core {
         let values = version.values.keys();
         let values = values.map(|number| name::value(FileNumber(*number)));
         for named in tables.chain(values) {
-            self.health.check_read()?;
+            self.shared.health.check_read()?;
             self.link_into(target, &named)?;
             made.push(named);
         }
@@ -71,9 +92,9 @@ impl Core {
     /// # Errors
     /// `Corruption` where it is missing here; of linking.
     fn link_into(&self, target: &dyn Dir, named: &str) -> Result<()> {
-        let linked = self.dir.link(named, target, named);
+        let linked = self.shared.dir.link(named, target, named);
         // It may be the target that does not exist any more.
-        if linked.is_ok() || self.dir.size_of(named)?.is_some() {
+        if linked.is_ok() || self.shared.dir.size_of(named)?.is_some() {
             return linked;
         }
         needed(named, linked)
@@ -88,17 +109,17 @@ impl Core {
         made: &mut Vec<String>,
     ) -> Result<()> {
         target.sync()?;
-        let number = FileNumber(self.new_file());
-        let mut edit = self.snapshot_edit(version, last_seq);
-        edit.next_file = Some(self.next_file.load(Ordering::Relaxed));
+        let number = FileNumber(self.shared.new_file());
+        let mut edit = self.shared.snapshot_edit(version, last_seq);
+        edit.next_file = Some(self.shared.next_file.load(Ordering::Relaxed));
         edit.clean_close = Some(CleanClose {
             last_seq,
             log_ends: Vec::new(),
         });
-        let edits = edit.divided(self.settings.budget.edit);
+        let edits = edit.divided(self.shared.settings.budget.edit);
         let manifest = target.create(&name::manifest(number))?;
         made.push(name::manifest(number));
-        let salt = self.env.random_u64();
+        let salt = self.shared.env.random_u64();
         drop(ManifestWriter::new(manifest, number, salt, &edits)?);
         // Before it is made: one that is half written has to go as well. One of another under this name it takes over.
         made.push(name::temp(number));

@@ -1,35 +1,7 @@
-//! Band e: the engine - who owns the state, and every transition of it.
+//! One open database, put together from its parts.
 
-pub(crate) mod background;
 pub(crate) mod checkpoint;
 pub(crate) mod close;
-pub(crate) mod compact;
 pub(crate) mod core;
-mod deferred;
-pub(crate) mod flush;
-mod full_disk;
-mod idle_space;
-pub(crate) mod install;
-pub(crate) mod leftovers;
-pub(crate) mod live_log;
-pub(crate) mod log_end;
-pub(crate) mod maintain;
-mod merging;
-pub(crate) mod moved_values;
-mod numbers;
 pub(crate) mod open;
-pub(crate) mod persist;
 pub(crate) mod properties;
-pub(crate) mod recover;
-pub(crate) mod recovered;
-mod relocate;
-pub(crate) mod replay;
-mod replay_bit_by_bit;
-pub(crate) mod report;
-pub(crate) mod reserve;
-mod rest;
-pub(crate) mod squeeze;
-pub(crate) mod unnamed;
-mod waiting;
-pub(crate) mod write;
-mod write_values;

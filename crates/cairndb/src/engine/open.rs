@@ -7,42 +7,69 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use arc_swap::ArcSwap;
 use cairndb_base::{Error, ErrorKind, FileNumber, PageCache, Result};
-use cairndb_env::sync::{Condvar, Mutex};
 use cairndb_env::{Dir, DirLock, Env, Origin, RealEnv};
 use cairndb_format::evidence::{Evidence, is_leveldb};
 use cairndb_format::manifest::read_current;
-use cairndb_format::name::{self, FileKind};
+use cairndb_format::name;
+use cairndb_format::name::FileKind;
 use cairndb_mem::{ChunkPool, ClockCache, Memtable};
 
-use crate::engine::core::{Core, Part, Settings, State};
-use crate::engine::leftovers::{Leftovers, Whose, unnamed, whose};
-use crate::engine::moved_values::LargeValues;
-use crate::engine::recover::{Recovery, remove_unused_logs, unused_file};
-use crate::engine::recovered::Recovered;
-use crate::engine::report::OpenReport;
-use crate::engine::rest::Rest;
+use crate::compaction::compactor::Compactor;
+use crate::compaction::schedule::Schedule;
+use crate::durable::group_sync::GroupSync;
+use crate::durable::log::Log;
+use crate::durable::manifests::Manifests;
+use crate::durable::persist::Persister;
+use crate::durable::reserve::DiskReserve;
+use crate::durable::sweeper::Sweeper;
+use crate::durable::value_files::ValueFiles;
+use crate::engine::checkpoint::Checkpoints;
+use crate::engine::close::Closer;
+use crate::engine::core::Core;
+use crate::engine::properties::Properties;
+use crate::flush::flush::Flusher;
 use crate::jobs::output::OutputSettings;
 use crate::jobs::relocation::Relocating;
-use crate::read::view::{Readers, Shown, View};
+use crate::log::commit::Commit;
+use crate::log::segments::Segments;
+use crate::read::view::{Readers, View};
+use crate::recovery::leftovers::{Whose, unnamed, whose};
+use crate::recovery::moved_values::LargeValues;
+use crate::recovery::recover::{Recovery, remove_unused_logs, unused_file};
+use crate::recovery::recovered::Recovered;
+use crate::recovery::report::OpenReport;
+use crate::scheduler::idle_space::IdleSpace;
+use crate::scheduler::manual::Manual;
+use crate::scheduler::steps::Steps;
+use crate::scheduler::syncer::Syncer;
+use crate::scheduler::threads::Scheduler;
+use crate::scheduler::waiting::Waiting;
+use crate::scheduler::worker::Worker;
+use crate::space::make_room::SpaceMaker;
+use crate::space::squeeze::Squeezer;
 use crate::state::budget::Budget;
 use crate::state::context::ReadContext;
 use crate::state::files::OpenFiles;
+use crate::state::idle::Rest;
 use crate::state::opener::{Mapping, TableOpener};
 use crate::state::options::{FILTER_BITS_MAX, MEMORY_BUDGET_MIN, Options};
 use crate::state::reaper::Reaper;
-use crate::state::reserve::Reserve;
 use crate::state::snapshots::Snapshots;
 use crate::state::squeezes::Squeezes;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
-use crate::write::commit::Commit;
-use crate::write::manifest::Manifest;
-use crate::write::segments::Segments;
-use crate::write::values::ValueLog;
+use crate::value_gc::dead_files::DeadFiles;
+use crate::value_gc::run::ValueGc;
+use crate::versions::install::Installer;
+use crate::versions::shared::Settings;
+use crate::versions::shared::Shared;
+use crate::versions::state::{Part, State};
+use crate::versions::version_set::VersionSet;
+use crate::write::seal::Sealer;
+use crate::write::writer::Writer;
 
 /// Openings that copy the large values of the log before one leaves them where they are. Two,
 /// because room may have been made meanwhile, and leaving them is the lesser promise.
@@ -54,119 +81,6 @@ enum Found {
     Empty,
     /// A database: the number of its manifest.
     Database(FileNumber),
-}
-
-impl Core {
-    /// Opens the database at `path`.
-    pub(crate) fn open(options: &Options, path: &Path) -> Result<Arc<Core>> {
-        Core::open_here(options, path).map_err(|error| error.directory(path))
-    }
-
-    fn open_here(options: &Options, path: &Path) -> Result<Arc<Core>> {
-        validate(options)?;
-        let mut tries = 0;
-        loop {
-            let copies = tries < COPYING_TRIES;
-            let large = if copies {
-                LargeValues::default()
-            } else {
-                LargeValues::in_place()
-            };
-            match Core::open_once(options, path, &large) {
-                Err(error) if error.kind() == ErrorKind::NoSpace => {
-                    // Recovery may have filled the disk with its own copies, which are gone again.
-                    if !copies && (!large.freed() || tries > 2 * COPYING_TRIES) {
-                        return Err(error);
-                    }
-                    let again = !copies || large.may_try_again();
-                    tries = if again { tries + 1 } else { COPYING_TRIES };
-                }
-                opened => return opened,
-            }
-        }
-    }
-
-    fn open_once(options: &Options, path: &Path, large: &LargeValues) -> Result<Arc<Core>> {
-        let env: Arc<dyn Env> = match &options.env {
-            Some(env) => Arc::clone(env),
-            None => RealEnv::new(),
-        };
-        let dir = directory(&*env, path, options)?;
-        let lock = if options.read_only {
-            dir.lock_shared(name::LOCK)?
-        } else {
-            Some(dir.lock(name::LOCK)?)
-        };
-        let budget = Budget::new(options.memory_budget);
-        let cache: Arc<dyn PageCache> = Arc::new(ClockCache::new(budget.cache));
-        let reaper = Arc::new(Reaper::default());
-        let opener = opener(options, &*env, &dir, &cache, &reaper);
-        let settings = settings(options, budget, &opener);
-        let context = context(options, path);
-        // For the next attempt, while the directory is locked.
-        let freed_if_full = |error: Error, dir: &dyn Dir| {
-            let full = error.kind() == ErrorKind::NoSpace && !options.read_only;
-            if full && remove_unused_logs(dir).unwrap_or(false) {
-                large.note_freed();
-            }
-            error
-        };
-        // Looked at again under the lock: another process may have created it meanwhile.
-        let mut recovered = match look(&*dir, options)? {
-            // Not 1: a creation cut short may have left files, and numbers are never used twice.
-            Found::Empty => Recovered::created(unused_file(&dir.list()?, 1)),
-            Found::Database(number) => {
-                let recovery = Recovery {
-                    opener: &opener,
-                    settings: &settings,
-                    context: &context,
-                    mode: options.recovery,
-                    large,
-                    env: &*env,
-                };
-                let recovered = recovery.run(number);
-                let named = |error| other_database(&*dir, number, error);
-                recovered.map_err(|error| freed_if_full(named(error), &*dir))?
-            }
-        };
-        let (listed, logs) = (recovered.listed.take(), std::mem::take(&mut recovered.logs));
-        let core = assemble(
-            env, dir, lock, context, settings, opener, cache, reaper, recovered,
-        );
-        let ready = core.after_open(listed, &logs);
-        ready.map_err(|error| freed_if_full(error, &*core.dir))?;
-        Ok(core)
-    }
-
-    /// Makes what recovery found durable, and sweeps what it superseded.
-    fn after_open(&self, listed: Option<Vec<String>>, logs: &BTreeSet<u64>) -> Result<()> {
-        self.shown.note(&self.view.load());
-        let listed = listed.map_or_else(|| self.dir.list(), Ok)?;
-        let (version, manifest) = {
-            let state = self.state.lock();
-            (Arc::clone(&state.version), state.manifest)
-        };
-        self.leftovers
-            .note(unnamed(listed, &version, manifest, logs));
-        if self.settings.read_only {
-            return Ok(());
-        }
-        self.rest_when_paid();
-        // After a clean close nothing is written before the first write or merge, and nothing
-        // removed.
-        if !self.report.clean || self.report.created {
-            let mut commit = self.commit.lock();
-            self.ensure_manifest(&mut commit)?;
-            drop(commit);
-            self.reap();
-        }
-        // Last: threads keep the engine, and with it the lock.
-        if self.space_wanted(&self.state.lock()) {
-            // Closing had no time for it. Without a thread it stays until the first write.
-            let _ = self.start_threads();
-        }
-        Ok(())
-    }
 }
 
 fn validate(options: &Options) -> Result<()> {
@@ -333,21 +247,37 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<Found> {
     Ok(Found::Empty)
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the one place where all parts come together"
-)]
-fn assemble(
+/// The parts of a database that only tests reach into.
+#[cfg(test)]
+pub(crate) struct Parts {
+    pub(crate) value_files: Arc<ValueFiles>,
+    pub(crate) persister: Arc<Persister>,
+    pub(crate) compactor: Arc<Compactor>,
+    pub(crate) squeezer: Arc<Squeezer>,
+}
+
+/// What an opening has found and made before the parts are put together.
+struct Opened {
     env: Arc<dyn Env>,
     dir: Arc<dyn Dir>,
     lock: Option<Box<dyn DirLock>>,
     context: ReadContext,
     settings: Settings,
     opener: Arc<TableOpener>,
-    cache: Arc<dyn PageCache>,
-    reaper: Arc<Reaper>,
-    mut recovered: Recovered,
-) -> Arc<Core> {
+    recovered: Recovered,
+}
+
+/// Puts the parts together: each is given those below it.
+fn assemble(opened: Opened) -> (Arc<Core>, Arc<Sweeper>, Arc<ValueGc>) {
+    let Opened {
+        env,
+        dir,
+        lock,
+        context,
+        settings,
+        opener,
+        mut recovered,
+    } = opened;
     let (order, budget) = (context.order.clone(), settings.budget);
     let readers = Readers::new(context, FIRST_VIEW);
     // Not from the pool: a database that is given a few entries takes little memory for them.
@@ -356,51 +286,277 @@ fn assemble(
     let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
     let view = first_view(&mutable.0, &sealed, &version, readers.clone());
     let state = first_state(&mutable.0, sealed, &version, &mut recovered);
-    Arc::new_cyclic(|myself| Core {
-        context: readers.context,
+    let commit = Commit::new(mutable, recovered.last_seq, &order, budget.part_logged);
+    let cache = Arc::clone(&opener.cache);
+    let shared = Arc::new(Shared {
         env,
         dir,
-        lock: Mutex::new(lock),
         origin: Origin::here(),
-        close_turn: Mutex::new(None),
         settings,
-        cache,
-        pool: ChunkPool::new(budget.write_share),
+        context: readers.context,
         health: readers.health,
         stats: Stats::default(),
         snapshots: Snapshots::default(),
-        reserve: Reserve::default(),
-        reaper,
         opener,
-        report: recovered.report,
-        newest_view: AtomicU64::new(view.number),
-        view: ArcSwap::from_pointee(view),
-        shown: Shown::default(),
-        published: AtomicU64::new(recovered.last_seq),
-        commit: Mutex::new(Commit::new(
-            mutable,
-            recovered.last_seq,
-            &order,
-            budget.part_logged,
-        )),
-        committed: Condvar::new(),
-        segments: Segments::new(recovered.next_segment, budget.retained_log),
-        manifest: Manifest::default(),
-        values: ValueLog::default(),
-        moved: Arc::default(),
-        names_dirty: AtomicBool::new(false),
-        sync_turn: Mutex::new(()),
-        leftovers: Leftovers::default(),
-        state: Mutex::new(state),
-        changed: Condvar::new(),
-        work: Condvar::new(),
-        compacting: AtomicUsize::new(0),
-        next_file: AtomicU64::new(recovered.next_file),
         stored_operator: recovered.merge_operator,
-        threads: Mutex::new(Vec::new()),
-        threads_started: AtomicBool::new(false),
-        myself: myself.clone(),
-    })
+        next_file: AtomicU64::new(recovered.next_file),
+    });
+    let versions = Arc::new(VersionSet::new(
+        Arc::clone(&shared),
+        view,
+        state,
+        recovered.last_seq,
+    ));
+    let segments = Segments::new(recovered.next_segment, budget.retained_log);
+    let pool = ChunkPool::new(budget.write_share);
+    let sweeper = Arc::new(Sweeper::new(Arc::clone(&shared), lock));
+    let manifests = Arc::new(Manifests::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&sweeper),
+    ));
+    let log = Arc::new(Log::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&sweeper),
+        Arc::clone(&manifests),
+        commit,
+        segments,
+        recovered.report,
+    ));
+    let value_files = Arc::new(ValueFiles::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&sweeper),
+        Arc::clone(&manifests),
+        Arc::clone(&log),
+    ));
+    let group_sync = Arc::new(GroupSync::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&manifests),
+        Arc::clone(&log),
+        Arc::clone(&value_files),
+    ));
+    let persister = Arc::new(Persister::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&sweeper),
+        Arc::clone(&manifests),
+        Arc::clone(&log),
+        Arc::clone(&value_files),
+    ));
+    let reserve = Arc::new(DiskReserve::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&sweeper),
+        Arc::clone(&log),
+    ));
+    let installer = Arc::new(Installer::new(Arc::clone(&shared), Arc::clone(&versions)));
+    let flusher = Arc::new(Flusher::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&installer),
+        Arc::clone(&reserve),
+    ));
+    let schedule = Arc::new(Schedule::new(Arc::clone(&shared), Arc::clone(&versions)));
+    let compactor = Compactor::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&installer),
+        Arc::clone(&value_files),
+        Arc::clone(&reserve),
+        Arc::clone(&flusher),
+        Arc::clone(&schedule),
+    );
+    let dead_files = Arc::new(DeadFiles::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&sweeper),
+        Arc::clone(&manifests),
+        Arc::clone(&log),
+        Arc::clone(&value_files),
+    ));
+    let value_gc = Arc::new(ValueGc::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&manifests),
+        Arc::clone(&log),
+        Arc::clone(&value_files),
+        Arc::clone(&schedule),
+        Arc::clone(&compactor),
+        Arc::clone(&dead_files),
+    ));
+    let squeezer = Arc::new(Squeezer::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&log),
+        Arc::clone(&persister),
+        Arc::clone(&reserve),
+        Arc::clone(&compactor),
+        Arc::clone(&dead_files),
+    ));
+    let space = Arc::new(SpaceMaker::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&sweeper),
+        Arc::clone(&log),
+        Arc::clone(&persister),
+        Arc::clone(&reserve),
+        Arc::clone(&flusher),
+        Arc::clone(&compactor),
+        Arc::clone(&dead_files),
+        Arc::clone(&squeezer),
+    ));
+    let sealer = Arc::new(Sealer::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&flusher),
+        Arc::clone(&schedule),
+        Arc::clone(&pool),
+    ));
+    let writer = Arc::new(Writer::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&sweeper),
+        Arc::clone(&manifests),
+        Arc::clone(&log),
+        Arc::clone(&value_files),
+        Arc::clone(&group_sync),
+        Arc::clone(&persister),
+        Arc::clone(&reserve),
+        Arc::clone(&flusher),
+        Arc::clone(&schedule),
+        Arc::clone(&compactor),
+        Arc::clone(&space),
+        Arc::clone(&sealer),
+    ));
+    let idle_space = Arc::new(IdleSpace::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&log),
+        Arc::clone(&reserve),
+        Arc::clone(&value_gc),
+        Arc::clone(&sealer),
+    ));
+    let steps = Arc::new(Steps::new(
+        Arc::clone(&shared),
+        Arc::clone(&sweeper),
+        Arc::clone(&persister),
+        Arc::clone(&flusher),
+        Arc::clone(&compactor),
+        Arc::clone(&dead_files),
+        Arc::clone(&value_gc),
+        Arc::clone(&squeezer),
+        Arc::clone(&space),
+        Arc::clone(&idle_space),
+    ));
+    let worker = Arc::new(Worker::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&sweeper),
+        Arc::clone(&log),
+        Arc::clone(&reserve),
+        Arc::clone(&flusher),
+        Arc::clone(&schedule),
+        Arc::clone(&compactor),
+        Arc::clone(&dead_files),
+        Arc::clone(&value_gc),
+        Arc::clone(&squeezer),
+        Arc::clone(&space),
+        Arc::clone(&idle_space),
+    ));
+    let syncer = Arc::new(Syncer::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&sweeper),
+        Arc::clone(&log),
+        Arc::clone(&persister),
+        Arc::clone(&dead_files),
+    ));
+    let scheduler = Arc::new(Scheduler::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&schedule),
+        Arc::clone(&value_gc),
+        Arc::clone(&steps),
+        Arc::clone(&worker),
+        Arc::clone(&syncer),
+    ));
+    let manual = Manual::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&installer),
+        Arc::clone(&log),
+        Arc::clone(&persister),
+        Arc::clone(&reserve),
+        Arc::clone(&schedule),
+        Arc::clone(&compactor),
+        Arc::clone(&dead_files),
+        Arc::clone(&value_gc),
+        Arc::clone(&space),
+        Arc::clone(&writer),
+    );
+    let waiting = Waiting::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&log),
+        Arc::clone(&persister),
+        Arc::clone(&dead_files),
+        Arc::clone(&value_gc),
+        Arc::clone(&steps),
+        Arc::clone(&schedule),
+        Arc::clone(&scheduler),
+    );
+    let checkpoints = Checkpoints::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&writer),
+    );
+    let properties = Properties::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&sweeper),
+        Arc::clone(&log),
+        cache,
+        pool,
+    );
+    let closer = Closer::new(
+        Arc::clone(&shared),
+        Arc::clone(&versions),
+        Arc::clone(&sweeper),
+        Arc::clone(&manifests),
+        Arc::clone(&log),
+        Arc::clone(&value_files),
+        Arc::clone(&group_sync),
+        Arc::clone(&persister),
+        Arc::clone(&dead_files),
+        Arc::clone(&space),
+        Arc::clone(&writer),
+        Arc::clone(&scheduler),
+    );
+    let core = Core {
+        shared,
+        versions,
+        log,
+        group_sync,
+        writer,
+        scheduler,
+        steps,
+        manual,
+        waiting,
+        checkpoints,
+        properties,
+        closer,
+        #[cfg(test)]
+        parts: Parts {
+            value_files,
+            persister,
+            compactor,
+            squeezer,
+        },
+    };
+    (Arc::new(core), sweeper, value_gc)
 }
 
 fn first_version(opener: &TableOpener, recovered: &mut Recovered) -> Arc<Version> {
@@ -486,5 +642,131 @@ impl Recovered {
             logs: BTreeSet::new(),
             made: Vec::new(),
         }
+    }
+}
+
+impl Core {
+    /// Opens the database at `path`.
+    pub(crate) fn open(options: &Options, path: &Path) -> Result<Arc<Core>> {
+        Self::open_here(options, path).map_err(|error| error.directory(path))
+    }
+
+    fn open_here(options: &Options, path: &Path) -> Result<Arc<Core>> {
+        validate(options)?;
+        let mut tries = 0;
+        loop {
+            let copies = tries < COPYING_TRIES;
+            let large = if copies {
+                LargeValues::default()
+            } else {
+                LargeValues::in_place()
+            };
+            match Self::open_once(options, path, &large) {
+                Err(error) if error.kind() == ErrorKind::NoSpace => {
+                    // Recovery may have filled the disk with its own copies, which are gone again.
+                    if !copies && (!large.freed() || tries > 2 * COPYING_TRIES) {
+                        return Err(error);
+                    }
+                    let again = !copies || large.may_try_again();
+                    tries = if again { tries + 1 } else { COPYING_TRIES };
+                }
+                opened => return opened,
+            }
+        }
+    }
+
+    fn open_once(options: &Options, path: &Path, large: &LargeValues) -> Result<Arc<Core>> {
+        let env: Arc<dyn Env> = match &options.env {
+            Some(env) => Arc::clone(env),
+            None => RealEnv::new(),
+        };
+        let dir = directory(&*env, path, options)?;
+        let lock = if options.read_only {
+            dir.lock_shared(name::LOCK)?
+        } else {
+            Some(dir.lock(name::LOCK)?)
+        };
+        let budget = Budget::new(options.memory_budget);
+        let cache: Arc<dyn PageCache> = Arc::new(ClockCache::new(budget.cache));
+        let reaper = Arc::new(Reaper::default());
+        let opener = opener(options, &*env, &dir, &cache, &reaper);
+        let settings = settings(options, budget, &opener);
+        let context = context(options, path);
+        // For the next attempt, while the directory is locked.
+        let freed_if_full = |error: Error, dir: &dyn Dir| {
+            let full = error.kind() == ErrorKind::NoSpace && !options.read_only;
+            if full && remove_unused_logs(dir).unwrap_or(false) {
+                large.note_freed();
+            }
+            error
+        };
+        // Looked at again under the lock: another process may have created it meanwhile.
+        let mut recovered = match look(&*dir, options)? {
+            // Not 1: a creation cut short may have left files, and numbers are never used twice.
+            Found::Empty => Recovered::created(unused_file(&dir.list()?, 1)),
+            Found::Database(number) => {
+                let recovery = Recovery {
+                    opener: &opener,
+                    settings: &settings,
+                    context: &context,
+                    mode: options.recovery,
+                    large,
+                    env: &*env,
+                };
+                let recovered = recovery.run(number);
+                let named = |error| other_database(&*dir, number, error);
+                recovered.map_err(|error| freed_if_full(named(error), &*dir))?
+            }
+        };
+        let (listed, logs) = (recovered.listed.take(), std::mem::take(&mut recovered.logs));
+        let (core, sweeper, value_gc) = assemble(Opened {
+            env,
+            dir: Arc::clone(&dir),
+            lock,
+            context,
+            settings,
+            opener,
+            recovered,
+        });
+        let ready = core.after_open(&sweeper, &value_gc, listed, &logs);
+        ready.map_err(|error| freed_if_full(error, &*dir))?;
+        Ok(core)
+    }
+
+    /// Makes what recovery found durable, and sweeps what it superseded.
+    fn after_open(
+        &self,
+        sweeper: &Sweeper,
+        value_gc: &ValueGc,
+        listed: Option<Vec<String>>,
+        logs: &BTreeSet<u64>,
+    ) -> Result<()> {
+        self.versions.note_first_view();
+        let listed = listed.map_or_else(|| self.shared.dir.list(), Ok)?;
+        let (version, manifest) = {
+            let state = self.versions.lock();
+            (Arc::clone(&state.version), state.manifest)
+        };
+        self.log
+            .leftovers()
+            .note(unnamed(listed, &version, manifest, logs));
+        if self.shared.settings.read_only {
+            return Ok(());
+        }
+        self.scheduler.rest_when_paid();
+        // After a clean close nothing is written before the first write or merge, and nothing
+        // removed.
+        if !self.log.report().clean || self.log.report().created {
+            let mut commit = self.log.lock();
+            self.log.ensure_manifest(&mut commit)?;
+            drop(commit);
+            sweeper.reap();
+        }
+        // Last: threads keep the engine, and with it the lock.
+        if value_gc.space_wanted(&self.versions.lock()) {
+            // Closing had no time for it. Without a thread it stays until the first write.
+            let _ = self.scheduler.start_threads();
+        }
+        Ok(())
     }
 }

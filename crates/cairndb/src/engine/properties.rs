@@ -1,12 +1,17 @@
 //! Properties: LevelDB's four names, and our own as JSON.
 
 use std::fmt::Write;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairndb_base::Result;
+use cairndb_base::{PageCache, Result};
+use cairndb_mem::ChunkPool;
 
-use crate::engine::core::Core;
+use crate::durable::log::Log;
+use crate::durable::sweeper::Sweeper;
 use crate::state::stats::Stats;
+use crate::versions::shared::Shared;
+use crate::versions::version_set::VersionSet;
 
 /// Whole units of `per` in `amount`, rounded: LevelDB prints these columns without fraction.
 fn rounded(amount: u64, per: u64) -> u64 {
@@ -16,7 +21,35 @@ fn rounded(amount: u64, per: u64) -> u64 {
 const MIB: u64 = 1 << 20;
 const SECOND_NS: u64 = 1_000_000_000;
 
-impl Core {
+/// Answers `Db::property`.
+pub(crate) struct Properties {
+    shared: Arc<Shared>,
+    versions: Arc<VersionSet>,
+    sweeper: Arc<Sweeper>,
+    log: Arc<Log>,
+    cache: Arc<dyn PageCache>,
+    pool: Arc<ChunkPool>,
+}
+
+impl Properties {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        versions: Arc<VersionSet>,
+        sweeper: Arc<Sweeper>,
+        log: Arc<Log>,
+        cache: Arc<dyn PageCache>,
+        pool: Arc<ChunkPool>,
+    ) -> Properties {
+        Properties {
+            shared,
+            versions,
+            sweeper,
+            log,
+            cache,
+            pool,
+        }
+    }
+
     /// The property `name`, or `None` for a name that does not exist.
     pub(crate) fn property(&self, name: &str) -> Option<String> {
         if let Some(level) = name.strip_prefix("leveldb.num-files-at-level") {
@@ -37,7 +70,7 @@ impl Core {
     /// last.
     fn files_at_level(&self, level: &str) -> Option<String> {
         let level: usize = level.parse().ok()?;
-        let version = std::sync::Arc::clone(&self.view.load().version);
+        let version = Arc::clone(&self.versions.view().version);
         let (last, upper) = match version.runs.split_last() {
             Some((last, upper)) => (last.tables().len(), upper),
             None => (0, &[][..]),
@@ -57,7 +90,7 @@ impl Core {
     }
 
     fn level_stats(&self) -> String {
-        let version = std::sync::Arc::clone(&self.view.load().version);
+        let version = Arc::clone(&self.versions.view().version);
         let mut out = String::from("                               Compactions\n");
         out.push_str("Level  Files Size(MB) Time(sec) Read(MB) Write(MB)\n");
         out.push_str("--------------------------------------------------\n");
@@ -70,11 +103,15 @@ impl Core {
             let files: usize = runs.iter().map(|run| run.tables().len()).sum();
             let bytes: u64 = runs.iter().map(|run| run.bytes()).sum();
             let (time, read, written) = match label {
-                "upper" => (&self.stats.flush_nanos, 0, &self.stats.flush_bytes),
+                "upper" => (
+                    &self.shared.stats.flush_nanos,
+                    0,
+                    &self.shared.stats.flush_bytes,
+                ),
                 _ => (
-                    &self.stats.merge_nanos,
-                    Stats::get(&self.stats.merge_read_bytes),
-                    &self.stats.merge_bytes,
+                    &self.shared.stats.merge_nanos,
+                    Stats::get(&self.shared.stats.merge_read_bytes),
+                    &self.shared.stats.merge_bytes,
                 ),
             };
             if files == 0 && Stats::get(written) == 0 {
@@ -93,7 +130,7 @@ impl Core {
     }
 
     fn sstables(&self) -> String {
-        let version = std::sync::Arc::clone(&self.view.load().version);
+        let version = Arc::clone(&self.versions.view().version);
         let mut out = String::new();
         for (index, run) in version.runs.iter().enumerate() {
             let _ = writeln!(out, "--- run {} (age {index}) ---", run.id);
@@ -114,8 +151,8 @@ impl Core {
 
     /// Anonymous memory by owner.
     fn memory_parts(&self) -> [(&'static str, u64); 6] {
-        let pinned = self.shown.pinned_bytes(&self.view.load());
-        let state = self.state.lock();
+        let pinned = self.versions.pinned_bytes();
+        let state = self.versions.lock();
         let tables: usize = state
             .version
             .tables()
@@ -139,20 +176,25 @@ impl Core {
         let parts = self.memory_parts();
         let total: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
         let index: u64 = {
-            let version = std::sync::Arc::clone(&self.view.load().version);
+            let version = Arc::clone(&self.versions.view().version);
             version.tables().map(|table| table.index_bytes()).sum()
         };
-        let mut out = format!("{{\"budget\":{}", self.settings.budget.total);
+        let mut out = format!("{{\"budget\":{}", self.shared.settings.budget.total);
         for (name, bytes) in parts {
             let _ = write!(out, ",\"{name}\":{bytes}");
         }
-        let mapped = if self.opener.mapping.wanted() {
+        let mapped = if self.shared.opener.mapping.wanted() {
             index
         } else {
             0
         };
-        let log = self.segments.retained_bytes() + self.segments.spare_bytes();
-        let values = self.opener.mapping.value_bytes.load(Ordering::Relaxed);
+        let log = self.log.segments().retained_bytes() + self.log.segments().spare_bytes();
+        let values = self
+            .shared
+            .opener
+            .mapping
+            .value_bytes
+            .load(Ordering::Relaxed);
         let _ = write!(
             out,
             ",\"total\":{total},\"mapped_index\":{mapped},\"mapped_log\":{log},\"mapped_values\":{values}}}"
@@ -162,7 +204,7 @@ impl Core {
 
     fn stalls_json(&self) -> String {
         let mut out = String::from("{");
-        for (index, (reason, count, nanos, longest)) in self.stats.stalls().enumerate() {
+        for (index, (reason, count, nanos, longest)) in self.shared.stats.stalls().enumerate() {
             let comma = if index == 0 { "" } else { "," };
             let _ = write!(
                 out,
@@ -175,19 +217,19 @@ impl Core {
     }
 
     fn stats_json(&self) -> String {
-        let counters = &self.stats;
-        let log = self.commit.lock().logged_bytes;
+        let counters = &self.shared.stats;
+        let log = self.log.lock().logged_bytes;
         let (version, pending, sealed, damaged) = {
-            let state = self.state.lock();
+            let state = self.versions.lock();
             let pending = state.pending.as_ref().map_or(0, |p| p.installed);
-            let version = std::sync::Arc::clone(&state.version);
+            let version = Arc::clone(&state.version);
             (version, pending, state.sealed.len(), state.damaged.len())
         };
         let values = version.values.values();
         let dead = values.map(|file| file.dead.load(Ordering::Relaxed)).sum();
         let numbers = [
             ("log_bytes", log),
-            ("log_retained_bytes", self.segments.retained_bytes()),
+            ("log_retained_bytes", self.log.segments().retained_bytes()),
             ("log_syncs", Stats::get(&counters.log_syncs)),
             ("file_syncs", Stats::get(&counters.file_syncs)),
             ("flushes", Stats::get(&counters.flushes)),
@@ -207,7 +249,7 @@ impl Core {
             ("tables", version.tables().count() as u64),
             ("table_bytes", version.bytes()),
             ("deferred_bytes", version.deferred_bytes()),
-            ("held_table_bytes", self.reaper.held_bytes()),
+            ("held_table_bytes", self.sweeper.reaper().held_bytes()),
             (
                 "entries",
                 version.tables().map(|it| it.record.entries).sum(),
@@ -221,8 +263,8 @@ impl Core {
             ("sealed_parts", sealed as u64),
             ("damaged_tables", damaged as u64),
             ("pending_versions", pending),
-            ("snapshots", self.snapshots.count() as u64),
-            ("last_seq", self.published.load(Ordering::Acquire)),
+            ("snapshots", self.shared.snapshots.count() as u64),
+            ("last_seq", self.versions.published()),
         ];
         let mut out = String::from("{");
         for (index, (name, value)) in numbers.iter().enumerate() {
@@ -236,13 +278,13 @@ impl Core {
     /// Bytes on disk that hold keys in `[from, to)`, about a page exact in tables; of the large values
     /// that a table points to, the share that its pages in the range are of all its pages.
     pub(crate) fn approximate_size(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
-        self.health.check_read()?;
-        let order = &self.context.order;
-        let version = std::sync::Arc::clone(&self.view.load().version);
+        self.shared.health.check_read()?;
+        let order = &self.shared.context.order;
+        let version = Arc::clone(&self.versions.view().version);
         let mut total = 0u128;
         for table in version.tables() {
             // Tables are opened when they are first asked, and closing may have come between.
-            self.health.check_read()?;
+            self.shared.health.check_read()?;
             let before_from =
                 from.is_some_and(|from| order.compare(&table.record.largest, from).is_lt());
             let behind_to = to.is_some_and(|to| order.compare(&table.record.smallest, to).is_ge());

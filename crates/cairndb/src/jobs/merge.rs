@@ -125,6 +125,23 @@ impl Job {
         result
     }
 
+    /// Runs to the end in one go.
+    ///
+    /// # Errors
+    /// The first error of a source or of the output; nothing is left then.
+    pub(crate) fn run(mut self, dir: &dyn Dir, next_file: &AtomicU64) -> Result<Outcome> {
+        loop {
+            match self.step(dir, next_file, u64::MAX / 2) {
+                Ok(true) => {}
+                Ok(false) => return self.finish(dir, next_file),
+                Err(error) => {
+                    self.abandon(dir, next_file);
+                    return Err(error);
+                }
+            }
+        }
+    }
+
     /// Finishes the last table.
     pub(crate) fn finish(self, dir: &dyn Dir, next_file: &AtomicU64) -> Result<Outcome> {
         let relocation = self.settings.relocation.as_ref();

@@ -14,8 +14,8 @@ use cairndb_base::{FileNumber, Order, Result, SeqNo};
 use cairndb_env::sync::Mutex;
 use cairndb_format::value_file::{CODEC_RAW, Pointer, ValueEncoder, read_stored};
 
+use crate::log::values::ValueLog;
 use crate::state::version::Values;
-use crate::write::values::ValueLog;
 
 /// A buffer above this size is given back after its value.
 const BUFFER_BYTES_KEPT: usize = 1 << 20;

@@ -11,6 +11,7 @@ pub(crate) mod fold_limits;
 pub(crate) mod front;
 pub(crate) mod guard;
 pub(crate) mod health;
+pub(crate) mod idle;
 pub(crate) mod merge_operator;
 pub(crate) mod new_files;
 pub(crate) mod opener;

@@ -1,6 +1,4 @@
-//! Band c: what a commit touches - log segments, the value file, the manifest's tail.
+//! The write path.
 
-pub(crate) mod commit;
-pub(crate) mod manifest;
-pub(crate) mod segments;
-pub(crate) mod values;
+pub(crate) mod seal;
+pub(crate) mod writer;

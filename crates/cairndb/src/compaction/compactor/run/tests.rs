@@ -1,0 +1,210 @@
+//! Tables that are not on disk as they were written; and in which order a job takes what it reads.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb_base::{ErrorKind, FileNumber, Kind, Order, SEQ_MAX, SeqNo};
+use cairndb_env::sim::SimEnv;
+use cairndb_format::name;
+
+use crate::engine::core::Core;
+use crate::jobs::inputs::{Change, Inputs};
+use crate::jobs::plan::MergePlan;
+use crate::read::merger::Merger;
+use crate::read::source::{RunCursor, Source};
+use crate::state::options::{Compression, Durability, Options};
+
+#[test]
+fn a_compaction_that_was_not_written_as_it_should_be_is_thrown_away() {
+    let env = SimEnv::new(7);
+    let options = Options::new().env(env.clone()).create_if_missing(true);
+    let core = Core::open(&options, Path::new("/db")).expect("it opens");
+    for round in 0..2_u8 {
+        for n in 0..500_u32 {
+            let key = (n * 2 + u32::from(round)).swap_bytes().to_le_bytes();
+            core.write_one(Kind::Put, &key, &[round; 60], Durability::Os)
+                .expect("the disk has room");
+        }
+        core.flush_all().expect("the disk has room");
+    }
+    let plan = {
+        let mut state = core.versions.lock();
+        let inputs: Vec<_> = state
+            .version
+            .runs
+            .iter()
+            .map(|run| (**run).clone())
+            .collect();
+        assert_eq!(inputs.len(), 2);
+        state.begin_merge(MergePlan {
+            inputs,
+            target: 99,
+            bottom: true,
+            waited_for: false,
+            at_rest: false,
+            relocation: None,
+            hiders: Vec::new(),
+        })
+    };
+    let mut whole = core
+        .parts
+        .compactor
+        .carry_out(&plan)
+        .expect("the inputs can be read");
+    core.parts
+        .compactor
+        .open_checked(&mut whole)
+        .expect("as it was written");
+    whole.discard(&*core.shared.dir);
+
+    let mut outcome = core
+        .parts
+        .compactor
+        .carry_out(&plan)
+        .expect("the inputs can be read");
+    let file = name::table(FileNumber(outcome.tables[0].record.file));
+    let path = Path::new("/db").join(&file);
+    // In the first data page, which opening the table does not look at.
+    assert!(env.corrupt(&path, 2_000, 1));
+    let error = core
+        .parts
+        .compactor
+        .open_checked(&mut outcome)
+        .expect_err("it is not");
+    assert_eq!(error.kind(), ErrorKind::Corruption);
+    assert_eq!(error.file_name(), Some(&*file));
+    assert!(env.read_file(&path).is_none(), "nothing names it");
+}
+
+/// A key of some kind.
+fn key_of(shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<u8> {
+    match shape {
+        0 => format!("{:016}", draw(300)).into_bytes(),
+        1 => {
+            let key = format!("user{:03}/{:09}", draw(20), draw(5)).into_bytes();
+            let len = if draw(4) == 0 { 9 } else { key.len() };
+            key[..len].to_vec()
+        }
+        2 => (0..draw(5))
+            .map(|_| [0, 1, 0xff][usize::try_from(draw(3)).unwrap()])
+            .collect(),
+        3 => format!("{:05}-{}-{:07}", draw(9), "x".repeat(30), draw(99)).into_bytes(),
+        4 => format!("{:06}{}", draw(400), "0".repeat(7)).into_bytes(),
+        // Streams that a run goes on with for a while, alike in what heads hold.
+        _ => {
+            let stream = draw(1 << 20) / (1 << 17);
+            format!("streams/{stream}/of one length/{:04}", draw(3000)).into_bytes()
+        }
+    }
+}
+
+/// Some runs of keys of one shape; the snapshots that were taken between.
+fn fill(core: &Core, shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<SeqNo> {
+    let mut pinned = Vec::new();
+    for _ in 0..=draw(7) {
+        // One of tombstones has pages of more keys than are spelled.
+        let deletes = draw(3) == 0;
+        let value: Vec<u8> = (0..[40, 700][usize::try_from(draw(2)).unwrap()])
+            .map(|_| draw(256).to_le_bytes()[0])
+            .collect();
+        for _ in 0..=draw(if deletes { 1500 } else { 600 }) {
+            let key = key_of(shape, &mut draw);
+            let kind = if deletes { Kind::Delete } else { Kind::Put };
+            let value = if deletes { &[][..] } else { &value };
+            let os = Durability::Os;
+            core.write_one(kind, &key, value, os)
+                .expect("there is room");
+            if draw(20) == 0 {
+                pinned.push(core.versions.acquire_snapshot());
+            }
+        }
+        core.flush_all().expect("the disk has room");
+    }
+    pinned
+}
+
+/// What a job is fed is found by another way than what readers are shown: both have to be the same.
+#[test]
+fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
+    let (mut sure, mut same, mut tables) = (0, 0, 0);
+    for seed in 0..60_u64 {
+        let mut number = seed;
+        let mut draw = move |bound: u64| {
+            number = number
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (number >> 33) % bound
+        };
+        let env = SimEnv::new(seed);
+        // The least there is, so that some runs have several tables.
+        let options = Options::new().env(env.clone()).create_if_missing(true);
+        let options = options
+            .memory_budget(256 << 10)
+            .compression(Compression::None);
+        let core = Core::open(&options, Path::new("/db")).expect("it opens");
+        let shape = seed % 6;
+        let pinned = fill(&core, shape, &mut draw);
+        let version = Arc::clone(&core.versions.view().version);
+        tables = tables.max(
+            version
+                .runs
+                .iter()
+                .map(|run| run.tables().len())
+                .max()
+                .unwrap_or(0),
+        );
+        let sources = || -> Vec<Source> {
+            let runs = version.runs.iter();
+            let cursors = runs.map(|run| RunCursor::new(Arc::clone(run), Order::Bytewise));
+            cursors
+                .map(|cursor| Source::Run(Box::new(cursor.rechecking())))
+                .collect()
+        };
+        let mut merger = Merger::new(sources(), Order::Bytewise);
+        let mut inputs = Inputs::new(sources(), Order::Bytewise);
+        for round in 0..4 {
+            if round == 0 {
+                merger.first().expect("it can be read");
+                inputs.first().expect("it can be read");
+            } else {
+                let key = key_of(shape, &mut draw);
+                merger.seek(&key, SEQ_MAX).expect("it can be read");
+                inputs.seek(&key, SEQ_MAX).expect("it can be read");
+            }
+            let mut before: Option<Vec<u8>> = None;
+            let mut differs = false;
+            while merger.valid() {
+                let key = merger.key().to_vec();
+                merger.load_value().expect("it can be read");
+                let entry = inputs.entry().expect("it can be read");
+                let mark = (merger.key(), merger.seq(), merger.kind());
+                assert_eq!((entry.key, entry.seq, entry.kind), mark, "seed {seed}");
+                assert_eq!(inputs.value().expect("it can be read"), merger.value());
+                if let Some(before) = before {
+                    assert!(!differs || before != key, "seed {seed}");
+                    match inputs.change() {
+                        Change::None => {
+                            assert_eq!(before, key, "seed {seed}");
+                            same += 1;
+                        }
+                        Change::Sure => {
+                            assert_ne!(before, key, "seed {seed}");
+                            sure += 1;
+                        }
+                        Change::Unknown => {}
+                    }
+                }
+                differs = inputs.changes();
+                before = Some(key);
+                merger.step().expect("it can be read");
+                inputs.step().expect("it can be read");
+            }
+            assert!(!inputs.valid(), "seed {seed}");
+        }
+        for seq in pinned {
+            core.shared.snapshots.release(seq);
+        }
+    }
+    println!("{sure} sure, {same} same, {tables} tables");
+    assert!(sure > 10_000 && same > 1_000 && tables > 2);
+}

@@ -1,0 +1,262 @@
+//! Decides what is compacted next.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use cairndb_base::{Error, Order};
+
+use crate::compaction::pick::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_idle};
+use crate::jobs::plan::MergePlan;
+use crate::state::version::{Run, TableHandle, Version};
+use crate::versions::shared::Shared;
+use crate::versions::state::State;
+use crate::versions::version_set::VersionSet;
+
+/// The bounds of a key range as a compaction sees them.
+pub(crate) type KeyRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
+fn sizes(version: &Version, damaged: &BTreeMap<u64, Error>) -> Vec<RunSize> {
+    let size = |run: &Arc<Run>| {
+        let mut tables = run.tables().iter();
+        RunSize {
+            bytes: run.bytes(),
+            entries: run.tables().iter().map(|table| table.record.entries).sum(),
+            deletes: run.tables().iter().map(|table| table.record.deletes).sum(),
+            damaged: !damaged.is_empty() && tables.any(|t| damaged.contains_key(&t.record.file)),
+        }
+    };
+    version.runs.iter().map(size).collect()
+}
+
+/// The range's ends as keys, open ones taken from the version; `None` when nothing lies between.
+fn bounds_of(version: &Version, order: &Order, range: KeyRange<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
+    let low = match range.0 {
+        Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
+        Bound::Unbounded => {
+            let smallest = version.tables().map(|table| &table.record.smallest);
+            smallest.min_by(|a, b| order.compare(a, b))?.clone()
+        }
+    };
+    let high = match range.1 {
+        Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
+        Bound::Unbounded => {
+            let largest = version.tables().map(|table| &table.record.largest);
+            largest.max_by(|a, b| order.compare(a, b))?.clone()
+        }
+    };
+    order.compare(&low, &high).is_le().then_some((low, high))
+}
+
+/// Bytes that are encoded in one job, at least a table.
+const STRETCH_BYTES: u64 = 32 << 20;
+
+/// The first tables of `run` that wait, with those between them that are encoded while these are no more: to copy
+/// them costs less than a job, and a version, for every few tables.
+fn stretch(run: &Run, damaged: &BTreeMap<u64, Error>) -> Option<Vec<Arc<TableHandle>>> {
+    let whole = |table: &TableHandle| !damaged.contains_key(&table.record.file);
+    let waits = |table: &Arc<TableHandle>| table.record.deferred && whole(table);
+    let tables = &run.tables()[run.tables().iter().position(waits)?..];
+    let (mut raw, mut between, mut count) = (0, 0, 0);
+    for (index, table) in tables.iter().enumerate() {
+        if !whole(table) || between > raw || raw + between >= STRETCH_BYTES {
+            break;
+        }
+        if table.record.deferred {
+            raw += table.record.bytes;
+            count = index + 1;
+        } else {
+            between += table.record.bytes;
+        }
+    }
+    Some(tables[..count].to_vec())
+}
+
+/// Decides what is compacted next.
+pub(crate) struct Schedule {
+    shared: Arc<Shared>,
+    versions: Arc<VersionSet>,
+}
+
+impl Schedule {
+    pub(crate) fn new(shared: Arc<Shared>, versions: Arc<VersionSet>) -> Schedule {
+        Schedule { shared, versions }
+    }
+
+    pub(crate) fn group_plan(state: &mut State, group: Group) -> MergePlan {
+        let runs = &state.version.runs;
+        let inputs = runs[group.first..=group.last]
+            .iter()
+            .map(|run| (**run).clone())
+            .collect();
+        let bottom = group.last + 1 == runs.len();
+        let target = state.next_run;
+        state.next_run += 1;
+        state.begin_merge(MergePlan {
+            inputs,
+            target,
+            bottom,
+            waited_for: false,
+            at_rest: false,
+            relocation: None,
+            hiders: Vec::new(),
+        })
+    }
+
+    /// More runs than this hold up writers until a merge is done: fewer where somebody reads.
+    pub(crate) fn runs_max(&self) -> usize {
+        let view = self.versions.view();
+        let readers = view.runs_for_readers().unwrap_or(RUNS_STALL);
+        // While a view has no more, nobody waits for it, and nothing is merged sooner than for a load.
+        if view.version.runs.len() > readers {
+            readers
+        } else {
+            RUNS_STALL
+        }
+    }
+
+    /// Whether the picker finds something to merge, idle merges included when `idle`.
+    pub(crate) fn merge_wanted(&self, state: &State, idle: bool) -> Option<Group> {
+        if state.merging() || !state.may_compact() {
+            return None;
+        }
+        let sizes = sizes(&state.version, &state.damaged);
+        pick(&sizes, self.flush_unit(), self.runs_max()).or_else(|| {
+            let group = pick_idle(&sizes).filter(|_| idle)?;
+            (group.first < group.last || self.sheds_tombstones(state, group.last)).then_some(group)
+        })
+    }
+
+    /// Whether runs numbered below `below` are left that an idle database merges with each other.
+    pub(crate) fn merge_left(&self, state: &State, below: u64) -> bool {
+        let sizes = sizes(&state.version, &state.damaged);
+        let runs = state.version.runs.iter().enumerate();
+        let old: Vec<usize> = runs
+            .filter(|(_, run)| run.id < below)
+            .map(|(at, _)| at)
+            .collect();
+        let old_sizes: Vec<RunSize> = old.iter().map(|at| sizes[*at]).collect();
+        pick_idle(&old_sizes).is_some_and(|group| {
+            group.first < group.last || self.sheds_tombstones(state, old[group.last])
+        })
+    }
+
+    /// Whether a writer has to make room first, because there are too many runs. For readers it does what
+    /// it can, but does not wait for the end of a large merge, which may take seconds.
+    pub(crate) fn runs_hold_up(&self, state: &State) -> bool {
+        let runs = state.version.runs.len();
+        runs > self.runs_max()
+            && match state.merging() {
+                true if runs > RUNS_STALL => true,
+                true => self.merge_for_room_wanted(state).is_some(),
+                false => self.merge_wanted(state, false).is_some(),
+            }
+    }
+
+    /// What a writer with too many runs before it merges.
+    pub(crate) fn merge_for_room_wanted(&self, state: &State) -> Option<Group> {
+        if !state.may_compact() {
+            return None;
+        }
+        let sizes = sizes(&state.version, &state.damaged);
+        pick_for_room(
+            &sizes,
+            state.free_runs(),
+            self.flush_unit(),
+            self.runs_max(),
+        )
+    }
+
+    /// The size of a run that one flush makes, about.
+    fn flush_unit(&self) -> u64 {
+        self.shared.settings.budget.run as u64 / 2
+    }
+
+    /// Whether merging a run with itself would drop its tombstones: not while a snapshot may still
+    /// look below them, and then it would be merged for ever.
+    fn sheds_tombstones(&self, state: &State, run: usize) -> bool {
+        let tables = state.version.runs[run].tables();
+        let newest = tables.iter().map(|table| table.record.seq_max).max();
+        self.versions.readable_at().first() >= newest.as_ref()
+    }
+
+    /// The tables of every run that share keys with `range`, closed under overlap.
+    pub(crate) fn range_plan(&self, state: &mut State, range: KeyRange<'_>) -> Option<MergePlan> {
+        let order = &self.shared.context.order;
+        let version = Arc::clone(&state.version);
+        let (mut low, mut high) = bounds_of(&version, order, range)?;
+        let mut chosen = Vec::new();
+        loop {
+            let before: usize = chosen.iter().map(|run: &Run| run.tables().len()).sum();
+            chosen.clear();
+            for run in &version.runs {
+                let tables = run.overlapping(order, &low, &high).to_vec();
+                for table in &tables {
+                    if order.compare(&table.record.smallest, &low).is_lt() {
+                        low.clone_from(&table.record.smallest);
+                    }
+                    if order.compare(&table.record.largest, &high).is_gt() {
+                        high.clone_from(&table.record.largest);
+                    }
+                }
+                if !tables.is_empty() {
+                    chosen.push(Run::new(run.id, tables, order));
+                }
+            }
+            if chosen.iter().map(|run| run.tables().len()).sum::<usize>() == before {
+                break;
+            }
+        }
+        self.worth_merging(&chosen).then(|| {
+            let last = version.runs.last().map_or(0, |run| run.id);
+            let whole = chosen
+                .iter()
+                .zip(&version.runs)
+                .all(|(chosen, run)| chosen.tables().len() == run.tables().len())
+                && chosen.len() == version.runs.len();
+            // The output belongs into the last run: nothing below it holds these keys.
+            if !whole && chosen.last().is_none_or(|run| run.id != last) {
+                chosen.push(Run::new(last, Vec::new(), order));
+            }
+            let target = if whole { state.next_run } else { last };
+            state.next_run += 1;
+            MergePlan {
+                inputs: chosen,
+                target,
+                bottom: true,
+                waited_for: true,
+                at_rest: false,
+                relocation: None,
+                hiders: Vec::new(),
+            }
+        })
+    }
+
+    /// A single run without tombstones, old versions and values to be encoded is already what a merge would make of it.
+    fn worth_merging(&self, chosen: &[Run]) -> bool {
+        let encodes = self.shared.encodes();
+        match chosen {
+            [] => false,
+            [one] => one.tables().iter().any(|table| {
+                let record = &table.record;
+                record.deletes > 0 || record.seq_max > 0 || record.deferred && encodes
+            }),
+            _ => true,
+        }
+    }
+
+    /// The next stretch of tables to be encoded, oldest run first.
+    pub(crate) fn deferred_stretch(&self, state: &State) -> Option<(usize, Vec<Arc<TableHandle>>)> {
+        if !self.shared.encodes() || state.merging() || !state.may_compact() {
+            return None;
+        }
+        let runs = state.version.runs.iter().enumerate().rev();
+        let mut runs = runs.filter(|(_, run)| run.deferred_bytes() > 0);
+        runs.find_map(|(at, run)| Some((at, stretch(run, &state.damaged)?)))
+    }
+
+    /// Whether there is something to encode.
+    pub(crate) fn encoding_wanted(&self, state: &State) -> bool {
+        self.deferred_stretch(state).is_some()
+    }
+}

@@ -1,0 +1,123 @@
+//! Syncs of the log that concurrent writers share.
+
+use std::sync::Arc;
+
+use cairndb_base::{Result, SeqNo};
+use cairndb_env::sync::MutexGuard;
+
+use crate::durable::log::Log;
+use crate::durable::manifests::Manifests;
+use crate::durable::value_files::ValueFiles;
+use crate::log::commit::Commit;
+use crate::state::stats::Stats;
+use crate::versions::shared::Shared;
+use crate::versions::version_set::VersionSet;
+
+/// Syncs of the log that concurrent writers share.
+pub(crate) struct GroupSync {
+    shared: Arc<Shared>,
+    versions: Arc<VersionSet>,
+    manifests: Arc<Manifests>,
+    log: Arc<Log>,
+    value_files: Arc<ValueFiles>,
+}
+
+impl GroupSync {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        versions: Arc<VersionSet>,
+        manifests: Arc<Manifests>,
+        log: Arc<Log>,
+        value_files: Arc<ValueFiles>,
+    ) -> GroupSync {
+        GroupSync {
+            shared,
+            versions,
+            manifests,
+            log,
+            value_files,
+        }
+    }
+
+    /// Makes every logged write so far durable: what a `Sync` write does for those before it.
+    pub(crate) fn sync_written(&self) -> Result<()> {
+        self.shared.check_writable()?;
+        let commit = self.log.lock();
+        let last = commit.last_seq;
+        self.run_passes(commit, |commit| commit.synced_seq >= last)
+    }
+
+    /// Waits for the sync pass that covers `last`, or runs it.
+    #[cold]
+    pub(crate) fn wait_published<'a>(
+        &'a self,
+        commit: MutexGuard<'a, Commit>,
+        last: SeqNo,
+    ) -> Result<()> {
+        self.run_passes(commit, |_| self.versions.published() >= last)
+    }
+
+    /// Waits for sync passes, or runs them, until `enough`.
+    fn run_passes<'a>(
+        &'a self,
+        mut commit: MutexGuard<'a, Commit>,
+        enough: impl Fn(&Commit) -> bool,
+    ) -> Result<()> {
+        while !enough(&commit) {
+            self.shared.health.check_write()?;
+            if commit.syncing {
+                self.log.wait(&mut commit);
+                continue;
+            }
+            self.shared.origin.check()?;
+            commit.syncing = true;
+            let target = commit.last_seq;
+            drop(commit);
+            let result = self.sync_pass();
+            commit = self.log.lock();
+            commit.syncing = false;
+            let result = result.map_err(|error| self.versions.poison(error));
+            // Poisoned meanwhile by a comparator that panicked, the part may hold half of a batch.
+            if result.is_ok() && !self.shared.health.is_poisoned() {
+                commit.synced_seq = commit.synced_seq.max(target);
+                while commit
+                    .awaiting_sync
+                    .front()
+                    .is_some_and(|seq| *seq <= target)
+                {
+                    commit.awaiting_sync.pop_front();
+                }
+                self.versions.publish_up_to(commit.publishable());
+                if std::mem::take(&mut commit.look_again) {
+                    self.versions.wake_idle_worker();
+                }
+            }
+            self.log.notify();
+            result?;
+        }
+        Ok(())
+    }
+
+    /// Makes everything appended before the call durable: values, names, segments, in this order.
+    pub(crate) fn sync_pass(&self) -> Result<()> {
+        let plan = {
+            let _turn = self.manifests.take_sync_turn()?;
+            // Planned first: a record in the plan has its value in a file synced next. Planned
+            // later, one that came in between would be durable without it.
+            let plan = self.log.segments().plan_sync();
+            // Within the turn: what was claimed and is lost nobody else may find clean.
+            let poison = |error| self.versions.poison(error);
+            let files = self.value_files.values().sync().map_err(poison)?;
+            Stats::add(&self.shared.stats.file_syncs, files);
+            if self.manifests.take_names() || plan.name_first {
+                self.shared.dir.sync().map_err(poison)?;
+                self.manifests.sync().map_err(poison)?;
+                plan.mark_named();
+            }
+            plan
+        };
+        let segments = plan.sync_segments()?;
+        Stats::add(&self.shared.stats.log_syncs, segments);
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! The value files that writers and value garbage collection append to.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cairndb_base::{FileNumber, Result};
+use cairndb_format::manifest::VersionEdit;
+use cairndb_format::name;
+use cairndb_format::value_file::ValueWriter;
+
+use crate::durable::log::Log;
+use crate::durable::manifests::Manifests;
+use crate::durable::sweeper::Sweeper;
+use crate::log::commit::Commit;
+use crate::log::values::{Active, UNSYNCED_FILES_MAX, ValueLog};
+use crate::state::new_files::{create_unused, is_taken};
+use crate::state::value_handle::ValueHandle;
+use crate::versions::shared::Shared;
+use crate::versions::version_set::VersionSet;
+
+/// The value files that writers and value garbage collection append to.
+pub(crate) struct ValueFiles {
+    shared: Arc<Shared>,
+    versions: Arc<VersionSet>,
+    sweeper: Arc<Sweeper>,
+    manifests: Arc<Manifests>,
+    log: Arc<Log>,
+    values: ValueLog,
+    /// Where values go that are copied out of files that are mostly dead.
+    moved: Arc<ValueLog>,
+}
+
+impl ValueFiles {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        versions: Arc<VersionSet>,
+        sweeper: Arc<Sweeper>,
+        manifests: Arc<Manifests>,
+        log: Arc<Log>,
+    ) -> ValueFiles {
+        ValueFiles {
+            shared,
+            versions,
+            sweeper,
+            manifests,
+            log,
+            values: ValueLog::default(),
+            moved: Arc::default(),
+        }
+    }
+
+    /// Where writers put large values.
+    pub(crate) fn values(&self) -> &ValueLog {
+        &self.values
+    }
+
+    /// Where values go that are copied out of files that are mostly dead.
+    pub(crate) fn moved(&self) -> &Arc<ValueLog> {
+        &self.moved
+    }
+
+    /// Whether values are being appended to `file`.
+    pub(crate) fn is_filled(&self, file: u64) -> bool {
+        [self.values.active(), self.moved.active()].contains(&Some(file))
+    }
+
+    /// Has no more values appended to `files`, but where a merge is under way.
+    pub(crate) fn close_value_files(&self, files: &BTreeSet<u64>) {
+        if files.iter().any(|file| self.is_filled(*file)) {
+            let commit = self.log.lock();
+            if self.versions.lock().may_relocate() {
+                self.close_files(&commit, files);
+            }
+        }
+    }
+
+    /// Has no more values appended to `files`, while no merge is under way. One that a writer has just appended to
+    /// stays open.
+    pub(crate) fn close_files(&self, commit: &Commit, files: &BTreeSet<u64>) {
+        for file in files {
+            if commit.first_values().is_none_or(|first| first > *file) {
+                self.values.finish(*file);
+            }
+            self.moved.finish(*file);
+        }
+    }
+
+    /// Sees that there is a file with room for copies. Before each step of a relocation.
+    ///
+    /// # Errors
+    /// Of the file or the manifest.
+    pub(crate) fn room_for_copies(&self) -> Result<()> {
+        self.moved.begin_sync();
+        if self.moved.unsynced_files() > UNSYNCED_FILES_MAX {
+            // Each keeps a descriptor until it is synced.
+            self.moved
+                .sync()
+                .map_err(|error| self.versions.poison(error))?;
+        }
+        if !self.moved.needs_file(self.shared.settings.value_file) {
+            return Ok(());
+        }
+        let mut commit = self.log.lock();
+        self.shared.health.check_write()?;
+        let (begun, ()) = self.begin_value_file(&mut commit, self.shared.encodes(), |_| Ok(()))?;
+        let mut state = self.versions.lock();
+        state.relocating.first_copies.get_or_insert(begun.number());
+        // Under the commit lock: who looks for dead files finds it being filled.
+        self.moved.begin(begun);
+        Ok(())
+    }
+
+    /// A new value file with what `fill` appends to it, which the manifest names then; `settled` if nothing in it will be
+    /// left to be encoded. Filled first: named before, each write that found no room for its value left a file behind
+    /// that had none, and an edit.
+    ///
+    /// # Errors
+    /// Of the file or the manifest; nothing is left then but a file to unlink, and that the next opening sweeps.
+    pub(crate) fn begin_value_file<T>(
+        &self,
+        commit: &mut Commit,
+        settled: bool,
+        fill: impl FnOnce(&mut ValueWriter) -> Result<T>,
+    ) -> Result<(Active, T)> {
+        self.log.ensure_manifest(commit)?;
+        // Of no use to anybody where one of the steps fails. An edit that got there all the same names a
+        // file that is missing, which the next opening takes for one whose name was lost.
+        let given_up = |number, error| {
+            self.sweeper.reaper().add(name::value(FileNumber(number)));
+            error
+        };
+        let mut number = 0;
+        let created = create_unused(
+            || {
+                number = self.shared.new_file();
+                number
+            },
+            |number| ValueWriter::create(&*self.shared.dir, number),
+        );
+        let (_, mut writer) = match created {
+            Err(error) if !is_taken(&error) => return Err(given_up(number, error)),
+            created => created?,
+        };
+        let given_up = |error| given_up(number, error);
+        let filled = fill(&mut writer).map_err(given_up)?;
+        let edit = VersionEdit {
+            added_values: vec![number],
+            settled_values: settled.then_some(number).into_iter().collect(),
+            next_file: Some(self.shared.next_file.load(Ordering::Relaxed)),
+            ..VersionEdit::default()
+        };
+        self.manifests.append_naming(&edit).map_err(given_up)?;
+        let mut guard = self.versions.lock();
+        let state = &mut *guard;
+        let handle = ValueHandle::begun(number, &self.shared.opener);
+        handle.settled.store(settled, Ordering::Relaxed);
+        let handle = Arc::new(handle);
+        // The manifest names the file already, so both versions know it from now on.
+        let pending = state.pending.as_mut().map(|pending| &mut pending.version);
+        let versions = [&mut state.version, &mut state.durable];
+        for version in versions.into_iter().chain(pending) {
+            let mut next = (**version).clone();
+            let mut values = (*next.values).clone();
+            values.insert(number, Arc::clone(&handle));
+            next.values = Arc::new(values);
+            *version = Arc::new(next);
+        }
+        self.versions.publish_view(state);
+        Ok((Active::new(handle, writer), filled))
+    }
+}

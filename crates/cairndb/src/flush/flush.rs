@@ -1,0 +1,314 @@
+//! Flushing: every sealed part, merged into one run of tables.
+//!
+//! Whoever finds parts to flush may do it: the worker, or a writer with a full queue, at the same
+//! time. Each takes parts that lie side by side; runs are installed in the order of their parts.
+//! The new run is visible to readers as soon as its files are written; the log keeps what it holds
+//! until they are durable too.
+//!
+//! One flush at a time, the writer waiting for it, lost: with two cores a sequential load spent a
+//! quarter of its time asleep.
+
+use std::sync::Arc;
+
+use cairndb_base::{Order, Result};
+use cairndb_mem::Memtable;
+
+use crate::durable::reserve::DiskReserve;
+use crate::jobs::inputs::Inputs;
+use crate::jobs::merge::{Job, Outcome};
+use crate::jobs::rules::Rules;
+use crate::read::source::Source;
+use crate::state::guard::guarded;
+use crate::state::stats::Stats;
+use crate::state::version::Version;
+use crate::versions::install::Installer;
+use crate::versions::shared::Shared;
+use crate::versions::state::{Flush, Part, State};
+use crate::versions::version_set::VersionSet;
+use cairndb_format::table::Compression;
+
+/// Memtable parts over one range of keys, oldest first, and the range.
+struct Span {
+    smallest: Vec<u8>,
+    largest: Vec<u8>,
+    parts: Vec<Arc<Memtable>>,
+}
+
+/// The parts, oldest first, as those that share a range of keys, in the order of the ranges.
+fn spans(parts: &[Part], order: &Order) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    for part in parts {
+        let (mut first, mut last) = (part.mem.cursor(), part.mem.cursor());
+        first.seek_to_first();
+        last.seek_to_last();
+        if !first.valid() {
+            continue;
+        }
+        let mut span = Span {
+            smallest: first.key().to_vec(),
+            largest: last.key().to_vec(),
+            parts: Vec::new(),
+        };
+        spans.retain_mut(|older| {
+            let apart = order.compare(&older.largest, &span.smallest).is_lt()
+                || order.compare(&span.largest, &older.smallest).is_lt();
+            if !apart {
+                span.join(older, order);
+            }
+            apart
+        });
+        span.parts.push(Arc::clone(&part.mem));
+        spans.push(span);
+    }
+    spans.sort_by(|a, b| order.compare(&a.smallest, &b.smallest));
+    spans
+}
+
+impl Span {
+    fn inputs(&self, order: &Order) -> Inputs {
+        let newest_first = self.parts.iter().rev();
+        let sources = newest_first.map(|mem| Source::Mem(mem.cursor())).collect();
+        Inputs::new(sources, order.clone())
+    }
+
+    /// Whether it is one part, no key of which lies among those of a table.
+    fn is_apart(&self, version: &Version, order: &Order) -> bool {
+        let mut runs = version.runs.iter();
+        self.parts.len() == 1
+            && runs.all(|run| {
+                run.overlapping(order, &self.smallest, &self.largest)
+                    .is_empty()
+            })
+    }
+
+    /// Takes over the parts and the range of `before`. Parts with keys in common stay in the order of
+    /// their age; it means nothing between others.
+    fn join(&mut self, before: &mut Span, order: &Order) {
+        self.parts.append(&mut before.parts);
+        if order.compare(&before.smallest, &self.smallest).is_lt() {
+            std::mem::swap(&mut self.smallest, &mut before.smallest);
+        }
+        if order.compare(&before.largest, &self.largest).is_gt() {
+            std::mem::swap(&mut self.largest, &mut before.largest);
+        }
+    }
+}
+
+/// Bytes of tables that may wait for their encoding, however small the database: so many an idle database is
+/// merged for as well.
+const DEFERRED_BYTES_MAX: u64 = 256 << 20;
+/// The same as a share of all tables: as much again as upper runs may be before an idle database is merged.
+const DEFERRED_SHARE: u64 = 10;
+/// Parts that one flush has taken, oldest first.
+struct Taken {
+    number: u64,
+    parts: Vec<Part>,
+    version: Arc<Version>,
+    /// No older entry can exist.
+    bottom: bool,
+    /// Values that shrink only together may be left raw where they are in order.
+    defers: bool,
+}
+
+/// Writes immutable memtables to tables.
+pub(crate) struct Flusher {
+    shared: Arc<Shared>,
+    versions: Arc<VersionSet>,
+    installer: Arc<Installer>,
+    reserve: Arc<DiskReserve>,
+}
+
+impl Flusher {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        versions: Arc<VersionSet>,
+        installer: Arc<Installer>,
+        reserve: Arc<DiskReserve>,
+    ) -> Flusher {
+        Flusher {
+            shared,
+            versions,
+            installer,
+            reserve,
+        }
+    }
+
+    /// Whether a flush should begin: `due` bytes of parts wait, or where somebody reads two thirds of the parts that
+    /// hold up writers. Parts, not bytes: one whose long values are in the log is sealed with few bytes, and at the
+    /// limit a writer had every flush to itself.
+    pub(crate) fn flush_wanted(&self, state: &State, due: usize) -> bool {
+        let readers = self.versions.view().parts_for_readers();
+        state.flush_due(due, &self.shared.settings)
+            || readers.is_some_and(|parts| state.can_flush() && state.waiting() >= parts / 3 * 2)
+    }
+
+    /// Whether more parts wait than whoever reads should have to look into.
+    pub(crate) fn parts_hold_up(&self, state: &State) -> bool {
+        let readers = self.versions.view().parts_for_readers();
+        readers.is_some_and(|parts| state.sealed.len() >= parts)
+    }
+
+    /// Flushes sealed parts that wait, as one run; `false` when there are none or enough threads
+    /// are at it.
+    ///
+    /// # Errors
+    /// Of reading or writing; the parts stay queued and can be flushed again.
+    pub(crate) fn flush_once(&self) -> Result<bool> {
+        self.flush_up_to(usize::MAX)
+    }
+
+    /// Flushes parts of about `bytes`, at least one. Neither the worker nor a writer that helps takes all: while
+    /// the writer is at it no new ones come, and the worker should not run out of them.
+    pub(crate) fn flush_up_to(&self, bytes: usize) -> Result<bool> {
+        let Some(mut taken) = self.take_parts(bytes) else {
+            return Ok(false);
+        };
+        self.reserve.tend_reserve();
+        let begun = self.shared.env.now_ns();
+        let result = self
+            .shared
+            .health
+            .check_write()
+            .and_then(|()| guarded(|| self.write_parts(&taken)));
+        Stats::add(
+            &self.shared.stats.flush_nanos,
+            self.shared.env.now_ns().saturating_sub(begun),
+        );
+
+        // Before they leave the queue: a writer that finds room there takes the memory of these parts
+        // from the pool, not new memory beside it.
+        taken.parts.clear();
+        let mut state = self.versions.lock();
+        state.last_flush = (begun, self.shared.env.now_ns().saturating_sub(begun));
+        let result = match result {
+            Ok(outcome) => {
+                Stats::add(&self.shared.stats.flushes, 1);
+                let bytes: u64 = outcome.tables.iter().map(|table| table.record.bytes).sum();
+                Stats::add(&self.shared.stats.flush_bytes, bytes);
+                // Asks the order where the tables belong.
+                let install = || {
+                    self.install_in_order(&mut state, taken.number, outcome);
+                    Ok(true)
+                };
+                guarded(install).map_err(|error| self.shared.health.poison(error))
+            }
+            Err(error) => {
+                state.flushes.retain(|flush| flush.number != taken.number);
+                for part in &mut state.sealed {
+                    if part.flush == Some(taken.number) {
+                        part.flush = None;
+                    }
+                }
+                Err(error)
+            }
+        };
+        self.versions.note_background(&mut state, &result);
+        drop(state);
+        self.versions.notify_changed();
+        self.versions.notify_work();
+        result
+    }
+
+    /// Takes the oldest parts that wait and lie side by side.
+    fn take_parts(&self, bytes_max: usize) -> Option<Taken> {
+        let mut guard = self.versions.lock();
+        let state = &mut *guard;
+        if !state.can_flush() {
+            return None;
+        }
+        let defers = self.may_defer(state);
+        let number = state.next_flush;
+        state.next_flush += 1;
+        let first = state.sealed.iter().position(|part| part.flush.is_none())?;
+        let mut parts = Vec::new();
+        let (mut bytes, mut logged) = (0, 0);
+        for part in state.sealed.iter_mut().skip(first) {
+            bytes += part.mem.allocated_bytes();
+            logged += part.logged;
+            let enough = bytes > bytes_max || logged > self.shared.settings.budget.flush_logged;
+            if part.flush.is_some() || enough && !parts.is_empty() {
+                break;
+            }
+            part.flush = Some(number);
+            parts.push(part.clone());
+        }
+        state.flushes.push(Flush {
+            number,
+            outcome: None,
+        });
+        Some(Taken {
+            number,
+            parts,
+            bottom: first == 0 && state.version.runs.is_empty(),
+            version: Arc::clone(&state.version),
+            defers,
+        })
+    }
+
+    fn write_parts(&self, taken: &Taken) -> Result<Outcome> {
+        let rules = Rules {
+            snapshots: self.versions.readable_at(),
+            bottom: taken.bottom,
+            context: (*self.shared.context).clone(),
+            values: Arc::clone(&taken.version.values),
+            end: None,
+        };
+        let order = &self.shared.context.order;
+        let spans = spans(&taken.parts, order);
+        let mut output = self.shared.settings.output.clone();
+        output.table_bytes = self.reserve.table_bytes();
+        if taken.defers
+            && spans
+                .iter()
+                .all(|span| span.is_apart(&taken.version, order))
+        {
+            output.compression = Compression::Deferred;
+        }
+        // The parts of a sequential load share no range: each is copied out without a comparison.
+        let inputs = spans.iter().map(|span| span.inputs(order)).collect();
+        let mut outcome =
+            Job::chained(inputs, rules, output).run(&*self.shared.dir, &self.shared.next_file)?;
+        self.installer.open_for_readers(&mut outcome);
+        Ok(outcome)
+    }
+
+    /// Keeps what flush `number` wrote until every older part is in tables, then installs it and
+    /// what waited for it: a newer run must never lie below an older one.
+    fn install_in_order(&self, state: &mut State, number: u64, outcome: Outcome) {
+        let done = state
+            .flushes
+            .iter_mut()
+            .find(|flush| flush.number == number);
+        done.expect("a flush is listed until it is installed")
+            .outcome = Some(outcome);
+        while let Some(oldest) = state.sealed.front().and_then(|part| part.flush)
+            && let Some(at) = state
+                .flushes
+                .iter()
+                .position(|flush| flush.number == oldest && flush.outcome.is_some())
+        {
+            let parts = state.sealed.iter();
+            let parts = parts.take_while(|part| part.flush == Some(oldest)).count();
+            if let Some(outcome) = state.flushes.swap_remove(at).outcome {
+                self.installer.install_flush(state, parts, outcome);
+            }
+        }
+    }
+
+    /// Whether a flush that begins now may leave values raw that shrink only together.
+    pub(crate) fn may_defer(&self, state: &State) -> bool {
+        let version = &state.version;
+        let bytes_max = DEFERRED_BYTES_MAX.max(version.bytes() / DEFERRED_SHARE);
+        self.shared.encodes()
+            && (state.is_crowded(&self.shared.settings.budget) || self.flushes_keep_busy(state))
+            // After a failure the disk may be full, and half as much may fit.
+            && state.retry_ns == 0
+            && version.deferred_bytes() < bytes_max
+    }
+
+    /// Whether half of the time since the last flush began went by in it.
+    fn flushes_keep_busy(&self, state: &State) -> bool {
+        let (begun, took) = state.last_flush;
+        took > 0 && self.shared.env.now_ns().saturating_sub(begun) <= 2 * took
+    }
+}

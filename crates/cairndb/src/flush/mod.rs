@@ -1,0 +1,3 @@
+//! From immutable memtables to tables.
+
+pub(crate) mod flush;

@@ -1,0 +1,6 @@
+//! What a commit appends to: log segments, value files, the end of the manifest.
+
+pub(crate) mod commit;
+pub(crate) mod manifest;
+pub(crate) mod segments;
+pub(crate) mod values;

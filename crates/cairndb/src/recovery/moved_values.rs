@@ -1,0 +1,179 @@
+//! The large values of a replayed log, written anew.
+//!
+//! A value that no sync of this boot has covered may be one that the system keeps showing although
+//! it will never write it: that is what a failed sync leaves behind, and syncing the file again
+//! proves nothing. So recovery copies the values behind replayed pointers into new files, as it
+//! turns replayed records into new tables. Only where the disk has no room for that, twice, the copies
+//! are removed and the old files are synced in place: better than not to open at all.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cairndb_base::{FileNumber, Result};
+use cairndb_env::{Dir, FileSync};
+use cairndb_format::missing::needed;
+use cairndb_format::name;
+use cairndb_format::value_file::{Pointer, ValueWriter};
+
+use crate::read::pointed::read_pointer_unmapped;
+use crate::recovery::recovered::Recovered;
+use crate::state::new_files::{create_unused, is_taken};
+use crate::state::opener::TableOpener;
+use crate::state::value_handle::ValueHandle;
+use crate::state::version::Values;
+
+/// What one attempt at opening does with large values, and whether it met any.
+#[derive(Debug, Default)]
+pub(crate) struct LargeValues {
+    stay: bool,
+    copied: AtomicBool,
+    freed: AtomicBool,
+}
+
+impl LargeValues {
+    /// They stay where they are.
+    pub(crate) fn in_place() -> LargeValues {
+        LargeValues {
+            stay: true,
+            ..LargeValues::default()
+        }
+    }
+
+    pub(crate) fn stay(&self) -> bool {
+        self.stay
+    }
+
+    /// Notes that copying begins.
+    pub(crate) fn note_copy(&self) {
+        self.copied.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that files were removed of which nobody needs anything.
+    pub(crate) fn note_freed(&self) {
+        self.freed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether files were removed.
+    pub(crate) fn freed(&self) -> bool {
+        self.freed.load(Ordering::Relaxed)
+    }
+
+    /// Whether another attempt may find room: this one has begun to copy, and its copies are gone,
+    /// or it has freed something.
+    pub(crate) fn may_try_again(&self) -> bool {
+        self.copied.load(Ordering::Relaxed) || self.freed()
+    }
+}
+
+/// Where the values of replayed pointers went.
+#[derive(Debug)]
+pub(crate) struct MovedValues {
+    open: Option<(u64, ValueWriter)>,
+    /// Length at which a file is closed.
+    file_bytes: u64,
+    /// Every file begun.
+    syncs: Vec<Arc<dyn FileSync>>,
+    /// Old files that hold values which stay there.
+    in_place: BTreeSet<u64>,
+}
+
+impl MovedValues {
+    pub(crate) fn new(file_bytes: u64) -> MovedValues {
+        MovedValues {
+            open: None,
+            file_bytes,
+            syncs: Vec::new(),
+            in_place: BTreeSet::new(),
+        }
+    }
+
+    /// Leaves the value behind an encoded pointer where it is.
+    pub(crate) fn leave(&mut self, encoded: &[u8]) -> Result<Vec<u8>> {
+        self.in_place.insert(Pointer::decode(encoded)?.file.0);
+        Ok(encoded.to_vec())
+    }
+
+    /// Copies the value behind an encoded pointer; the encoded pointer to use from now on.
+    pub(crate) fn take(
+        &mut self,
+        dir: &dyn Dir,
+        recovered: &mut Recovered,
+        opener: &Arc<TableOpener>,
+        key: &[u8],
+        encoded: &[u8],
+    ) -> Result<Vec<u8>> {
+        let old = Pointer::decode(encoded)?;
+        let moved = self.copy(dir, recovered, opener, key, encoded)?;
+        recovered.add_dead(old.file.0, u64::from(old.len));
+        Ok(moved.encode().to_vec())
+    }
+
+    fn copy(
+        &mut self,
+        dir: &dyn Dir,
+        recovered: &mut Recovered,
+        opener: &Arc<TableOpener>,
+        key: &[u8],
+        encoded: &[u8],
+    ) -> Result<Pointer> {
+        let mut value = Vec::new();
+        let values = Arc::clone(&recovered.version.values);
+        read_pointer_unmapped(&opener.order, &values, key, encoded, &mut value)?;
+        if self
+            .open
+            .as_ref()
+            .is_none_or(|(_, writer)| writer.bytes() >= self.file_bytes)
+        {
+            let (next, made) = (&mut recovered.next_file, &mut recovered.made);
+            let (FileNumber(number), writer) = create_unused(
+                || {
+                    *next += 1;
+                    *next - 1
+                },
+                |number| {
+                    let created = ValueWriter::create(dir, number);
+                    if !created.as_ref().is_err_and(is_taken) {
+                        made.push(number.0);
+                    }
+                    created
+                },
+            )?;
+            // One descriptor at a time.
+            for full in self.syncs.drain(..) {
+                full.sync()?;
+            }
+            self.syncs.push(writer.syncer());
+            let mut values = (*recovered.version.values).clone();
+            self.end_open(&values);
+            values.insert(number, Arc::new(ValueHandle::begun(number, opener)));
+            recovered.version.values = Arc::new(values);
+            self.open = Some((number, writer));
+        }
+        let (number, writer) = self.open.as_mut().expect("a file was begun above");
+        let moved = writer.append(opener.order.hash(key), &[&value])?;
+        if let Some(handle) = recovered.version.values.get(number) {
+            handle.bytes.store(writer.bytes(), Ordering::Relaxed);
+        }
+        Ok(moved)
+    }
+
+    /// Notes that nothing more goes to the file that was filled last.
+    fn end_open(&self, values: &Values) {
+        let filled = self.open.as_ref().map(|(number, _)| *number);
+        if let Some(handle) = filled.and_then(|number| values.get(&number)) {
+            handle.end();
+        }
+    }
+
+    /// Makes all values durable.
+    pub(crate) fn sync(&self, dir: &dyn Dir, values: &Values) -> Result<()> {
+        self.end_open(values);
+        self.syncs.iter().try_for_each(|file| file.sync())?;
+        let mut in_place = self.in_place.iter();
+        in_place.try_for_each(|file| {
+            let named = name::value(FileNumber(*file));
+            needed(&named, dir.sync_file(&named))
+        })
+    }
+}

@@ -1,0 +1,465 @@
+//! Recovery: from the manifest and the log to a version, reading only until all is known.
+//!
+//! 1. The manifest's edits are folded; comparator and merge operator must match, every file named
+//!    must exist.
+//! 2. If the last record is a clean close, that is all: nothing is replayed, nothing written. Whether
+//!    a table has its length is then asked when it is first used: to look up thousands of files costs
+//!    more than all else, and on a cold disk a read for each. Otherwise each is looked up now.
+//! 3. Otherwise the live segments are read in order, one at a time. The first bad record ends the
+//!    log; whether it is a torn tail or damage decides the known-synced position that intact records
+//!    behind it, or the headers and records of later segments, carry. Damage is an error in `Strict`
+//!    mode, and so is anything that cannot be read now.
+//! 4. What openings cut short have left is removed.
+//! 5. What was replayed becomes new, synced tables and a new manifest. The old log is never
+//!    appended to, and a cut tail can never come back: what is named again later has another salt.
+//!
+//! A crash during recovery finds the old CURRENT, or the new one with everything it names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cairndb_base::{Error, FileNumber, Result, SeqNo};
+use cairndb_env::{Dir, Env};
+use cairndb_format::log::{HEADER_BYTES, SegmentHeader};
+use cairndb_format::manifest::{
+    CleanClose, ManifestReader, SegmentRecord, TableRecord, Tail, VersionEdit,
+};
+use cairndb_format::name::{self, FileKind};
+
+use crate::recovery::leftovers::{Whose, whose};
+use crate::recovery::live_log::LiveLog;
+use crate::recovery::log_end::Walk;
+use crate::recovery::moved_values::LargeValues;
+use crate::recovery::numbers::{NUMBER_MAX, check_numbers, out_of_range};
+use crate::recovery::orphans::Mentioned;
+use crate::recovery::recovered::Recovered;
+use crate::recovery::replay::{Replay, Replayed};
+use crate::recovery::report::{ManifestCut, OpenReport};
+use crate::state::context::ReadContext;
+use crate::state::opener::TableOpener;
+use crate::state::options::RecoveryMode;
+use crate::state::value_handle::ValueHandle;
+use crate::state::version::{Run, TableHandle, Values, Version};
+use crate::versions::shared::Settings;
+
+/// The manifest's edits, folded.
+#[derive(Debug, Default)]
+struct Folded {
+    comparator: Option<String>,
+    merge_operator: Option<String>,
+    next_file: u64,
+    last_seq: SeqNo,
+    tables: BTreeMap<u64, TableRecord>,
+    runs: Vec<u64>,
+    segments: BTreeMap<u64, SegmentRecord>,
+    next_segment: u64,
+    values: BTreeSet<u64>,
+    value_dead: BTreeMap<u64, u64>,
+    value_sizes: BTreeMap<u64, u64>,
+    settled_values: BTreeSet<u64>,
+    /// What the last edit says of a clean close, if it does.
+    closed: Option<CleanClose>,
+}
+
+impl Folded {
+    fn apply(&mut self, edit: VersionEdit) -> Result<()> {
+        check_numbers(&edit)?;
+        if edit.comparator.is_some() {
+            self.comparator = edit.comparator;
+        }
+        if edit.merge_operator.is_some() {
+            self.merge_operator = edit.merge_operator;
+        }
+        self.next_file = self.next_file.max(edit.next_file.unwrap_or(0));
+        self.last_seq = self.last_seq.max(edit.last_seq.unwrap_or(0));
+        self.closed = edit.clean_close;
+        for file in edit.removed_tables {
+            if self.tables.remove(&file).is_none() {
+                return Err(
+                    Error::corruption("an edit removes a table that is not there")
+                        .found(FileNumber(file)),
+                );
+            }
+        }
+        for (file, run) in edit.moved_tables {
+            match self.tables.get_mut(&file) {
+                Some(table) => table.run = run,
+                None => {
+                    return Err(Error::corruption("an edit moves a table that is not there")
+                        .found(FileNumber(file)));
+                }
+            }
+        }
+        for table in edit.added_tables {
+            let file = FileNumber(table.file);
+            if self.tables.insert(table.file, table).is_some() {
+                return Err(Error::corruption("an edit adds a table that is there").found(file));
+            }
+        }
+        if let Some(runs) = edit.runs {
+            self.runs = runs;
+        }
+        for segment in edit.added_segments {
+            self.next_segment = self.next_segment.max(segment.segment + 1);
+            self.segments.insert(segment.segment, segment);
+        }
+        for segment in edit.retired_segments {
+            self.segments.remove(&segment);
+        }
+        self.values.extend(edit.added_values);
+        self.settled_values.extend(edit.settled_values);
+        self.value_sizes.extend(edit.value_sizes);
+        for (file, dead) in edit.value_dead {
+            let sum = self.value_dead.entry(file).or_insert(0);
+            *sum = sum.saturating_add(dead);
+        }
+        for file in edit.removed_values {
+            self.values.remove(&file);
+            self.value_dead.remove(&file);
+            self.value_sizes.remove(&file);
+            self.settled_values.remove(&file);
+        }
+        Ok(())
+    }
+
+    /// A close leaves no log: what it listed would not be replayed.
+    fn check_closed(&self) -> Result<()> {
+        let Some(close) = &self.closed else {
+            return Ok(());
+        };
+        if !close.log_ends.is_empty() || !self.segments.is_empty() {
+            return Err(Error::corruption("a clean close leaves a log")
+                .expected("no segment")
+                .found(self.segments.len().max(close.log_ends.len())));
+        }
+        if close.last_seq != self.last_seq {
+            return Err(
+                Error::corruption("a clean close names another last sequence number")
+                    .expected(self.last_seq)
+                    .found(close.last_seq),
+            );
+        }
+        Ok(())
+    }
+
+    /// The runs with their tables, checked against the directory, where `listed` is.
+    fn version(&self, opener: &Arc<TableOpener>, listed: &[String]) -> Result<Version> {
+        let mut runs: BTreeMap<u64, Vec<Arc<TableHandle>>> =
+            self.runs.iter().map(|id| (*id, Vec::new())).collect();
+        let there = tables_of(listed);
+        for record in self.tables.values() {
+            let named = || name::table(FileNumber(record.file));
+            let size = if there.binary_search(&record.file).is_err() {
+                None
+            } else if self.closed.is_some() {
+                Some(record.bytes)
+            } else {
+                opener.files.dir.size_of(&named())?
+            };
+            if size != Some(record.bytes) {
+                let found = size.map_or("no file".to_owned(), |size| format!("{size} bytes"));
+                return Err(
+                    Error::corruption("a table the manifest names is not there whole")
+                        .file(named())
+                        .offset(0)
+                        .expected(format_args!("{} bytes", record.bytes))
+                        .found(found),
+                );
+            }
+            let run = runs.get_mut(&record.run).ok_or_else(|| {
+                Error::corruption("a table belongs to a run the manifest does not list")
+                    .file(named())
+            })?;
+            run.push(Arc::new(TableHandle::new(record.clone(), opener)));
+        }
+        // In the manifest's order; a run it lists twice is there once.
+        let filled = self.runs.iter().filter_map(|id| {
+            let tables = runs.remove(id).filter(|tables| !tables.is_empty())?;
+            Some(Arc::new(Run::new(*id, tables, &opener.order)))
+        });
+        let version = Version {
+            runs: filled.collect(),
+            values: Arc::new(self.value_files(opener)?),
+        };
+        version.check(&opener.order)?;
+        Ok(version)
+    }
+
+    /// The value files that are there.
+    fn value_files(&self, opener: &Arc<TableOpener>) -> Result<Values> {
+        let mut values = Values::new();
+        let tables = self.tables.values();
+        let referenced: BTreeSet<u64> = tables
+            .flat_map(|table| table.value_refs.iter().map(|(file, _)| *file))
+            .collect();
+        for number in &self.values {
+            let handle = ValueHandle::new(*number, opener);
+            let named = name::value(FileNumber(*number));
+            let Some(size) = opener.files.dir.size_of(&named)? else {
+                // The edit that names a value file may reach the disk before the file's own name;
+                // nothing durable leads to it then.
+                if self.value_sizes.contains_key(number) || referenced.contains(number) {
+                    return Err(Error::corruption(
+                        "a value file that the database needs is missing",
+                    )
+                    .file(named)
+                    .offset(0));
+                }
+                continue;
+            };
+            let whole = self.value_sizes.get(number).copied().unwrap_or(0);
+            if size < whole {
+                return Err(Error::corruption(
+                    "a value file is shorter than when the database was closed",
+                )
+                .file(named)
+                .offset(size)
+                .expected(format_args!("{whole} bytes"))
+                .found(format_args!("{size} bytes")));
+            }
+            handle.bytes.store(size, Ordering::Relaxed);
+            handle.whole.store(whole, Ordering::Relaxed);
+            let dead = self.value_dead.get(number).copied().unwrap_or(0);
+            handle.dead.store(dead, Ordering::Relaxed);
+            let settled = self.settled_values.contains(number);
+            handle.settled.store(settled, Ordering::Relaxed);
+            values.insert(*number, Arc::new(handle));
+        }
+        Ok(values)
+    }
+}
+
+/// One attempt at recovering.
+pub(crate) struct Recovery<'a> {
+    pub(crate) opener: &'a Arc<TableOpener>,
+    pub(crate) settings: &'a Settings,
+    pub(crate) context: &'a ReadContext,
+    pub(crate) mode: RecoveryMode,
+    pub(crate) large: &'a LargeValues,
+    pub(crate) env: &'a dyn Env,
+}
+
+impl Recovery<'_> {
+    /// Reads manifest `number` and the log behind it.
+    pub(crate) fn run(&self, number: FileNumber) -> Result<Recovered> {
+        let dir = &*self.opener.files.dir;
+        let mut folded = Folded::default();
+        let mut mentioned = Mentioned::by(number);
+        let mut reader = ManifestReader::open(dir, number)?;
+        while let Some(edit) = reader.advance()? {
+            mentioned.add(&edit);
+            folded
+                .apply(edit)
+                .map_err(|error| error.file(name::manifest(number)))?;
+        }
+        let manifest_cut = match reader.tail() {
+            Tail::Clean => None,
+            Tail::Torn { offset } => {
+                // What a torn tail followed cannot have been the last word.
+                folded.closed = None;
+                Some(ManifestCut {
+                    file: name::manifest(number),
+                    offset,
+                })
+            }
+        };
+        folded
+            .check_closed()
+            .map_err(|error| error.file(name::manifest(number)))?;
+        let clean = folded.closed.is_some();
+        check_components(&folded, self.context, number)?;
+        let listed = dir.list()?;
+        let version = folded.version(self.opener, &listed)?;
+        let mapped = &self.opener.mapping.bytes;
+        mapped.store(version.bytes(), Ordering::Relaxed);
+        if number.0 >= NUMBER_MAX {
+            return Err(out_of_range(number.0).file(name::manifest(number)));
+        }
+        let next_file = unused_file(&listed, folded.next_file.max(number.0 + 1));
+        let next_run = folded.runs.iter().max().map_or(1, |run| run + 1);
+        let mut recovered = Recovered {
+            version,
+            sealed: Vec::new(),
+            last_seq: folded.last_seq,
+            next_file,
+            next_run,
+            next_segment: folded.next_segment.max(1),
+            manifest: number.0,
+            value_dead: folded.value_dead.clone(),
+            merge_operator: folded.merge_operator.clone(),
+            report: OpenReport {
+                clean,
+                manifest_cut,
+                ..OpenReport::default()
+            },
+            listed: (clean || self.settings.read_only).then_some(listed),
+            logs: BTreeSet::new(),
+            made: Vec::new(),
+        };
+        if !clean {
+            self.replay(&folded, &mut mentioned, &mut recovered)?;
+        }
+        Ok(recovered)
+    }
+
+    /// Brings what the log holds into `recovered`, which is of no use after an error.
+    fn replay(
+        &self,
+        folded: &Folded,
+        mentioned: &mut Mentioned,
+        recovered: &mut Recovered,
+    ) -> Result<()> {
+        let dir = &*self.opener.files.dir;
+        let log = LiveLog::new(dir, folded.segments.values());
+        if self.settings.read_only {
+            let live = folded.segments.values();
+            recovered.logs = live.map(|segment| segment.file).collect();
+        }
+        let end = Walk {
+            log: &log,
+            values: &recovered.version.values,
+            context: self.context,
+            mode: self.mode,
+            durable_seq: folded.last_seq,
+        }
+        .find_end()?;
+        // From here on something may be written: the last doubt is gone.
+        if !self.settings.read_only {
+            // The old CURRENT must not come back and find files gone.
+            dir.sync()?;
+            mentioned.sweep_others(dir)?;
+        }
+        recovered.report.log_cut.clone_from(&end.cut);
+        let replay = Replay {
+            dir,
+            opener: self.opener,
+            settings: self.settings,
+            context: self.context,
+            large: self.large,
+            durable_seq: folded.last_seq,
+            recovered: &mut *recovered,
+            pending: Replayed::new(self.settings.value_file),
+            salt: self.env.random_u64(),
+            mentioned: &mut *mentioned,
+            retired: 0,
+        };
+        let replayed = replay.run(&log, &end);
+        if replayed.is_err() && !self.settings.read_only {
+            // What was written so far is of no use to the next attempt; the error says enough.
+            let _ = mentioned.sweep_failed(dir, &recovered.made);
+        }
+
+        replayed
+    }
+}
+
+/// Removes log files that were never a segment, the reserve of a full disk among them; whether
+/// there were any. All others may be named by what of the manifest is durable.
+///
+/// # Errors
+/// Of listing the directory; a file that cannot be looked at stays.
+pub(crate) fn remove_unused_logs(dir: &dyn Dir) -> Result<bool> {
+    let mut removed = false;
+    for found in dir.list()? {
+        let is_log = matches!(FileKind::parse(&found), Some(FileKind::Log(_)));
+        if is_log && matches!(whose(dir, &found), Ok(Whose::Ours)) {
+            let mut sector = [0; HEADER_BYTES];
+            let read = dir.open_read(&found);
+            let unused = read.is_ok_and(|file| file.read_at(0, &mut sector).is_ok())
+                && SegmentHeader::decode(&sector).is_ok_and(|it| it == SegmentHeader::UNUSED);
+            removed |= unused && dir.unlink(&found).is_ok();
+        }
+    }
+    Ok(removed)
+}
+
+/// The numbers of the tables among the files `listed`, ascending.
+fn tables_of(listed: &[String]) -> Vec<u64> {
+    let kinds = listed.iter().filter_map(|found| FileKind::parse(found));
+    let mut tables: Vec<u64> = kinds
+        .filter_map(|kind| match kind {
+            FileKind::Table(number) => Some(number.0),
+            _ => None,
+        })
+        .collect();
+    tables.sort_unstable();
+    tables
+}
+
+/// The first number at or above `next` that no file of those `listed` has: numbers are never used
+/// twice, not even those of files whose edit was lost. Names beyond what a database ever counts to
+/// are not ours, and would leave no numbers.
+pub(crate) fn unused_file(listed: &[String], next: u64) -> u64 {
+    let numbers = listed
+        .iter()
+        .filter_map(|found| FileKind::parse(found)?.number());
+    let reached = numbers.filter(|used| used.0 < NUMBER_MAX / 2);
+    reached.map(|used| used.0 + 1).fold(next, u64::max)
+}
+
+fn check_components(folded: &Folded, context: &ReadContext, number: FileNumber) -> Result<()> {
+    let manifest = name::manifest(number);
+    let order = context.order.name();
+    match &folded.comparator {
+        Some(stored) if stored == order => {}
+        Some(stored) => {
+            return Err(Error::invalid(
+                "the database has another comparator; open it with the one it was created with",
+            )
+            .file(manifest)
+            .expected(stored)
+            .found(order));
+        }
+        None => {
+            return Err(Error::corruption("the manifest names no comparator").file(manifest));
+        }
+    }
+    if let (Some(stored), Some(operator)) = (&folded.merge_operator, &context.merge_operator)
+        && stored != operator.name()
+    {
+        return Err(Error::invalid(
+            "the database has another merge operator; open it with the one it was used with",
+        )
+        .file(manifest)
+        .expected(stored)
+        .found(operator.name()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use cairndb_env::{Background, Env, MemEnv};
+
+    use super::*;
+
+    /// An example that no database could have would mislead whoever writes a reader from it.
+    #[test]
+    fn the_golden_manifest_is_one_that_a_database_could_have() {
+        let text = include_str!("../../../../testdata/golden/manifest-v1.hex");
+        let code = text.lines().filter_map(|line| line.split('#').next());
+        let bytes: Vec<u8> = code
+            .flat_map(str::split_whitespace)
+            .map(|byte| u8::from_str_radix(byte, 16).expect("two hexadecimal digits"))
+            .collect();
+        let dir = MemEnv::new(Background::Stepped)
+            .open_dir(Path::new("db"), true)
+            .expect("memory takes a directory");
+        let mut file = dir.create("MANIFEST-000005").expect("and a file");
+        file.append(&bytes).expect("and bytes");
+        let mut reader = ManifestReader::open(&*dir, FileNumber(5)).expect("a manifest");
+        let mut folded = Folded::default();
+        while let Some(edit) = reader.advance().expect("whole") {
+            folded.apply(edit).expect("an edit of what is there");
+        }
+        folded.check_closed().expect("closed");
+        let tables = folded.tables.values();
+        let tables: Vec<_> = tables.map(|table| (table.file, table.run)).collect();
+        assert_eq!(tables, [(16, 1)]);
+        assert_eq!(folded.values.iter().collect::<Vec<_>>(), [&12]);
+        assert!(folded.runs.contains(&1) && folded.closed.is_some());
+    }
+}

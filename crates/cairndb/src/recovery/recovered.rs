@@ -1,0 +1,55 @@
+//! What recovery hands to opening.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+
+use cairndb_base::SeqNo;
+
+use crate::recovery::report::OpenReport;
+use crate::state::version::Version;
+use crate::versions::state::Part;
+
+/// Everything opening needs to assemble the engine.
+#[derive(Debug)]
+pub(crate) struct Recovered {
+    pub(crate) version: Version,
+    /// Replayed parts that could not be flushed: a read-only handle's.
+    pub(crate) sealed: Vec<Part>,
+    pub(crate) last_seq: SeqNo,
+    pub(crate) next_file: u64,
+    pub(crate) next_run: u64,
+    pub(crate) next_segment: u64,
+    pub(crate) manifest: u64,
+    pub(crate) value_dead: BTreeMap<u64, u64>,
+    /// The merge operator that operands were written for, whether this handle has one or not.
+    pub(crate) merge_operator: Option<String>,
+    pub(crate) report: OpenReport,
+    /// What the directory holds, where recovery has changed nothing since it asked.
+    pub(crate) listed: Option<Vec<String>>,
+    /// Files of the log that a read-only handle has replayed and left where they are.
+    pub(crate) logs: BTreeSet<u64>,
+    /// Value files that this attempt has begun to create.
+    pub(crate) made: Vec<u64>,
+}
+
+impl Recovered {
+    /// Counts bytes of a value file that nothing leads to any more.
+    pub(crate) fn add_dead(&mut self, file: u64, bytes: u64) {
+        *self.value_dead.entry(file).or_insert(0) += bytes;
+        if let Some(handle) = self.version.values.get(&file) {
+            handle.dead.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// What the keys of the newest run have in common: the next memtable's heads begin behind it.
+    pub(crate) fn key_prefix(&self) -> Vec<u8> {
+        let Some(run) = self.version.runs.first() else {
+            return Vec::new();
+        };
+        let (Some(first), Some(last)) = (run.tables().first(), run.tables().last()) else {
+            return Vec::new();
+        };
+        let pairs = first.record.smallest.iter().zip(&last.record.largest);
+        pairs.take_while(|(a, b)| a == b).map(|(a, _)| *a).collect()
+    }
+}

@@ -1,0 +1,258 @@
+//! Replay: turning what stands in the log of a database that was not closed into tables.
+//!
+//! Where the log ends is known by then ([`crate::recovery::log_end`]). Segments are read one at a
+//! time, a second time, and must then say what they said before.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use cairndb_base::{Error, Kind, Result, SeqNo};
+use cairndb_env::Dir;
+use cairndb_format::batch;
+use cairndb_format::log::{HEADER_BYTES, Record, SegmentReader, Step};
+use cairndb_format::manifest::TableRecord;
+use cairndb_mem::{MemWriter, Memtable};
+
+use crate::jobs::inputs::Inputs;
+use crate::jobs::merge::Job;
+use crate::jobs::rules::Rules;
+use crate::log::commit::PartValues;
+use crate::read::source::Source;
+use crate::recovery::live_log::{LiveLog, OnDisk};
+use crate::recovery::log_end::{End, placed};
+use crate::recovery::moved_values::{LargeValues, MovedValues};
+use crate::recovery::orphans::Mentioned;
+use crate::recovery::recovered::Recovered;
+use crate::state::context::ReadContext;
+use crate::state::opener::TableOpener;
+use crate::state::version::{Run, TableHandle};
+use crate::versions::shared::Settings;
+use crate::versions::state::Part;
+
+/// A replay under way.
+pub(crate) struct Replay<'a> {
+    pub(crate) dir: &'a dyn Dir,
+    pub(crate) opener: &'a Arc<TableOpener>,
+    pub(crate) settings: &'a Settings,
+    pub(crate) context: &'a ReadContext,
+    pub(crate) large: &'a LargeValues,
+    pub(crate) recovered: &'a mut Recovered,
+    /// Everything up to here is in the manifest's tables.
+    pub(crate) durable_seq: SeqNo,
+    pub(crate) pending: Replayed,
+    /// For the manifests of an attempt that writes several.
+    pub(crate) salt: u64,
+    pub(crate) mentioned: &'a mut Mentioned,
+    /// Segments that were removed.
+    pub(crate) retired: usize,
+}
+
+/// What was replayed and is not yet in tables.
+pub(crate) struct Replayed {
+    values: MovedValues,
+    part: Option<(Arc<Memtable>, MemWriter)>,
+    parts: Vec<Arc<Memtable>>,
+}
+
+impl Replayed {
+    /// Nothing yet; value files will be closed at this length.
+    pub(crate) fn new(value_file: u64) -> Replayed {
+        Replayed {
+            values: MovedValues::new(value_file),
+            part: None,
+            parts: Vec::new(),
+        }
+    }
+}
+
+impl Replay<'_> {
+    /// Applies everything before the log's end.
+    ///
+    /// # Errors
+    /// Of reading the log and its values; of writing tables.
+    pub(crate) fn run(mut self, log: &LiveLog<'_>, end: &End) -> Result<()> {
+        let end_count = end.ends.len();
+        for (index, end) in end.ends.iter().enumerate() {
+            let segment = log.read(index)?;
+            self.apply_segment(&segment, *end)?;
+            if self.large.stay() && !self.settings.read_only && index + 1 < end_count {
+                self.seal()?;
+                self.write_out()?;
+                self.retire(log, index + 1)?;
+            }
+        }
+        self.finish()
+    }
+
+    /// Applies the records of `segment` that end at `end` or before.
+    fn apply_segment(&mut self, segment: &OnDisk, end: u64) -> Result<()> {
+        let mut reached = 0;
+        if let Some(header) = &segment.header {
+            let mut reader = SegmentReader::new(&segment.bytes, header);
+            reached = HEADER_BYTES as u64;
+            while let Step::Record(record) = reader.advance() {
+                if record.offset >= end {
+                    break;
+                }
+                self.apply(&record)
+                    .map_err(|error| placed(error, segment, record.offset))?;
+                reached = record.end;
+            }
+        }
+        if reached == end {
+            return Ok(());
+        }
+        let changed = Error::corruption("the log reads differently a second time");
+        Err(placed(changed, segment, reached)
+            .expected(format_args!("records up to {end}"))
+            .found(format_args!("records up to {reached}")))
+    }
+
+    fn apply(&mut self, record: &Record<'_>) -> Result<()> {
+        let report = &mut self.recovered.report;
+        report.replayed_records += 1;
+        // Those that tables hold were not lost.
+        let first = record.seq.saturating_sub(u64::from(record.gap));
+        report.unlogged_lost += record.seq.saturating_sub(first.max(self.durable_seq + 1));
+        for (seq, entry) in (record.seq..).zip(batch::iter(record.payload)?) {
+            let entry = entry?;
+            // What a durable flush already holds must not come twice: a merge operand would count
+            // twice. Parts are flushed in order, so the manifest's last number is the boundary.
+            if seq > self.durable_seq {
+                self.recovered.report.replayed_entries += 1;
+                if entry.kind == Kind::Pointer && !self.settings.read_only {
+                    let moved = self.move_value(entry.key, entry.value)?;
+                    self.insert(seq, entry.kind, entry.key, &moved)?;
+                } else {
+                    self.insert(seq, entry.kind, entry.key, entry.value)?;
+                }
+                self.recovered.last_seq = self.recovered.last_seq.max(seq);
+            }
+        }
+        Ok(())
+    }
+
+    /// The pointer that leads to the large value from now on.
+    fn move_value(&mut self, key: &[u8], encoded: &[u8]) -> Result<Vec<u8>> {
+        let values = &mut self.pending.values;
+        if self.large.stay() {
+            return values.leave(encoded);
+        }
+        self.large.note_copy();
+        values.take(self.dir, self.recovered, self.opener, key, encoded)
+    }
+
+    fn insert(&mut self, seq: SeqNo, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
+        let full = self.pending.part.as_ref().is_some_and(|(mem, writer)| {
+            !mem.is_empty() && !writer.has_room(key.len(), value.len())
+        });
+        if full {
+            self.seal()?;
+        }
+        let part = self.pending.part.get_or_insert_with(|| {
+            let order = self.context.order.clone();
+            Memtable::new(order, Vec::new(), self.settings.budget.part)
+        });
+        let hash = self.context.order.hash(key);
+        part.1.insert(seq, kind, key, value, hash);
+        Ok(())
+    }
+
+    fn seal(&mut self) -> Result<()> {
+        if let Some((mem, _)) = self.pending.part.take() {
+            self.pending.parts.push(mem);
+        }
+        let bytes: usize = self
+            .pending
+            .parts
+            .iter()
+            .map(|part| part.allocated_bytes())
+            .sum();
+        if bytes >= self.settings.budget.run && !self.settings.read_only {
+            self.write_out()?;
+        }
+        Ok(())
+    }
+
+    /// Turns the replayed parts into a run of synced tables.
+    fn write_out(&mut self) -> Result<()> {
+        let parts = std::mem::take(&mut self.pending.parts);
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let version = &self.recovered.version;
+        let rules = Rules {
+            snapshots: Vec::new(),
+            bottom: version.runs.is_empty(),
+            context: self.context.clone(),
+            values: Arc::clone(&version.values),
+            end: None,
+        };
+        let sources = parts
+            .iter()
+            .rev()
+            .map(|part| Source::Mem(part.cursor()))
+            .collect();
+        let inputs = Inputs::new(sources, self.context.order.clone());
+        let mut job = Job::new(inputs, rules, self.settings.output.clone());
+        let next_file = AtomicU64::new(self.recovered.next_file);
+        match job.step(self.dir, &next_file, u64::MAX / 2) {
+            Ok(more) => assert!(!more, "an unbounded step finishes its input"),
+            Err(error) => {
+                job.abandon(self.dir, &next_file);
+                return Err(error);
+            }
+        }
+        let outcome = job.finish(self.dir, &next_file)?;
+        self.recovered.next_file = next_file.into_inner();
+        for (file, dead) in &outcome.dead {
+            self.recovered.add_dead(*file, *dead);
+        }
+        if outcome.tables.is_empty() {
+            return Ok(());
+        }
+        let id = self.recovered.next_run;
+        self.recovered.next_run += 1;
+        let mut tables = Vec::new();
+        for written in outcome.tables {
+            written.sync.sync()?;
+            let record = TableRecord {
+                run: id,
+                ..written.record
+            };
+            tables.push(Arc::new(TableHandle::new(record, self.opener)));
+        }
+        let runs = &mut self.recovered.version.runs;
+        runs.insert(0, Arc::new(Run::new(id, tables, &self.context.order)));
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.seal()?;
+        if self.settings.read_only {
+            let parts = std::mem::take(&mut self.pending.parts);
+            self.recovered.sealed = parts
+                .into_iter()
+                .map(|mem| Part {
+                    mem,
+                    logged: 0,
+                    first_segment: None,
+                    values: PartValues::default(),
+                    flush: None,
+                })
+                .collect();
+            return Ok(());
+        }
+        self.write_out()?;
+        // Values that only a kill left readable must be durable before the log is dropped.
+        self.sync_values()?;
+        self.dir.sync()?;
+        Ok(())
+    }
+
+    /// Makes the large values behind replayed pointers durable.
+    pub(super) fn sync_values(&self) -> Result<()> {
+        let values = &self.recovered.version.values;
+        self.pending.values.sync(self.dir, values)
+    }
+}

@@ -1,0 +1,205 @@
+//! Space that only the mutable memtable keeps an idle database from giving back.
+//!
+//! A tombstone, or a short value over a long one, makes nothing dead before it is in a table:
+//! tables alone say what of a value file is alive. Under load the memtable is flushed soon anyway.
+//! In an idle database it may stay for ever, and the large values of thousands of deleted keys with
+//! it. So the worker looks up what its entries hide, in value files and in tables, and flushes it
+//! where that would leave more than an idle database may have dead ([`Allowance`]). It does the
+//! same where the memtable keeps much more of the log than the segment that is written.
+//!
+//! To flush every memtable of an idle database lost: an application that writes an entry a second
+//! would make a table of each. To count tombstones lost, too: most delete short values, or nothing.
+//!
+//! Each entry is looked up once: what was seen stays noted ([`Hidden`]). The worker of an idle
+//! database is woken by the next write, which costs that write a few hundred nanoseconds.
+
+use std::sync::Arc;
+
+use cairndb_base::{Kind, SeqNo};
+use cairndb_format::value_file::Pointer;
+use cairndb_mem::Memtable;
+
+use crate::durable::log::Log;
+use crate::durable::reserve::DiskReserve;
+use crate::jobs::relocation::Hidden;
+use crate::read::get;
+use crate::read::view::View;
+use crate::state::context::ReadContext;
+use crate::value_gc::pick::Census;
+use crate::value_gc::run::ValueGc;
+use crate::versions::shared::{LOG_WHEN_IDLE, Shared};
+use crate::versions::version_set::VersionSet;
+use crate::write::seal::Sealer;
+
+/// What the entries of `mem` up to `published` hide of large values, in it and below; `before` is
+/// what was found when this was asked last. What a snapshot still sees counts as hidden: a flush in
+/// vain is made up for when it is gone.
+fn hidden_by(
+    mem: &Arc<Memtable>,
+    before: Hidden,
+    view: &View,
+    context: &ReadContext,
+    published: SeqNo,
+) -> Hidden {
+    let memtable = mem.seq_min();
+    let mut hidden = Hidden {
+        memtable,
+        seen: published,
+        bytes: 0,
+    };
+    let seen = if before.memtable == memtable {
+        hidden.bytes = before.bytes;
+        before.seen
+    } else {
+        0
+    };
+    if seen >= published {
+        return hidden;
+    }
+    let below = memtable.saturating_sub(1);
+    let (mut key, mut scratch) = (Vec::new(), Vec::new());
+    let mut cursor = mem.cursor();
+    cursor.seek_to_first();
+    while cursor.valid() {
+        key.clear();
+        key.extend_from_slice(cursor.key());
+        // The version that hides those after it: the oldest so far, operands apart.
+        let mut hider: Option<SeqNo> = None;
+        while cursor.valid() && context.order.compare(cursor.key(), &key).is_eq() {
+            let (seq, kind) = (cursor.seq(), cursor.kind());
+            if seq <= published && kind != Kind::Merge {
+                if kind == Kind::Pointer && hider.is_some_and(|hider| hider > seen) {
+                    hidden.bytes += Pointer::decode(cursor.value()).map_or(0, stored);
+                }
+                hider = Some(seq);
+            }
+            cursor.next();
+        }
+        if hider.is_some_and(|hider| hider > seen) {
+            // One that cannot be read is not known to be large.
+            let found = get::stored_at(view, context, &key, below, &mut scratch);
+            hidden.bytes += found.unwrap_or(0);
+        }
+    }
+    hidden
+}
+
+/// On a nearly full disk each deletion is flushed, once the database is idle.
+fn has_tombstones(mem: &Arc<Memtable>) -> bool {
+    let mut cursor = mem.cursor();
+    cursor.seek_to_first();
+    while cursor.valid() {
+        if cursor.kind() == Kind::Delete {
+            return true;
+        }
+        cursor.next();
+    }
+    false
+}
+
+fn stored(pointer: Pointer) -> u64 {
+    u64::from(pointer.len)
+}
+
+/// Seals a memtable that keeps an idle database from giving space back.
+pub(crate) struct IdleSpace {
+    shared: Arc<Shared>,
+    versions: Arc<VersionSet>,
+    log: Arc<Log>,
+    reserve: Arc<DiskReserve>,
+    value_gc: Arc<ValueGc>,
+    sealer: Arc<Sealer>,
+}
+
+impl IdleSpace {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        versions: Arc<VersionSet>,
+        log: Arc<Log>,
+        reserve: Arc<DiskReserve>,
+        value_gc: Arc<ValueGc>,
+        sealer: Arc<Sealer>,
+    ) -> IdleSpace {
+        IdleSpace {
+            shared,
+            versions,
+            log,
+            reserve,
+            value_gc,
+            sealer,
+        }
+    }
+
+    /// Seals the mutable memtable of an idle database if it points to large values enough, hides
+    /// too many, or keeps too much of the log; whether it did.
+    pub(crate) fn seal_for_space(&self) -> bool {
+        if self.shared.health.check_write().is_err() || !self.keeps_space() {
+            return false;
+        }
+        let mut commit = self.log.lock();
+        let may = !commit.closing && commit.awaiting_sync.is_empty();
+        commit.look_again |= !commit.awaiting_sync.is_empty();
+        if !may || commit.mutable.is_empty() || self.sealer.seal(&mut commit).is_some() {
+            return false;
+        }
+        let segment = commit.segment.as_ref();
+        if segment.is_some_and(|it| it.region.size() > self.shared.settings.budget.segment) {
+            // It was made for one long record.
+            commit.leave_segment();
+        }
+        true
+    }
+
+    /// Whether flushing the mutable memtable would give back more than an idle database may keep.
+    fn keeps_space(&self) -> bool {
+        let (view, mem, written, in_parts, hidden, unmovable) = {
+            let mut commit = self.log.lock();
+            // What waits for its sync is not published, and not looked at.
+            commit.look_again |= !commit.awaiting_sync.is_empty();
+            if commit.mutable.is_empty() {
+                commit.wakes_worker = self.value_gc.may_hide_much(&self.versions.lock().version);
+                return false;
+            }
+            if commit.keeps_long_log(self.shared.settings.budget.segment, LOG_WHEN_IDLE)
+                || self.reserve.is_near() && has_tombstones(&commit.mutable)
+            {
+                return true;
+            }
+            let state = self.versions.lock();
+            // Asked first: a write from here on makes the worker look again.
+            commit.wakes_worker = self.value_gc.may_hide_much(&state.version);
+            if !commit.wakes_worker {
+                return false;
+            }
+            let written = commit.value_bytes();
+            let sealed: u64 = state.sealed.iter().map(|part| part.values.bytes).sum();
+            let relocating = &state.relocating;
+            (
+                arc_swap::Guard::into_inner(self.versions.view()),
+                Arc::clone(&commit.mutable),
+                written,
+                written + sealed,
+                relocating.hidden,
+                relocating.unmovable.clone(),
+            )
+        };
+        if written >= self.shared.values_when_idle_max() {
+            return true;
+        }
+        let hidden = hidden_by(
+            &mem,
+            hidden,
+            &view,
+            &self.shared.context,
+            self.versions.read_point().1,
+        );
+        self.versions.lock().relocating.hidden = hidden;
+        let mut census = Census::of(&view.version);
+        census.files.retain(|file| !unmovable.contains(&file.file));
+        // Tables do not know of what memtables point to.
+        let dead = census.dead().saturating_sub(in_parts) + hidden.bytes;
+        let all = census.bytes() + view.version.bytes();
+        let max = self.value_gc.allowance().dead_max(all.saturating_sub(dead));
+        dead > max && (hidden.bytes >= max / 8 || written > 0)
+    }
+}

@@ -1,0 +1,190 @@
+//! Compactions that a caller asks for.
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cairndb_base::{ErrorKind, Result};
+
+use crate::compaction::compactor::Compactor;
+use crate::compaction::schedule::{KeyRange, Schedule};
+use crate::durable::log::Log;
+use crate::durable::persist::Persister;
+use crate::durable::reserve::DiskReserve;
+use crate::space::make_room::SpaceMaker;
+use crate::value_gc::dead_files::DeadFiles;
+use crate::value_gc::run::{Moment, Relocated, ValueGc};
+use crate::versions::install::Installer;
+use crate::versions::shared::Shared;
+use crate::versions::state::{State, stopped};
+use crate::versions::version_set::VersionSet;
+use crate::write::writer::Writer;
+
+/// How often a compaction has room made before it is tried once more.
+const ROOM_TRIES_MAX: usize = 64;
+
+/// A range merge's turn to come: no other begins before it.
+struct Turn<'a>(Option<&'a VersionSet>);
+
+impl<'a> Turn<'a> {
+    fn wait_for(versions: &'a VersionSet) -> Turn<'a> {
+        versions.lock().range_merges_waiting += 1;
+        Turn(Some(versions))
+    }
+
+    /// It has come.
+    fn take(mut self, state: &mut State) {
+        state.range_merges_waiting -= 1;
+        self.0 = None;
+    }
+}
+
+impl Drop for Turn<'_> {
+    /// It is given up, before it came: others may merge again.
+    fn drop(&mut self) {
+        if let Some(versions) = self.0 {
+            let mut state = versions.lock();
+            state.range_merges_waiting -= 1;
+            state.rest.disturb();
+            drop(state);
+            // Who clears out waits for those of a range, and where there is no worker nobody else tells.
+            versions.notify_changed();
+            versions.notify_work();
+        }
+    }
+}
+
+/// Compactions that a caller asks for.
+pub(crate) struct Manual {
+    shared: Arc<Shared>,
+    versions: Arc<VersionSet>,
+    installer: Arc<Installer>,
+    log: Arc<Log>,
+    persister: Arc<Persister>,
+    reserve: Arc<DiskReserve>,
+    schedule: Arc<Schedule>,
+    compactor: Arc<Compactor>,
+    dead_files: Arc<DeadFiles>,
+    value_gc: Arc<ValueGc>,
+    space: Arc<SpaceMaker>,
+    writer: Arc<Writer>,
+}
+
+impl Manual {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        versions: Arc<VersionSet>,
+        installer: Arc<Installer>,
+        log: Arc<Log>,
+        persister: Arc<Persister>,
+        reserve: Arc<DiskReserve>,
+        schedule: Arc<Schedule>,
+        compactor: Arc<Compactor>,
+        dead_files: Arc<DeadFiles>,
+        value_gc: Arc<ValueGc>,
+        space: Arc<SpaceMaker>,
+        writer: Arc<Writer>,
+    ) -> Manual {
+        Manual {
+            shared,
+            versions,
+            installer,
+            log,
+            persister,
+            reserve,
+            schedule,
+            compactor,
+            dead_files,
+            value_gc,
+            space,
+            writer,
+        }
+    }
+
+    /// Gives back what is dead in value files: all that a database at rest would, if all keys were asked for, else
+    /// the files that have no live value.
+    fn clear_out(&self, range: KeyRange<'_>) -> Result<()> {
+        let whole = range == (Bound::Unbounded, Bound::Unbounded);
+        // Relaxed: those begun meanwhile are not waited for.
+        let below = self.shared.next_file.load(Ordering::Relaxed);
+        loop {
+            let relocated = if whole {
+                self.value_gc.relocate(Moment::Asked { below })?
+            } else {
+                Relocated::Nothing
+            };
+            match relocated {
+                Relocated::Some => self.persister.persist_all()?,
+                Relocated::Nothing => {
+                    // The last stretch may have been the worker's, and not be durable yet.
+                    self.persister.persist_all()?;
+                    return self.dead_files.drop_all_dead_values();
+                }
+                Relocated::Busy => {
+                    // The worker may be at it, or another caller.
+                    let over = |it: &State| it.closing || it.may_compact() && !it.merging();
+                    drop(self.versions.wait(self.versions.lock(), over));
+                    if self.versions.lock().closing {
+                        return Ok(());
+                    }
+                }
+            }
+            self.dead_files.drop_all_dead_values()?;
+        }
+    }
+
+    /// Merges everything that shares keys with `range` into the last run, and makes it durable.
+    ///
+    /// # Errors
+    /// Of the flush, the merge or the syncs.
+    pub(crate) fn compact_range(&self, range: KeyRange<'_>) -> Result<()> {
+        self.shared.check_writable()?;
+        self.installer.begin_compacting();
+        let nearly_full = self.reserve.is_nearly_full();
+        let mut result = self.compact_now(range);
+        if result
+            .as_ref()
+            .is_err_and(|it| it.kind() == ErrorKind::NoSpace)
+        {
+            // Bit by bit, and then once more: each attempt writes until there is no room.
+            let mut tries = 0;
+            while tries < ROOM_TRIES_MAX && self.space.make_room_on_disk() {
+                tries += 1;
+            }
+            result = self.compact_now(range);
+        }
+        if nearly_full {
+            self.log.trim_spares();
+        }
+        self.installer.end_compacting();
+        result
+    }
+
+    fn compact_now(&self, range: KeyRange<'_>) -> Result<()> {
+        // From here on: the worker would take what is flushed for a rest's merge, and do alone what two do here.
+        let turn = Turn::wait_for(&self.versions);
+        self.writer.flush_parts()?;
+        let plan = {
+            let mut state = self
+                .versions
+                .wait(self.versions.lock(), |state| !state.merging());
+            turn.take(&mut state);
+            if state.closing {
+                return Err(stopped());
+            }
+            let Some(plan) = self.schedule.range_plan(&mut state, range) else {
+                // The worker may have found nothing to do because a merge was waiting: this one.
+                state.rest.disturb();
+                drop(state);
+                self.versions.notify_changed();
+                self.versions.notify_work();
+                self.persister.persist_all()?;
+                return self.clear_out(range);
+            };
+            state.begin_merge(plan)
+        };
+        self.compactor.merge_plan(&plan)?;
+        self.persister.persist_all()?;
+        self.clear_out(range)
+    }
+}

@@ -1,0 +1,9 @@
+//! The threads that do background work, and callers that wait for it or do it themselves.
+
+pub(crate) mod idle_space;
+pub(crate) mod manual;
+pub(crate) mod steps;
+pub(crate) mod syncer;
+pub(crate) mod threads;
+pub(crate) mod waiting;
+pub(crate) mod worker;

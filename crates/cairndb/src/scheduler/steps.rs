@@ -1,0 +1,128 @@
+//! One job at a time, for callers that step background work.
+
+use std::sync::Arc;
+
+use cairndb_base::Result;
+
+use crate::compaction::compactor::Compactor;
+use crate::durable::persist::Persister;
+use crate::durable::sweeper::Sweeper;
+use crate::flush::flush::Flusher;
+use crate::scheduler::idle_space::IdleSpace;
+use crate::space::make_room::SpaceMaker;
+use crate::space::squeeze::Squeezer;
+use crate::value_gc::dead_files::DeadFiles;
+use crate::value_gc::run::{Moment, ValueGc};
+use crate::versions::shared::Shared;
+
+/// One kind of background work, for callers that step it: programs without threads of their own, and tests. With the
+/// threads of an opening nobody needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Job {
+    /// Flush sealed memtable parts.
+    Flush,
+    /// One merge by the picker's choice, or large values copied out of files that are mostly dead.
+    Merge,
+    /// The same as an idle database would do it.
+    IdleMerge,
+    /// Make installed tables durable and free log segments.
+    Persist,
+    /// Unlink obsolete files.
+    Reap,
+    /// Drop value files without a live value.
+    DropValues,
+}
+
+/// One job at a time, for callers that step background work.
+pub(crate) struct Steps {
+    shared: Arc<Shared>,
+    sweeper: Arc<Sweeper>,
+    persister: Arc<Persister>,
+    flusher: Arc<Flusher>,
+    compactor: Arc<Compactor>,
+    dead_files: Arc<DeadFiles>,
+    value_gc: Arc<ValueGc>,
+    squeezer: Arc<Squeezer>,
+    space: Arc<SpaceMaker>,
+    idle_space: Arc<IdleSpace>,
+}
+
+impl Steps {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        sweeper: Arc<Sweeper>,
+        persister: Arc<Persister>,
+        flusher: Arc<Flusher>,
+        compactor: Arc<Compactor>,
+        dead_files: Arc<DeadFiles>,
+        value_gc: Arc<ValueGc>,
+        squeezer: Arc<Squeezer>,
+        space: Arc<SpaceMaker>,
+        idle_space: Arc<IdleSpace>,
+    ) -> Steps {
+        Steps {
+            shared,
+            sweeper,
+            persister,
+            flusher,
+            compactor,
+            dead_files,
+            value_gc,
+            squeezer,
+            space,
+            idle_space,
+        }
+    }
+
+    /// Runs one job here and now; whether there was anything to do.
+    pub(crate) fn step(&self, job: Job) -> Result<bool> {
+        self.shared.origin.check()?;
+        if self.shared.settings.read_only {
+            return Ok(false);
+        }
+        match job {
+            Job::Flush => self.space.with_room(|| self.flusher.flush_once()),
+            Job::Merge => self.space.with_room(|| {
+                Ok(self.compactor.merge_once()? || self.value_gc.relocate_values(Moment::Load)?)
+            }),
+            Job::IdleMerge => self.space.with_room(|| self.idle_once()),
+            Job::Persist => self.space.with_room(|| self.persister.persist()),
+            Job::Reap => Ok(self.sweeper.reap()),
+            Job::DropValues => self.dead_files.drop_dead_values(),
+        }
+    }
+
+    /// One piece of what an idle database does beside flushing; whether there was any.
+    fn idle_once(&self) -> Result<bool> {
+        Ok(self.compactor.merge_idle()?
+            || self.idle_space.seal_for_space()
+            || self.value_gc.relocate_values(Moment::Rest)?
+            || self.squeezer.squeeze_when_nearly_full()?)
+    }
+
+    /// As the worker and the syncer of an idle database, here and now; whether there was time for
+    /// all.
+    pub(crate) fn step_until_idle(&self, end: Option<u64>) -> Result<bool> {
+        let jobs = [
+            Job::Flush,
+            Job::IdleMerge,
+            Job::Persist,
+            Job::DropValues,
+            Job::Reap,
+        ];
+        let mut more = true;
+        while more {
+            more = false;
+            for job in jobs {
+                while self.step(job)? {
+                    more = true;
+                    if self.shared.is_over(end) {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,206 @@
+//! Waiting for background work: flushes and syncs that a caller asked for, and idle work.
+//!
+//! Nobody waits for what other threads write meanwhile: a fast writer makes new work for as long as
+//! it goes on. A caller notes what is there when it calls, and waits for that.
+//!
+//! Locks: commit and state, one after the other, none while waiting but the state's.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use cairndb_base::{ErrorKind, Result, SeqNo};
+use cairndb_env::sync::MutexGuard;
+
+use crate::compaction::schedule::Schedule;
+use crate::durable::log::Log;
+use crate::durable::persist::Persister;
+use crate::scheduler::steps::Steps;
+use crate::scheduler::threads::Scheduler;
+use crate::value_gc::dead_files::DeadFiles;
+use crate::value_gc::run::{Moment, Relocated, ValueGc};
+use crate::versions::shared::{Shared, nanos};
+use crate::versions::state::State;
+use crate::versions::version_set::VersionSet;
+
+/// The background work that was there when somebody began to wait for it, and how much of it is
+/// done.
+#[derive(Debug)]
+struct Asked {
+    /// Sealed memtables up to here are to be flushed.
+    seq: SeqNo,
+    /// They are, into runs numbered below this one, which are to be merged.
+    runs: Option<u64>,
+    /// They are, by this many installed versions, which are to be durable.
+    installed: Option<u64>,
+    /// The last write by then.
+    published: SeqNo,
+}
+
+impl Asked {
+    fn of(versions: &VersionSet, state: &State) -> Asked {
+        Asked {
+            published: versions.published(),
+            seq: state.sealed.back().map_or(0, |part| part.mem.seq_max()),
+            runs: None,
+            installed: None,
+        }
+    }
+
+    /// Whether all of it is done.
+    fn is_done(&mut self, versions: &VersionSet, schedule: &Schedule, state: &State) -> bool {
+        if state
+            .sealed
+            .iter()
+            .any(|part| part.mem.seq_min() <= self.seq)
+        {
+            return false;
+        }
+        // Without writes the database comes to rest, and then obsolete files are gone, too.
+        if versions.published() == self.published {
+            return false;
+        }
+        let runs = *self.runs.get_or_insert(state.next_run);
+        if self.installed.is_none() && !schedule.merge_left(state, runs) {
+            self.installed = Some(state.installed);
+        }
+        self.installed
+            .is_some_and(|installed| state.durable_installed >= installed)
+    }
+}
+
+/// Waits for background work.
+pub(crate) struct Waiting {
+    shared: Arc<Shared>,
+    versions: Arc<VersionSet>,
+    log: Arc<Log>,
+    persister: Arc<Persister>,
+    dead_files: Arc<DeadFiles>,
+    value_gc: Arc<ValueGc>,
+    steps: Arc<Steps>,
+    schedule: Arc<Schedule>,
+    scheduler: Arc<Scheduler>,
+}
+
+impl Waiting {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        versions: Arc<VersionSet>,
+        log: Arc<Log>,
+        persister: Arc<Persister>,
+        dead_files: Arc<DeadFiles>,
+        value_gc: Arc<ValueGc>,
+        steps: Arc<Steps>,
+        schedule: Arc<Schedule>,
+        scheduler: Arc<Scheduler>,
+    ) -> Waiting {
+        Waiting {
+            shared,
+            versions,
+            log,
+            persister,
+            dead_files,
+            value_gc,
+            steps,
+            schedule,
+            scheduler,
+        }
+    }
+
+    /// Waits for the background work that is there now, at most for `limit`; whether all of it is
+    /// done.
+    pub(crate) fn wait_idle(&self, limit: Option<Duration>) -> Result<bool> {
+        self.shared.origin.check()?;
+        if self.shared.settings.read_only {
+            return Ok(true);
+        }
+        let end = limit.map(|limit| self.shared.env.now_ns().saturating_add(nanos(limit)));
+        if self.shared.stepped() {
+            let done = self.steps.step_until_idle(end)?;
+            self.log.trim_spares();
+            return self.versions.known_damage().map(|()| done);
+        }
+        self.shared.health.check_write()?;
+        self.scheduler.start_threads()?;
+        // Relaxed: those begun meanwhile are not waited for.
+        let below = self.shared.next_file.load(Ordering::Relaxed);
+        let mut state = self.versions.lock();
+        state.hurrying += 1;
+        if self.shared.health.lacks_space() {
+            // There may be room by now.
+            state.retry_at_ns = 0;
+        }
+        state.rest.disturb();
+        self.versions.notify_work();
+        let waited = self.wait_for_work(state, end);
+        self.versions.lock().hurrying -= 1;
+        let (quiet, done) = waited?;
+        // The syncer may have made their end durable and not come to this.
+        let mut all = done;
+        if self.shared.health.check_write().is_ok() && done {
+            // A worker that came to rest has emptied files itself.
+            all = quiet || self.empty_files(below, end)?;
+            self.dead_files.drop_all_dead_values()?;
+        }
+        self.log.trim_spares();
+        match self.shared.health.background() {
+            Some(error) if error.kind() != ErrorKind::Closed => return Err(error),
+            _ => self.shared.health.check_write()?,
+        }
+        self.versions.known_damage().map(|()| all)
+    }
+
+    /// Waits until there is nothing to do, or what was there is done, in this order; neither is
+    /// so when the time is over, or nothing goes on any more.
+    ///
+    /// # Errors
+    /// The one that background work stopped at, as it is at that moment: a later attempt may
+    /// succeed.
+    fn wait_for_work(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        end: Option<u64>,
+    ) -> Result<(bool, bool)> {
+        let mut asked = Asked::of(&self.versions, &state);
+        loop {
+            if state.rest.is_quiet() && state.pending.is_none() && !state.persisting {
+                return Ok((true, true));
+            }
+            if asked.is_done(&self.versions, &self.schedule, &state) {
+                return Ok((false, true));
+            }
+            if let Some(error) = self.shared.health.background()
+                && error.kind() != ErrorKind::Closed
+            {
+                return Err(error);
+            }
+            if state.closing || self.shared.health.is_poisoned() || self.shared.is_over(end) {
+                return Ok((false, false));
+            }
+            self.versions.wait_changed(&mut state, end);
+        }
+    }
+
+    /// Copies live values out of value files numbered below `below`, as an idle database does,
+    /// where the worker does not come to it; whether there was time for all.
+    fn empty_files(&self, below: u64, end: Option<u64>) -> Result<bool> {
+        loop {
+            match self.value_gc.relocate(Moment::Asked { below })? {
+                Relocated::Nothing => return Ok(true),
+                Relocated::Some => self.persister.persist_all()?,
+                Relocated::Busy => {
+                    let mut state = self.versions.lock();
+                    if state.closing {
+                        return Ok(false);
+                    }
+                    if state.merging() || !state.may_compact() {
+                        self.versions.wait_changed(&mut state, end);
+                    }
+                }
+            }
+            if self.shared.is_over(end) {
+                return Ok(false);
+            }
+        }
+    }
+}

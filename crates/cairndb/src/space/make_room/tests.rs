@@ -1,0 +1,111 @@
+//! Random histories in which tables are squeezed at any moment: nobody sees a difference.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use cairndb_base::Kind;
+use cairndb_env::random::Random;
+use cairndb_env::{Background, MemEnv};
+
+use std::sync::Arc;
+
+use cairndb_base::SeqNo;
+
+use crate::engine::core::Core;
+use crate::read::get;
+use crate::read::presence::Presence;
+use crate::state::merge_operator::Add;
+use crate::state::options::{Durability, Options};
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn apply(core: &Core, model: &mut Model, random: &mut Random) {
+    let key = format!("{:04}", random.index(300)).into_bytes();
+    match random.index(10) {
+        0..4 => {
+            core.write_one(Kind::Delete, &key, b"", Durability::Os)
+                .unwrap();
+            model.remove(&key);
+        }
+        4 => {
+            core.write_operand(&key, &1_u64.to_le_bytes(), Durability::Os)
+                .unwrap();
+            let old = model.get(&key).map_or(0, |it| {
+                u64::from_le_bytes(it[..8].try_into().expect("a number"))
+            });
+            model.insert(key, old.wrapping_add(1).to_le_bytes().to_vec());
+        }
+        _ => {
+            let value = random.next_u64().to_le_bytes();
+            core.write_one(Kind::Put, &key, &value, Durability::Os)
+                .unwrap();
+            model.insert(key, value.to_vec());
+        }
+    }
+}
+
+#[track_caller]
+fn check(core: &Core, at: Option<SeqNo>, model: &Model, seed: u64) {
+    let (view, newest) = core.versions.read_point();
+    let (mut found, mut out) = (Model::new(), Vec::new());
+    for n in 0..300 {
+        let key = format!("{n:04}").into_bytes();
+        let seq = at.unwrap_or(newest);
+        let got = get::get(&view, &core.shared.context, &key, seq, &mut out).unwrap();
+        if got != Presence::MISSING {
+            found.insert(key, out.clone());
+        }
+    }
+    assert!(&found == model, "seed {seed}");
+}
+
+#[test]
+fn squeezing_changes_nothing_that_anybody_reads() {
+    let mut squeezed = 0;
+    for seed in 0..60 {
+        let mut random = Random::new(seed);
+        let options = Options::new()
+            .create_if_missing(true)
+            .memory_budget(256 << 10)
+            .merge_operator(Arc::new(Add))
+            .env(MemEnv::new(Background::Stepped));
+        let core = Core::open(&options, Path::new("/db")).unwrap();
+        let mut model = Model::new();
+        let mut pinned: Vec<(SeqNo, Model)> = Vec::new();
+        for _ in 0..120 {
+            for _ in 0..random.index(60) {
+                apply(&core, &mut model, &mut random);
+            }
+            match random.index(9) {
+                0..3 => core.writer.flush_parts().unwrap(),
+                3..6 => {
+                    let share = [1, 16, u64::MAX][random.index(3)];
+                    squeezed += u32::from(core.parts.squeezer.squeeze_once(share).unwrap());
+                }
+                6 => drop(core.parts.compactor.merge_once().unwrap()),
+                7 if pinned.len() < 3 => {
+                    let seq = core.versions.acquire_snapshot();
+                    pinned.push((seq, model.clone()));
+                }
+                _ => {
+                    if let Some((seq, seen)) = pinned.pop() {
+                        check(&core, Some(seq), &seen, seed);
+                        core.shared.snapshots.release(seq);
+                    }
+                }
+            }
+            check(&core, None, &model, seed);
+            for (seq, seen) in &pinned {
+                check(&core, Some(*seq), seen, seed);
+            }
+        }
+        for (seq, _) in pinned.drain(..) {
+            core.shared.snapshots.release(seq);
+        }
+        core.close().unwrap();
+        let core = Core::open(&options, Path::new("/db")).unwrap();
+        check(&core, None, &model, seed);
+        core.close().unwrap();
+    }
+    assert!(squeezed > 300, "{squeezed}");
+}

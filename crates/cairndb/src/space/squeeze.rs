@@ -1,0 +1,352 @@
+//! Rewriting tables in their places without the entries that newer runs hide.
+//!
+//! A compaction of whole runs needs as much room as all that is alive; this needs as much as the
+//! tables that are rewritten at a time. The newer runs, the hiders, are read along and stay as they
+//! are ([`MergePlan::hiders`]). Once every older table that overlaps a table of tombstones was
+//! rewritten for it, the tombstones have nothing left to hide and are dropped.
+//!
+//! Invariants:
+//! 1. [`Squeezes`](crate::state::squeezes::Squeezes) names, for each table that was rewritten,
+//!    exactly the newer tables that hide nothing in it any more. By file, not up to a number: a
+//!    flush under way has taken its numbers and is in no version yet.
+//! 2. Only tables whose entries are all visible to everybody hide: what a snapshot is older than
+//!    stays.
+//!
+//! Locks: the version is surveyed without the state's lock, since tables may have to be opened for
+//! it; the plan begins only if the version is still the newest.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Weak};
+
+use cairndb_base::{Order, Result, SeqNo};
+
+use crate::compaction::compactor::Compactor;
+use crate::durable::log::Log;
+use crate::durable::persist::Persister;
+use crate::durable::reserve::DiskReserve;
+use crate::jobs::plan::{MergePlan, share};
+use crate::state::version::{Run, TableHandle, Version};
+use crate::value_gc::dead_files::DeadFiles;
+use crate::versions::shared::Shared;
+use crate::versions::state::State;
+use crate::versions::version_set::VersionSet;
+
+/// A table is worth rewriting where this share of its entries is hidden.
+const HIDDEN_SHARE_MIN: u64 = 16;
+/// As a last resort, where any entry is: tombstones can be dropped only after every older
+/// overlapping table was rewritten without the entries they hide.
+const HIDDEN_SHARE_AT_WORST: u64 = u64::MAX;
+/// Bytes of tables that are rewritten together at most.
+const REWRITTEN_BYTES_MAX: u64 = 64 << 20;
+/// Versions that may be replaced while one is surveyed.
+const SURVEYS_MAX: usize = 3;
+
+/// Tables of one run, side by side.
+struct Stretch {
+    run: usize,
+    tables: Vec<Arc<TableHandle>>,
+    /// Bytes that rewriting them frees, about.
+    gain: u64,
+    /// They are tombstones with nothing left to hide.
+    idle: bool,
+}
+
+/// A version, and what is known of its tables.
+struct Survey<'a> {
+    version: Arc<Version>,
+    heeded: BTreeMap<u64, Arc<BTreeSet<u64>>>,
+    damaged: BTreeSet<u64>,
+    /// What is as old as this everybody sees.
+    oldest: SeqNo,
+    order: &'a Order,
+}
+
+impl Survey<'_> {
+    /// The plan that rewrites `found`.
+    fn plan(&self, found: Stretch) -> MergePlan {
+        let run = &self.version.runs[found.run];
+        let inputs = Run::new(run.id, found.tables, self.order);
+        let (first, last) = (inputs.tables().first(), inputs.tables().last());
+        let (first, last) = (first.expect("of some"), last.expect("of some"));
+        let (smallest, largest) = (&first.record.smallest, &last.record.largest);
+        let newer = self.version.runs[..found.run].iter();
+        let hiders = newer.filter(|_| !found.idle).map(|run| {
+            let mut tables = run.overlapping(self.order, smallest, largest).to_vec();
+            tables.retain(|table| self.may_hide(table));
+            Run::new(run.id, tables, self.order)
+        });
+        MergePlan {
+            target: run.id,
+            bottom: found.idle || found.run + 1 == self.version.runs.len(),
+            waited_for: false,
+            at_rest: false,
+            relocation: None,
+            hiders: hiders.filter(|run| !run.tables().is_empty()).collect(),
+            inputs: vec![inputs],
+        }
+    }
+
+    /// Whether all entries of a table are visible to everybody, and can be read.
+    fn may_hide(&self, table: &TableHandle) -> bool {
+        table.record.seq_max <= self.oldest && !self.damaged.contains(&table.record.file)
+    }
+
+    /// Whether `table` was rewritten without what the table `hider` hides.
+    fn heeds(&self, table: &TableHandle, hider: u64) -> bool {
+        let heeded = self.heeded.get(&table.record.file);
+        heeded.is_some_and(|heeded| heeded.contains(&hider))
+    }
+
+    /// Tables of tombstones, side by side in one run, that hide nothing any more: all that older
+    /// runs have between their keys was rewritten for them.
+    fn find_idle_tombstones(&self) -> Option<Stretch> {
+        let runs = &self.version.runs;
+        let is_idle = |at: usize, table: &TableHandle| {
+            let record = &table.record;
+            let mut below = runs[at + 1..]
+                .iter()
+                .flat_map(|run| run.overlapping(self.order, &record.smallest, &record.largest));
+            record.deletes == record.entries
+                && self.may_hide(table)
+                && below.all(|it| self.heeds(it, record.file))
+        };
+        let upper = runs.iter().enumerate().take(runs.len().saturating_sub(1));
+        upper.into_iter().find_map(|(run, found)| {
+            let tables = found.tables();
+            let first = tables.iter().position(|table| is_idle(run, table))?;
+            let idle = tables[first..].iter();
+            let idle = idle.take_while(|table| is_idle(run, table));
+            let tables: Vec<_> = idle.map(Arc::clone).collect();
+            let gain = tables.iter().map(|table| table.record.bytes).sum();
+            Some(Stretch {
+                run,
+                tables,
+                gain,
+                idle: true,
+            })
+        })
+    }
+
+    /// The tables that free most of those that fit into `free` bytes, as if nothing were hidden in
+    /// them: how much is hidden is a guess.
+    fn find_hidden(&self, free: u64, share_min: u64) -> Option<Stretch> {
+        // Some for the manifest, and for who writes meanwhile.
+        let most = (free - free / 8).min(REWRITTEN_BYTES_MAX);
+        let mut best: Option<Stretch> = None;
+        for (run, found) in self.version.runs.iter().enumerate().skip(1) {
+            let mut stretch: Vec<Arc<TableHandle>> = Vec::new();
+            let (mut bytes, mut gain) = (0, 0);
+            for table in found.tables().iter().map(Some).chain([None]) {
+                let worth = table.and_then(|table| {
+                    let record = &table.record;
+                    let hidden = self.hidden_in(run, table);
+                    let worth = hidden >= record.entries.div_ceil(share_min);
+                    let fits = record.bytes <= most;
+                    (worth && fits).then_some((table, share(record.bytes, hidden, record.entries)))
+                });
+                let goes_on = worth.is_some_and(|(it, _)| bytes + it.record.bytes <= most);
+                if !goes_on {
+                    if gain > best.as_ref().map_or(0, |best| best.gain) {
+                        best = Some(Stretch {
+                            run,
+                            tables: std::mem::take(&mut stretch),
+                            gain,
+                            idle: false,
+                        });
+                    }
+                    stretch.clear();
+                    (bytes, gain) = (0, 0);
+                }
+                if let Some((table, freed)) = worth {
+                    stretch.push(Arc::clone(table));
+                    bytes += table.record.bytes;
+                    gain += freed.max(1);
+                }
+            }
+        }
+        best
+    }
+
+    /// About how many entries of a table of run `at` are hidden by tables that it was not yet
+    /// rewritten for.
+    fn hidden_in(&self, at: usize, table: &TableHandle) -> u64 {
+        let record = &table.record;
+        if self.damaged.contains(&record.file) {
+            return 0;
+        }
+        let (smallest, largest) = (&record.smallest, &record.largest);
+        let mut hidden: u64 = 0;
+        for run in &self.version.runs[..at] {
+            for hider in run.overlapping(self.order, smallest, largest) {
+                let over = &hider.record;
+                if !self.may_hide(hider) || self.heeds(table, over.file) {
+                    continue;
+                }
+                let inside = self.order.compare(smallest, &over.smallest).is_le()
+                    && self.order.compare(&over.largest, largest).is_le();
+                hidden += if inside {
+                    over.entries
+                } else {
+                    // One that overlaps may hide one at least.
+                    entries_between(hider, smallest, largest)
+                        .unwrap_or(0)
+                        .max(1)
+                };
+            }
+        }
+        hidden.min(record.entries)
+    }
+}
+
+/// About how many entries of a table lie between two keys.
+fn entries_between(table: &TableHandle, from: &[u8], to: &[u8]) -> Result<u64> {
+    let opened = table.table()?;
+    let bytes = opened
+        .approximate_offset(to)?
+        .saturating_sub(opened.approximate_offset(from)?);
+    Ok(share(table.record.entries, bytes, table.record.bytes))
+}
+
+/// Rewrites tables in place without the entries that newer runs hide.
+pub(crate) struct Squeezer {
+    shared: Arc<Shared>,
+    versions: Arc<VersionSet>,
+    log: Arc<Log>,
+    persister: Arc<Persister>,
+    reserve: Arc<DiskReserve>,
+    compactor: Arc<Compactor>,
+    dead_files: Arc<DeadFiles>,
+}
+
+impl Squeezer {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        versions: Arc<VersionSet>,
+        log: Arc<Log>,
+        persister: Arc<Persister>,
+        reserve: Arc<DiskReserve>,
+        compactor: Arc<Compactor>,
+        dead_files: Arc<DeadFiles>,
+    ) -> Squeezer {
+        Squeezer {
+            shared,
+            versions,
+            log,
+            persister,
+            reserve,
+            compactor,
+            dead_files,
+        }
+    }
+
+    /// Rewrites some tables without what is hidden in them, or drops tombstones that hide nothing;
+    /// whether there were any. Waits for a merge that is under way.
+    ///
+    /// # Errors
+    /// Of the merge that does it, or of making it durable.
+    pub(crate) fn squeeze_tables(&self) -> Result<bool> {
+        drop(self.compactor.wait_for_merges());
+        match self.squeeze_once(HIDDEN_SHARE_MIN) {
+            Ok(true) => Ok(true),
+            _ => self.squeeze_once(HIDDEN_SHARE_AT_WORST),
+        }
+    }
+
+    /// The same by the worker while the file system is nearly full, where it is worth it and
+    /// nothing is being merged: runs may be too large for an idle database to merge them.
+    ///
+    /// # Errors
+    /// As [`Squeezer::squeeze_tables`].
+    pub(crate) fn squeeze_when_nearly_full(&self) -> Result<bool> {
+        if !self.reserve.is_near() {
+            return Ok(false);
+        }
+        let state = self.versions.lock();
+        let version = Arc::downgrade(&state.version);
+        let in_vain = Weak::ptr_eq(&version, &state.squeezes.in_vain);
+        if in_vain || state.merging() {
+            return Ok(false);
+        }
+        drop(state);
+        let squeezed = self.squeeze_once(HIDDEN_SHARE_MIN)?;
+        if !squeezed {
+            self.versions.lock().squeezes.in_vain = version;
+        }
+        Ok(squeezed)
+    }
+
+    pub(super) fn squeeze_once(&self, share_min: u64) -> Result<bool> {
+        let Some((plan, heeded)) = self.plan_squeeze(share_min) else {
+            return Ok(false);
+        };
+        self.compactor.merge_plan(&plan)?;
+        self.note_squeezed(&plan, &heeded);
+        self.persister.persist_all()?;
+        while self.dead_files.drop_dead_values()? {}
+        self.log.trim_spares();
+        Ok(true)
+    }
+
+    /// What to rewrite, begun, and the tables that hide nothing in it afterwards.
+    fn plan_squeeze(&self, share_min: u64) -> Option<(MergePlan, Arc<BTreeSet<u64>>)> {
+        for _ in 0..SURVEYS_MAX {
+            let survey = self.survey()?;
+            let free = self
+                .reserve
+                .space()
+                .map_or(u64::MAX, |(space, _)| space.free);
+            let found = survey.find_idle_tombstones();
+            let found = found.or_else(|| survey.find_hidden(free, share_min))?;
+            let plan = survey.plan(found);
+            let hiders = plan.hiders.iter().flat_map(Run::tables);
+            let heeded = hiders.map(|table| table.record.file).collect();
+            let mut state = self.versions.lock();
+            let newest = Arc::ptr_eq(&survey.version, &state.version);
+            if state.merging() || !state.may_compact() {
+                return None;
+            }
+            if newest {
+                return Some((state.begin_merge(plan), Arc::new(heeded)));
+            }
+        }
+        None
+    }
+
+    fn survey(&self) -> Option<Survey<'_>> {
+        let state = self.versions.lock();
+        let idle = !state.merging() && state.may_compact();
+        idle.then(|| Survey {
+            version: Arc::clone(&state.version),
+            heeded: state.squeezes.heeded.clone(),
+            damaged: state.damaged.keys().copied().collect(),
+            oldest: self
+                .versions
+                .readable_at()
+                .first()
+                .copied()
+                .unwrap_or(SeqNo::MAX),
+            order: &self.shared.context.order,
+        })
+    }
+
+    /// Notes that what `plan` has made holds nothing that the tables `heeded` hide.
+    fn note_squeezed(&self, plan: &MergePlan, heeded: &Arc<BTreeSet<u64>>) {
+        let tables = plan.inputs[0].tables();
+        let (Some(first), Some(last)) = (tables.first(), tables.last()) else {
+            return;
+        };
+        let mut guard = self.versions.lock();
+        let State {
+            version, squeezes, ..
+        } = &mut *guard;
+        let known = &mut squeezes.heeded;
+        if let Some(run) = version.runs.iter().find(|run| run.id == plan.target) {
+            let (smallest, largest) = (&first.record.smallest, &last.record.largest);
+            for table in run.overlapping(&self.shared.context.order, smallest, largest) {
+                known.insert(table.record.file, Arc::clone(heeded));
+            }
+        }
+        let there: BTreeSet<u64> = version.tables().map(|it| it.record.file).collect();
+        known.retain(|file, _| there.contains(file));
+    }
+}

@@ -1,0 +1,360 @@
+//! The write path: room in the part, room in the segment, log, memtable, publish.
+//!
+//! On the way of a put that finds room there are one uncontended lock, one copy into the log, one
+//! insert and one release store; everything else in this file is for when there is none.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cairndb_base::limits::{KEY_BYTES_MAX, LARGE_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
+use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Result, SeqNo};
+use cairndb_env::sync::MutexGuard;
+use cairndb_format::manifest::VersionEdit;
+use cairndb_format::{log, name};
+
+use crate::compaction::compactor::Compactor;
+use crate::compaction::schedule::Schedule;
+use crate::durable::group_sync::GroupSync;
+use crate::durable::log::Log;
+use crate::durable::manifests::Manifests;
+use crate::durable::persist::Persister;
+use crate::durable::reserve::DiskReserve;
+use crate::durable::sweeper::Sweeper;
+use crate::durable::value_files::ValueFiles;
+use crate::flush::flush::Flusher;
+use crate::log::commit::{Commit, Payload, closing};
+use crate::space::make_room::SpaceMaker;
+use crate::state::batch::WriteBatch;
+use crate::state::options::Durability;
+use crate::state::stats::{StallReason, Stats};
+use crate::versions::shared::Shared;
+use crate::versions::version_set::VersionSet;
+use crate::write::seal::Sealer;
+
+mod flush_all;
+mod large_values;
+mod stall;
+
+/// Records below this are stored through the log's mapping (as `crates/env` decides).
+const SMALL_RECORD_BYTES: u64 = 512 << 10;
+
+/// Ends a handle whose comparator panicked while entries went into the memtable: the log holds all of a
+/// batch then, the memtable a part of it, and sequence numbers are used up that no record has.
+struct PoisonOnUnwind<'a>(Option<&'a VersionSet>);
+
+impl Drop for PoisonOnUnwind<'_> {
+    fn drop(&mut self) {
+        // Also where a batch does not hold what it counts, which none that was built here does.
+        if let Some(versions) = self.0 {
+            let _ = versions.poison(Error::invalid(
+                "the comparator panicked during a write; open the database again",
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+/// The write path.
+pub(crate) struct Writer {
+    shared: Arc<Shared>,
+    versions: Arc<VersionSet>,
+    sweeper: Arc<Sweeper>,
+    manifests: Arc<Manifests>,
+    log: Arc<Log>,
+    value_files: Arc<ValueFiles>,
+    group_sync: Arc<GroupSync>,
+    persister: Arc<Persister>,
+    reserve: Arc<DiskReserve>,
+    flusher: Arc<Flusher>,
+    schedule: Arc<Schedule>,
+    compactor: Arc<Compactor>,
+    space: Arc<SpaceMaker>,
+    sealer: Arc<Sealer>,
+}
+
+impl Writer {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        versions: Arc<VersionSet>,
+        sweeper: Arc<Sweeper>,
+        manifests: Arc<Manifests>,
+        log: Arc<Log>,
+        value_files: Arc<ValueFiles>,
+        group_sync: Arc<GroupSync>,
+        persister: Arc<Persister>,
+        reserve: Arc<DiskReserve>,
+        flusher: Arc<Flusher>,
+        schedule: Arc<Schedule>,
+        compactor: Arc<Compactor>,
+        space: Arc<SpaceMaker>,
+        sealer: Arc<Sealer>,
+    ) -> Writer {
+        Writer {
+            shared,
+            versions,
+            sweeper,
+            manifests,
+            log,
+            value_files,
+            group_sync,
+            persister,
+            reserve,
+            flusher,
+            schedule,
+            compactor,
+            space,
+            sealer,
+        }
+    }
+
+    /// Writes one entry.
+    pub(crate) fn write_one(
+        &self,
+        kind: Kind,
+        key: &[u8],
+        value: &[u8],
+        durability: Durability,
+    ) -> Result<()> {
+        if key.len() > KEY_BYTES_MAX {
+            return Err(Error::invalid("the key is longer than 64 MiB").found(key.len()));
+        }
+        if value.len() > VALUE_BYTES_MAX {
+            return Err(Error::invalid("the value is longer than 1 GiB").found(value.len()));
+        }
+        if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
+            return self.write_large(key, value, durability);
+        }
+        self.write_payload(&Payload::One { kind, key, value }, durability)
+    }
+
+    /// Writes one operand that the merge operator takes. Apart from [`Writer::write_one`], so that a put does not ask
+    /// whether it is one.
+    pub(crate) fn write_operand(
+        &self,
+        key: &[u8],
+        operand: &[u8],
+        durability: Durability,
+    ) -> Result<()> {
+        self.shared.context.check_operand(operand)?;
+        self.write_one(Kind::Merge, key, operand, durability)
+    }
+
+    /// Writes a batch: all of it or nothing.
+    pub(crate) fn write_batch(&self, batch: &WriteBatch, durability: Durability) -> Result<()> {
+        batch.writer().check()?;
+        self.shared.check_writable()?;
+        if batch.is_empty() {
+            // What LevelDB's users write to make earlier writes durable.
+            return match durability {
+                Durability::Sync => self.group_sync.sync_written(),
+                _ => Ok(()),
+            };
+        }
+        if batch.has_merges() {
+            self.shared.context.check_operands(batch)?;
+        }
+        if !batch.has_large() {
+            return self.write_payload(&Payload::Many(batch.writer()), durability);
+        }
+        self.write_batch_with_values(batch, durability)
+    }
+
+    #[inline]
+    fn write_payload(&self, payload: &Payload<'_>, durability: Durability) -> Result<()> {
+        self.shared.check_here()?;
+        let commit = self.log.lock();
+        self.shared.check_writable()?;
+        let logged = durability != Durability::None;
+        if commit.closing
+            || commit.wakes_worker
+            || !commit.part_has_room(payload, logged)
+            || logged && !commit.segment_has_room(payload.record_bytes())
+        {
+            drop(commit);
+            return self.write_in_room(self.room_for(payload, durability)?, payload, durability);
+        }
+        self.write_in_room(commit, payload, durability)
+    }
+
+    /// The commit lock, once part and, for a write that is logged, segment have room for `payload`.
+    /// On a full disk what may be unlinked is, as there may be nobody else to do it, and log that
+    /// tables can take over; where there was any it is tried once more. What only deletes may use
+    /// what is kept for it, and makes room itself.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn room_for(
+        &self,
+        payload: &Payload<'_>,
+        durability: Durability,
+    ) -> Result<MutexGuard<'_, Commit>> {
+        if payload.only_deletes() {
+            self.space.keep_room_to_work();
+            return self
+                .space
+                .with_room(|| self.make_room_for(payload, durability));
+        }
+        let unlinked = self.sweeper.reaper().unlinked();
+        match self.make_room_for(payload, durability) {
+            Err(error) if error.kind() == ErrorKind::NoSpace => {
+                self.sweeper.reap();
+                if self.sweeper.reaper().unlinked() == unlinked && !self.space.free_log() {
+                    return Err(error);
+                }
+                self.make_room_for(payload, durability)
+            }
+            found => found,
+        }
+    }
+
+    fn make_room_for(
+        &self,
+        payload: &Payload<'_>,
+        durability: Durability,
+    ) -> Result<MutexGuard<'_, Commit>> {
+        let logged = durability != Durability::None;
+        loop {
+            let mut commit = self.log.lock();
+            self.shared.check_writable()?;
+            if commit.closing {
+                return Err(closing());
+            }
+            if std::mem::take(&mut commit.wakes_worker) {
+                self.versions.wake_idle_worker();
+            }
+            let enough_values = commit.value_bytes() >= self.shared.settings.part_values_max();
+            let full = enough_values || !commit.part_has_room(payload, logged);
+            let rotates = logged && !commit.segment_has_room(payload.record_bytes());
+            if full || rotates {
+                self.space.check_may_grow(payload)?;
+            }
+            if full {
+                if !commit.awaiting_sync.is_empty() {
+                    // Only published entries are sealed: a flush may then drop what no snapshot,
+                    // present or future, can see.
+                    let last = commit.last_seq;
+                    self.group_sync.wait_published(commit, last)?;
+                    continue;
+                }
+                if let Some(reason) = self.sealer.seal(&mut commit) {
+                    drop(commit);
+                    self.make_room(reason)?;
+                    continue;
+                }
+            }
+            if rotates {
+                if self.log.segments().retained_bytes() + self.shared.settings.budget.segment
+                    > self.shared.settings.budget.retained_log
+                    && self.log.segments().live().len() > 1
+                    && self.log.can_shrink(&commit)
+                {
+                    if !commit.awaiting_sync.is_empty() {
+                        let last = commit.last_seq;
+                        self.group_sync.wait_published(commit, last)?;
+                        continue;
+                    }
+                    let full = self.sealer.seal(&mut commit);
+                    drop(commit);
+                    self.make_room(full.unwrap_or(StallReason::Log))?;
+                    continue;
+                }
+                self.rotate(&mut commit, payload.record_bytes())?;
+            }
+            return Ok(commit);
+        }
+    }
+
+    /// Logs and applies `payload`, for which there is room.
+    #[inline]
+    pub(crate) fn write_in_room<'a>(
+        &'a self,
+        mut commit: MutexGuard<'a, Commit>,
+        payload: &Payload<'_>,
+        durability: Durability,
+    ) -> Result<()> {
+        let mut appended = None;
+        if durability != Durability::None || !commit.skip_log(payload.count()) {
+            if durability == Durability::None && !commit.segment_has_room(payload.record_bytes()) {
+                // So much was not logged that a record has to say so; room for one was not made.
+                drop(commit);
+                commit = self.room_for(payload, Durability::Os)?;
+            }
+            let record = commit.log(payload, durability == Durability::Sync)?;
+            commit.logged_bytes += record.bytes;
+            appended = Some(record);
+        }
+        let mut unwound = PoisonOnUnwind(Some(&self.versions));
+        let last = commit.apply(payload, appended);
+        unwound.0 = None;
+        self.acknowledge(commit, last, durability)
+    }
+
+    /// Publishes the write that ends at `last`, after its sync where it wants one.
+    #[inline]
+    fn acknowledge<'a>(
+        &'a self,
+        mut commit: MutexGuard<'a, Commit>,
+        last: SeqNo,
+        durability: Durability,
+    ) -> Result<()> {
+        if durability != Durability::Sync && commit.awaiting_sync.is_empty() {
+            self.versions.publish(last);
+            return Ok(());
+        }
+        if durability == Durability::Sync {
+            commit.awaiting_sync.push_back(last);
+        }
+        self.group_sync.wait_published(commit, last)
+    }
+
+    /// Begins a new segment that takes a record of `bytes`.
+    fn rotate(&self, commit: &mut Commit, bytes: u64) -> Result<()> {
+        self.shared.origin.check()?;
+        self.log.ensure_manifest(commit)?;
+        self.reserve.ask_for_reserve();
+        let regular = self.shared.settings.budget.segment;
+        let size = if bytes + log::HEADER_BYTES as u64 <= regular {
+            regular
+        } else {
+            (bytes + log::HEADER_BYTES as u64).next_multiple_of(4096)
+        };
+        let (file, region) = if let Some(spare) = self.log.segments().take_spare(size) {
+            spare
+        } else {
+            let (FileNumber(file), region) = self.log.create_log(size)?;
+            Stats::add(&self.shared.stats.prewritten_bytes, size);
+            if bytes < SMALL_RECORD_BYTES {
+                // One call for all its pages is cheaper than a fault for each.
+                region.warm();
+            }
+            (file, region)
+        };
+        let salt = self.shared.env.random_u64();
+        let start_seq = commit.last_seq + 1;
+        let begun = self
+            .log
+            .segments()
+            .begin(file, Arc::clone(&region), salt, start_seq);
+        let segment =
+            begun.inspect_err(|_| self.sweeper.reaper().add(name::log(FileNumber(file))))?;
+        let edit = VersionEdit {
+            added_segments: vec![segment.record()],
+            next_file: Some(self.shared.next_file.load(Ordering::Relaxed)),
+            ..VersionEdit::default()
+        };
+        if let Err(error) = self.manifests.append_naming(&edit) {
+            self.log.segments().abandon(&segment);
+            // Reused only behind a new manifest, which does not name it.
+            if let Some(file) = self.log.segments().add_spare(file, region) {
+                self.sweeper.reaper().add(name::log(FileNumber(file)));
+            }
+            return Err(error);
+        }
+        segment.mark_appended();
+        commit.enter_segment(segment);
+        // An idle database keeps one segment: its memtable may be in two from here on.
+        self.versions.wake_idle_worker();
+        Ok(())
+    }
+}

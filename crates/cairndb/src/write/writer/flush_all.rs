@@ -1,0 +1,58 @@
+//! Flushing everything that was written before the call.
+
+use cairndb_base::Result;
+
+use crate::versions::state::State;
+use crate::write::writer::Writer;
+
+impl Writer {
+    /// Seals and flushes everything written so far, without making it durable.
+    pub(crate) fn flush_parts(&self) -> Result<()> {
+        let wanted = self.log.lock().last_seq;
+        loop {
+            let mut commit = self.log.lock();
+            if commit.mutable.seq_min() > wanted {
+                // A writer has sealed what was asked for: beside several that sync there may be no
+                // moment at which the part after it can be.
+                break;
+            }
+            if !commit.awaiting_sync.is_empty() {
+                let last = commit.last_seq;
+                self.group_sync.wait_published(commit, last)?;
+                continue;
+            }
+            if let Some(reason) = self.sealer.seal(&mut commit) {
+                drop(commit);
+                self.make_room(reason)?;
+                continue;
+            }
+            break;
+        }
+        // Parts that are sealed meanwhile are not waited for: fast writers make them as fast as
+        // they go.
+        let asked = |state: &State| state.sealed.iter().any(|part| part.mem.seq_min() <= wanted);
+        while asked(&self.versions.lock()) {
+            if self.flusher.flush_once()? {
+                continue;
+            }
+            let state = self.versions.lock();
+            drop(
+                self.versions
+                    .wait(state, |state| !state.flushing() || !asked(state)),
+            );
+            // Parts whose tables could not be installed stay for ever, and so does the poison.
+            self.shared.health.check_write()?;
+        }
+        Ok(())
+    }
+
+    /// Seals, flushes and syncs everything written so far: `Db::flush`.
+    pub(crate) fn flush_all(&self) -> Result<()> {
+        self.shared.check_writable()?;
+        self.shared.origin.check()?;
+        self.space.with_room(|| {
+            self.flush_parts()
+                .and_then(|()| self.persister.persist_all())
+        })
+    }
+}

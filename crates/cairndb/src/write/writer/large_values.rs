@@ -1,0 +1,180 @@
+//! Writes of large values: they go to the value file first, then pointers are written as any entry.
+//!
+//! Room for the pointers, in the memtable and the log, comes before both: tried again on a full disk,
+//! values would be appended once more each time.
+
+use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
+use cairndb_base::{ErrorKind, Kind, Result};
+use cairndb_format::batch::{BatchWriter, Entry};
+use cairndb_format::value_file::{POINTER_BYTES, Pointer, ValueWriter};
+
+use crate::durable::log::Log;
+use crate::log::commit::{Commit, Payload, closing};
+use crate::log::values::UNSYNCED_FILES_MAX;
+use crate::state::batch::WriteBatch;
+use crate::state::options::Durability;
+use crate::state::stats::Stats;
+use crate::write::writer::Writer;
+
+/// The value files a write has appended to, until its pointers are in the memtable or it is given up.
+/// Not to be dropped under the commit lock.
+struct InFlight<'a> {
+    log: &'a Log,
+    files: Vec<u64>,
+}
+
+impl<'a> InFlight<'a> {
+    fn new(log: &'a Log) -> InFlight<'a> {
+        let files = Vec::new();
+        InFlight { log, files }
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        let mut commit = self.log.lock();
+        for file in &self.files {
+            commit.value_arrives(*file);
+        }
+    }
+}
+
+/// A key and its value.
+type LargeValue<'b> = (&'b [u8], &'b [u8]);
+
+/// The batch with a pointer in the place of each large value.
+fn with_pointers<'b>(
+    batch: &'b WriteBatch,
+    mut pointer: impl FnMut(LargeValue<'b>) -> [u8; POINTER_BYTES],
+) -> Result<BatchWriter> {
+    let mut pointers = BatchWriter::with_capacity(batch.len().saturating_mul(64));
+    for entry in batch.writer() {
+        let Entry { kind, key, value } = entry?;
+        if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
+            pointers.add(Kind::Pointer, key, &pointer((key, value)));
+        } else {
+            pointers.add(kind, key, value);
+        }
+    }
+    Ok(pointers)
+}
+
+impl Writer {
+    /// A large value goes to the value file first, then a pointer is written as any entry. Room for the
+    /// pointer comes before both: tried again on a full disk, the value would be appended once more
+    /// each time.
+    pub(crate) fn write_large(
+        &self,
+        key: &[u8],
+        value: &[u8],
+        durability: Durability,
+    ) -> Result<()> {
+        self.cleared(self.write_value(key, value, durability))
+    }
+
+    /// As [`Core::write_batch`], of a batch with large values.
+    pub(crate) fn write_batch_with_values(
+        &self,
+        batch: &WriteBatch,
+        durability: Durability,
+    ) -> Result<()> {
+        self.cleared(self.write_values(batch, durability))
+    }
+
+    /// Unlinks what a write has left behind that found the disk full: it would be in the way of the next.
+    fn cleared(&self, written: Result<()>) -> Result<()> {
+        if let Err(error) = &written
+            && error.kind() == ErrorKind::NoSpace
+        {
+            self.sweeper.reap();
+        }
+        written
+    }
+
+    fn write_value(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<()> {
+        self.shared.check_writable()?;
+        let mut in_flight = InFlight::new(&self.log);
+        let entry = |pointer| Payload::One {
+            kind: Kind::Pointer,
+            key,
+            value: pointer,
+        };
+        let mut commit = self.room_for(&entry(&[0; POINTER_BYTES]), durability)?;
+        let pointers = self.append_values(&mut commit, &mut in_flight, &[(key, value)])?;
+        self.write_in_room(commit, &entry(&pointers[0].encode()), durability)
+    }
+
+    fn write_values(&self, batch: &WriteBatch, durability: Durability) -> Result<()> {
+        let mut in_flight = InFlight::new(&self.log);
+        let mut large = Vec::new();
+        let blank = with_pointers(batch, |value| {
+            large.push(value);
+            [0; POINTER_BYTES]
+        })?;
+        let mut commit = self.room_for(&Payload::Many(&blank), durability)?;
+        let pointers = self.append_values(&mut commit, &mut in_flight, &large)?;
+        let mut pointers = pointers.iter();
+        let pointed = with_pointers(batch, |_| {
+            let pointer = pointers.next().expect("one for each large value");
+            pointer.encode()
+        })?;
+        self.write_in_room(commit, &Payload::Many(&pointed), durability)
+    }
+
+    /// Appends large values and gives their pointers, in order. What goes to one file goes there at once: where there is
+    /// no room for the last of a batch, a new file that has the others is never named.
+    fn append_values(
+        &self,
+        commit: &mut Commit,
+        in_flight: &mut InFlight<'_>,
+        values: &[LargeValue<'_>],
+    ) -> Result<Vec<Pointer>> {
+        self.shared.health.check_write()?;
+        if commit.closing {
+            return Err(closing());
+        }
+        let bytes_max = self.shared.settings.value_file;
+        let mut pointers: Vec<Pointer> = Vec::with_capacity(values.len());
+        while pointers.len() < values.len() {
+            let before = pointers.len();
+            let fill = |file: &mut ValueWriter| {
+                for (key, value) in &values[before..] {
+                    let hash = self.shared.context.order.hash(key);
+                    pointers.push(file.append(hash, &[value])?);
+                    if file.bytes() >= bytes_max {
+                        break;
+                    }
+                }
+                Ok(())
+            };
+            if self.value_files.values().needs_file(bytes_max) {
+                let (begun, ()) = self.value_files.begin_value_file(commit, false, fill)?;
+                self.value_files.values().begin(begun);
+            } else {
+                self.value_files.values().append(fill)?;
+            }
+            for pointer in &pointers[before..] {
+                commit.value_sets_out(pointer.file.0);
+                in_flight.files.push(pointer.file.0);
+            }
+            if self.value_files.values().unsynced_files() > UNSYNCED_FILES_MAX {
+                // Each keeps a descriptor until it is synced.
+                let _turn = self.manifests.take_sync_turn()?;
+                self.value_files
+                    .values()
+                    .sync()
+                    .map_err(|error| self.versions.poison(error))?;
+            }
+        }
+        let bytes: u64 = pointers.iter().map(|pointer| u64::from(pointer.len)).sum();
+        let (before, due) = (commit.value_bytes(), self.shared.values_when_idle_max());
+        if before < due && before + bytes >= due {
+            // Nothing else tells a worker that has found a rest that there will be something to do at the next.
+            self.versions.lock().rest.disturb();
+            self.versions.notify_work();
+        }
+        Stats::add(&self.shared.stats.value_bytes, bytes);
+        self.reserve.ask_for_reserve_after(bytes);
+        Ok(pointers)
+    }
+}

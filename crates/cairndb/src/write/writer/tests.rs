@@ -1,0 +1,310 @@
+//! Writes that meet a sync pass under way, with the other thread held at the very place.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a second writer, as a user's thread would be"
+)]
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use cairndb_base::{Error, ErrorKind, Kind, Result};
+use cairndb_env::sim::{Profile, SimEnv};
+use cairndb_env::sync::Mutex;
+use cairndb_env::{Background, FileSync};
+
+use crate::engine::core::Core;
+use crate::log::values::UNSYNCED_FILES_MAX;
+use crate::read::cursor::ViewCursor;
+use crate::read::held::HeldView;
+use crate::state::options::{Durability, Options};
+
+const LARGE: [u8; 9_000] = [7; 9_000];
+
+fn open(env: Arc<SimEnv>) -> Result<Arc<Core>> {
+    let options = Options::new().env(env).create_if_missing(true);
+    Core::open(&options, Path::new("/db"))
+}
+
+/// Work done within the sync of a value file.
+struct Within<F>(Mutex<Option<F>>);
+
+impl<F> fmt::Debug for Within<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Within")
+    }
+}
+
+impl<F: FnOnce() -> Result<()> + Send> FileSync for Within<F> {
+    fn sync(&self) -> Result<()> {
+        let work = self.0.lock().take();
+        work.map_or(Ok(()), |work| work())
+    }
+}
+
+fn within(work: impl FnOnce() -> Result<()> + Send + 'static) -> Arc<dyn FileSync> {
+    Arc::new(Within(Mutex::new(Some(work))))
+}
+
+/// Has the next sync pass do `work` among its syncs.
+fn in_next_pass(core: &Core, work: impl FnOnce() -> Result<()> + Send + 'static) {
+    core.parts.value_files.values().sync_also(within(work));
+}
+
+fn log_written(core: &Core) -> u64 {
+    core.log
+        .segments()
+        .live()
+        .iter()
+        .map(|one| one.written())
+        .sum()
+}
+
+/// Puts a large value from another thread and returns once its record is in the log. It is not
+/// acknowledged by then: a `Sync` write before it is still being synced.
+fn put_late(core: &Arc<Core>, durability: Durability) -> JoinHandle<Result<()>> {
+    let before = log_written(core);
+    let other = Arc::clone(core);
+    let put = move || other.write_one(Kind::Put, b"late", &LARGE, durability);
+    let thread = thread::spawn(put);
+    while log_written(core) == before {
+        thread::yield_now();
+    }
+    thread
+}
+
+/// The sync pass looked at the log after it had synced the values: what came in between was durable
+/// in the log and not in its value file, and opening took that for damage.
+#[test]
+fn a_value_that_comes_during_a_sync_pass_is_not_durable_in_the_log_alone() {
+    let env = SimEnv::new(1);
+    let core = open(env.clone()).expect("a fresh database opens");
+    let put = |key: &[u8], value: &[u8], durability| {
+        core.write_one(Kind::Put, key, value, durability)
+            .expect("a healthy database takes writes");
+    };
+    put(b"first", &LARGE, Durability::Sync);
+    let late = Arc::new(Mutex::new(None));
+    let (within, slot) = (Arc::clone(&core), Arc::clone(&late));
+    in_next_pass(&core, move || {
+        *slot.lock() = Some(put_late(&within, Durability::Os));
+        Ok(())
+    });
+    put(b"second", b"", Durability::Sync);
+    let late = late.lock().take().expect("the pass synced the values");
+    late.join()
+        .expect("it does not panic")
+        .expect("it succeeds");
+    // Its record says up to where the log is known to be durable.
+    put(b"last", b"", Durability::Os);
+    let mut lost = 0;
+    for state in env.crash_states(Profile::Weak, 1, 300) {
+        let reopened = open(state.image).expect("a crash leaves no damage");
+        let (view, seq) = reopened.versions.read_point();
+        let mut out = Vec::new();
+        let mut has = |key: &[u8]| {
+            crate::read::get::get(&view, &reopened.shared.context, key, seq, &mut out)
+                .expect("what is there can be read")
+                .is_there()
+        };
+        assert!(has(b"first") && has(b"second"));
+        lost += u32::from(!has(b"late"));
+    }
+    assert!(lost > 0, "some crash takes what was not synced");
+}
+
+/// Acknowledged with the pass before it, a `Sync` write would not have been synced; shown with an `Os` write
+/// behind it neither.
+#[test]
+fn a_sync_write_that_comes_during_a_pass_waits_for_the_next() {
+    let env = SimEnv::new(1);
+    let core = open(env).expect("a fresh database opens");
+    let put = |key: &[u8], durability| {
+        core.write_one(Kind::Put, key, b"", durability)
+            .expect("a healthy database takes writes");
+    };
+    put(b"first", Durability::Sync);
+    let (late, seen) = (Arc::new(Mutex::new(None)), Arc::new(Mutex::new(None)));
+    let (within, slot, seen_by) = (Arc::clone(&core), Arc::clone(&late), Arc::clone(&seen));
+    in_next_pass(&core, move || {
+        let threads = [Durability::Sync, Durability::Os].map(|level| put_late(&within, level));
+        let second = Arc::clone(&within);
+        in_next_pass(&within, move || {
+            let published = second.versions.published();
+            *seen_by.lock() = Some((published, second.log.lock().last_seq));
+            Ok(())
+        });
+        *slot.lock() = Some(threads);
+        Ok(())
+    });
+    put(b"second", Durability::Sync);
+    let late = late.lock().take().expect("the pass synced the values");
+    for thread in late {
+        thread
+            .join()
+            .expect("it does not panic")
+            .expect("it succeeds");
+    }
+    let (published, last) = seen.lock().take().expect("a second pass synced the values");
+    assert!(
+        published < last - 1,
+        "nobody may see it before its own pass"
+    );
+    assert_eq!(core.versions.published(), last);
+}
+
+/// The pass that makes tables durable found nothing left to be synced, because one that failed had claimed
+/// it, and retired the log that the values' loss would have cut.
+#[test]
+fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
+    let env = SimEnv::new(1);
+    let core = open(env).expect("a fresh database opens");
+    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
+        .expect("a healthy database takes writes");
+    core.writer.flush_parts().expect("and flushes them");
+    let persisting = Arc::new(Mutex::new(None));
+    let (within, slot) = (Arc::clone(&core), Arc::clone(&persisting));
+    in_next_pass(&core, move || {
+        let other = Arc::clone(&within);
+        *slot.lock() = Some(thread::spawn(move || other.parts.persister.persist()));
+        while !within.versions.lock().persisting {
+            thread::yield_now();
+        }
+        Err(Error::new(ErrorKind::Io, "the disk lost it"))
+    });
+    let failed = core.sync_written().expect_err("the sync failed");
+    assert_eq!(failed.kind(), ErrorKind::Poisoned);
+    let persisting = persisting
+        .lock()
+        .take()
+        .expect("the pass synced the values");
+    let persisted = persisting.join().expect("it does not panic");
+    let kind = persisted.expect_err("nothing more is made durable").kind();
+    assert_eq!(kind, ErrorKind::Poisoned);
+    assert_eq!(core.versions.lock().durable_seq, 0);
+}
+
+/// A relocation that synced its copies between two steps, because there were too many files of them, had claimed them, and the pass
+/// that makes tables durable found none: the manifest named tables whose values were not on the disk, and what they had
+/// been copied from was removed.
+#[test]
+fn copies_that_another_still_syncs_are_not_taken_for_durable() {
+    let env = SimEnv::new(1);
+    let core = open(env).expect("a fresh database opens");
+    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
+        .expect("a healthy database takes writes");
+    core.writer.flush_parts().expect("and flushes them");
+    let persisting = Arc::new(Mutex::new(None));
+    let (inside, slot) = (Arc::clone(&core), Arc::clone(&persisting));
+    core.parts.value_files.moved().sync_also(within(move || {
+        let other = Arc::clone(&inside);
+        let thread = thread::spawn(move || other.parts.persister.persist());
+        // Time enough for a pass that does not wait.
+        let mut looks = 0;
+        while looks < 20_000 && !thread.is_finished() {
+            looks += u32::from(inside.versions.lock().persisting);
+            thread::yield_now();
+        }
+        *slot.lock() = Some(thread);
+        Err(Error::new(ErrorKind::Io, "the disk lost it"))
+    }));
+    for _ in 0..UNSYNCED_FILES_MAX {
+        core.parts.value_files.moved().sync_also(within(|| Ok(())));
+    }
+    let failed = core
+        .parts
+        .value_files
+        .room_for_copies()
+        .expect_err("the sync failed");
+    assert_eq!(failed.kind(), ErrorKind::Poisoned);
+    let persisting = persisting.lock().take().expect("the copies were synced");
+    let persisted = persisting.join().expect("it does not panic");
+    let kind = persisted.expect_err("nothing more is made durable").kind();
+    assert_eq!(kind, ErrorKind::Poisoned);
+    assert_eq!(core.versions.lock().durable_seq, 0);
+}
+
+/// Closing did not wait for a pass of `sync` that was past its turn: what that failed to sync it synced once more, which may
+/// succeed of pages that the system has dropped, and called the database closed cleanly.
+#[test]
+fn closing_waits_for_a_sync_pass_and_fails_with_it() {
+    let core = open(SimEnv::new(1)).expect("a fresh database opens");
+    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
+        .expect("a healthy database takes writes");
+    core.log.lock().syncing = true;
+    let other = Arc::clone(&core);
+    let closing = thread::spawn(move || other.close());
+    // Time enough for one that does not wait.
+    let mut looks = 0;
+    while looks < 20_000 {
+        looks += u32::from(core.versions.lock().closing);
+        thread::yield_now();
+    }
+    let mut commit = core.log.lock();
+    let error = core
+        .versions
+        .poison(Error::new(ErrorKind::Io, "the disk lost it"));
+    assert_eq!(error.kind(), ErrorKind::Poisoned);
+    commit.syncing = false;
+    core.log.notify();
+    drop(commit);
+    let closed = closing.join().expect("it does not panic");
+    let kind = closed.expect_err("the sync failed").kind();
+    assert_eq!(kind, ErrorKind::Poisoned);
+}
+
+/// Who waited for quiet was told nothing of a failure in what goes on behind.
+#[test]
+fn a_failure_wakes_those_who_wait() {
+    let env = SimEnv::with(1, Background::Threads);
+    let core = open(env).expect("a fresh database opens");
+    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
+        .expect("a healthy database takes writes");
+    core.writer.flush_parts().expect("and flushes them");
+    in_next_pass(&core, || Err(Error::new(ErrorKind::Io, "the disk lost it")));
+    let error = core.wait_idle(None).expect_err("the sync failed");
+    assert_eq!(error.kind(), ErrorKind::Poisoned);
+}
+
+/// Places a cursor at the first key from `key` on, which it returns.
+fn seek(core: &Core, key: &[u8]) -> Vec<u8> {
+    let (view, seq) = core.versions.read_point();
+    let mut cursor = ViewCursor::new(HeldView::new(view), seq);
+    cursor.seek(key).expect("what is there can be read");
+    cursor.key().to_vec()
+}
+
+#[test]
+fn seeks_between_writes_find_their_place_in_every_part() {
+    let core = open(SimEnv::new(1)).expect("a fresh database opens");
+    let key = |number: u32| [0, number.swap_bytes()].map(u32::to_be_bytes).concat();
+    let mut number = 0_u32;
+    while core.versions.view().parts() < 3 {
+        core.write_one(Kind::Put, &key(number), b"", Durability::Os)
+            .expect("a healthy database takes writes");
+        number += 1;
+        // A key that is not there, so that a place is found in every source.
+        assert_eq!(seek(&core, &key(number / 2)[..7]), key(number / 2));
+    }
+    for number in (0..number).step_by(8) {
+        assert_eq!(seek(&core, &key(number)[..7]), key(number));
+    }
+}
+
+#[test]
+fn what_is_done_with_a_view_limits_runs_and_parts() {
+    let core = open(SimEnv::new(1)).expect("a fresh database opens");
+    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
+        .expect("a healthy database takes writes");
+    let view = core.versions.view();
+    let limits = || (view.runs_for_readers(), view.parts_for_readers());
+    assert_eq!(limits(), (None, None), "nobody reads");
+    let mut out = Vec::new();
+    let found = crate::read::get::get(&view, &core.shared.context, b"k", 1, &mut out);
+    assert!(found.expect("what is there can be read").is_there());
+    assert_eq!(limits(), (Some(10), Some(6)));
+    assert_eq!(seek(&core, b"j"), b"k");
+    assert_eq!(limits(), (Some(6), Some(6)));
+}
