@@ -18,7 +18,7 @@ use crate::compaction::pick::Group;
 use crate::compaction::schedule::Schedule;
 use crate::durable::reserve::DiskReserve;
 use crate::durable::value_files::ValueFiles;
-use crate::flush::flush::Flusher;
+use crate::flush::flusher::Flusher;
 use crate::jobs::plan::MergePlan;
 use crate::state::guard::guarded;
 use crate::state::stats::Stats;
@@ -69,6 +69,10 @@ pub(crate) struct Compactor {
 }
 
 impl Compactor {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts it needs, each a type of its own"
+    )]
     pub(crate) fn new(
         shared: Arc<Shared>,
         versions: Arc<VersionSet>,

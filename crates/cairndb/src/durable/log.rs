@@ -38,6 +38,10 @@ pub(crate) struct Log {
 }
 
 impl Log {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts it needs, each a type of its own"
+    )]
     pub(crate) fn new(
         shared: Arc<Shared>,
         versions: Arc<VersionSet>,

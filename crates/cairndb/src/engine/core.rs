@@ -43,7 +43,7 @@ pub(crate) struct Core {
     pub(super) closer: Closer,
     /// What only tests reach into.
     #[cfg(test)]
-    pub(crate) parts: crate::engine::open::Parts,
+    pub(crate) parts: crate::engine::assemble::Parts,
 }
 
 impl fmt::Debug for Core {

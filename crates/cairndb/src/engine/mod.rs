@@ -1,7 +1,9 @@
 //! One open database, put together from its parts.
 
+pub(crate) mod assemble;
 pub(crate) mod checkpoint;
 pub(crate) mod close;
 pub(crate) mod core;
+mod first_state;
 pub(crate) mod open;
 pub(crate) mod properties;

@@ -1,3 +1,3 @@
 //! From immutable memtables to tables.
 
-pub(crate) mod flush;
+pub(crate) mod flusher;

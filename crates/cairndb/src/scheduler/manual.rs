@@ -71,6 +71,10 @@ pub(crate) struct Manual {
 }
 
 impl Manual {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts it needs, each a type of its own"
+    )]
     pub(crate) fn new(
         shared: Arc<Shared>,
         versions: Arc<VersionSet>,

@@ -7,7 +7,7 @@ use cairndb_base::Result;
 use crate::compaction::compactor::Compactor;
 use crate::durable::persist::Persister;
 use crate::durable::sweeper::Sweeper;
-use crate::flush::flush::Flusher;
+use crate::flush::flusher::Flusher;
 use crate::scheduler::idle_space::IdleSpace;
 use crate::space::make_room::SpaceMaker;
 use crate::space::squeeze::Squeezer;
@@ -49,6 +49,10 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts it needs, each a type of its own"
+    )]
     pub(crate) fn new(
         shared: Arc<Shared>,
         sweeper: Arc<Sweeper>,

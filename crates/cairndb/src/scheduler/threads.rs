@@ -35,6 +35,10 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts it needs, each a type of its own"
+    )]
     pub(crate) fn new(
         shared: Arc<Shared>,
         versions: Arc<VersionSet>,

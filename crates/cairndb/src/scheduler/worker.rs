@@ -15,7 +15,7 @@ use crate::compaction::schedule::Schedule;
 use crate::durable::log::Log;
 use crate::durable::reserve::DiskReserve;
 use crate::durable::sweeper::Sweeper;
-use crate::flush::flush::Flusher;
+use crate::flush::flusher::Flusher;
 use crate::scheduler::idle_space::IdleSpace;
 use crate::space::make_room::SpaceMaker;
 use crate::space::squeeze::Squeezer;
@@ -57,6 +57,10 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts it needs, each a type of its own"
+    )]
     pub(crate) fn new(
         shared: Arc<Shared>,
         versions: Arc<VersionSet>,

@@ -20,7 +20,7 @@ use crate::durable::log::Log;
 use crate::durable::persist::Persister;
 use crate::durable::reserve::DiskReserve;
 use crate::durable::sweeper::Sweeper;
-use crate::flush::flush::Flusher;
+use crate::flush::flusher::Flusher;
 use crate::log::commit::Payload;
 use crate::space::squeeze::Squeezer;
 use crate::state::reserve::Plan;
@@ -49,6 +49,10 @@ pub(crate) struct SpaceMaker {
 }
 
 impl SpaceMaker {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts it needs, each a type of its own"
+    )]
     pub(crate) fn new(
         shared: Arc<Shared>,
         versions: Arc<VersionSet>,

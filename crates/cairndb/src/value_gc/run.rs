@@ -186,6 +186,10 @@ pub(crate) struct ValueGc {
 }
 
 impl ValueGc {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts it needs, each a type of its own"
+    )]
     pub(crate) fn new(
         shared: Arc<Shared>,
         versions: Arc<VersionSet>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cairndb_mem::{ChunkPool, Memtable};
 
 use crate::compaction::schedule::Schedule;
-use crate::flush::flush::Flusher;
+use crate::flush::flusher::Flusher;
 use crate::log::commit::Commit;
 use crate::state::stats::StallReason;
 use crate::versions::shared::Shared;

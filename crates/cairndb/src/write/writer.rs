@@ -21,7 +21,7 @@ use crate::durable::persist::Persister;
 use crate::durable::reserve::DiskReserve;
 use crate::durable::sweeper::Sweeper;
 use crate::durable::value_files::ValueFiles;
-use crate::flush::flush::Flusher;
+use crate::flush::flusher::Flusher;
 use crate::log::commit::{Commit, Payload, closing};
 use crate::space::make_room::SpaceMaker;
 use crate::state::batch::WriteBatch;
@@ -75,6 +75,10 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts it needs, each a type of its own"
+    )]
     pub(crate) fn new(
         shared: Arc<Shared>,
         versions: Arc<VersionSet>,
