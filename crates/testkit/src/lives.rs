@@ -167,7 +167,7 @@ impl Life {
                 let jobs = [
                     Job::Flush,
                     Job::Persist,
-                    Job::IdleMerge,
+                    Job::IdleCompact,
                     Job::DropValues,
                     Job::Reap,
                 ];

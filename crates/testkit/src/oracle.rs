@@ -216,7 +216,7 @@ fn check_usable(image: &Arc<SimEnv>, setup: &Setup, db: Db, contents: &Contents)
     db.put_with(PROBE, &value::chunk(u64::MAX, PROBE, 700), &sync)
         .map_err(failed("a write after recovery"))?;
     while db
-        .step_background(Job::Merge)
+        .step_background(Job::Compact)
         .map_err(failed("a merge after recovery"))?
     {}
     db.close().map_err(failed("closing after recovery"))?;

@@ -63,7 +63,7 @@ pub fn reference() -> Vec<Step> {
             Step::TakeSnapshot,
             Step::Flush,
             put(7, 2000, Durability::Sync),
-            Step::Background(Job::Merge),
+            Step::Background(Job::Compact),
             Step::Background(Job::Persist),
             Step::Background(Job::Reap),
             Step::Read,

@@ -209,7 +209,7 @@ fn a_sync_write_after_a_failed_manifest_append_succeeds() {
 /// Durably, and without a look at value files.
 fn merge_to_one_run(db: &Db) {
     db.flush().expect("a disk without faults");
-    for job in [Job::IdleMerge, Job::Persist] {
+    for job in [Job::IdleCompact, Job::Persist] {
         while db.step_background(job).expect("as above") {}
     }
 }

@@ -10,9 +10,9 @@ use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 use crate::read::get;
-use crate::read::held::HeldView;
 use crate::read::presence::Presence;
 use crate::read::view::View;
+use crate::read::view_guard::HeldView;
 
 thread_local! {
     /// Where `get` decodes before it makes a [`Value`].
@@ -50,7 +50,7 @@ fn get_again(
 ) -> Result<Presence> {
     let (view, newest) = moved_on(core, view, error)?;
     let got = get::get(&view, &core.shared.context, key, at.unwrap_or(newest), out);
-    core.shared.context.told(got)
+    core.shared.context.with_directory(got)
 }
 
 /// Where a read that has failed in `view` may do better; its error where it may not.
@@ -59,7 +59,7 @@ fn moved_on(core: &Core, view: &Arc<View>, error: Error) -> Result<(Guard<Arc<Vi
     // What a closed handle did not open yet may be gone.
     core.shared.health.check_read()?;
     if Arc::ptr_eq(view, &core.versions.view()) {
-        return Err(core.shared.context.named(error));
+        return Err(core.shared.context.add_directory(error));
     }
     // A pointer written since may lead to a value file that the older view does not know. At a
     // moment there is no such pair, however often views change meanwhile.
@@ -73,7 +73,7 @@ pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Op
         value_at(core, &view, key, at.unwrap_or(newest), scratch).or_else(|error| {
             let (view, newest) = moved_on(core, &view, error)?;
             let value = value_at(core, &view, key, at.unwrap_or(newest), scratch);
-            core.shared.context.told(value)
+            core.shared.context.with_directory(value)
         })
     })
 }
@@ -156,7 +156,7 @@ fn for_each<K: AsRef<[u8]>>(
             core.shared.health.check_read()?;
             let key = key.as_ref();
             let value = value_at(core, &view, key, seq, &mut scratch);
-            take(value.map_err(|error| core.shared.context.named(error).key(key)))?;
+            take(value.map_err(|error| core.shared.context.add_directory(error).key(key)))?;
         }
     }
     Ok(())
@@ -199,5 +199,5 @@ pub(crate) fn contains(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<boo
     let seq = at.unwrap_or(newest);
     let found =
         with_scratch(|scratch| get::contains(&view, &core.shared.context, key, seq, scratch));
-    core.shared.context.told(found)
+    core.shared.context.with_directory(found)
 }

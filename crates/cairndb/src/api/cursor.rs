@@ -102,7 +102,7 @@ impl Cursor {
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.seek(key);
-        self.inner.context().told(moved)
+        self.inner.context().with_directory(moved)
     }
 
     /// Goes to the last entry whose key is not behind `key`.
@@ -112,7 +112,7 @@ impl Cursor {
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.seek_for_prev(key);
-        self.inner.context().told(moved)
+        self.inner.context().with_directory(moved)
     }
 
     /// Goes to the first entry.
@@ -122,7 +122,7 @@ impl Cursor {
     pub fn seek_to_first(&mut self) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.first();
-        self.inner.context().told(moved)
+        self.inner.context().with_directory(moved)
     }
 
     /// Goes to the last entry.
@@ -132,7 +132,7 @@ impl Cursor {
     pub fn seek_to_last(&mut self) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.last();
-        self.inner.context().told(moved)
+        self.inner.context().with_directory(moved)
     }
 
     /// Goes to the next entry; nothing happens when the cursor is not valid.
@@ -147,7 +147,7 @@ impl Cursor {
     pub fn next(&mut self) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.next();
-        self.inner.context().told(moved)
+        self.inner.context().with_directory(moved)
     }
 
     /// Goes to the entry before; nothing happens when the cursor is not valid.
@@ -158,6 +158,6 @@ impl Cursor {
     pub fn prev(&mut self) -> Result<()> {
         self.check_read()?;
         let moved = self.inner.prev();
-        self.inner.context().told(moved)
+        self.inner.context().with_directory(moved)
     }
 }

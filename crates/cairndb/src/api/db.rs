@@ -113,7 +113,7 @@ impl Db {
     #[inline]
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         let core = self.core();
-        core.shared.context.told(core.write_one(
+        core.shared.context.with_directory(core.write_one(
             Kind::Put,
             key,
             value,
@@ -128,7 +128,7 @@ impl Db {
     #[inline]
     pub fn delete(&self, key: &[u8]) -> Result<()> {
         let core = self.core();
-        core.shared.context.told(core.write_one(
+        core.shared.context.with_directory(core.write_one(
             Kind::Delete,
             key,
             b"",
@@ -145,9 +145,11 @@ impl Db {
     /// [`MergeOperator::check`](crate::MergeOperator::check).
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         let core = self.core();
-        core.shared
-            .context
-            .told(core.write_operand(key, operand, core.shared.settings.durability))
+        core.shared.context.with_directory(core.write_operand(
+            key,
+            operand,
+            core.shared.settings.durability,
+        ))
     }
 
     /// Applies a batch atomically.
@@ -168,7 +170,7 @@ impl Db {
         let durability = core.shared.settings.durability_of(*options);
         core.shared
             .context
-            .told(core.write_batch(batch, durability))
+            .with_directory(core.write_batch(batch, durability))
     }
 
     /// [`Db::put`] with its own settings.
@@ -180,7 +182,7 @@ impl Db {
         let durability = core.shared.settings.durability_of(*options);
         core.shared
             .context
-            .told(core.write_one(Kind::Put, key, value, durability))
+            .with_directory(core.write_one(Kind::Put, key, value, durability))
     }
 
     /// [`Db::delete`] with its own settings.
@@ -192,7 +194,7 @@ impl Db {
         let durability = core.shared.settings.durability_of(*options);
         core.shared
             .context
-            .told(core.write_one(Kind::Delete, key, b"", durability))
+            .with_directory(core.write_one(Kind::Delete, key, b"", durability))
     }
 
     /// [`Db::merge`] with its own settings.
@@ -204,7 +206,7 @@ impl Db {
         let durability = core.shared.settings.durability_of(*options);
         core.shared
             .context
-            .told(core.write_operand(key, operand, durability))
+            .with_directory(core.write_operand(key, operand, durability))
     }
 
     /// The value of `key`. One of 64 KiB or more that is stored as it is, in a value file that is mapped, is not copied: see
@@ -304,7 +306,7 @@ impl Db {
     /// `NoSpace`, `Io`, `Poisoned`, `ReadOnly`, `Closed`, `Forked`.
     pub fn flush(&self) -> Result<()> {
         let core = self.core();
-        core.shared.context.told(core.flush_all())
+        core.shared.context.with_directory(core.flush_all())
     }
 
     /// Makes every logged write so far durable, as a `Sync` write would: to write at `Os` and call this now
@@ -326,7 +328,7 @@ impl Db {
     /// ```
     pub fn sync(&self) -> Result<()> {
         let core = self.core();
-        core.shared.context.told(core.sync_written())
+        core.shared.context.with_directory(core.sync_written())
     }
 
     /// Merges everything that shares keys with `range` into one sorted run, drops what no snapshot
@@ -340,7 +342,7 @@ impl Db {
         let core = self.core();
         core.shared
             .context
-            .told(core.compact_range(range.key_bounds()))
+            .with_directory(core.compact_range(range.key_bounds()))
     }
 
     /// A property: `leveldb.num-files-at-level<N>`, `leveldb.stats`, `leveldb.sstables`,
@@ -367,7 +369,9 @@ impl Db {
             Bound::Unbounded => None,
         };
         let core = self.core();
-        core.shared.context.told(core.approximate_size(from, to))
+        core.shared
+            .context
+            .with_directory(core.approximate_size(from, to))
     }
 
     /// Makes `path`, which must be missing or empty, a database of its own with everything written
@@ -379,7 +383,9 @@ impl Db {
     /// database stands there that loss of power may take.
     pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<()> {
         let core = self.core();
-        core.shared.context.told(core.checkpoint(path.as_ref()))
+        core.shared
+            .context
+            .with_directory(core.checkpoint(path.as_ref()))
     }
 
     /// Waits until the background work that is there at the call is done: full memtables are
@@ -396,7 +402,9 @@ impl Db {
     /// damaged goes on being written and merged.
     pub fn wait_idle(&self) -> Result<()> {
         let core = self.core();
-        core.shared.context.told(core.wait_idle(None).map(drop))
+        core.shared
+            .context
+            .with_directory(core.wait_idle(None).map(drop))
     }
 
     /// As [`Db::wait_idle`], but for no longer than about `limit`; whether all of the work was
@@ -419,7 +427,9 @@ impl Db {
     /// ```
     pub fn wait_idle_for(&self, limit: Duration) -> Result<bool> {
         let core = self.core();
-        core.shared.context.told(core.wait_idle(Some(limit)))
+        core.shared
+            .context
+            .with_directory(core.wait_idle(Some(limit)))
     }
 
     /// Runs one background job here, for environments without threads and for tests; whether there was anything to do,
@@ -429,7 +439,7 @@ impl Db {
     /// The job's; `Forked`.
     pub fn step_background(&self, job: Job) -> Result<bool> {
         let core = self.core();
-        core.shared.context.told(core.step(job))
+        core.shared.context.with_directory(core.step(job))
     }
 
     /// Closes the database for every clone of this handle: flushes, makes everything durable, so
@@ -444,7 +454,7 @@ impl Db {
     /// tables is lost.
     pub fn close(&self) -> Result<()> {
         let core = self.core();
-        core.shared.context.told(core.close())
+        core.shared.context.with_directory(core.close())
     }
 }
 

@@ -19,7 +19,7 @@ use crate::compaction::schedule::Schedule;
 use crate::durable::reserve::DiskReserve;
 use crate::durable::value_files::ValueFiles;
 use crate::flush::flusher::Flusher;
-use crate::jobs::plan::MergePlan;
+use crate::jobs::plan::CompactionPlan;
 use crate::state::guard::guarded;
 use crate::state::stats::Stats;
 use crate::state::version::Run;
@@ -36,7 +36,7 @@ mod run;
 const READ_FAILURES_MAX: u32 = 3;
 
 /// Remembers which of a merge's inputs is damaged; `false` when none of them is.
-fn note_damage(state: &mut State, plan: &MergePlan, error: &Error) -> bool {
+fn note_damage(state: &mut State, plan: &CompactionPlan, error: &Error) -> bool {
     let Some(file) = damaged_table(error) else {
         return false;
     };
@@ -96,68 +96,74 @@ impl Compactor {
 
     /// The state, once no merge is under way: a merge that runs out of space holds that space until
     /// it fails and removes its output.
-    pub(crate) fn wait_for_merges(&self) -> MutexGuard<'_, State> {
-        let over = |state: &State| state.closing || !state.merging();
+    pub(crate) fn wait_for_compactions(&self) -> MutexGuard<'_, State> {
+        let over = |state: &State| state.closing || !state.is_compacting();
         self.versions.wait(self.versions.lock(), over)
     }
 
     /// Picks and runs one merge to its end; `false` when there is nothing to do.
-    pub(crate) fn merge_once(&self) -> Result<bool> {
-        self.merge_picked(false, |state| self.schedule.merge_wanted(state, false))
+    pub(crate) fn compact_once(&self) -> Result<bool> {
+        self.compact_picked(false, |state| self.schedule.compaction_wanted(state, false))
     }
 
-    /// As [`Compactor::merge_once`], idle merges included; where nothing is to be merged, what waits is encoded.
-    pub(crate) fn merge_idle(&self) -> Result<bool> {
+    /// As [`Compactor::compact_once`], idle merges included; where nothing is to be merged, what waits is encoded.
+    pub(crate) fn compact_idle(&self) -> Result<bool> {
         Ok(
-            self.merge_picked(true, |state| self.schedule.merge_wanted(state, true))?
+            self.compact_picked(true, |state| self.schedule.compaction_wanted(state, true))?
                 || self.encode_deferred()?,
         )
     }
 
-    /// As [`Compactor::merge_once`], for a writer that waits for its end.
-    pub(crate) fn merge_for_room(&self) -> Result<bool> {
-        self.merge_picked(false, |state| self.schedule.merge_for_room_wanted(state))
+    /// As [`Compactor::compact_once`], for a writer that waits for its end.
+    pub(crate) fn compact_for_room(&self) -> Result<bool> {
+        self.compact_picked(false, |state| {
+            self.schedule.compaction_for_room_wanted(state)
+        })
     }
 
-    fn merge_picked(&self, at_rest: bool, pick: impl Fn(&State) -> Option<Group>) -> Result<bool> {
+    fn compact_picked(
+        &self,
+        when_idle: bool,
+        pick: impl Fn(&State) -> Option<Group>,
+    ) -> Result<bool> {
         let mut state = self.versions.lock();
         let Some(group) = pick(&state) else {
             return Ok(false);
         };
-        let plan = MergePlan {
-            at_rest,
+        let plan = CompactionPlan {
+            when_idle,
             ..Schedule::group_plan(&mut state, group)
         };
         drop(state);
-        self.merge_plan(&plan)?;
+        self.compact(&plan)?;
         Ok(true)
     }
 
     /// Runs a merge whose slot the caller has taken. Flushes that fall due between steps are done
     /// in between, so that writers never wait for a merge.
-    pub(crate) fn merge_plan(&self, plan: &MergePlan) -> Result<()> {
+    pub(crate) fn compact(&self, plan: &CompactionPlan) -> Result<()> {
         let begun = self.shared.env.now_ns();
         let result = guarded(|| self.carry_out(plan));
         Stats::add(
-            &self.shared.stats.merge_nanos,
+            &self.shared.stats.compaction_nanos,
             self.shared.env.now_ns().saturating_sub(begun),
         );
         let copied = plan.relocation.as_ref().map_or(0, |it| it.copied());
         Stats::add(&self.shared.stats.moved_value_bytes, copied);
         let mut state = self.versions.lock();
-        state.end_merge(plan);
+        state.end_compaction(plan);
         if result.is_err() {
             // Whoever found nothing to do while it ran would rest beside what is due still.
-            state.rest.disturb();
+            state.idle.disturb();
         }
         let result = result.and_then(|outcome| {
-            Stats::add(&self.shared.stats.merges, 1);
+            Stats::add(&self.shared.stats.compactions, 1);
             let read: u64 = plan.inputs.iter().map(Run::bytes).sum();
-            Stats::add(&self.shared.stats.merge_read_bytes, read);
+            Stats::add(&self.shared.stats.compaction_read_bytes, read);
             let bytes: u64 = outcome.tables.iter().map(|table| table.record.bytes).sum();
-            Stats::add(&self.shared.stats.merge_bytes, bytes);
+            Stats::add(&self.shared.stats.compaction_bytes, bytes);
             let install = || {
-                self.installer.install_merge(&mut state, plan, outcome);
+                self.installer.install_compaction(&mut state, plan, outcome);
                 for table in plan.inputs.iter().flat_map(Run::tables) {
                     state.unreadable.remove(&table.record.file);
                     state.damaged.remove(&table.record.file);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cairndb_base::{Error, Order};
 
 use crate::compaction::pick::{Group, RUNS_STALL, RunSize, pick, pick_for_room, pick_idle};
-use crate::jobs::plan::MergePlan;
+use crate::jobs::plan::CompactionPlan;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::versions::shared::Shared;
 use crate::versions::state::State;
@@ -83,7 +83,7 @@ impl Schedule {
         Schedule { shared, versions }
     }
 
-    pub(crate) fn group_plan(state: &mut State, group: Group) -> MergePlan {
+    pub(crate) fn group_plan(state: &mut State, group: Group) -> CompactionPlan {
         let runs = &state.version.runs;
         let inputs = runs[group.first..=group.last]
             .iter()
@@ -92,12 +92,12 @@ impl Schedule {
         let bottom = group.last + 1 == runs.len();
         let target = state.next_run;
         state.next_run += 1;
-        state.begin_merge(MergePlan {
+        state.begin_compaction(CompactionPlan {
             inputs,
             target,
             bottom,
             waited_for: false,
-            at_rest: false,
+            when_idle: false,
             relocation: None,
             hiders: Vec::new(),
         })
@@ -116,8 +116,8 @@ impl Schedule {
     }
 
     /// Whether the picker finds something to merge, idle merges included when `idle`.
-    pub(crate) fn merge_wanted(&self, state: &State, idle: bool) -> Option<Group> {
-        if state.merging() || !state.may_compact() {
+    pub(crate) fn compaction_wanted(&self, state: &State, idle: bool) -> Option<Group> {
+        if state.is_compacting() || !state.may_compact() {
             return None;
         }
         let sizes = sizes(&state.version, &state.damaged);
@@ -128,7 +128,7 @@ impl Schedule {
     }
 
     /// Whether runs numbered below `below` are left that an idle database merges with each other.
-    pub(crate) fn merge_left(&self, state: &State, below: u64) -> bool {
+    pub(crate) fn compaction_left(&self, state: &State, below: u64) -> bool {
         let sizes = sizes(&state.version, &state.damaged);
         let runs = state.version.runs.iter().enumerate();
         let old: Vec<usize> = runs
@@ -146,15 +146,15 @@ impl Schedule {
     pub(crate) fn runs_hold_up(&self, state: &State) -> bool {
         let runs = state.version.runs.len();
         runs > self.runs_max()
-            && match state.merging() {
+            && match state.is_compacting() {
                 true if runs > RUNS_STALL => true,
-                true => self.merge_for_room_wanted(state).is_some(),
-                false => self.merge_wanted(state, false).is_some(),
+                true => self.compaction_for_room_wanted(state).is_some(),
+                false => self.compaction_wanted(state, false).is_some(),
             }
     }
 
     /// What a writer with too many runs before it merges.
-    pub(crate) fn merge_for_room_wanted(&self, state: &State) -> Option<Group> {
+    pub(crate) fn compaction_for_room_wanted(&self, state: &State) -> Option<Group> {
         if !state.may_compact() {
             return None;
         }
@@ -181,7 +181,11 @@ impl Schedule {
     }
 
     /// The tables of every run that share keys with `range`, closed under overlap.
-    pub(crate) fn range_plan(&self, state: &mut State, range: KeyRange<'_>) -> Option<MergePlan> {
+    pub(crate) fn range_plan(
+        &self,
+        state: &mut State,
+        range: KeyRange<'_>,
+    ) -> Option<CompactionPlan> {
         let order = &self.shared.context.order;
         let version = Arc::clone(&state.version);
         let (mut low, mut high) = bounds_of(&version, order, range)?;
@@ -207,7 +211,7 @@ impl Schedule {
                 break;
             }
         }
-        self.worth_merging(&chosen).then(|| {
+        self.worth_compacting(&chosen).then(|| {
             let last = version.runs.last().map_or(0, |run| run.id);
             let whole = chosen
                 .iter()
@@ -220,12 +224,12 @@ impl Schedule {
             }
             let target = if whole { state.next_run } else { last };
             state.next_run += 1;
-            MergePlan {
+            CompactionPlan {
                 inputs: chosen,
                 target,
                 bottom: true,
                 waited_for: true,
-                at_rest: false,
+                when_idle: false,
                 relocation: None,
                 hiders: Vec::new(),
             }
@@ -233,7 +237,7 @@ impl Schedule {
     }
 
     /// A single run without tombstones, old versions and values to be encoded is already what a merge would make of it.
-    fn worth_merging(&self, chosen: &[Run]) -> bool {
+    fn worth_compacting(&self, chosen: &[Run]) -> bool {
         let encodes = self.shared.encodes();
         match chosen {
             [] => false,
@@ -247,7 +251,7 @@ impl Schedule {
 
     /// The next stretch of tables to be encoded, oldest run first.
     pub(crate) fn deferred_stretch(&self, state: &State) -> Option<(usize, Vec<Arc<TableHandle>>)> {
-        if !self.shared.encodes() || state.merging() || !state.may_compact() {
+        if !self.shared.encodes() || state.is_compacting() || !state.may_compact() {
             return None;
         }
         let runs = state.version.runs.iter().enumerate().rev();

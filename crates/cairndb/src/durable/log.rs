@@ -185,7 +185,7 @@ impl Log {
         let parts = sealed.into_iter().filter_map(|part| part.first_segment);
         let current = commit.segment.as_ref().map(|segment| segment.number);
         parts
-            .chain(commit.part_segment)
+            .chain(commit.memtable_segment)
             .chain(current)
             .min()
             .unwrap_or_else(|| self.segments.next_number())
@@ -219,7 +219,7 @@ impl Log {
     pub(crate) fn can_shrink(&self, commit: &Commit) -> bool {
         let state = self.versions.lock();
         !commit.mutable.is_empty()
-            || !state.sealed.is_empty()
+            || !state.immutables.is_empty()
             || state.pending.is_some()
             || state.flushing()
             || state.persisting
@@ -242,7 +242,7 @@ impl Log {
         let state = self.versions.lock();
         self.manifests.is_open()
             || !state.mutable.is_empty()
-            || !state.sealed.is_empty()
+            || !state.immutables.is_empty()
             || state.pending.is_some()
     }
 

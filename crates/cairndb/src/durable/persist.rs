@@ -173,7 +173,7 @@ impl Persister {
         }
         self.log.ensure_manifest(&mut commit)?;
         let mut state = self.versions.lock();
-        let floor = self.log.segment_floor(&commit, &state.sealed);
+        let floor = self.log.segment_floor(&commit, &state.immutables);
         let Some(pending) = state.pending.take() else {
             return Ok(None);
         };

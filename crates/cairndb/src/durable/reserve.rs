@@ -24,7 +24,7 @@ use cairndb_format::name;
 
 use crate::durable::log::Log;
 use crate::durable::sweeper::Sweeper;
-use crate::jobs::plan::{MergePlan, share};
+use crate::jobs::plan::{CompactionPlan, share};
 use crate::state::reserve::{Plan, Reserve};
 use crate::state::version::Run;
 use crate::versions::shared::Shared;
@@ -200,7 +200,7 @@ impl DiskReserve {
     ///
     /// # Errors
     /// `NoSpace`.
-    pub(crate) fn check_room_to_merge(&self, plan: &MergePlan) -> Result<()> {
+    pub(crate) fn check_room_to_compact(&self, plan: &CompactionPlan) -> Result<()> {
         if !self.reserve.is_near() || !plan.hiders.is_empty() {
             return Ok(());
         }

@@ -373,12 +373,12 @@ pub(super) fn assemble(opened: Opened) -> (Arc<Core>, Arc<Sweeper>, Arc<ValueGc>
     let (order, budget) = (context.order.clone(), settings.budget);
     let readers = Readers::new(context, FIRST_VIEW);
     // Not from the pool: a database that is given a few entries takes little memory for them.
-    let mutable = Memtable::new(order.clone(), recovered.key_prefix(), budget.part);
+    let mutable = Memtable::new(order.clone(), recovered.key_prefix(), budget.memtable);
     let version = first_version(&opener, &mut recovered);
     let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
     let view = first_view(&mutable.0, &sealed, &version, readers.clone());
     let state = first_state(&mutable.0, sealed, &version, &mut recovered);
-    let commit = Commit::new(mutable, recovered.last_seq, &order, budget.part_logged);
+    let commit = Commit::new(mutable, recovered.last_seq, &order, budget.memtable_logged);
     let segments = Segments::new(recovered.next_segment, budget.retained_log);
     let pool = ChunkPool::new(budget.write_share);
     let cache = Arc::clone(&opener.cache);

@@ -127,7 +127,7 @@ impl Closer {
         self.shared.health.check_write()?;
         self.space.with_room(|| {
             self.writer
-                .flush_parts()
+                .flush_memtables()
                 .and_then(|()| self.persister.persist_all())
         })?;
         self.scheduler.give_back_before_close();
@@ -209,7 +209,7 @@ impl Closer {
             let state = self.versions.lock();
             let done = commit.mutable.is_empty()
                 && commit.awaiting_sync.is_empty()
-                && state.sealed.is_empty()
+                && state.immutables.is_empty()
                 && state.pending.is_none()
                 && !state.at_work();
             drop(state);
@@ -217,7 +217,7 @@ impl Closer {
                 return Ok(commit);
             }
             drop(commit);
-            self.writer.flush_parts()?;
+            self.writer.flush_memtables()?;
             let state = self.versions.lock();
             drop(self.versions.wait(state, |state| !state.at_work()));
         }

@@ -3,7 +3,7 @@
 use crate::jobs::relocation::Relocating;
 use crate::read::view::{Readers, View};
 use crate::recovery::recovered::Recovered;
-use crate::state::idle::Rest;
+use crate::state::idle::Idle;
 use crate::state::opener::TableOpener;
 use crate::state::squeezes::Squeezes;
 use crate::state::version::Version;
@@ -50,7 +50,7 @@ pub(super) fn first_state(
 ) -> State {
     State {
         mutable: Arc::clone(mutable),
-        sealed,
+        immutables: sealed,
         version: Arc::clone(version),
         durable: Arc::clone(version),
         durable_seq: recovered.last_seq,
@@ -67,10 +67,10 @@ pub(super) fn first_state(
         failed_manifest: 0,
         flushes: Vec::new(),
         next_flush: 1,
-        merges: Vec::new(),
-        range_merges_waiting: 0,
+        compactions: Vec::new(),
+        range_compactions_waiting: 0,
         persisting: false,
-        rest: Rest::default(),
+        idle: Idle::default(),
         hurrying: 0,
         closing: false,
         retry_at_ns: 0,

@@ -343,7 +343,7 @@ impl Core {
         if self.shared.settings.read_only {
             return Ok(());
         }
-        self.scheduler.rest_when_paid();
+        self.scheduler.start_when_reads_paid();
         // After a clean close nothing is written before the first write or merge, and nothing
         // removed.
         if !self.log.report().clean || self.log.report().created {

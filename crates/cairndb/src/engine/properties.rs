@@ -109,9 +109,9 @@ impl Properties {
                     &self.shared.stats.flush_bytes,
                 ),
                 _ => (
-                    &self.shared.stats.merge_nanos,
-                    Stats::get(&self.shared.stats.merge_read_bytes),
-                    &self.shared.stats.merge_bytes,
+                    &self.shared.stats.compaction_nanos,
+                    Stats::get(&self.shared.stats.compaction_read_bytes),
+                    &self.shared.stats.compaction_bytes,
                 ),
             };
             if files == 0 && Stats::get(written) == 0 {
@@ -150,7 +150,7 @@ impl Properties {
     }
 
     /// Anonymous memory by owner.
-    fn memory_parts(&self) -> [(&'static str, u64); 6] {
+    fn memory_by_owner(&self) -> [(&'static str, u64); 6] {
         let pinned = self.versions.pinned_bytes();
         let state = self.versions.lock();
         let tables: usize = state
@@ -160,7 +160,7 @@ impl Properties {
             .sum();
         [
             ("mutable", state.mutable.allocated_bytes() as u64),
-            ("sealed", state.sealed_bytes() as u64),
+            ("sealed", state.immutable_bytes() as u64),
             ("pooled", self.pool.bytes() as u64),
             ("page_cache", self.cache.bytes() as u64),
             ("tables", tables as u64),
@@ -169,11 +169,11 @@ impl Properties {
     }
 
     fn memory_total(&self) -> u64 {
-        self.memory_parts().iter().map(|(_, bytes)| bytes).sum()
+        self.memory_by_owner().iter().map(|(_, bytes)| bytes).sum()
     }
 
     fn memory_json(&self) -> String {
-        let parts = self.memory_parts();
+        let parts = self.memory_by_owner();
         let total: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
         let index: u64 = {
             let version = Arc::clone(&self.versions.view().version);
@@ -223,7 +223,12 @@ impl Properties {
             let state = self.versions.lock();
             let pending = state.pending.as_ref().map_or(0, |p| p.installed);
             let version = Arc::clone(&state.version);
-            (version, pending, state.sealed.len(), state.damaged.len())
+            (
+                version,
+                pending,
+                state.immutables.len(),
+                state.damaged.len(),
+            )
         };
         let values = version.values.values();
         let dead = values.map(|file| file.dead.load(Ordering::Relaxed)).sum();
@@ -235,10 +240,13 @@ impl Properties {
             ("flushes", Stats::get(&counters.flushes)),
             ("flush_bytes", Stats::get(&counters.flush_bytes)),
             ("flush_ns", Stats::get(&counters.flush_nanos)),
-            ("merges", Stats::get(&counters.merges)),
-            ("merge_read_bytes", Stats::get(&counters.merge_read_bytes)),
-            ("merge_bytes", Stats::get(&counters.merge_bytes)),
-            ("merge_ns", Stats::get(&counters.merge_nanos)),
+            ("merges", Stats::get(&counters.compactions)),
+            (
+                "compaction_read_bytes",
+                Stats::get(&counters.compaction_read_bytes),
+            ),
+            ("compaction_bytes", Stats::get(&counters.compaction_bytes)),
+            ("merge_ns", Stats::get(&counters.compaction_nanos)),
             ("moves", Stats::get(&counters.moves)),
             ("value_bytes", Stats::get(&counters.value_bytes)),
             ("moved_value_bytes", Stats::get(&counters.moved_value_bytes)),

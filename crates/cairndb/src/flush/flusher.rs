@@ -15,7 +15,7 @@ use cairndb_mem::Memtable;
 
 use crate::durable::reserve::DiskReserve;
 use crate::jobs::inputs::Inputs;
-use crate::jobs::merge::{Job, Outcome};
+use crate::jobs::job::{Job, Outcome};
 use crate::jobs::rules::Rules;
 use crate::read::source::Source;
 use crate::state::guard::guarded;
@@ -137,15 +137,15 @@ impl Flusher {
     /// hold up writers. Parts, not bytes: one whose long values are in the log is sealed with few bytes, and at the
     /// limit a writer had every flush to itself.
     pub(crate) fn flush_wanted(&self, state: &State, due: usize) -> bool {
-        let readers = self.versions.view().parts_for_readers();
+        let readers = self.versions.view().memtables_for_readers();
         state.flush_due(due, &self.shared.settings)
             || readers.is_some_and(|parts| state.can_flush() && state.waiting() >= parts / 3 * 2)
     }
 
     /// Whether more parts wait than whoever reads should have to look into.
-    pub(crate) fn parts_hold_up(&self, state: &State) -> bool {
-        let readers = self.versions.view().parts_for_readers();
-        readers.is_some_and(|parts| state.sealed.len() >= parts)
+    pub(crate) fn memtables_hold_up(&self, state: &State) -> bool {
+        let readers = self.versions.view().memtables_for_readers();
+        readers.is_some_and(|parts| state.immutables.len() >= parts)
     }
 
     /// Flushes sealed parts that wait, as one run; `false` when there are none or enough threads
@@ -160,7 +160,7 @@ impl Flusher {
     /// Flushes parts of about `bytes`, at least one. Neither the worker nor a writer that helps takes all: while
     /// the writer is at it no new ones come, and the worker should not run out of them.
     pub(crate) fn flush_up_to(&self, bytes: usize) -> Result<bool> {
-        let Some(mut taken) = self.take_parts(bytes) else {
+        let Some(mut taken) = self.take_memtables(bytes) else {
             return Ok(false);
         };
         self.reserve.tend_reserve();
@@ -169,7 +169,7 @@ impl Flusher {
             .shared
             .health
             .check_write()
-            .and_then(|()| guarded(|| self.write_parts(&taken)));
+            .and_then(|()| guarded(|| self.write_memtables(&taken)));
         Stats::add(
             &self.shared.stats.flush_nanos,
             self.shared.env.now_ns().saturating_sub(begun),
@@ -194,7 +194,7 @@ impl Flusher {
             }
             Err(error) => {
                 state.flushes.retain(|flush| flush.number != taken.number);
-                for part in &mut state.sealed {
+                for part in &mut state.immutables {
                     if part.flush == Some(taken.number) {
                         part.flush = None;
                     }
@@ -210,7 +210,7 @@ impl Flusher {
     }
 
     /// Takes the oldest parts that wait and lie side by side.
-    fn take_parts(&self, bytes_max: usize) -> Option<Taken> {
+    fn take_memtables(&self, bytes_max: usize) -> Option<Taken> {
         let mut guard = self.versions.lock();
         let state = &mut *guard;
         if !state.can_flush() {
@@ -219,10 +219,13 @@ impl Flusher {
         let defers = self.may_defer(state);
         let number = state.next_flush;
         state.next_flush += 1;
-        let first = state.sealed.iter().position(|part| part.flush.is_none())?;
+        let first = state
+            .immutables
+            .iter()
+            .position(|part| part.flush.is_none())?;
         let mut parts = Vec::new();
         let (mut bytes, mut logged) = (0, 0);
-        for part in state.sealed.iter_mut().skip(first) {
+        for part in state.immutables.iter_mut().skip(first) {
             bytes += part.mem.allocated_bytes();
             logged += part.logged;
             let enough = bytes > bytes_max || logged > self.shared.settings.budget.flush_logged;
@@ -245,7 +248,7 @@ impl Flusher {
         })
     }
 
-    fn write_parts(&self, taken: &Taken) -> Result<Outcome> {
+    fn write_memtables(&self, taken: &Taken) -> Result<Outcome> {
         let rules = Rules {
             snapshots: self.versions.readable_at(),
             bottom: taken.bottom,
@@ -281,13 +284,13 @@ impl Flusher {
             .find(|flush| flush.number == number);
         done.expect("a flush is listed until it is installed")
             .outcome = Some(outcome);
-        while let Some(oldest) = state.sealed.front().and_then(|part| part.flush)
+        while let Some(oldest) = state.immutables.front().and_then(|part| part.flush)
             && let Some(at) = state
                 .flushes
                 .iter()
                 .position(|flush| flush.number == oldest && flush.outcome.is_some())
         {
-            let parts = state.sealed.iter();
+            let parts = state.immutables.iter();
             let parts = parts.take_while(|part| part.flush == Some(oldest)).count();
             if let Some(outcome) = state.flushes.swap_remove(at).outcome {
                 self.installer.install_flush(state, parts, outcome);

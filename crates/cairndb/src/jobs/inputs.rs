@@ -1,6 +1,6 @@
 //! The sources of a flush or merge as one stream of entries, forward only.
 //!
-//! Readers merge with a heap ([`crate::read::merger`]), which costs nothing where one source has what they
+//! Readers merge with a heap ([`crate::read::merging_iter`]), which costs nothing where one source has what they
 //! ask for, and goes both ways. A job sees every entry of every source, and where keys are random the next one is of
 //! another source each time. So here a [loser tree](LoserTree) says which is next; the heads of a run's keys are taken for
 //! a page at a time; and the match for the entry after the current one is played before that is used: who moves the

@@ -2,8 +2,8 @@
 
 pub(crate) mod gathered;
 pub(crate) mod inputs;
+pub(crate) mod job;
 pub(crate) mod loser_tree;
-pub(crate) mod merge;
 pub(crate) mod operands;
 pub(crate) mod output;
 pub(crate) mod plain;

@@ -125,7 +125,7 @@ mod tests {
     use cairndb_mem::Memtable;
 
     use super::*;
-    use crate::jobs::merge::Job;
+    use crate::jobs::job::Job;
     use crate::jobs::output::OutputSettings;
     use crate::read::source::Source;
     use crate::state::context::ReadContext;

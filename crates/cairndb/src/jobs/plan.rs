@@ -7,7 +7,7 @@ use crate::state::version::Run;
 
 /// Where a merge's tables go.
 #[derive(Clone, Debug)]
-pub(crate) struct MergePlan {
+pub(crate) struct CompactionPlan {
     /// Input tables by run, newest run first.
     pub(crate) inputs: Vec<Run>,
     /// The run that takes the output, at the place of the oldest input run. A new number when
@@ -18,14 +18,14 @@ pub(crate) struct MergePlan {
     /// Somebody waits until it is durable: two threads share it, and the disk begins with each table at once.
     pub(crate) waited_for: bool,
     /// There is nothing else to do: what it makes is checked before it is shown, and mapped, for who reads next.
-    pub(crate) at_rest: bool,
+    pub(crate) when_idle: bool,
     /// Values to be copied elsewhere.
     pub(crate) relocation: Option<Arc<Relocation>>,
     /// Newer runs, newest first: what they hide is dropped, and they stay as they are.
     pub(crate) hiders: Vec<Run>,
 }
 
-impl MergePlan {
+impl CompactionPlan {
     /// A key with about as much before it as behind: where a table in the middle of the largest run of several
     /// begins. `None` where no run has two tables.
     pub(crate) fn middle(&self) -> Option<Vec<u8>> {

@@ -32,7 +32,7 @@ struct LeftInLog {
 
 /// What a part's pointers lead to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PartValues {
+pub(crate) struct MemtableValues {
     /// The first value file.
     pub(crate) first: Option<u64>,
     /// Bytes of the values.
@@ -56,9 +56,9 @@ pub(crate) struct Commit {
     at: u64,
     left: LeftInLog,
     /// The first segment that holds a record of the mutable part.
-    pub(crate) part_segment: Option<u64>,
+    pub(crate) memtable_segment: Option<u64>,
     /// What the mutable part's pointers lead to.
-    part_values: PartValues,
+    memtable_values: MemtableValues,
     /// Values appended whose pointers are not in the memtable yet, counted by file.
     values_in_flight: BTreeMap<u64, u64>,
     /// Last sequence number handed out.
@@ -93,7 +93,7 @@ pub(crate) struct Filled {
     /// The first segment that holds one of its records, none if it was not logged.
     pub(crate) first_segment: Option<u64>,
     /// What its pointers lead to.
-    pub(crate) values: PartValues,
+    pub(crate) values: MemtableValues,
 }
 
 /// A payload that was appended to the log.
@@ -115,7 +115,7 @@ fn lend(region: Option<&Arc<dyn LogRegion>>, end: Option<u64>, len: usize) -> Op
 struct Part<'a> {
     writer: &'a mut MemWriter,
     last_seq: &'a mut SeqNo,
-    values: &'a mut PartValues,
+    values: &'a mut MemtableValues,
     can_hash: bool,
 }
 
@@ -194,17 +194,17 @@ pub(crate) fn closing() -> Error {
 }
 
 impl Commit {
-    /// `part_logged_max` bounds the bytes of the log that a part leaves values in.
+    /// `memtable_logged_max` bounds the bytes of the log that a part leaves values in.
     pub(crate) fn new(
         (mutable, writer): (Arc<Memtable>, MemWriter),
         last_seq: SeqNo,
         order: &Order,
-        part_logged_max: u64,
+        memtable_logged_max: u64,
     ) -> Commit {
         let left = LeftInLog {
             lends: false,
             bytes: 0,
-            bytes_max: part_logged_max,
+            bytes_max: memtable_logged_max,
         };
         Commit {
             mutable,
@@ -212,8 +212,8 @@ impl Commit {
             segment: None,
             at: 0,
             left,
-            part_segment: None,
-            part_values: PartValues::default(),
+            memtable_segment: None,
+            memtable_values: MemtableValues::default(),
             values_in_flight: BTreeMap::new(),
             last_seq,
             gap: 0,
@@ -230,7 +230,7 @@ impl Commit {
     }
 
     /// Whether the mutable part takes `payload`, which will be `logged`; an empty one takes anything.
-    pub(crate) fn part_has_room(&self, payload: &Payload<'_>, logged: bool) -> bool {
+    pub(crate) fn memtable_has_room(&self, payload: &Payload<'_>, logged: bool) -> bool {
         if self.mutable.is_empty() {
             return true;
         }
@@ -279,7 +279,7 @@ impl Commit {
         let Some(current) = &self.segment else {
             return false;
         };
-        let first = self.part_segment.unwrap_or(current.number);
+        let first = self.memtable_segment.unwrap_or(current.number);
         let earlier = current.number.saturating_sub(first);
         earlier.saturating_mul(regular) > max || current.region.size() > regular
     }
@@ -291,13 +291,13 @@ impl Commit {
     }
 
     /// Replaces the mutable part; returns the old one, to be flushed, whose writer is gone.
-    pub(crate) fn replace_part(&mut self, mutable: Arc<Memtable>, writer: MemWriter) -> Filled {
+    pub(crate) fn replace_memtable(&mut self, mutable: Arc<Memtable>, writer: MemWriter) -> Filled {
         self.writer = writer;
         Filled {
             mem: std::mem::replace(&mut self.mutable, mutable),
             logged: std::mem::take(&mut self.left.bytes),
-            first_segment: self.part_segment.take(),
-            values: std::mem::take(&mut self.part_values),
+            first_segment: self.memtable_segment.take(),
+            values: std::mem::take(&mut self.memtable_values),
         }
     }
 
@@ -320,12 +320,15 @@ impl Commit {
     /// The first value file that a pointer leads to which no sealed part holds.
     pub(crate) fn first_values(&self) -> Option<u64> {
         let in_flight = self.values_in_flight.keys().next().copied();
-        in_flight.into_iter().chain(self.part_values.first).min()
+        in_flight
+            .into_iter()
+            .chain(self.memtable_values.first)
+            .min()
     }
 
     /// Bytes of the large values that the mutable part has pointers to.
     pub(crate) fn value_bytes(&self) -> u64 {
-        self.part_values.bytes
+        self.memtable_values.bytes
     }
 
     /// Appends `payload` to the log. On an error nothing was applied; the segment is left, so that
@@ -362,7 +365,7 @@ impl Commit {
                 self.at = end;
                 self.gap = 0;
                 self.left.bytes += bytes;
-                self.part_segment.get_or_insert(segment.number);
+                self.memtable_segment.get_or_insert(segment.number);
                 let end = payload_at + len;
                 Ok(Appended { bytes, end })
             }
@@ -400,7 +403,7 @@ impl Commit {
         let mut part = Part {
             writer: &mut self.writer,
             last_seq: &mut self.last_seq,
-            values: &mut self.part_values,
+            values: &mut self.memtable_values,
             can_hash: self.can_hash,
         };
         match payload {

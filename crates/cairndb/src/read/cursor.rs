@@ -13,10 +13,10 @@
 //! not costs the filters more, and so does a scan. Where seeks were not moved on lately and there are sixteen runs at most,
 //! the entry that is next is taken out of its page or its part, and no cursor is made over either before it is moved on.
 //!
-//! A cursor leaves its sources to the thread's next ([`spare`](crate::read::spare)).
+//! A cursor leaves its sources to the thread's next ([`spare`](crate::read::thread_cache)).
 //!
 //! Past stretches of tombstones that the thread knows of it does not go step by step
-//! ([`dead_span`](crate::read::dead_span)), nor past many versions of a key, if they are not operands.
+//! ([`dead_span`](crate::read::tombstone_spans)), nor past many versions of a key, if they are not operands.
 //!
 //! A cursor pins its view: tables, and memtable parts even after their flush.
 
@@ -37,11 +37,11 @@ use cairndb_format::value_file::Pointer;
 
 use self::buffers::Buffers;
 use self::shown_value::ShownValue;
-use crate::read::dead_span::Place;
 use crate::read::fold::Fold;
 use crate::read::get::sources;
-use crate::read::held::HeldView;
-use crate::read::merger::Merger;
+use crate::read::merging_iter::MergingIter;
+use crate::read::tombstone_spans::Place;
+use crate::read::view_guard::HeldView;
 use crate::state::context::ReadContext;
 
 /// Where the shown entry is.
@@ -87,7 +87,7 @@ pub(crate) struct ViewCursor {
     view: HeldView,
     seq: SeqNo,
     /// Without sources until it is to be placed.
-    merger: Merger,
+    merger: MergingIter,
     sourced: bool,
     shown: Shown,
     heading: Heading,
@@ -111,7 +111,7 @@ impl Drop for ViewCursor {
     fn drop(&mut self) {
         if self.sourced {
             self.end_window();
-            let merger = mem::replace(&mut self.merger, Merger::none());
+            let merger = mem::replace(&mut self.merger, MergingIter::none());
             let view = &self.view;
             view.readers.stripes.mine().keep(view.number, merger);
         }
@@ -127,7 +127,7 @@ impl Drop for ViewCursor {
 
 impl ViewCursor {
     pub(crate) fn new(view: HeldView, seq: SeqNo) -> ViewCursor {
-        let merger = Merger::none();
+        let merger = MergingIter::none();
         let Buffers { key, other, value } = Buffers::take();
         ViewCursor {
             view,
@@ -284,7 +284,7 @@ impl ViewCursor {
             });
             self.merger = spare.unwrap_or_else(|| {
                 let sources = sources(view, view.context());
-                Merger::new(sources, view.context().order.clone())
+                MergingIter::new(sources, view.context().order.clone())
             });
         }
     }

@@ -1,6 +1,6 @@
 //! Point reads: mutable part, sealed parts, then run by run, the first visible version wins.
 //!
-//! No lock is waited for and nothing allocated, but where reads begin a merge ([`toll`](crate::read::toll)): the value is decoded into the
+//! No lock is waited for and nothing allocated, but where reads begin a merge ([`toll`](crate::read::read_cost)): the value is decoded into the
 //! caller's buffer. A key with merge
 //! operands on top goes on from the first, asking each source for the next older version; one of which
 //! a source has many is gathered with a cursor.
@@ -111,7 +111,7 @@ pub(crate) fn lent(
 pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: &[K]) {
     for key in keys {
         let (key, hash) = (key.as_ref(), context.order.hash(key.as_ref()));
-        for part in std::iter::once(&view.mutable).chain(&view.sealed) {
+        for part in std::iter::once(&view.mutable).chain(&view.immutables) {
             part.request(hash);
         }
         for run in &view.version.runs {
@@ -180,17 +180,17 @@ pub(crate) fn newest(
 ) -> Result<Newest> {
     view.note_read();
     let hash = context.order.hash(key);
-    for part in &view.sealed {
+    for part in &view.immutables {
         part.request(hash);
     }
     // Of an idle database it is empty, and its directory in no near cache.
     if view.mutable.has_begun()
-        && let Some(newest) = newest_in_part(&view.mutable, 0, key, hash, seq, out)?
+        && let Some(newest) = newest_in_memtable(&view.mutable, 0, key, hash, seq, out)?
     {
         return Ok(newest);
     }
-    for (at, part) in view.sealed.iter().enumerate() {
-        if let Some(newest) = newest_in_part(part, 1 + at, key, hash, seq, out)? {
+    for (at, part) in view.immutables.iter().enumerate() {
+        if let Some(newest) = newest_in_memtable(part, 1 + at, key, hash, seq, out)? {
             return Ok(newest);
         }
     }
@@ -239,7 +239,7 @@ fn newest_in_runs(
 
 /// What one memtable part, the `source`th of the view, says.
 #[inline]
-fn newest_in_part(
+fn newest_in_memtable(
     part: &Memtable,
     source: usize,
     key: &[u8],
@@ -283,8 +283,8 @@ fn newest_in_table(
 
 /// Sources over everything in a view, newest first.
 pub(crate) fn sources(view: &View, context: &ReadContext) -> Vec<Source> {
-    let mut sources = Vec::with_capacity(1 + view.sealed.len() + view.version.runs.len());
-    for part in std::iter::once(&view.mutable).chain(&view.sealed) {
+    let mut sources = Vec::with_capacity(1 + view.immutables.len() + view.version.runs.len());
+    for part in std::iter::once(&view.mutable).chain(&view.immutables) {
         if !part.is_empty() {
             sources.push(Source::Mem(part.cursor()));
         }

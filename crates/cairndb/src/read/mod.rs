@@ -1,16 +1,16 @@
 //! Band b: answering reads from a view, without a lock.
 
 pub(crate) mod cursor;
-pub(crate) mod dead_span;
 pub(crate) mod fold;
 pub(crate) mod get;
-pub(crate) mod held;
-pub(crate) mod merger;
+pub(crate) mod merging_iter;
 pub(crate) mod pointed;
 pub(crate) mod presence;
-pub(crate) mod seek_habit;
+pub(crate) mod read_cost;
+pub(crate) mod seek_predictor;
 pub(crate) mod source;
-pub(crate) mod spare;
-pub(crate) mod toll;
+pub(crate) mod thread_cache;
+pub(crate) mod tombstone_spans;
 pub(crate) mod versions;
 pub(crate) mod view;
+pub(crate) mod view_guard;

@@ -13,8 +13,8 @@ use cairndb_base::SeqNo;
 use cairndb_env::sync::Mutex;
 use cairndb_mem::Memtable;
 
-use crate::read::spare::Stripes;
-use crate::read::toll::{Paid, Tolls};
+use crate::read::read_cost::{Paid, Tolls};
+use crate::read::thread_cache::Stripes;
 use crate::state::context::ReadContext;
 use crate::state::health::Health;
 use crate::state::version::Version;
@@ -27,7 +27,7 @@ pub(crate) struct View {
     /// The part that takes inserts.
     pub(crate) mutable: Arc<Memtable>,
     /// Sealed parts, newest first.
-    pub(crate) sealed: Vec<Arc<Memtable>>,
+    pub(crate) immutables: Vec<Arc<Memtable>>,
     /// The tables.
     pub(crate) version: Arc<Version>,
     /// What reads need beside it. Here, so that a cursor need not hold it: each count of references that
@@ -90,7 +90,7 @@ enum Use {
 impl View {
     pub(crate) fn new(
         mutable: Arc<Memtable>,
-        sealed: Vec<Arc<Memtable>>,
+        immutables: Vec<Arc<Memtable>>,
         version: Arc<Version>,
         readers: Readers,
         number: u64,
@@ -98,7 +98,7 @@ impl View {
         View {
             number,
             mutable,
-            sealed,
+            immutables,
             version,
             readers,
             used: AtomicU8::new(Use::None as u8),
@@ -117,7 +117,7 @@ impl View {
     /// Memtable parts, the mutable one included.
     #[inline]
     pub(crate) fn parts(&self) -> usize {
-        1 + self.sealed.len()
+        1 + self.immutables.len()
     }
 
     /// The largest sequence number known in its sealed parts and tables. Those that merges have elided are none that a
@@ -128,7 +128,7 @@ impl View {
         if known > 0 {
             return known;
         }
-        let parts = self.sealed.iter().map(|part| part.seq_max());
+        let parts = self.immutables.iter().map(|part| part.seq_max());
         let runs = self.version.runs.iter().flat_map(|run| run.tables());
         let tables = runs.map(|table| table.record.seq_max);
         let settled = parts.chain(tables).max().unwrap_or(0);
@@ -140,7 +140,7 @@ impl View {
     pub(crate) fn part(&self, index: usize) -> &Arc<Memtable> {
         let sealed = index
             .checked_sub(1)
-            .and_then(|index| self.sealed.get(index));
+            .and_then(|index| self.immutables.get(index));
         sealed.unwrap_or(&self.mutable)
     }
 
@@ -199,7 +199,7 @@ impl View {
     }
 
     /// How many sealed parts there may be before writers help to flush them; `None` where nobody reads.
-    pub(crate) fn parts_for_readers(&self) -> Option<usize> {
+    pub(crate) fn memtables_for_readers(&self) -> Option<usize> {
         self.was_read().then_some(PARTS_READ)
     }
 
@@ -229,7 +229,7 @@ impl Shown {
     pub(crate) fn pinned_bytes(&self, current: &View) -> usize {
         let held: Vec<Arc<View>> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
         let parts = |view: &View| {
-            let parts = std::iter::once(&view.mutable).chain(&view.sealed);
+            let parts = std::iter::once(&view.mutable).chain(&view.immutables);
             let parts = parts.map(|part| (Arc::as_ptr(part).addr(), part.allocated_bytes()));
             parts.collect::<Vec<_>>()
         };

@@ -14,9 +14,9 @@ use cairndb_format::manifest::TableRecord;
 use cairndb_mem::{MemWriter, Memtable};
 
 use crate::jobs::inputs::Inputs;
-use crate::jobs::merge::Job;
+use crate::jobs::job::Job;
 use crate::jobs::rules::Rules;
-use crate::log::commit::PartValues;
+use crate::log::commit::MemtableValues;
 use crate::read::source::Source;
 use crate::recovery::live_log::{LiveLog, OnDisk};
 use crate::recovery::log_end::{End, placed};
@@ -151,7 +151,7 @@ impl Replay<'_> {
         }
         let part = self.pending.part.get_or_insert_with(|| {
             let order = self.context.order.clone();
-            Memtable::new(order, Vec::new(), self.settings.budget.part)
+            Memtable::new(order, Vec::new(), self.settings.budget.memtable)
         });
         let hash = self.context.order.hash(key);
         part.1.insert(seq, kind, key, value, hash);
@@ -237,7 +237,7 @@ impl Replay<'_> {
                     mem,
                     logged: 0,
                     first_segment: None,
-                    values: PartValues::default(),
+                    values: MemtableValues::default(),
                     flush: None,
                 })
                 .collect();

@@ -152,7 +152,7 @@ impl IdleSpace {
 
     /// Whether flushing the mutable memtable would give back more than an idle database may keep.
     fn keeps_space(&self) -> bool {
-        let (view, mem, written, in_parts, hidden, unmovable) = {
+        let (view, mem, written, in_memtables, hidden, unmovable) = {
             let mut commit = self.log.lock();
             // What waits for its sync is not published, and not looked at.
             commit.look_again |= !commit.awaiting_sync.is_empty();
@@ -172,7 +172,7 @@ impl IdleSpace {
                 return false;
             }
             let written = commit.value_bytes();
-            let sealed: u64 = state.sealed.iter().map(|part| part.values.bytes).sum();
+            let sealed: u64 = state.immutables.iter().map(|part| part.values.bytes).sum();
             let relocating = &state.relocating;
             (
                 arc_swap::Guard::into_inner(self.versions.view()),
@@ -197,7 +197,7 @@ impl IdleSpace {
         let mut census = Census::of(&view.version);
         census.files.retain(|file| !unmovable.contains(&file.file));
         // Tables do not know of what memtables point to.
-        let dead = census.dead().saturating_sub(in_parts) + hidden.bytes;
+        let dead = census.dead().saturating_sub(in_memtables) + hidden.bytes;
         let all = census.bytes() + view.version.bytes();
         let max = self.value_gc.allowance().dead_max(all.saturating_sub(dead));
         dead > max && (hidden.bytes >= max / 8 || written > 0)

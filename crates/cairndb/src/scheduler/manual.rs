@@ -28,13 +28,13 @@ struct Turn<'a>(Option<&'a VersionSet>);
 
 impl<'a> Turn<'a> {
     fn wait_for(versions: &'a VersionSet) -> Turn<'a> {
-        versions.lock().range_merges_waiting += 1;
+        versions.lock().range_compactions_waiting += 1;
         Turn(Some(versions))
     }
 
     /// It has come.
     fn take(mut self, state: &mut State) {
-        state.range_merges_waiting -= 1;
+        state.range_compactions_waiting -= 1;
         self.0 = None;
     }
 }
@@ -44,8 +44,8 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         if let Some(versions) = self.0 {
             let mut state = versions.lock();
-            state.range_merges_waiting -= 1;
-            state.rest.disturb();
+            state.range_compactions_waiting -= 1;
+            state.idle.disturb();
             drop(state);
             // Who clears out waits for those of a range, and where there is no worker nobody else tells.
             versions.notify_changed();
@@ -126,7 +126,7 @@ impl Manual {
                 }
                 Relocated::Busy => {
                     // The worker may be at it, or another caller.
-                    let over = |it: &State| it.closing || it.may_compact() && !it.merging();
+                    let over = |it: &State| it.closing || it.may_compact() && !it.is_compacting();
                     drop(self.versions.wait(self.versions.lock(), over));
                     if self.versions.lock().closing {
                         return Ok(());
@@ -167,27 +167,27 @@ impl Manual {
     fn compact_now(&self, range: KeyRange<'_>) -> Result<()> {
         // From here on: the worker would take what is flushed for a rest's merge, and do alone what two do here.
         let turn = Turn::wait_for(&self.versions);
-        self.writer.flush_parts()?;
+        self.writer.flush_memtables()?;
         let plan = {
             let mut state = self
                 .versions
-                .wait(self.versions.lock(), |state| !state.merging());
+                .wait(self.versions.lock(), |state| !state.is_compacting());
             turn.take(&mut state);
             if state.closing {
                 return Err(stopped());
             }
             let Some(plan) = self.schedule.range_plan(&mut state, range) else {
                 // The worker may have found nothing to do because a merge was waiting: this one.
-                state.rest.disturb();
+                state.idle.disturb();
                 drop(state);
                 self.versions.notify_changed();
                 self.versions.notify_work();
                 self.persister.persist_all()?;
                 return self.clear_out(range);
             };
-            state.begin_merge(plan)
+            state.begin_compaction(plan)
         };
-        self.compactor.merge_plan(&plan)?;
+        self.compactor.compact(&plan)?;
         self.persister.persist_all()?;
         self.clear_out(range)
     }

@@ -23,9 +23,9 @@ pub enum Job {
     /// Flush sealed memtable parts.
     Flush,
     /// One merge by the picker's choice, or large values copied out of files that are mostly dead.
-    Merge,
+    Compact,
     /// The same as an idle database would do it.
-    IdleMerge,
+    IdleCompact,
     /// Make installed tables durable and free log segments.
     Persist,
     /// Unlink obsolete files.
@@ -87,10 +87,13 @@ impl Steps {
         }
         match job {
             Job::Flush => self.space.with_room(|| self.flusher.flush_once()),
-            Job::Merge => self.space.with_room(|| {
-                Ok(self.compactor.merge_once()? || self.value_gc.relocate_values(Moment::Load)?)
-            }),
-            Job::IdleMerge => self.space.with_room(|| self.idle_once()),
+            Job::Compact => {
+                self.space.with_room(|| {
+                    Ok(self.compactor.compact_once()?
+                        || self.value_gc.relocate_values(Moment::Load)?)
+                })
+            }
+            Job::IdleCompact => self.space.with_room(|| self.idle_once()),
             Job::Persist => self.space.with_room(|| self.persister.persist()),
             Job::Reap => Ok(self.sweeper.reap()),
             Job::DropValues => self.dead_files.drop_dead_values(),
@@ -99,9 +102,9 @@ impl Steps {
 
     /// One piece of what an idle database does beside flushing; whether there was any.
     fn idle_once(&self) -> Result<bool> {
-        Ok(self.compactor.merge_idle()?
+        Ok(self.compactor.compact_idle()?
             || self.idle_space.seal_for_space()
-            || self.value_gc.relocate_values(Moment::Rest)?
+            || self.value_gc.relocate_values(Moment::Idle)?
             || self.squeezer.squeeze_when_nearly_full()?)
     }
 
@@ -110,7 +113,7 @@ impl Steps {
     pub(crate) fn step_until_idle(&self, end: Option<u64>) -> Result<bool> {
         let jobs = [
             Job::Flush,
-            Job::IdleMerge,
+            Job::IdleCompact,
             Job::Persist,
             Job::DropValues,
             Job::Reap,

@@ -76,7 +76,7 @@ impl Syncer {
             // Here too: the worker may be at a merge for seconds, and what merges replace meanwhile is as much
             // as they write.
             self.sweeper.reap();
-            if self.versions.lock().rest.is_quiet() {
+            if self.versions.lock().idle.is_quiet() {
                 self.log.trim_spares();
             } else {
                 self.log.prepare_spare();
@@ -90,7 +90,7 @@ impl Syncer {
     fn persist_due(&self, state: &State, now: u64) -> bool {
         let pending = state.pending.as_ref();
         let oldest = pending.map_or(now, |pending| pending.since_ns);
-        state.rest.is_quiet()
+        state.idle.is_quiet()
             || state.hurrying > 0
             || Duration::from_nanos(now.saturating_sub(oldest)) >= PERSIST_AFTER
             || self.log.segments().retained_bytes() >= self.shared.settings.budget.persist

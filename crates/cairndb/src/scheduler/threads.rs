@@ -111,18 +111,18 @@ impl Scheduler {
     }
 
     /// Has the reads of a handle that writes nothing begin the worker, which merges at rest what they look into.
-    pub(crate) fn rest_when_paid(self: &Arc<Scheduler>) {
+    pub(crate) fn start_when_reads_paid(self: &Arc<Scheduler>) {
         let me = Arc::downgrade(self);
         let begin = move || {
             if let Some(me) = me.upgrade() {
-                me.begin_rest();
+                me.start_for_readers();
             }
         };
         self.versions.view().readers.paid.begins(begin);
     }
 
     /// Starts the threads of a handle that has none, if there is something that they would merge.
-    fn begin_rest(&self) {
+    fn start_for_readers(&self) {
         let may = self.shared.origin.check().is_ok() && self.shared.health.check_write().is_ok();
         if !may || self.started.load(Ordering::Acquire) {
             return;
@@ -131,7 +131,7 @@ impl Scheduler {
         let Some(state) = self.versions.try_lock() else {
             return;
         };
-        let wanted = !state.closing && self.schedule.merge_wanted(&state, true).is_some();
+        let wanted = !state.closing && self.schedule.compaction_wanted(&state, true).is_some();
         drop(state);
         if wanted {
             // Without a thread reads cost what they did.
@@ -170,10 +170,10 @@ impl Scheduler {
         }
         let mut state = self.versions.lock();
         state.hurrying += 1;
-        state.rest.disturb();
+        state.idle.disturb();
         self.versions.notify_work();
         while self.value_gc.space_wanted(&state)
-            && !state.rest.is_quiet()
+            && !state.idle.is_quiet()
             && !self.shared.health.is_poisoned()
             && self.shared.health.background().is_none()
         {
@@ -186,7 +186,7 @@ impl Scheduler {
     }
 
     fn step_for_space(&self, end: u64) -> Result<()> {
-        let jobs = [Job::IdleMerge, Job::Persist, Job::DropValues, Job::Reap];
+        let jobs = [Job::IdleCompact, Job::Persist, Job::DropValues, Job::Reap];
         let mut more = true;
         while more
             && self.value_gc.space_wanted(&self.versions.lock())

@@ -41,7 +41,7 @@ impl Asked {
     fn of(versions: &VersionSet, state: &State) -> Asked {
         Asked {
             published: versions.published(),
-            seq: state.sealed.back().map_or(0, |part| part.mem.seq_max()),
+            seq: state.immutables.back().map_or(0, |part| part.mem.seq_max()),
             runs: None,
             installed: None,
         }
@@ -50,7 +50,7 @@ impl Asked {
     /// Whether all of it is done.
     fn is_done(&mut self, versions: &VersionSet, schedule: &Schedule, state: &State) -> bool {
         if state
-            .sealed
+            .immutables
             .iter()
             .any(|part| part.mem.seq_min() <= self.seq)
         {
@@ -61,7 +61,7 @@ impl Asked {
             return false;
         }
         let runs = *self.runs.get_or_insert(state.next_run);
-        if self.installed.is_none() && !schedule.merge_left(state, runs) {
+        if self.installed.is_none() && !schedule.compaction_left(state, runs) {
             self.installed = Some(state.installed);
         }
         self.installed
@@ -134,7 +134,7 @@ impl Waiting {
             // There may be room by now.
             state.retry_at_ns = 0;
         }
-        state.rest.disturb();
+        state.idle.disturb();
         self.versions.notify_work();
         let waited = self.wait_for_work(state, end);
         self.versions.lock().hurrying -= 1;
@@ -167,7 +167,7 @@ impl Waiting {
     ) -> Result<(bool, bool)> {
         let mut asked = Asked::of(&self.versions, &state);
         loop {
-            if state.rest.is_quiet() && state.pending.is_none() && !state.persisting {
+            if state.idle.is_quiet() && state.pending.is_none() && !state.persisting {
                 return Ok((true, true));
             }
             if asked.is_done(&self.versions, &self.schedule, &state) {
@@ -197,7 +197,7 @@ impl Waiting {
                     if state.closing {
                         return Ok(false);
                     }
-                    if state.merging() || !state.may_compact() {
+                    if state.is_compacting() || !state.may_compact() {
                         self.versions.wait_changed(&mut state, end);
                     }
                 }

@@ -1,7 +1,7 @@
 //! Background work: a worker that flushes before it merges, a syncer that makes things durable.
 //!
 //! Both start with the first write that needs them, or when reads have paid for a merge
-//! ([`toll`](crate::read::toll)). Where the environment is stepped there are no
+//! ([`toll`](crate::read::read_cost)). Where the environment is stepped there are no
 //! threads and [`Squeezer::step`] runs one job at a time, in an order the caller chooses. Idle work -
 //! flushing what is sealed, merging to one run - begins when no write has come for a while.
 
@@ -126,17 +126,17 @@ impl Worker {
                 let _ = self.space.with_room(|| self.flusher.flush_up_to(bytes_max));
                 continue;
             }
-            if hurrying && !state.rest.is_quiet() {
+            if hurrying && !state.idle.is_quiet() {
                 drop(state);
                 self.flush_deletes_when_nearly_full();
                 state = self.versions.lock();
             }
-            if self.schedule.merge_wanted(&state, hurrying).is_some() {
+            if self.schedule.compaction_wanted(&state, hurrying).is_some() {
                 drop(state);
                 let _ = if hurrying {
-                    self.compactor.merge_idle()
+                    self.compactor.compact_idle()
                 } else {
-                    self.compactor.merge_once()
+                    self.compactor.compact_once()
                 };
                 continue;
             }
@@ -181,8 +181,8 @@ impl Worker {
         }
         let pause = Duration::from_nanos(state.retry_at_ns.saturating_sub(now).max(1_000_000));
         // Whatever there is to do has to wait: for others that is rest.
-        let since = state.rest.look();
-        let _quiet = state.rest.settle(since);
+        let since = state.idle.look();
+        let _quiet = state.idle.settle(since);
         self.versions.notify_changed();
         if self.shared.health.is_poisoned() {
             self.versions.wait_work(state, None);
@@ -196,7 +196,7 @@ impl Worker {
     /// should.
     fn idle(&self, seen: &mut Seen) {
         let mut state = self.versions.lock();
-        let since = state.rest.look();
+        let since = state.idle.look();
         let published = self.versions.published();
         let now = self.shared.env.now_ns();
         if seen.published != published {
@@ -208,7 +208,7 @@ impl Worker {
         // By the clock, not by wakings: those come from segments and syncs too.
         let rested = Duration::from_nanos(now.saturating_sub(seen.since_ns));
         if rested >= IDLE || state.hurrying > 0 {
-            if !state.rest.is_quiet() {
+            if !state.idle.is_quiet() {
                 drop(state);
                 self.idle_space.seal_for_space();
                 state = self.versions.lock();
@@ -218,16 +218,16 @@ impl Worker {
                 let _ = self.space.with_room(|| self.flusher.flush_once());
                 return;
             }
-            if self.schedule.merge_wanted(&state, true).is_some()
+            if self.schedule.compaction_wanted(&state, true).is_some()
                 || self.schedule.encoding_wanted(&state)
             {
                 drop(state);
-                let _ = self.compactor.merge_idle();
+                let _ = self.compactor.compact_idle();
                 return;
             }
-            if !state.rest.is_quiet() {
+            if !state.idle.is_quiet() {
                 drop(state);
-                if !matches!(self.value_gc.relocate_values(Moment::Rest), Ok(false)) {
+                if !matches!(self.value_gc.relocate_values(Moment::Idle), Ok(false)) {
                     return;
                 }
                 // What was being filled and is dead was closed just now.
@@ -239,7 +239,7 @@ impl Worker {
                 self.reserve.retake_reserve();
                 state = self.versions.lock();
             }
-            self.come_to_rest(state, since);
+            self.become_idle(state, since);
         } else if !state.closing {
             self.versions
                 .wait_work(&mut state, Some(IDLE.saturating_sub(rested)));
@@ -247,12 +247,12 @@ impl Worker {
     }
 
     /// Nothing was found to do since `since`: says so, and waits for something.
-    fn come_to_rest<'s>(&'s self, mut state: MutexGuard<'s, State>, since: LookedSince) {
-        if !state.merging() && !state.flushing() && !state.rest.is_quiet() {
+    fn become_idle<'s>(&'s self, mut state: MutexGuard<'s, State>, since: LookedSince) {
+        if !state.is_compacting() && !state.flushing() && !state.idle.is_quiet() {
             drop(state);
             self.log.trim_spares();
             state = self.versions.lock();
-            if !state.rest.settle(since) {
+            if !state.idle.settle(since) {
                 return;
             }
             self.versions.notify_changed();
@@ -260,7 +260,7 @@ impl Worker {
         if state.closing {
             return;
         }
-        if !state.rest.is_quiet() {
+        if !state.idle.is_quiet() {
             // Another thread flushes or merges.
             self.versions.wait_work(&mut state, Some(IDLE));
             return;
@@ -273,7 +273,7 @@ impl Worker {
             drop(state);
             self.sweeper.reap();
             state = self.versions.lock();
-            if state.closing || !state.rest.is_quiet() {
+            if state.closing || !state.idle.is_quiet() {
                 return;
             }
         }

@@ -183,7 +183,7 @@ impl SpaceMaker {
 
     /// Frees what tables, value files and the log hold in vain; whether there was anything.
     fn squeeze(&self) -> bool {
-        drop(self.compactor.wait_for_merges());
+        drop(self.compactor.wait_for_compactions());
         let (log, unlinked) = (
             self.log.segments().retained_bytes(),
             self.sweeper.reaper().unlinked(),

@@ -2,7 +2,7 @@
 //!
 //! A compaction of whole runs needs as much room as all that is alive; this needs as much as the
 //! tables that are rewritten at a time. The newer runs, the hiders, are read along and stay as they
-//! are ([`MergePlan::hiders`]). Once every older table that overlaps a table of tombstones was
+//! are ([`CompactionPlan::hiders`]). Once every older table that overlaps a table of tombstones was
 //! rewritten for it, the tombstones have nothing left to hide and are dropped.
 //!
 //! Invariants:
@@ -24,7 +24,7 @@ use crate::compaction::compactor::Compactor;
 use crate::durable::log::Log;
 use crate::durable::persist::Persister;
 use crate::durable::reserve::DiskReserve;
-use crate::jobs::plan::{MergePlan, share};
+use crate::jobs::plan::{CompactionPlan, share};
 use crate::state::version::{Run, TableHandle, Version};
 use crate::value_gc::dead_files::DeadFiles;
 use crate::versions::shared::Shared;
@@ -63,7 +63,7 @@ struct Survey<'a> {
 
 impl Survey<'_> {
     /// The plan that rewrites `found`.
-    fn plan(&self, found: Stretch) -> MergePlan {
+    fn plan(&self, found: Stretch) -> CompactionPlan {
         let run = &self.version.runs[found.run];
         let inputs = Run::new(run.id, found.tables, self.order);
         let (first, last) = (inputs.tables().first(), inputs.tables().last());
@@ -75,11 +75,11 @@ impl Survey<'_> {
             tables.retain(|table| self.may_hide(table));
             Run::new(run.id, tables, self.order)
         });
-        MergePlan {
+        CompactionPlan {
             target: run.id,
             bottom: found.idle || found.run + 1 == self.version.runs.len(),
             waited_for: false,
-            at_rest: false,
+            when_idle: false,
             relocation: None,
             hiders: hiders.filter(|run| !run.tables().is_empty()).collect(),
             inputs: vec![inputs],
@@ -249,7 +249,7 @@ impl Squeezer {
     /// # Errors
     /// Of the merge that does it, or of making it durable.
     pub(crate) fn squeeze_tables(&self) -> Result<bool> {
-        drop(self.compactor.wait_for_merges());
+        drop(self.compactor.wait_for_compactions());
         match self.squeeze_once(HIDDEN_SHARE_MIN) {
             Ok(true) => Ok(true),
             _ => self.squeeze_once(HIDDEN_SHARE_AT_WORST),
@@ -268,7 +268,7 @@ impl Squeezer {
         let state = self.versions.lock();
         let version = Arc::downgrade(&state.version);
         let in_vain = Weak::ptr_eq(&version, &state.squeezes.in_vain);
-        if in_vain || state.merging() {
+        if in_vain || state.is_compacting() {
             return Ok(false);
         }
         drop(state);
@@ -283,7 +283,7 @@ impl Squeezer {
         let Some((plan, heeded)) = self.plan_squeeze(share_min) else {
             return Ok(false);
         };
-        self.compactor.merge_plan(&plan)?;
+        self.compactor.compact(&plan)?;
         self.note_squeezed(&plan, &heeded);
         self.persister.persist_all()?;
         while self.dead_files.drop_dead_values()? {}
@@ -292,7 +292,7 @@ impl Squeezer {
     }
 
     /// What to rewrite, begun, and the tables that hide nothing in it afterwards.
-    fn plan_squeeze(&self, share_min: u64) -> Option<(MergePlan, Arc<BTreeSet<u64>>)> {
+    fn plan_squeeze(&self, share_min: u64) -> Option<(CompactionPlan, Arc<BTreeSet<u64>>)> {
         for _ in 0..SURVEYS_MAX {
             let survey = self.survey()?;
             let free = self
@@ -306,11 +306,11 @@ impl Squeezer {
             let heeded = hiders.map(|table| table.record.file).collect();
             let mut state = self.versions.lock();
             let newest = Arc::ptr_eq(&survey.version, &state.version);
-            if state.merging() || !state.may_compact() {
+            if state.is_compacting() || !state.may_compact() {
                 return None;
             }
             if newest {
-                return Some((state.begin_merge(plan), Arc::new(heeded)));
+                return Some((state.begin_compaction(plan), Arc::new(heeded)));
             }
         }
         None
@@ -318,7 +318,7 @@ impl Squeezer {
 
     fn survey(&self) -> Option<Survey<'_>> {
         let state = self.versions.lock();
-        let idle = !state.merging() && state.may_compact();
+        let idle = !state.is_compacting() && state.may_compact();
         idle.then(|| Survey {
             version: Arc::clone(&state.version),
             heeded: state.squeezes.heeded.clone(),
@@ -334,7 +334,7 @@ impl Squeezer {
     }
 
     /// Notes that what `plan` has made holds nothing that the tables `heeded` hide.
-    fn note_squeezed(&self, plan: &MergePlan, heeded: &Arc<BTreeSet<u64>>) {
+    fn note_squeezed(&self, plan: &CompactionPlan, heeded: &Arc<BTreeSet<u64>>) {
         let tables = plan.inputs[0].tables();
         let (Some(first), Some(last)) = (tables.first(), tables.last()) else {
             return;

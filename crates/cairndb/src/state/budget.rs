@@ -11,9 +11,9 @@ pub(crate) struct Budget {
     /// The whole budget.
     pub(crate) total: usize,
     /// Capacity of one memtable part.
-    pub(crate) part: usize,
+    pub(crate) memtable: usize,
     /// Most bytes of the log whose values one part leaves there.
-    pub(crate) part_logged: u64,
+    pub(crate) memtable_logged: u64,
     /// Most bytes of sealed parts and the mutable one together.
     pub(crate) write_share: usize,
     /// Sealed bytes at which a flush begins: two parts where the budget is small.
@@ -36,7 +36,7 @@ pub(crate) struct Budget {
     /// what one flush writes: the tables of three are durable before the log is at its limit.
     pub(crate) flush_logged: u64,
     /// Log of all sealed parts above which a writer flushes some itself.
-    pub(crate) sealed_logged_max: u64,
+    pub(crate) immutable_logged_max: u64,
     /// Bytes of live segments at which installed tables are made durable.
     pub(crate) persist: u64,
     /// Table files are cut at this size.
@@ -46,11 +46,11 @@ pub(crate) struct Budget {
 }
 
 /// A part stays in a second-level cache of 1 MiB beside the code that fills it.
-const PART_BYTES_MAX: usize = 1 << 20;
-const PART_BYTES_MIN: usize = 32 << 10;
+const MEMTABLE_BYTES_MAX: usize = 1 << 20;
+const MEMTABLE_BYTES_MIN: usize = 32 << 10;
 /// With the longest values that are not put into files of their own a part would otherwise hold on to a
 /// hundred times its size of log. Entries of 16 + 100 bytes take twice as much of it as of memory.
-const PART_LOGGED_SHARE: u64 = 4;
+const MEMTABLE_LOGGED_SHARE: u64 = 4;
 /// A flush larger than this gains nothing: its run is already a full tier.
 const FLUSH_BYTES_MAX: usize = 16 << 20;
 const SEGMENT_BYTES_MAX: u64 = 4 << 20;
@@ -64,7 +64,7 @@ const RETAINED_LOG_SHARE: u64 = 2;
 
 impl Budget {
     pub(crate) fn new(total: usize) -> Budget {
-        let part = (total / 16).clamp(PART_BYTES_MIN, PART_BYTES_MAX);
+        let memtable = (total / 16).clamp(MEMTABLE_BYTES_MIN, MEMTABLE_BYTES_MAX);
         let write_share = total / 16 * 7;
         let segment = (total as u64 / 4)
             .clamp(64 << 10, SEGMENT_BYTES_MAX)
@@ -74,14 +74,14 @@ impl Budget {
             .clamp(RETAINED_LOG_BYTES_MIN, RETAINED_LOG_BYTES_MAX);
         let budget = Budget {
             total,
-            part,
-            part_logged: PART_LOGGED_SHARE * part as u64,
+            memtable,
+            memtable_logged: MEMTABLE_LOGGED_SHARE * memtable as u64,
             write_share,
             // Less than two parts, which take a few bytes less than they may.
-            flush: (write_share / 4).clamp(part, FLUSH_BYTES_MAX),
-            flush_max: (write_share / 7 * 3).clamp(2 * part, FLUSH_BYTES_MAX),
-            run: (write_share / 8 * 3).clamp(part, FLUSH_BYTES_MAX),
-            help: (write_share / 3).clamp(part, FLUSH_BYTES_MAX / 4),
+            flush: (write_share / 4).clamp(memtable, FLUSH_BYTES_MAX),
+            flush_max: (write_share / 7 * 3).clamp(2 * memtable, FLUSH_BYTES_MAX),
+            run: (write_share / 8 * 3).clamp(memtable, FLUSH_BYTES_MAX),
+            help: (write_share / 3).clamp(memtable, FLUSH_BYTES_MAX / 4),
             cache: total / 4,
             segment,
             // With the largest segments eight would be no more than what one flush waits for.
@@ -91,13 +91,15 @@ impl Budget {
             },
             retained_log,
             flush_logged: retained_log / 16 * 3,
-            sealed_logged_max: retained_log / 8 * 3,
+            immutable_logged_max: retained_log / 8 * 3,
             // A builder keeps four bytes of filter hash an entry until its table is finished.
             table: (total as u64 / 2).clamp(64 << 10, 16 << 20),
             // Far below what a frame can say (2 GiB), and encoded in memory.
             edit: total.clamp(1 << 20, 256 << 20),
         };
-        debug_assert!(budget.flush + budget.part <= budget.write_share.max(2 * budget.part));
+        debug_assert!(
+            budget.flush + budget.memtable <= budget.write_share.max(2 * budget.memtable)
+        );
         budget
     }
 
@@ -112,8 +114,10 @@ impl Budget {
     }
 
     /// Most sealed bytes before a writer must wait or help.
-    pub(crate) fn sealed_max(&self) -> usize {
-        self.write_share.saturating_sub(self.part).max(self.part)
+    pub(crate) fn immutable_max(&self) -> usize {
+        self.write_share
+            .saturating_sub(self.memtable)
+            .max(self.memtable)
     }
 }
 
@@ -127,13 +131,13 @@ mod tests {
         let even = [256 << 10, 1 << 20, 4 << 20, 64 << 20, 128 << 20, 1 << 34];
         for total in even.into_iter().chain(odd).chain([usize::MAX / 16]) {
             let budget = Budget::new(total);
-            assert!(budget.part <= total / 4, "{budget:?}");
+            assert!(budget.memtable <= total / 4, "{budget:?}");
             assert!(budget.write_share + budget.cache <= total, "{budget:?}");
             assert!(budget.flush <= budget.run, "{budget:?}");
             assert!(budget.flush <= budget.flush_max, "{budget:?}");
             // Of a part's memory a few bytes are left over.
             assert!(
-                2 * (budget.part - 64) >= budget.flush
+                2 * (budget.memtable - 64) >= budget.flush
                     || budget.flush == FLUSH_BYTES_MAX
                     || total > 16 << 20,
                 "{budget:?}"
@@ -144,17 +148,17 @@ mod tests {
                 "{budget:?}"
             );
             assert!(budget.segment.is_power_of_two());
-            let part = budget.part_logged;
+            let part = budget.memtable_logged;
             assert!(budget.flush_logged + part <= budget.retained_log / 4);
             assert!(budget.persist >= 4 * budget.segment, "{budget:?}");
             // What a flush begins with is no crowd, and a crowd comes before a writer waits.
-            assert!(budget.crowd() >= budget.run.max(budget.flush) + budget.part / 2);
+            assert!(budget.crowd() >= budget.run.max(budget.flush) + budget.memtable / 2);
             assert!(
-                budget.crowd() <= budget.sealed_max() || total < 1 << 20,
+                budget.crowd() <= budget.immutable_max() || total < 1 << 20,
                 "{budget:?}"
             );
-            assert!(budget.crowd_logged() <= budget.sealed_logged_max);
-            assert!(budget.sealed_logged_max + part <= budget.retained_log / 2);
+            assert!(budget.crowd_logged() <= budget.immutable_logged_max);
+            assert!(budget.immutable_logged_max + part <= budget.retained_log / 2);
         }
         let persist = |total| Budget::new(total).persist;
         assert_eq!(Budget::new(4 << 20).segment, 1 << 20);

@@ -23,15 +23,15 @@ impl ReadContext {
     /// What came of a call, as it leaves the database: an error that is about a file names the directory as well, since a
     /// program may have several databases and each has such a file.
     #[inline]
-    pub(crate) fn told<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| self.named(error))
+    pub(crate) fn with_directory<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| self.add_directory(error))
     }
 
     /// The same of an error. `NotFound` says of a path that no database is there, so no call on a
     /// handle gives it: the system has said it of another name, such as that of a directory that
     /// was removed.
     #[cold]
-    pub(crate) fn named(&self, error: Error) -> Error {
+    pub(crate) fn add_directory(&self, error: Error) -> Error {
         let error = match error.kind() {
             ErrorKind::NotFound => error.with_kind(ErrorKind::Io),
             _ => error,

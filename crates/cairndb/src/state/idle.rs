@@ -8,9 +8,9 @@
 //!
 //! Threads: under the state's lock.
 
-/// Rest, and what disturbs it.
+/// Whether the database is idle, and what ends that.
 #[derive(Debug, Default)]
-pub(crate) struct Rest {
+pub(crate) struct Idle {
     quiet: bool,
     disturbed: u64,
 }
@@ -19,20 +19,20 @@ pub(crate) struct Rest {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LookedSince(u64);
 
-impl Rest {
+impl Idle {
     /// The worker found nothing to do, idle merges included, and nothing has been made known since.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// There may be something to do from now on; whether there was rest.
+    /// There may be something to do from now on; whether there was idle.
     pub(crate) fn disturb(&mut self) -> bool {
         self.disturbed += 1;
         std::mem::replace(&mut self.quiet, false)
     }
 
-    /// Now, for [`Rest::settle`].
+    /// Now, for [`Idle::settle`].
     pub(crate) fn look(&self) -> LookedSince {
         LookedSince(self.disturbed)
     }
@@ -51,13 +51,13 @@ mod tests {
 
     #[test]
     fn what_is_made_known_while_the_worker_looks_is_looked_at() {
-        let mut rest = Rest::default();
-        let since = rest.look();
-        assert!(!rest.disturb());
-        assert!(!rest.settle(since) && !rest.is_quiet());
-        let since = rest.look();
-        assert!(rest.settle(since) && rest.is_quiet());
-        assert!(rest.disturb());
-        assert!(!rest.is_quiet());
+        let mut idle = Idle::default();
+        let since = idle.look();
+        assert!(!idle.disturb());
+        assert!(!idle.settle(since) && !idle.is_quiet());
+        let since = idle.look();
+        assert!(idle.settle(since) && idle.is_quiet());
+        assert!(idle.disturb());
+        assert!(!idle.is_quiet());
     }
 }

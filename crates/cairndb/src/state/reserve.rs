@@ -40,7 +40,7 @@ impl Plan {
     pub(crate) fn new(budget: &Budget, total: u64) -> Plan {
         let table_bytes = (total / TABLE_SHARE).max(TABLE_BYTES_MIN).min(budget.table);
         // Tables that are rewritten, what two memtables make, and segments for the tombstones.
-        let wanted = 3 * table_bytes + 2 * (budget.part_logged + budget.segment);
+        let wanted = 3 * table_bytes + 2 * (budget.memtable_logged + budget.segment);
         let files = wanted.min(total / RESERVE_SHARE) / budget.segment;
         let bytes = files * budget.segment;
         Plan {
@@ -117,7 +117,7 @@ mod tests {
             let plan = Plan::new(&budget, total * MIB);
             assert!(plan.bytes <= total * MIB / RESERVE_SHARE, "{plan:?}");
             assert!(plan.bytes < plan.near && plan.near <= total * MIB / 2);
-            let least = 2 * (plan.table_bytes + budget.part_logged);
+            let least = 2 * (plan.table_bytes + budget.memtable_logged);
             assert!(
                 plan.bytes >= least || plan.bytes + budget.segment > total * MIB / RESERVE_SHARE,
                 "{plan:?} of {total} MiB"

@@ -35,9 +35,9 @@ pub(crate) struct Stats {
     pub(crate) log_syncs: AtomicU64,
     pub(crate) flushes: AtomicU64,
     pub(crate) flush_bytes: AtomicU64,
-    pub(crate) merges: AtomicU64,
-    pub(crate) merge_read_bytes: AtomicU64,
-    pub(crate) merge_bytes: AtomicU64,
+    pub(crate) compactions: AtomicU64,
+    pub(crate) compaction_read_bytes: AtomicU64,
+    pub(crate) compaction_bytes: AtomicU64,
     pub(crate) moves: AtomicU64,
     pub(crate) value_bytes: AtomicU64,
     /// Values copied out of files that were mostly dead.
@@ -47,7 +47,7 @@ pub(crate) struct Stats {
     pub(crate) prewritten_bytes: AtomicU64,
     pub(crate) file_syncs: AtomicU64,
     pub(crate) flush_nanos: AtomicU64,
-    pub(crate) merge_nanos: AtomicU64,
+    pub(crate) compaction_nanos: AtomicU64,
 }
 
 impl Stats {
@@ -71,7 +71,7 @@ impl Stats {
     pub(crate) fn written_besides_log(&self) -> u64 {
         [
             &self.flush_bytes,
-            &self.merge_bytes,
+            &self.compaction_bytes,
             &self.value_bytes,
             &self.moved_value_bytes,
             &self.manifest_bytes,

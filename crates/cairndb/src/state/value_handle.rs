@@ -15,7 +15,7 @@ use cairndb_env::{Access, Mapping, ReadFile};
 use cairndb_format::name;
 use cairndb_format::value_file::{Check, Pointer};
 
-use crate::state::front::{Counted, Front, MappedCount};
+use crate::state::mapped_values::{Counted, Front, MappedCount};
 use crate::state::opener::TableOpener;
 
 /// A value file and how much of it is dead.

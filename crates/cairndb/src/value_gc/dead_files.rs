@@ -137,7 +137,7 @@ impl DeadFiles {
         }
         // A pointer goes to the file that was active when its value was appended, and those ascend.
         // Those of a flush that is not durable stand in the log as well, which would be replayed.
-        let parts = state.sealed.iter().filter_map(|part| part.values.first);
+        let parts = state.immutables.iter().filter_map(|part| part.values.first);
         let flushed = state.pending.as_ref().and_then(|it| it.first_values);
         // Copies whose pointers are in no table yet, and what was written after these.
         let copies = state.relocating.first_copies;

@@ -11,7 +11,7 @@
 //!   are first. Where little is dead, files of raw values that would shrink are victims, each once.
 //! * **Under load** as much as is alive, and two files: it is a bound for space, and costs bandwidth writers want.
 //! * **What parts still point to is not known to be dead**, so a part ends at a quarter of a value
-//!   file ([`Settings::part_values_max`]) and is flushed then; of an idle database sooner
+//!   file ([`Settings::memtable_values_max`]) and is flushed then; of an idle database sooner
 //!   (`idle_space`).
 //! * **What is given back is an eighth of the tables rewritten for it at least**, and a 1024th of a
 //!   value file.
@@ -22,7 +22,7 @@
 //! crash or a failed write leaves in a file no merge ever drops.
 //!
 //! [`Allowance`]: crate::value_gc::pick::Allowance
-//! [`Settings::part_values_max`]: crate::versions::shared::Settings::part_values_max
+//! [`Settings::memtable_values_max`]: crate::versions::shared::Settings::memtable_values_max
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ use crate::compaction::schedule::Schedule;
 use crate::durable::log::Log;
 use crate::durable::manifests::Manifests;
 use crate::durable::value_files::ValueFiles;
-use crate::jobs::plan::MergePlan;
+use crate::jobs::plan::CompactionPlan;
 use crate::jobs::relocation::Relocation;
 use crate::state::context::ReadContext;
 use crate::state::value_handle::ValueHandle;
@@ -75,7 +75,7 @@ pub(crate) enum Moment {
     /// Writers are at work.
     Load,
     /// Nothing else is to be done.
-    Rest,
+    Idle,
     /// Somebody waits for a compact database, of the value files below a number: what comes meanwhile is not waited for.
     Asked { below: u64 },
 }
@@ -237,7 +237,7 @@ impl ValueGc {
         let Some(plan) = plan else {
             return Ok(Relocated::Busy);
         };
-        if let Err(error) = self.compactor.merge_plan(&plan) {
+        if let Err(error) = self.compactor.compact(&plan) {
             // What was copied has no pointer; on a full disk it would be in the way of whoever makes room.
             if let Some(file) = self.value_files.moved().active() {
                 self.value_files.close_value_files(&BTreeSet::from([file]));
@@ -249,7 +249,7 @@ impl ValueGc {
     }
 
     /// The next of the victims' pointers; `None` when there is none left, or none can be merged now.
-    fn next_stretch(&self) -> Option<MergePlan> {
+    fn next_stretch(&self) -> Option<CompactionPlan> {
         let (mut state, found) = self.find_stretch()?;
         let Some((at, tables)) = found else {
             end_round(&mut state);
@@ -258,12 +258,12 @@ impl ValueGc {
         let run = &state.version.runs[at];
         let victims = state.relocating.victims.clone();
         let values = Arc::clone(&state.version.values);
-        let plan = MergePlan {
+        let plan = CompactionPlan {
             inputs: vec![Run::new(run.id, tables, &self.shared.context.order)],
             target: run.id,
             bottom: at + 1 == state.version.runs.len(),
             waited_for: false,
-            at_rest: false,
+            when_idle: false,
             relocation: Some(Arc::new(Relocation::new(
                 victims,
                 values,
@@ -273,7 +273,7 @@ impl ValueGc {
             hiders: Vec::new(),
         };
         state.relocating.first_copies = self.value_files.moved().active();
-        Some(state.begin_merge(plan))
+        Some(state.begin_compaction(plan))
     }
 
     /// The next stretch; `None` where there are no victims, or nothing can be merged now.
@@ -313,14 +313,14 @@ impl ValueGc {
             if moment == Moment::Load && !self.is_due(&mut state, bytes) {
                 return Relocated::Nothing;
             }
-            let parts = state.sealed.iter().filter_map(|part| part.values.first);
+            let parts = state.immutables.iter().filter_map(|part| part.values.first);
             let moving = parts.chain(commit.first_values()).min();
             let version = Arc::clone(&state.version);
             (version, moving, state.relocating.unmovable.clone())
         };
         let below = match moment {
             Moment::Asked { below } => below,
-            Moment::Load | Moment::Rest => u64::MAX,
+            Moment::Load | Moment::Idle => u64::MAX,
         };
         let below = moving.unwrap_or(u64::MAX).min(below);
         let mut census = Census::of(&version);
@@ -366,7 +366,7 @@ impl ValueGc {
         };
         let much = match moment {
             Moment::Load => dead > (bytes - dead).saturating_add(regular.saturating_mul(2)),
-            Moment::Rest | Moment::Asked { .. } => allowance.is_much(dead, bytes),
+            Moment::Idle | Moment::Asked { .. } => allowance.is_much(dead, bytes),
         };
         if much {
             let victims = choose(census, regular, &allowance);
@@ -492,6 +492,6 @@ impl ValueGc {
         }
         let hidden = may_be_hidden(version, &self.shared.context);
         dead + hidden > allowance.dead_max(bytes.saturating_sub(dead + hidden))
-            && self.schedule.merge_wanted(state, true).is_some()
+            && self.schedule.compaction_wanted(state, true).is_some()
     }
 }

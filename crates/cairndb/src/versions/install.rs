@@ -8,9 +8,9 @@ use cairndb_base::{Result, SeqNo};
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::table::Table;
 
-use crate::jobs::merge::Outcome;
+use crate::jobs::job::Outcome;
 use crate::jobs::output::Written;
-use crate::jobs::plan::MergePlan;
+use crate::jobs::plan::CompactionPlan;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::versions::shared::Shared;
@@ -81,7 +81,7 @@ impl Installer {
             last_seq: state.durable_seq,
             first_values: None,
         };
-        for part in state.sealed.drain(..parts) {
+        for part in state.immutables.drain(..parts) {
             flushed.last_seq = flushed.last_seq.max(part.mem.seq_max());
             let first = flushed.first_values.into_iter().chain(part.values.first);
             flushed.first_values = first.min();
@@ -111,7 +111,7 @@ impl Installer {
             let mut last = version.runs.iter().filter_map(|run| run.tables().last());
             last.all(|table| order.compare(&table.record.largest, smallest).is_lt())
         };
-        let safe = !state.merging()
+        let safe = !state.is_compacting()
             || tables
                 .first()
                 .is_some_and(|table| behind(&table.record.smallest));
@@ -160,7 +160,7 @@ impl Installer {
         let damaged = |table: &Arc<TableHandle>| state.damaged.contains_key(&table.record.file);
         // A damaged one is rare, and a look at each table, which may be thousands, is not for every flush.
         let whole = state.damaged.is_empty() || !newest.tables().iter().any(damaged);
-        behind && few && !state.merging() && whole
+        behind && few && !state.is_compacting() && whole
     }
 
     /// Opens tables that were just written, where somebody reads, and has them mapped: else the first to
@@ -227,7 +227,12 @@ impl Installer {
 
     /// Replaces a merge's inputs by its output. Tables that a flush added to an input run meanwhile share no key
     /// with it, and stay where it was.
-    pub(crate) fn install_merge(&self, state: &mut State, plan: &MergePlan, outcome: Outcome) {
+    pub(crate) fn install_compaction(
+        &self,
+        state: &mut State,
+        plan: &CompactionPlan,
+        outcome: Outcome,
+    ) {
         let gone: BTreeSet<u64> = plan
             .inputs
             .iter()
@@ -308,7 +313,7 @@ impl Installer {
             .store(version.bytes(), Ordering::Relaxed);
         state.version = Arc::new(version);
         state.installed += 1;
-        state.rest.disturb();
+        state.idle.disturb();
         let version = Arc::clone(&state.version);
         let newer = Pending {
             version,

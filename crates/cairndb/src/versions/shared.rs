@@ -145,11 +145,11 @@ impl Settings {
     }
 
     /// Large values that a part may have pointers to: which of them are dead is known once tables have the pointers.
-    pub(crate) fn part_values_max(&self) -> u64 {
-        (self.value_file / 4).clamp(PART_VALUES_MIN, PART_VALUES_MAX)
+    pub(crate) fn memtable_values_max(&self) -> u64 {
+        (self.value_file / 4).clamp(MEMTABLE_VALUES_MIN, MEMTABLE_VALUES_MAX)
     }
 }
 
 /// However short value files are, and however long.
-const PART_VALUES_MIN: u64 = 1 << 20;
-const PART_VALUES_MAX: u64 = 64 << 20;
+const MEMTABLE_VALUES_MIN: u64 = 1 << 20;
+const MEMTABLE_VALUES_MAX: u64 = 64 << 20;

@@ -15,7 +15,7 @@
 //! | inside `segments`, `manifest`, `values`, `moved`, `snapshots`, `shown`, `files`, `reaper`, `dictionaries` | their own fields | appends only, `values` and `moved` a sync, too |
 //!
 //! Readers wait for none of them: they load the view and the published sequence number. (One whose handle has no worker may begin it,
-//! `begin_rest`: it tries `state`, and takes `threads`, which is outside `state`.)
+//! `start_for_readers`: it tries `state`, and takes `threads`, which is outside `state`.)
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -24,12 +24,12 @@ use cairndb_base::{Error, ErrorKind, SeqNo};
 use cairndb_env::FileSync;
 use cairndb_mem::Memtable;
 
-use crate::jobs::merge::Outcome;
-use crate::jobs::plan::MergePlan;
+use crate::jobs::job::Outcome;
+use crate::jobs::plan::CompactionPlan;
 use crate::jobs::relocation::Relocating;
-use crate::log::commit::{Filled, PartValues};
+use crate::log::commit::{Filled, MemtableValues};
 use crate::state::budget::Budget;
-use crate::state::idle::Rest;
+use crate::state::idle::Idle;
 use crate::state::squeezes::Squeezes;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::versions::shared::Settings;
@@ -43,7 +43,7 @@ pub(crate) struct Part {
     /// The first segment that holds one of its records, none if it was not logged.
     pub(crate) first_segment: Option<u64>,
     /// What its pointers lead to.
-    pub(crate) values: PartValues,
+    pub(crate) values: MemtableValues,
     /// The flush that has taken it, none while it waits for one.
     pub(crate) flush: Option<u64>,
 }
@@ -121,7 +121,7 @@ impl Pending {
 pub(crate) struct State {
     pub(crate) mutable: Arc<Memtable>,
     /// Oldest first.
-    pub(crate) sealed: VecDeque<Part>,
+    pub(crate) immutables: VecDeque<Part>,
     pub(crate) version: Arc<Version>,
     /// What the durable manifest says.
     pub(crate) durable: Arc<Version>,
@@ -147,11 +147,11 @@ pub(crate) struct State {
     pub(crate) flushes: Vec<Flush>,
     pub(crate) next_flush: u64,
     /// The runs that each merge under way takes tables of.
-    pub(crate) merges: Vec<Vec<u64>>,
+    pub(crate) compactions: Vec<Vec<u64>>,
     /// Callers that wait to merge a range of keys: no other merge begins before them.
-    pub(crate) range_merges_waiting: usize,
+    pub(crate) range_compactions_waiting: usize,
     pub(crate) persisting: bool,
-    pub(crate) rest: Rest,
+    pub(crate) idle: Idle,
     /// Callers that wait for idle work: it does not wait for a pause.
     pub(crate) hurrying: usize,
     pub(crate) closing: bool,
@@ -165,30 +165,32 @@ pub(crate) struct State {
 impl State {
     /// Some thread writes files for a flush, a merge or the manifest.
     pub(crate) fn at_work(&self) -> bool {
-        self.flushing() || self.merging() || self.persisting
+        self.flushing() || self.is_compacting() || self.persisting
     }
 
     /// Whether one more compaction may begin.
     pub(crate) fn may_compact(&self) -> bool {
-        !self.closing && self.range_merges_waiting == 0 && self.merges.len() < MERGES_MAX
+        !self.closing
+            && self.range_compactions_waiting == 0
+            && self.compactions.len() < COMPACTIONS_MAX
     }
 
     /// Whether a relocation may begin: it shares the version with no other merge.
     pub(crate) fn may_relocate(&self) -> bool {
-        !self.merging() && self.may_compact()
+        !self.is_compacting() && self.may_compact()
     }
 
-    /// Keeps others off the plan's runs and those older, until [`State::end_merge`].
-    pub(crate) fn begin_merge(&mut self, plan: MergePlan) -> MergePlan {
-        self.merges.push(plan.runs());
+    /// Keeps others off the plan's runs and those older, until [`State::end_compaction`].
+    pub(crate) fn begin_compaction(&mut self, plan: CompactionPlan) -> CompactionPlan {
+        self.compactions.push(plan.runs());
         plan
     }
 
     /// The merge of `plan` is over, however it ended.
-    pub(crate) fn end_merge(&mut self, plan: &MergePlan) {
+    pub(crate) fn end_compaction(&mut self, plan: &CompactionPlan) {
         let runs = plan.runs();
-        let at = self.merges.iter().position(|merge| *merge == runs);
-        self.merges
+        let at = self.compactions.iter().position(|merge| *merge == runs);
+        self.compactions
             .swap_remove(at.expect("a merge is listed until it ends"));
         if let Some(relocation) = &plan.relocation {
             self.relocating.end(relocation);
@@ -196,51 +198,51 @@ impl State {
     }
 
     /// Some thread merges runs.
-    pub(crate) fn merging(&self) -> bool {
-        !self.merges.is_empty()
+    pub(crate) fn is_compacting(&self) -> bool {
+        !self.compactions.is_empty()
     }
 
     /// How many runs, from the newest on, are newer than all that are being merged: another merge may
     /// take these, and what it makes of them stays newer.
     pub(crate) fn free_runs(&self) -> usize {
-        let taken = |run: &Arc<Run>| self.merges.iter().any(|merge| merge.contains(&run.id));
+        let taken = |run: &Arc<Run>| self.compactions.iter().any(|merge| merge.contains(&run.id));
         let runs = &self.version.runs;
         runs.iter().position(taken).unwrap_or(runs.len())
     }
 
-    pub(crate) fn sealed_bytes(&self) -> usize {
-        self.sealed
+    pub(crate) fn immutable_bytes(&self) -> usize {
+        self.immutables
             .iter()
             .map(|part| part.mem.allocated_bytes())
             .sum()
     }
 
     /// Bytes of the log that all sealed parts' records take.
-    pub(crate) fn sealed_logged(&self) -> u64 {
-        self.sealed.iter().map(|part| part.logged).sum()
+    pub(crate) fn immutable_logged(&self) -> u64 {
+        self.immutables.iter().map(|part| part.logged).sum()
     }
 
     /// Whether the sealed parts that no flush has taken are worth one: `due` bytes of memory, too much log, or
     /// large values enough that their overwriting should be known.
     pub(crate) fn flush_due(&self, due: usize, settings: &Settings) -> bool {
-        let waiting = || self.sealed.iter().filter(|part| part.flush.is_none());
+        let waiting = || self.immutables.iter().filter(|part| part.flush.is_none());
         let bytes: usize = waiting().map(|part| part.mem.allocated_bytes()).sum();
         let logged: u64 = waiting().map(|part| part.logged).sum();
         let values: u64 = waiting().map(|part| part.values.bytes).sum();
         self.can_flush()
             && (bytes >= due
                 || logged >= settings.budget.flush_logged
-                || values >= settings.part_values_max())
+                || values >= settings.memtable_values_max())
     }
 
     /// Whether sealed parts pile up, those being flushed included.
     pub(crate) fn is_crowded(&self, budget: &Budget) -> bool {
-        self.sealed_bytes() >= budget.crowd() || self.sealed_logged() >= budget.crowd_logged()
+        self.immutable_bytes() >= budget.crowd() || self.immutable_logged() >= budget.crowd_logged()
     }
 
     /// Sealed parts that no flush has taken.
     pub(crate) fn waiting(&self) -> usize {
-        let waiting = self.sealed.iter().filter(|part| part.flush.is_none());
+        let waiting = self.immutables.iter().filter(|part| part.flush.is_none());
         waiting.count()
     }
 
@@ -251,13 +253,13 @@ impl State {
 
     /// Whether a flush can begin: parts wait, and a thread more may work at them.
     pub(crate) fn can_flush(&self) -> bool {
-        self.flushes.len() < FLUSHES_MAX && self.sealed.iter().any(|part| part.flush.is_none())
+        self.flushes.len() < FLUSHES_MAX && self.immutables.iter().any(|part| part.flush.is_none())
     }
 }
 
 /// A writer's beside another. Each holds a table builder and a page of every run it reads, one that a caller waits
 /// for two of both.
-const MERGES_MAX: usize = 2;
+const COMPACTIONS_MAX: usize = 2;
 
 /// With so many unsynced tables there is a pass too: each keeps a descriptor until it is synced. Twice as
 /// many hold up writers.

@@ -144,7 +144,7 @@ impl VersionSet {
             Ok(_) => {
                 if self.shared.health.background().is_some() {
                     // A worker that waits for the next attempt counts as idle.
-                    state.rest.disturb();
+                    state.idle.disturb();
                 }
                 self.shared.health.set_background(None);
                 state.retry_ns = 0;
@@ -166,7 +166,7 @@ impl VersionSet {
 
     /// There may be something to do for a worker that found nothing.
     pub(crate) fn wake_idle_worker(&self) {
-        self.lock().rest.disturb();
+        self.lock().idle.disturb();
         self.notify_work();
     }
 
@@ -194,7 +194,7 @@ impl VersionSet {
 
     /// Makes `state` what readers see.
     pub(crate) fn publish_view(&self, state: &State) {
-        let sealed = state.sealed.iter().rev();
+        let sealed = state.immutables.iter().rev();
         let old = self.view.load();
         let view = Arc::new(View::new(
             Arc::clone(&state.mutable),

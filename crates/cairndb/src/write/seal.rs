@@ -60,24 +60,24 @@ impl Sealer {
         }
         let budget = &self.shared.settings.budget;
         let filled_bytes = commit.mutable.allocated_bytes();
-        let waiting = state.sealed_bytes();
+        let waiting = state.immutable_bytes();
         // A queue that keeps too much of the log is as full as one that takes too much memory: flushing
         // the oldest parts is less to wait for than making room in the log.
         if waiting > 0
-            && (waiting + filled_bytes > budget.sealed_max()
-                || state.sealed_logged() > budget.sealed_logged_max
-                || self.flusher.parts_hold_up(&state))
+            && (waiting + filled_bytes > budget.immutable_max()
+                || state.immutable_logged() > budget.immutable_logged_max
+                || self.flusher.memtables_hold_up(&state))
         {
             return Some(StallReason::Memtable);
         }
         let hint = commit.mutable.next_prefix().to_vec();
         let order = self.shared.context.order.clone();
-        let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, budget.part);
-        let filled = commit.replace_part(Arc::clone(&mutable), writer);
+        let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, budget.memtable);
+        let filled = commit.replace_memtable(Arc::clone(&mutable), writer);
         state.mutable = mutable;
-        state.sealed.push_back(Part::from(filled));
+        state.immutables.push_back(Part::from(filled));
         // One that rests wakes for nothing else: few parts are flushed too, once no write comes.
-        let rested = state.rest.disturb();
+        let rested = state.idle.disturb();
         self.versions.publish_view(&state);
         if rested || self.flusher.flush_wanted(&state, budget.flush) {
             self.versions.notify_work();

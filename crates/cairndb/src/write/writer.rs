@@ -173,7 +173,7 @@ impl Writer {
         let logged = durability != Durability::None;
         if commit.closing
             || commit.wakes_worker
-            || !commit.part_has_room(payload, logged)
+            || !commit.memtable_has_room(payload, logged)
             || logged && !commit.segment_has_room(payload.record_bytes())
         {
             drop(commit);
@@ -227,8 +227,8 @@ impl Writer {
             if std::mem::take(&mut commit.wakes_worker) {
                 self.versions.wake_idle_worker();
             }
-            let enough_values = commit.value_bytes() >= self.shared.settings.part_values_max();
-            let full = enough_values || !commit.part_has_room(payload, logged);
+            let enough_values = commit.value_bytes() >= self.shared.settings.memtable_values_max();
+            let full = enough_values || !commit.memtable_has_room(payload, logged);
             let rotates = logged && !commit.segment_has_room(payload.record_bytes());
             if full || rotates {
                 self.space.check_may_grow(payload)?;

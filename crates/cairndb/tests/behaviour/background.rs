@@ -21,7 +21,7 @@ fn a_sequential_load_is_never_merged() {
     let (db, _) = mem_db();
     fill(&db, 0..20_000, &[1; 40]);
     db.flush().unwrap();
-    while db.step_background(Job::Merge).unwrap() {}
+    while db.step_background(Job::Compact).unwrap() {}
     let stats = db.property("cairndb.stats").unwrap();
     assert!(stats.contains("\"merges\":0"), "{stats}");
     assert!(stats.contains("\"runs\":1"), "{stats}");
@@ -42,7 +42,7 @@ fn what_is_deleted_in_key_order_is_one_run_and_not_merged_until_rest() {
         }
     }
     db.flush().unwrap();
-    while db.step_background(Job::Merge).unwrap() {}
+    while db.step_background(Job::Compact).unwrap() {}
     assert!(stat(&db, "flushes") > 10 && stat(&db, "merges") == 0);
     assert!(
         (2..=7).contains(&stat(&db, "runs")),
@@ -52,7 +52,7 @@ fn what_is_deleted_in_key_order_is_one_run_and_not_merged_until_rest() {
     assert_eq!(all(&db).len(), 400);
     assert_eq!(snapshot.iter().count(), 20_000);
     drop(snapshot);
-    while db.step_background(Job::IdleMerge).unwrap() {}
+    while db.step_background(Job::IdleCompact).unwrap() {}
     assert_eq!((stat(&db, "runs"), stat(&db, "deletes")), (1, 0));
     assert_eq!(all(&db).len(), 400);
     db.close().unwrap();
@@ -74,7 +74,7 @@ fn overwrites_in_key_order_do_not_pile_up() {
                 .unwrap();
         }
         db.flush().unwrap();
-        while db.step_background(Job::Merge).unwrap() {}
+        while db.step_background(Job::Compact).unwrap() {}
         most = most.max(stat(&db, "entries"));
     }
     assert!(most <= 4 * 20_000, "{most} entries for 20,000 keys");

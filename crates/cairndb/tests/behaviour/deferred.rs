@@ -42,7 +42,7 @@ fn check(db: &Db) {
 }
 
 fn rest(db: &Db) {
-    while db.step_background(Job::IdleMerge).unwrap() {}
+    while db.step_background(Job::IdleCompact).unwrap() {}
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn what_a_fast_load_leaves_raw_is_encoded_in_its_place_at_rest() {
     assert!(4 * encoded < 3 * raw, "{encoded} of {raw} bytes");
     check(&db);
     assert!(
-        !db.step_background(Job::IdleMerge).unwrap(),
+        !db.step_background(Job::IdleCompact).unwrap(),
         "nothing is left to do"
     );
     db.close().unwrap();
@@ -102,7 +102,7 @@ fn nothing_waits_without_compression_nor_out_of_order() {
     let db = options.open("/none").unwrap();
     load(&db);
     assert_eq!(stat(&db, "deferred_bytes"), 0);
-    assert!(!db.step_background(Job::IdleMerge).unwrap());
+    assert!(!db.step_background(Job::IdleCompact).unwrap());
     db.close().unwrap();
 
     let (db, _) = mem_db();
@@ -126,7 +126,7 @@ fn without_compression_what_waits_goes_on_waiting() {
     db.close().unwrap();
     let db = options.clone().compression(Compression::None);
     let db = db.open("/db").unwrap();
-    assert!(!db.step_background(Job::IdleMerge).unwrap());
+    assert!(!db.step_background(Job::IdleCompact).unwrap());
     db.compact_range(..).unwrap();
     assert_eq!(
         (stat(&db, "deferred_bytes"), stat(&db, "merges")),
@@ -209,7 +209,7 @@ fn power_may_fail_while_tables_are_encoded() {
     load(&db);
     assert!(stat(&db, "deferred_bytes") > 0);
     let mut encoded = 0;
-    for job in [Job::IdleMerge, Job::Persist, Job::Reap] {
+    for job in [Job::IdleCompact, Job::Persist, Job::Reap] {
         db.step_background(job).unwrap();
         for state in env.crash_states(Profile::Weak, 3, 12) {
             let after = options(state.image).open("/db").unwrap();
@@ -252,7 +252,7 @@ fn a_damaged_table_keeps_no_other_from_being_encoded() {
 
     let db = options.open("/db").unwrap();
     let deferred = stat(&db, "deferred_bytes");
-    let error = db.step_background(Job::IdleMerge).unwrap_err();
+    let error = db.step_background(Job::IdleCompact).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
     assert!(error.file_name() == Some(middle) && error.file_offset().is_some());
     rest(&db);

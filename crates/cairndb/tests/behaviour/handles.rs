@@ -112,8 +112,8 @@ fn jobs_of_a_read_only_handle_change_nothing() {
     let reader = Options::new().read_only(true).open(copy.path()).unwrap();
     let jobs = [
         Job::Flush,
-        Job::Merge,
-        Job::IdleMerge,
+        Job::Compact,
+        Job::IdleCompact,
         Job::Persist,
         Job::Reap,
         Job::DropValues,

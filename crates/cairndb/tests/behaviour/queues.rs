@@ -273,7 +273,7 @@ fn whatever_happens_between_looks_is_seen() {
                 56..58 => db.flush().unwrap(),
                 58..59 => db.compact_range(..).unwrap(),
                 59..61 => {
-                    db.step_background(Job::Merge).unwrap();
+                    db.step_background(Job::Compact).unwrap();
                 }
                 61..63 => kept.push((db.snapshot(), state.clone())),
                 63..65 if !kept.is_empty() => {

@@ -415,7 +415,7 @@ fn a_snapshot_never_changes() {
         snapshots.push((db.snapshot(), all(&db)));
         match round % 4 {
             0 => db.flush().unwrap(),
-            1 => drop(db.step_background(Job::IdleMerge).unwrap()),
+            1 => drop(db.step_background(Job::IdleCompact).unwrap()),
             2 => db.compact_range(..).unwrap(),
             _ => {}
         }

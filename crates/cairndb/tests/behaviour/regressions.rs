@@ -28,7 +28,7 @@ fn operands_alone_in_their_runs_merge_above_a_deeper_run() {
         db.merge(b"k", &[b'0' + n]).unwrap();
         db.flush().unwrap();
     }
-    assert!(db.step_background(Job::Merge).unwrap());
+    assert!(db.step_background(Job::Compact).unwrap());
     assert_eq!(db.get(b"k").unwrap().unwrap(), b"base01234567");
 }
 
@@ -63,7 +63,7 @@ fn an_idle_database_rests_while_a_snapshot_needs_its_tombstones() {
     }
     db.flush().unwrap();
     let merges = (0..10)
-        .filter(|_| db.step_background(Job::IdleMerge).unwrap())
+        .filter(|_| db.step_background(Job::IdleCompact).unwrap())
         .count();
     assert!(merges <= 2, "{merges} merges");
     assert_eq!(snapshot.iter().count(), 100);

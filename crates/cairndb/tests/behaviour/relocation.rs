@@ -178,7 +178,7 @@ fn under_load_dead_space_is_bounded() {
     let db = options.open("/db").unwrap();
     let jobs = [
         Job::Flush,
-        Job::Merge,
+        Job::Compact,
         Job::Persist,
         Job::DropValues,
         Job::Reap,
@@ -241,10 +241,10 @@ fn power_may_fail_while_values_are_copied() {
     let mut given_back = 0;
     let all = on_disk(&*env);
     let jobs = [
-        Job::IdleMerge,
-        Job::IdleMerge,
-        Job::IdleMerge,
-        Job::IdleMerge,
+        Job::IdleCompact,
+        Job::IdleCompact,
+        Job::IdleCompact,
+        Job::IdleCompact,
     ];
     let jobs = jobs
         .into_iter()
@@ -278,11 +278,11 @@ fn a_copy_that_fails_is_made_again() {
             let db = options(env.clone()).open("/db").unwrap();
             let rounds = load(&db, 3);
             db.flush().unwrap();
-            while db.step_background(Job::Merge).unwrap() {}
+            while db.step_background(Job::Compact).unwrap() {}
             env.inject(Fault::on(kind, ".val", Effect::Fails(Cause::Full)).after(count));
             let mut failed = 0;
             for _ in 0..20 {
-                failed += u32::from(db.step_background(Job::IdleMerge).is_err());
+                failed += u32::from(db.step_background(Job::IdleCompact).is_err());
             }
             assert!(failed <= 1, "{failed} failures");
             struck += failed;
@@ -474,7 +474,7 @@ fn power_may_fail_while_large_values_are_encoded() {
     db.flush().unwrap();
     let raw = on_disk(&*env);
     let mut encoded = 0;
-    let jobs = [Job::IdleMerge, Job::IdleMerge, Job::IdleMerge];
+    let jobs = [Job::IdleCompact, Job::IdleCompact, Job::IdleCompact];
     let jobs = jobs
         .into_iter()
         .chain([Job::Persist, Job::DropValues, Job::Reap]);
@@ -570,14 +570,14 @@ fn copies_of_a_relocation_that_failed_do_not_stay() {
     let db = options(env.clone()).open("/db").unwrap();
     let rounds = load(&db, 3);
     db.flush().unwrap();
-    while db.step_background(Job::Merge).unwrap() {}
+    while db.step_background(Job::Compact).unwrap() {}
     while db.step_background(Job::DropValues).unwrap() {}
     db.step_background(Job::Reap).unwrap();
     let before = on_disk(&*env);
     let full = Effect::Fails(Cause::Full);
     env.inject(Fault::on(OpKind::Append, ".val", full).after(20));
     let error = loop {
-        if let Err(error) = db.step_background(Job::IdleMerge) {
+        if let Err(error) = db.step_background(Job::IdleCompact) {
             break error;
         }
     };

@@ -54,7 +54,7 @@ fn waiting_for_no_time_says_that_there_is_work() {
     with_work(&db);
     assert!(!db.wait_idle_for(Duration::ZERO).unwrap());
     assert!(db.wait_idle_for(Duration::from_hours(1)).unwrap());
-    let jobs = [Job::Flush, Job::IdleMerge, Job::Persist, Job::Reap];
+    let jobs = [Job::Flush, Job::IdleCompact, Job::Persist, Job::Reap];
     assert!(jobs.iter().all(|job| !db.step_background(*job).unwrap()));
     db.close().unwrap();
     let closed = db

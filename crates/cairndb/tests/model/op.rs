@@ -394,8 +394,8 @@ impl<'a> Generator<'a> {
         let jobs = [
             Job::Flush,
             Job::Flush,
-            Job::Merge,
-            Job::IdleMerge,
+            Job::Compact,
+            Job::IdleCompact,
             Job::Persist,
             Job::Persist,
             Job::Reap,

@@ -14,7 +14,7 @@
 use cairndb_base::Result;
 
 use crate::compaction::compactor::Compactor;
-use crate::jobs::plan::MergePlan;
+use crate::jobs::plan::CompactionPlan;
 use crate::state::version::Run;
 
 impl Compactor {
@@ -29,18 +29,18 @@ impl Compactor {
                 return Ok(false);
             };
             let run = &state.version.runs[at];
-            let plan = MergePlan {
+            let plan = CompactionPlan {
                 inputs: vec![Run::new(run.id, stretch, &self.shared.context.order)],
                 target: run.id,
                 bottom: at + 1 == state.version.runs.len(),
                 waited_for: false,
-                at_rest: true,
+                when_idle: true,
                 relocation: None,
                 hiders: Vec::new(),
             };
-            state.begin_merge(plan)
+            state.begin_compaction(plan)
         };
-        self.merge_plan(&plan)?;
+        self.compact(&plan)?;
         Ok(true)
     }
 }

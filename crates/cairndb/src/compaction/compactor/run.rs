@@ -16,8 +16,8 @@ use cairndb_format::table::Table;
 
 use crate::compaction::compactor::Compactor;
 use crate::jobs::inputs::Inputs;
-use crate::jobs::merge::{Job, Outcome, STEP_ENTRIES};
-use crate::jobs::plan::MergePlan;
+use crate::jobs::job::{Job, Outcome, STEP_ENTRIES};
+use crate::jobs::plan::CompactionPlan;
 use crate::jobs::rules::Rules;
 use crate::read::source::{RunCursor, Source};
 use crate::state::guard::guarded;
@@ -52,15 +52,15 @@ impl Compactor {
     ///
     /// # Errors
     /// Of reading or writing, and `Closed` when the database is closed meanwhile; no file is left then.
-    pub(crate) fn carry_out(&self, plan: &MergePlan) -> Result<Outcome> {
+    pub(crate) fn carry_out(&self, plan: &CompactionPlan) -> Result<Outcome> {
         self.shared.health.check_write()?;
-        self.reserve.check_room_to_merge(plan)?;
+        self.reserve.check_room_to_compact(plan)?;
         let mut outcome = match plan.middle().filter(|_| plan.waited_for) {
-            Some(middle) => self.merge_halves(plan, middle)?,
-            None => self.merge_keys(plan, Keys::default(), &Halves::default())?,
+            Some(middle) => self.compact_halves(plan, middle)?,
+            None => self.compact_keys(plan, Keys::default(), &Halves::default())?,
         };
         let bytes: u64 = outcome.tables.iter().map(|table| table.record.bytes).sum();
-        if (plan.waited_for || plan.at_rest) && bytes <= CHECKED_BYTES_MAX {
+        if (plan.waited_for || plan.when_idle) && bytes <= CHECKED_BYTES_MAX {
             self.open_checked(&mut outcome)?;
         } else {
             self.installer.open_for_readers(&mut outcome);
@@ -69,7 +69,7 @@ impl Compactor {
     }
 
     /// Merges the keys before `middle`, and has another thread merge the rest.
-    fn merge_halves(&self, plan: &MergePlan, middle: Vec<u8>) -> Result<Outcome> {
+    fn compact_halves(&self, plan: &CompactionPlan, middle: Vec<u8>) -> Result<Outcome> {
         let end = Some(middle.clone());
         let (before, behind) = (
             Keys { from: None, end },
@@ -79,8 +79,8 @@ impl Compactor {
             },
         );
         let halves = Arc::new(Halves::default());
-        let joins = self.merge_beside(plan, behind.clone(), &halves);
-        let first = self.merge_keys(plan, before, &halves);
+        let joins = self.compact_beside(plan, behind.clone(), &halves);
+        let first = self.compact_keys(plan, before, &halves);
         let second = match joins {
             Some(join) => {
                 join();
@@ -89,7 +89,7 @@ impl Compactor {
             // No thread is to be had: stepped, or the system refused one.
             None => first
                 .is_ok()
-                .then(|| self.merge_keys(plan, behind, &halves)),
+                .then(|| self.compact_keys(plan, behind, &halves)),
         };
         match (first, second) {
             (Ok(first), Some(Ok(second))) => Ok(first.and(second)),
@@ -108,14 +108,19 @@ impl Compactor {
     }
 
     /// Begins a thread that merges `keys`; `None` when there can be none.
-    fn merge_beside(&self, plan: &MergePlan, keys: Keys, halves: &Arc<Halves>) -> Option<Join> {
+    fn compact_beside(
+        &self,
+        plan: &CompactionPlan,
+        keys: Keys,
+        halves: &Arc<Halves>,
+    ) -> Option<Join> {
         if self.shared.stepped() {
             return None;
         }
         let core = self.myself.upgrade()?;
         let (plan, halves) = (plan.clone(), Arc::clone(halves));
         let body = move || {
-            let result = core.merge_keys(&plan, keys, &halves);
+            let result = core.compact_keys(&plan, keys, &halves);
             *halves.behind.lock() = Some(result);
         };
         // Not below its caller, who waits for it.
@@ -128,15 +133,15 @@ impl Compactor {
 
     /// Merges some of the keys of `plan`, in steps. Flushes that fall due between them are done in between, so
     /// that writers never wait for a merge.
-    fn merge_keys(&self, plan: &MergePlan, keys: Keys, halves: &Halves) -> Result<Outcome> {
-        let result = guarded(|| self.merge_steps(plan, keys, halves));
+    fn compact_keys(&self, plan: &CompactionPlan, keys: Keys, halves: &Halves) -> Result<Outcome> {
+        let result = guarded(|| self.compact_steps(plan, keys, halves));
         if result.is_err() {
             halves.failed.store(true, Ordering::Relaxed);
         }
         result
     }
 
-    fn merge_steps(&self, plan: &MergePlan, keys: Keys, halves: &Halves) -> Result<Outcome> {
+    fn compact_steps(&self, plan: &CompactionPlan, keys: Keys, halves: &Halves) -> Result<Outcome> {
         let mut job = self.job_of(plan, keys);
         loop {
             let room = match &plan.relocation {
@@ -204,7 +209,7 @@ impl Compactor {
         Ok(())
     }
 
-    fn job_of(&self, plan: &MergePlan, keys: Keys) -> Job {
+    fn job_of(&self, plan: &CompactionPlan, keys: Keys) -> Job {
         let order = &self.shared.context.order;
         let source = |run: &Run| {
             let cursor = RunCursor::new(Arc::new(run.clone()), order.clone());

@@ -12,7 +12,7 @@ use cairndb_format::table::{Compression, PageAccess, Table};
 use cairndb_mem::Memtable;
 
 use crate::jobs::inputs::Inputs;
-use crate::jobs::merge::Job;
+use crate::jobs::job::Job;
 use crate::jobs::output::OutputSettings;
 use crate::jobs::rules::Rules;
 use crate::read::source::Source;

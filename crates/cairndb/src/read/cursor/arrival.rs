@@ -1,11 +1,11 @@
 //! How a cursor comes to a place: all sources are placed anew, but for what is known to be dead
-//! ([`dead_span`](crate::read::dead_span)).
+//! ([`dead_span`](crate::read::tombstone_spans)).
 
 use cairndb_base::{Result, SeqNo};
 
 use super::{Heading, Shown, ViewCursor};
-use crate::read::dead_span::{DEAD_NOTED, DeadSpan, Moment, Place, SpanUse};
 use crate::read::source::Source;
+use crate::read::tombstone_spans::{DEAD_NOTED, DeadSpan, Moment, Place, SpanUse};
 use crate::read::view::View;
 
 impl ViewCursor {

@@ -10,7 +10,7 @@
 use cairndb_base::{Kind, Result, SEQ_MAX};
 
 use super::{Heading, ViewCursor};
-use crate::read::merger::Merger;
+use crate::read::merging_iter::MergingIter;
 
 /// Versions of a key in a memtable that are stepped over before the cursor in it is placed anew, which takes some ten steps.
 const VERSIONS_STEPPED: usize = 8;
@@ -32,7 +32,7 @@ pub(super) struct Patience {
 impl Patience {
     /// One more step is to be taken in the merger's current source; whether patience ends with that, and begins anew.
     #[inline]
-    pub(super) fn ends(&mut self, merger: &Merger) -> bool {
+    pub(super) fn ends(&mut self, merger: &MergingIter) -> bool {
         let source = merger.current_source();
         if source != self.source {
             self.source = source;

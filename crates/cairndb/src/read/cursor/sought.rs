@@ -58,8 +58,10 @@ impl ViewCursor {
                 *begun = Some(handle.table()?.approach(key));
             }
         }
-        let parts = view.mutable.has_begun() || !view.sealed.is_empty();
-        let in_memory = parts.then(|| first_in_parts(view, key, self.seq)).flatten();
+        let parts = view.mutable.has_begun() || !view.immutables.is_empty();
+        let in_memory = parts
+            .then(|| first_in_memtables(view, key, self.seq))
+            .flatten();
         let mut nearest = None;
         // The oldest first, which has most: the nearest is likely to be there. Of equal keys the last one stays.
         for approach in begun.into_iter().flatten().rev() {
@@ -128,11 +130,11 @@ impl ViewCursor {
 }
 
 /// The nearest entry visible at `seq` and not before `key` in a view's parts, the newest version of its key in them.
-fn first_in_parts<'v>(view: &'v View, key: &[u8], seq: SeqNo) -> Option<MemPlace<'v>> {
+fn first_in_memtables<'v>(view: &'v View, key: &[u8], seq: SeqNo) -> Option<MemPlace<'v>> {
     let order = &view.context().order;
     let mut first: Option<MemPlace<'_>> = None;
     // Newest first: of equal keys the one that was found first stays.
-    for part in std::iter::once(&view.mutable).chain(&view.sealed) {
+    for part in std::iter::once(&view.mutable).chain(&view.immutables) {
         if let Some(found) = part.seek(key, seq)
             && first.is_none_or(|first| order.compare(found.key(), first.key()).is_lt())
         {

@@ -77,12 +77,12 @@ fn squeezing_changes_nothing_that_anybody_reads() {
                 apply(&core, &mut model, &mut random);
             }
             match random.index(9) {
-                0..3 => core.writer.flush_parts().unwrap(),
+                0..3 => core.writer.flush_memtables().unwrap(),
                 3..6 => {
                     let share = [1, 16, u64::MAX][random.index(3)];
                     squeezed += u32::from(core.parts.squeezer.squeeze_once(share).unwrap());
                 }
-                6 => drop(core.parts.compactor.merge_once().unwrap()),
+                6 => drop(core.parts.compactor.compact_once().unwrap()),
                 7 if pinned.len() < 3 => {
                     let seq = core.versions.acquire_snapshot();
                     pinned.push((seq, model.clone()));

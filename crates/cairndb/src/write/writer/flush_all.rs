@@ -7,7 +7,7 @@ use crate::write::writer::Writer;
 
 impl Writer {
     /// Seals and flushes everything written so far, without making it durable.
-    pub(crate) fn flush_parts(&self) -> Result<()> {
+    pub(crate) fn flush_memtables(&self) -> Result<()> {
         let wanted = self.log.lock().last_seq;
         loop {
             let mut commit = self.log.lock();
@@ -30,7 +30,12 @@ impl Writer {
         }
         // Parts that are sealed meanwhile are not waited for: fast writers make them as fast as
         // they go.
-        let asked = |state: &State| state.sealed.iter().any(|part| part.mem.seq_min() <= wanted);
+        let asked = |state: &State| {
+            state
+                .immutables
+                .iter()
+                .any(|part| part.mem.seq_min() <= wanted)
+        };
         while asked(&self.versions.lock()) {
             if self.flusher.flush_once()? {
                 continue;
@@ -51,7 +56,7 @@ impl Writer {
         self.shared.check_writable()?;
         self.shared.origin.check()?;
         self.space.with_room(|| {
-            self.flush_parts()
+            self.flush_memtables()
                 .and_then(|()| self.persister.persist_all())
         })
     }

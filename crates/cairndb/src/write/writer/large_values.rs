@@ -170,7 +170,7 @@ impl Writer {
         let (before, due) = (commit.value_bytes(), self.shared.values_when_idle_max());
         if before < due && before + bytes >= due {
             // Nothing else tells a worker that has found a rest that there will be something to do at the next.
-            self.versions.lock().rest.disturb();
+            self.versions.lock().idle.disturb();
             self.versions.notify_work();
         }
         Stats::add(&self.shared.stats.value_bytes, bytes);

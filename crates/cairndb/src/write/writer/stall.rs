@@ -14,7 +14,7 @@ impl Writer {
         let result = match reason {
             StallReason::Memtable => self.help_flush(),
             StallReason::Log => self.help_persist(),
-            StallReason::Runs => self.help_merge(),
+            StallReason::Runs => self.help_compact(),
         };
         self.shared
             .stats
@@ -29,9 +29,9 @@ impl Writer {
             return Ok(());
         }
         let state = self.versions.lock();
-        let before = state.sealed.len();
+        let before = state.immutables.len();
         drop(self.versions.wait(state, |state| {
-            !state.flushing() || state.sealed.len() < before
+            !state.flushing() || state.immutables.len() < before
         }));
         self.shared.health.check_write()
     }
@@ -52,19 +52,19 @@ impl Writer {
 
     /// Merges the fewest bytes that make room, or waits for a merge under way. Damage met by a merge is no
     /// failure of the write: the next one goes around it.
-    fn help_merge(&self) -> Result<()> {
-        match self.compactor.merge_for_room() {
+    fn help_compact(&self) -> Result<()> {
+        match self.compactor.compact_for_room() {
             Ok(false) => {}
             Ok(true) => return Ok(()),
             Err(error) if self.versions.is_known_damage(&error) => return Ok(()),
             Err(error) => return Err(error),
         }
         let state = self.versions.lock();
-        let before = state.merges.len();
+        let before = state.compactions.len();
         drop(self.versions.wait(state, |state| {
-            state.merges.len() < before.max(1)
+            state.compactions.len() < before.max(1)
                 || !self.schedule.runs_hold_up(state)
-                || self.schedule.merge_for_room_wanted(state).is_some()
+                || self.schedule.compaction_for_room_wanted(state).is_some()
         }));
         self.shared.health.check_write()
     }

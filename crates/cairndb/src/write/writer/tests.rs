@@ -18,7 +18,7 @@ use cairndb_env::{Background, FileSync};
 use crate::engine::core::Core;
 use crate::log::values::UNSYNCED_FILES_MAX;
 use crate::read::cursor::ViewCursor;
-use crate::read::held::HeldView;
+use crate::read::view_guard::HeldView;
 use crate::state::options::{Durability, Options};
 
 const LARGE: [u8; 9_000] = [7; 9_000];
@@ -163,7 +163,7 @@ fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
     let core = open(env).expect("a fresh database opens");
     core.write_one(Kind::Put, b"k", b"v", Durability::Os)
         .expect("a healthy database takes writes");
-    core.writer.flush_parts().expect("and flushes them");
+    core.writer.flush_memtables().expect("and flushes them");
     let persisting = Arc::new(Mutex::new(None));
     let (within, slot) = (Arc::clone(&core), Arc::clone(&persisting));
     in_next_pass(&core, move || {
@@ -195,7 +195,7 @@ fn copies_that_another_still_syncs_are_not_taken_for_durable() {
     let core = open(env).expect("a fresh database opens");
     core.write_one(Kind::Put, b"k", b"v", Durability::Os)
         .expect("a healthy database takes writes");
-    core.writer.flush_parts().expect("and flushes them");
+    core.writer.flush_memtables().expect("and flushes them");
     let persisting = Arc::new(Mutex::new(None));
     let (inside, slot) = (Arc::clone(&core), Arc::clone(&persisting));
     core.parts.value_files.moved().sync_also(within(move || {
@@ -262,7 +262,7 @@ fn a_failure_wakes_those_who_wait() {
     let core = open(env).expect("a fresh database opens");
     core.write_one(Kind::Put, b"k", b"v", Durability::Os)
         .expect("a healthy database takes writes");
-    core.writer.flush_parts().expect("and flushes them");
+    core.writer.flush_memtables().expect("and flushes them");
     in_next_pass(&core, || Err(Error::new(ErrorKind::Io, "the disk lost it")));
     let error = core.wait_idle(None).expect_err("the sync failed");
     assert_eq!(error.kind(), ErrorKind::Poisoned);
@@ -299,7 +299,7 @@ fn what_is_done_with_a_view_limits_runs_and_parts() {
     core.write_one(Kind::Put, b"k", b"v", Durability::Os)
         .expect("a healthy database takes writes");
     let view = core.versions.view();
-    let limits = || (view.runs_for_readers(), view.parts_for_readers());
+    let limits = || (view.runs_for_readers(), view.memtables_for_readers());
     assert_eq!(limits(), (None, None), "nobody reads");
     let mut out = Vec::new();
     let found = crate::read::get::get(&view, &core.shared.context, b"k", 1, &mut out);

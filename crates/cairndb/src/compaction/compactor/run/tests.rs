@@ -9,8 +9,8 @@ use cairndb_format::name;
 
 use crate::engine::core::Core;
 use crate::jobs::inputs::{Change, Inputs};
-use crate::jobs::plan::MergePlan;
-use crate::read::merger::Merger;
+use crate::jobs::plan::CompactionPlan;
+use crate::read::merging_iter::MergingIter;
 use crate::read::source::{RunCursor, Source};
 use crate::state::options::{Compression, Durability, Options};
 
@@ -36,12 +36,12 @@ fn a_compaction_that_was_not_written_as_it_should_be_is_thrown_away() {
             .map(|run| (**run).clone())
             .collect();
         assert_eq!(inputs.len(), 2);
-        state.begin_merge(MergePlan {
+        state.begin_compaction(CompactionPlan {
             inputs,
             target: 99,
             bottom: true,
             waited_for: false,
-            at_rest: false,
+            when_idle: false,
             relocation: None,
             hiders: Vec::new(),
         })
@@ -160,7 +160,7 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
                 .map(|cursor| Source::Run(Box::new(cursor.rechecking())))
                 .collect()
         };
-        let mut merger = Merger::new(sources(), Order::Bytewise);
+        let mut merger = MergingIter::new(sources(), Order::Bytewise);
         let mut inputs = Inputs::new(sources(), Order::Bytewise);
         for round in 0..4 {
             if round == 0 {

@@ -5,7 +5,7 @@
 //! a seek tells which of the two it is, so the last ones are asked, as a processor does with branches.
 //!
 //! Threads: one byte for the cursors of a thread, which threads share when there are very many
-//! ([`spare`](crate::read::spare)). Seeks for missing keys store to it all the time: one byte for all threads had two of
+//! ([`spare`](crate::read::thread_cache)). Seeks for missing keys store to it all the time: one byte for all threads had two of
 //! them wait for each other. Races lose a count.
 
 use std::sync::atomic::{AtomicU8, Ordering};

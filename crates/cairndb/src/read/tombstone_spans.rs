@@ -24,7 +24,7 @@
 //! the few that came since, as long as no part was sealed and no flush or merge installed. It was 322 us a turn of a queue of a thousand without,
 //! and is 2.0 (`cargo bench -p cairndb --bench engine -- queue`).
 //!
-//! Threads: each has its own spans, with what else its cursors leave ([`spare`](crate::read::spare)).
+//! Threads: each has its own spans, with what else its cursors leave ([`spare`](crate::read::thread_cache)).
 
 use std::cmp::Ordering;
 use std::sync::Arc;

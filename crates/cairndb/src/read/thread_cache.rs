@@ -1,5 +1,5 @@
 //! What the cursors of one thread leave to the next: the habit of seeks, where they have found nothing but tombstones
-//! ([`dead_span`](crate::read::dead_span)), and sources.
+//! ([`dead_span`](crate::read::tombstone_spans)), and sources.
 //!
 //! Many cursors live for one seek, or a short scan. To make a cursor's sources and to drop them again takes half a dozen
 //! allocations and counts of references, a fifth of a seek, and the buffers of a page, once it is moved; and the counts are of
@@ -22,17 +22,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cairndb_env::sync::Mutex;
 
-use crate::read::dead_span::DeadSpans;
-use crate::read::merger::Merger;
-use crate::read::seek_habit::SeekHabit;
-use crate::read::toll::Toll;
+use crate::read::merging_iter::MergingIter;
+use crate::read::read_cost::Toll;
+use crate::read::seek_predictor::SeekHabit;
+use crate::read::tombstone_spans::DeadSpans;
 
 /// Places. Threads are counted and never counted down: with as many alive, or many that came and went, two may have one.
 const STRIPES: usize = 16;
 /// Heap bytes of sources above which they are given back.
 const SPARE_BYTES_MAX: usize = 16 << 10;
 
-/// What the cursors of one thread share, and its count of reads ([`toll`](crate::read::toll)). On lines of its own; processors fetch two at a time.
+/// What the cursors of one thread share, and its count of reads ([`toll`](crate::read::read_cost)). On lines of its own; processors fetch two at a time.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Stripe {
@@ -47,7 +47,7 @@ struct Spare {
     /// The number of the view that is shown, or about to be.
     view: u64,
     /// Sources over it.
-    merger: Option<Merger>,
+    merger: Option<MergingIter>,
 }
 
 /// The stripes of a handle.
@@ -105,7 +105,11 @@ impl Stripes {
 impl Stripe {
     /// Sources over the view of this number, placed nowhere, if `complete` finds that none is missing.
     #[inline]
-    pub(crate) fn take(&self, view: u64, complete: impl FnOnce(&Merger) -> bool) -> Option<Merger> {
+    pub(crate) fn take(
+        &self,
+        view: u64,
+        complete: impl FnOnce(&MergingIter) -> bool,
+    ) -> Option<MergingIter> {
         let mut spare = self.spare.try_lock()?;
         if spare.view == view {
             spare.merger.take_if(|merger| complete(merger))
@@ -116,7 +120,7 @@ impl Stripe {
 
     /// Leaves sources over the view of this number to the next cursor, if that is the view shown.
     #[inline]
-    pub(crate) fn keep(&self, view: u64, mut merger: Merger) {
+    pub(crate) fn keep(&self, view: u64, mut merger: MergingIter) {
         merger.release();
         if merger.memory_bytes() > SPARE_BYTES_MAX {
             return;
@@ -139,8 +143,8 @@ mod tests {
 
     use super::*;
 
-    fn merger() -> Merger {
-        Merger::new(Vec::new(), Order::Bytewise)
+    fn merger() -> MergingIter {
+        MergingIter::new(Vec::new(), Order::Bytewise)
     }
 
     #[test]

@@ -21,8 +21,8 @@ use cairndb_base::{HeadRule, Kind, Order, Result, SeqNo};
 use cairndb_format::table::PageWindow;
 use cairndb_mem::Memtable;
 
-use crate::read::dead_span::Place as Start;
 use crate::read::source::Source;
+use crate::read::tombstone_spans::Place as Start;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
@@ -60,7 +60,7 @@ impl Heads {
 
 /// A merge of sources, newest first.
 #[derive(Debug)]
-pub(crate) struct Merger {
+pub(crate) struct MergingIter {
     sources: Vec<Source>,
     order: Order,
     /// Unknown until there are two to compare: a seek in a database that rests needs none.
@@ -76,9 +76,9 @@ pub(crate) struct Merger {
     free: usize,
 }
 
-impl Merger {
-    pub(crate) fn new(sources: Vec<Source>, order: Order) -> Merger {
-        Merger {
+impl MergingIter {
+    pub(crate) fn new(sources: Vec<Source>, order: Order) -> MergingIter {
+        MergingIter {
             sources,
             order,
             heads: None,
@@ -92,8 +92,8 @@ impl Merger {
 
     /// A merge of nothing.
     #[inline]
-    pub(crate) fn none() -> Merger {
-        Merger::new(Vec::new(), Order::Bytewise)
+    pub(crate) fn none() -> MergingIter {
+        MergingIter::new(Vec::new(), Order::Bytewise)
     }
 
     /// Leaves all sources nowhere; they hold no page any more. It has to be placed before anything else is asked of it.
@@ -162,7 +162,7 @@ impl Merger {
     }
 
     /// Lends the current entry and those that come next without a comparison; whether it did. Until
-    /// [`Merger::take_back`] it is not to be asked for anything.
+    /// [`MergingIter::take_back`] it is not to be asked for anything.
     #[inline]
     pub(crate) fn lend(&mut self, window: &mut PageWindow) -> bool {
         let Some(index) = self.current.filter(|_| self.ahead) else {

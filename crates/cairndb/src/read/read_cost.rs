@@ -8,7 +8,7 @@
 //! compacts by seeks likewise, 16 KiB for each that found nothing.) A merge by opening alone would have somebody pay who
 //! looks up three keys and closes.
 //!
-//! Threads: each counts for itself ([`Stripe`](crate::read::spare::Stripe)) and adds to the view's count now and then: one
+//! Threads: each counts for itself ([`Stripe`](crate::read::thread_cache::Stripe)) and adds to the view's count now and then: one
 //! count for all would be a line that turns about with every read. Races lose some or count them twice; a seek that has to look
 //! again counts again.
 
