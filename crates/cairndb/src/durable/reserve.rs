@@ -13,13 +13,14 @@
 //!
 //! Invariant: while the reserve is given up (`short`) no put begins a memtable or a segment.
 //!
-//! Locks: `held`, inside all others, never across I/O; `taking` keeps a second thread from creating
-//! files.
+//! Locks: `turn`, across the creation of files, so that one thread at a time does it; `held`, inside
+//! all others, never across I/O.
 
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, Result};
 use cairndb_env::Space;
+use cairndb_env::sync::MutexGuard;
 use cairndb_format::name;
 
 use crate::durable::log::Log;
@@ -86,7 +87,7 @@ impl DiskReserve {
     /// a microsecond where nothing is to be done; else as long as its files take to be written.
     pub(crate) fn tend_reserve(&self) {
         if !self.reserve.is_short() {
-            self.tend();
+            self.tend(self.reserve.turn.try_lock());
         }
     }
 
@@ -94,7 +95,7 @@ impl DiskReserve {
     /// need.
     pub(crate) fn retake_reserve(&self) -> bool {
         if self.reserve.is_short() {
-            self.tend();
+            self.tend(self.reserve.turn.try_lock());
         }
         !self.reserve.is_short()
     }
@@ -119,7 +120,8 @@ impl DiskReserve {
         held.due = !urgent;
         drop(held);
         if urgent {
-            self.tend();
+            // Waits for a worker that is at it: a writer that went on filled the disk meanwhile.
+            self.tend(Some(self.reserve.turn.lock()));
         } else {
             self.versions.notify_work();
         }
@@ -136,8 +138,9 @@ impl DiskReserve {
         }
     }
 
-    fn tend(&self) {
-        let Some((space, plan)) = self.space() else {
+    /// With the turn to create files; nothing where another thread has it.
+    fn tend(&self, turn: Option<MutexGuard<'_, ()>>) {
+        let (Some(_turn), Some((space, plan))) = (turn, self.space()) else {
             return;
         };
         let missing = {
@@ -157,10 +160,9 @@ impl DiskReserve {
             let missing = plan.files.saturating_sub(held.files.len());
             // A quarter more, for what is begun before the next look.
             let room = missing as u64 * self.shared.settings.budget.segment / 4 * 5;
-            if held.taking || held.short && space.free < room {
+            if held.short && space.free < room {
                 return;
             }
-            held.taking = true;
             missing
         };
         // Without the lock: writers ask whether there is a reserve.
@@ -171,7 +173,6 @@ impl DiskReserve {
         };
         let made: Vec<u64> = (0..missing).map_while(create).map(|it| it.0.0).collect();
         let mut held = self.reserve.held.lock();
-        held.taking = false;
         held.short &= made.len() < missing;
         held.files.extend(made);
     }

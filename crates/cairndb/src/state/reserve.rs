@@ -63,8 +63,6 @@ pub(crate) struct Held {
     pub(crate) table_bytes: Option<u64>,
     /// Of which there may be so many.
     pub(crate) look_after: u64,
-    /// Somebody creates files for it.
-    pub(crate) taking: bool,
     /// It is to be taken or given back.
     pub(crate) due: bool,
 }
@@ -73,6 +71,8 @@ pub(crate) struct Held {
 #[derive(Debug, Default)]
 pub(crate) struct Reserve {
     pub(crate) held: Mutex<Held>,
+    /// Held while files are created for it.
+    pub(crate) turn: Mutex<()>,
 }
 
 impl Reserve {
