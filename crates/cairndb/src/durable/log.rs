@@ -181,9 +181,11 @@ impl Log {
         commit: &Commit,
         sealed: impl IntoIterator<Item = &'a ImmutableMemtable>,
     ) -> u64 {
-        let parts = sealed.into_iter().filter_map(|part| part.first_segment);
+        let immutables = sealed
+            .into_iter()
+            .filter_map(|immutable| immutable.first_segment);
         let current = commit.segment.as_ref().map(|segment| segment.number);
-        parts
+        immutables
             .chain(commit.memtable_segment)
             .chain(current)
             .min()

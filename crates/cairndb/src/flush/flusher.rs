@@ -30,14 +30,14 @@ use cairndb_format::table::Compression;
 struct Span {
     smallest: Vec<u8>,
     largest: Vec<u8>,
-    parts: Vec<Arc<Memtable>>,
+    immutables: Vec<Arc<Memtable>>,
 }
 
 /// Groups memtables by overlapping ranges and returns the groups in key order.
-fn spans(parts: &[ImmutableMemtable], order: &Order) -> Vec<Span> {
+fn spans(immutables: &[ImmutableMemtable], order: &Order) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
-    for part in parts {
-        let (mut first, mut last) = (part.mem.cursor(), part.mem.cursor());
+    for immutable in immutables {
+        let (mut first, mut last) = (immutable.mem.cursor(), immutable.mem.cursor());
         first.seek_to_first();
         last.seek_to_last();
         if !first.valid() {
@@ -46,7 +46,7 @@ fn spans(parts: &[ImmutableMemtable], order: &Order) -> Vec<Span> {
         let mut span = Span {
             smallest: first.key().to_vec(),
             largest: last.key().to_vec(),
-            parts: Vec::new(),
+            immutables: Vec::new(),
         };
         spans.retain_mut(|older| {
             let apart = order.compare(&older.largest, &span.smallest).is_lt()
@@ -56,7 +56,7 @@ fn spans(parts: &[ImmutableMemtable], order: &Order) -> Vec<Span> {
             }
             apart
         });
-        span.parts.push(Arc::clone(&part.mem));
+        span.immutables.push(Arc::clone(&immutable.mem));
         spans.push(span);
     }
     spans.sort_by(|a, b| order.compare(&a.smallest, &b.smallest));
@@ -65,7 +65,7 @@ fn spans(parts: &[ImmutableMemtable], order: &Order) -> Vec<Span> {
 
 impl Span {
     fn inputs(&self, order: &Order) -> Inputs {
-        let newest_first = self.parts.iter().rev();
+        let newest_first = self.immutables.iter().rev();
         let sources = newest_first.map(|mem| Source::Mem(mem.cursor())).collect();
         Inputs::new(sources, order.clone())
     }
@@ -73,7 +73,7 @@ impl Span {
     /// Whether it is one memtable, and no table overlaps it.
     fn is_apart(&self, version: &Version, order: &Order) -> bool {
         let mut runs = version.runs.iter();
-        self.parts.len() == 1
+        self.immutables.len() == 1
             && runs.all(|run| {
                 run.overlapping(order, &self.smallest, &self.largest)
                     .is_empty()
@@ -83,7 +83,7 @@ impl Span {
     /// Adds the memtables and the range of `before`, which is older. The order matters only between
     /// memtables that share keys.
     fn join(&mut self, before: &mut Span, order: &Order) {
-        self.parts.append(&mut before.parts);
+        self.immutables.append(&mut before.immutables);
         if order.compare(&before.smallest, &self.smallest).is_lt() {
             std::mem::swap(&mut self.smallest, &mut before.smallest);
         }
@@ -101,7 +101,7 @@ const DEFERRED_SHARE: u64 = 10;
 /// Memtables that one flush has taken, oldest first.
 struct Taken {
     number: u64,
-    parts: Vec<ImmutableMemtable>,
+    immutables: Vec<ImmutableMemtable>,
     version: Arc<Version>,
     /// No older entry of any key can exist.
     bottom: bool,
@@ -138,13 +138,13 @@ impl Flusher {
     pub(crate) fn flush_wanted(&self, state: &State, due: usize) -> bool {
         let readers = self.versions.view().memtables_for_readers();
         state.flush_due(due, &self.shared.settings)
-            || readers.is_some_and(|parts| state.can_flush() && state.waiting() >= parts / 3 * 2)
+            || readers.is_some_and(|max| state.can_flush() && state.waiting() >= max / 3 * 2)
     }
 
     /// Whether more memtables wait than readers should have to search.
     pub(crate) fn memtables_hold_up(&self, state: &State) -> bool {
         let readers = self.versions.view().memtables_for_readers();
-        readers.is_some_and(|parts| state.immutables.len() >= parts)
+        readers.is_some_and(|max| state.immutables.len() >= max)
     }
 
     /// Flushes all waiting memtables as one run. Returns `false` if there are none or enough
@@ -176,7 +176,7 @@ impl Flusher {
 
         // Before they leave the queue: a writer that finds room there then reuses their memory
         // instead of allocating more.
-        taken.parts.clear();
+        taken.immutables.clear();
         let mut state = self.versions.lock();
         state.flushes.last = (begun, self.shared.env.now_ns().saturating_sub(begun));
         let result = match result {
@@ -196,9 +196,9 @@ impl Flusher {
                     .flushes
                     .running
                     .retain(|flush| flush.number != taken.number);
-                for part in &mut state.immutables {
-                    if part.flush == Some(taken.number) {
-                        part.flush = None;
+                for immutable in &mut state.immutables {
+                    if immutable.flush == Some(taken.number) {
+                        immutable.flush = None;
                     }
                 }
                 Err(error)
@@ -224,18 +224,18 @@ impl Flusher {
         let first = state
             .immutables
             .iter()
-            .position(|part| part.flush.is_none())?;
-        let mut parts = Vec::new();
+            .position(|immutable| immutable.flush.is_none())?;
+        let mut immutables = Vec::new();
         let (mut bytes, mut logged) = (0, 0);
-        for part in state.immutables.iter_mut().skip(first) {
-            bytes += part.mem.allocated_bytes();
-            logged += part.logged;
+        for immutable in state.immutables.iter_mut().skip(first) {
+            bytes += immutable.mem.allocated_bytes();
+            logged += immutable.logged;
             let enough = bytes > bytes_max || logged > self.shared.settings.budget.flush_logged;
-            if part.flush.is_some() || enough && !parts.is_empty() {
+            if immutable.flush.is_some() || enough && !immutables.is_empty() {
                 break;
             }
-            part.flush = Some(number);
-            parts.push(part.clone());
+            immutable.flush = Some(number);
+            immutables.push(immutable.clone());
         }
         state.flushes.running.push(Flush {
             number,
@@ -243,7 +243,7 @@ impl Flusher {
         });
         Some(Taken {
             number,
-            parts,
+            immutables,
             bottom: first == 0 && state.version.runs.is_empty(),
             version: Arc::clone(&state.version),
             defers,
@@ -259,7 +259,7 @@ impl Flusher {
             end: None,
         };
         let order = &self.shared.context.order;
-        let spans = spans(&taken.parts, order);
+        let spans = spans(&taken.immutables, order);
         let mut output = self.shared.settings.output.clone();
         output.table_bytes = self.reserve.table_bytes();
         if taken.defers
@@ -287,17 +287,22 @@ impl Flusher {
             .find(|flush| flush.number == number);
         done.expect("a flush stays listed until it is installed")
             .outcome = Some(outcome);
-        while let Some(oldest) = state.immutables.front().and_then(|part| part.flush)
+        while let Some(oldest) = state
+            .immutables
+            .front()
+            .and_then(|immutable| immutable.flush)
             && let Some(at) = state
                 .flushes
                 .running
                 .iter()
                 .position(|flush| flush.number == oldest && flush.outcome.is_some())
         {
-            let parts = state.immutables.iter();
-            let parts = parts.take_while(|part| part.flush == Some(oldest)).count();
+            let immutables = state.immutables.iter();
+            let immutables = immutables
+                .take_while(|immutable| immutable.flush == Some(oldest))
+                .count();
             if let Some(outcome) = state.flushes.running.swap_remove(at).outcome {
-                self.installer.install_flush(state, parts, outcome);
+                self.installer.install_flush(state, immutables, outcome);
             }
         }
     }

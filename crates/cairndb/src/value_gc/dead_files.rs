@@ -137,7 +137,10 @@ impl DeadFiles {
         // A pointer goes to the file that was active when its value was appended, and file numbers
         // ascend. Pointers of a flush that is not durable are in the log as well, which would be
         // replayed.
-        let parts = state.immutables.iter().filter_map(|part| part.values.first);
+        let immutables = state
+            .immutables
+            .iter()
+            .filter_map(|immutable| immutable.values.first);
         let flushed = state
             .durable
             .pending
@@ -146,7 +149,7 @@ impl DeadFiles {
         // Copies whose pointers are in no table yet, and everything written after them.
         let copies = state.relocating.first_copies;
         let written = commit.first_values().into_iter().chain(copies);
-        let moving = parts.chain(flushed).chain(written).min();
+        let moving = immutables.chain(flushed).chain(written).min();
         let filled = [
             self.value_files.values().active(),
             self.value_files.moved().active(),

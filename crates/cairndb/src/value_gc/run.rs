@@ -300,8 +300,11 @@ impl ValueGc {
             if moment == Moment::Load && !self.is_due(&mut state, bytes) {
                 return Relocated::Nothing;
             }
-            let parts = state.immutables.iter().filter_map(|part| part.values.first);
-            let moving = parts.chain(commit.first_values()).min();
+            let immutables = state
+                .immutables
+                .iter()
+                .filter_map(|immutable| immutable.values.first);
+            let moving = immutables.chain(commit.first_values()).min();
             let version = Arc::clone(&state.version);
             (version, moving, state.relocating.unmovable.clone())
         };

@@ -65,8 +65,8 @@ impl Installer {
         self.compacting.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Installs a flush of the `parts` oldest immutable memtables.
-    pub(crate) fn install_flush(&self, state: &mut State, parts: usize, outcome: Outcome) {
+    /// Installs a flush of the `immutables` oldest immutable memtables.
+    pub(crate) fn install_flush(&self, state: &mut State, immutables: usize, outcome: Outcome) {
         let mut version = (*state.version).clone();
         let mut added = Vec::new();
         Self::count_dead(&version, &outcome);
@@ -83,9 +83,12 @@ impl Installer {
             last_seq: state.durable.seq,
             first_values: None,
         };
-        for part in state.immutables.drain(..parts) {
-            flushed.last_seq = flushed.last_seq.max(part.mem.seq_max());
-            let first = flushed.first_values.into_iter().chain(part.values.first);
+        for immutable in state.immutables.drain(..immutables) {
+            flushed.last_seq = flushed.last_seq.max(immutable.mem.seq_max());
+            let first = flushed
+                .first_values
+                .into_iter()
+                .chain(immutable.values.first);
             flushed.first_values = first.min();
         }
         self.install(state, version, added, flushed);

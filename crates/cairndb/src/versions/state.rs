@@ -233,7 +233,7 @@ impl State {
             .compactions
             .running
             .iter()
-            .position(|merge| *merge == runs);
+            .position(|running| *running == runs);
         self.compactions
             .running
             .swap_remove(at.expect("a compaction stays listed until it ends"));
@@ -254,7 +254,7 @@ impl State {
             self.compactions
                 .running
                 .iter()
-                .any(|merge| merge.contains(&run.id))
+                .any(|running| running.contains(&run.id))
         };
         let runs = &self.version.runs;
         runs.iter().position(taken).unwrap_or(runs.len())
@@ -263,22 +263,31 @@ impl State {
     pub(crate) fn immutable_bytes(&self) -> usize {
         self.immutables
             .iter()
-            .map(|part| part.mem.allocated_bytes())
+            .map(|immutable| immutable.mem.allocated_bytes())
             .sum()
     }
 
     /// Bytes of the log that the records of immutable memtables take.
     pub(crate) fn immutable_logged(&self) -> u64 {
-        self.immutables.iter().map(|part| part.logged).sum()
+        self.immutables
+            .iter()
+            .map(|immutable| immutable.logged)
+            .sum()
     }
 
     /// Whether the immutable memtables that no flush has taken are worth one: they hold `due`
     /// bytes, too much log, or so many large values that their overwriting should be counted.
     pub(crate) fn flush_due(&self, due: usize, settings: &Settings) -> bool {
-        let waiting = || self.immutables.iter().filter(|part| part.flush.is_none());
-        let bytes: usize = waiting().map(|part| part.mem.allocated_bytes()).sum();
-        let logged: u64 = waiting().map(|part| part.logged).sum();
-        let values: u64 = waiting().map(|part| part.values.bytes).sum();
+        let waiting = || {
+            self.immutables
+                .iter()
+                .filter(|immutable| immutable.flush.is_none())
+        };
+        let bytes: usize = waiting()
+            .map(|immutable| immutable.mem.allocated_bytes())
+            .sum();
+        let logged: u64 = waiting().map(|immutable| immutable.logged).sum();
+        let values: u64 = waiting().map(|immutable| immutable.values.bytes).sum();
         self.can_flush()
             && (bytes >= due
                 || logged >= settings.budget.flush_logged
@@ -292,7 +301,10 @@ impl State {
 
     /// Immutable memtables that no flush has taken.
     pub(crate) fn waiting(&self) -> usize {
-        let waiting = self.immutables.iter().filter(|part| part.flush.is_none());
+        let waiting = self
+            .immutables
+            .iter()
+            .filter(|immutable| immutable.flush.is_none());
         waiting.count()
     }
 
@@ -307,7 +319,10 @@ impl State {
     /// Whether a flush may begin: memtables wait, and one more thread may flush.
     pub(crate) fn can_flush(&self) -> bool {
         self.flushes.running.len() < FLUSHES_MAX
-            && self.immutables.iter().any(|part| part.flush.is_none())
+            && self
+                .immutables
+                .iter()
+                .any(|immutable| immutable.flush.is_none())
     }
 }
 

@@ -205,7 +205,7 @@ impl VersionSet {
         let old = self.view.load();
         let view = Arc::new(View::new(
             Arc::clone(&state.mutable),
-            sealed.map(|part| Arc::clone(&part.mem)).collect(),
+            sealed.map(|immutable| Arc::clone(&immutable.mem)).collect(),
             Arc::clone(&state.version),
             old.readers.clone(),
             old.number + 1,

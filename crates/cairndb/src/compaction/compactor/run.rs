@@ -129,7 +129,7 @@ impl Compactor {
         let thread = self
             .shared
             .env
-            .spawn("cairndb-merge", Priority::Normal, Box::new(body));
+            .spawn("cairndb-compact", Priority::Normal, Box::new(body));
         thread.ok()
     }
 
