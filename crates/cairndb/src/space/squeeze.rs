@@ -110,8 +110,7 @@ impl Survey<'_> {
                 && self.may_hide(table)
                 && below.all(|it| self.heeds(it, record.file))
         };
-        let upper = runs.iter().enumerate().take(runs.len().saturating_sub(1));
-        upper.into_iter().find_map(|(run, found)| {
+        runs.iter().enumerate().find_map(|(run, found)| {
             let tables = found.tables();
             let first = tables.iter().position(|table| is_idle(run, table))?;
             let idle = tables[first..].iter();
