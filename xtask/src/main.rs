@@ -16,11 +16,11 @@
 
 mod finding;
 mod house;
-mod rust;
+mod packages;
 mod settings;
+mod source;
 mod tidy;
 mod tree;
-mod workspace;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

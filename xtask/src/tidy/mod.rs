@@ -9,7 +9,7 @@
 //! | `dead` | every source file belongs to a target |
 //! | `docs` | links, paths and `make` targets named in documents exist |
 //! | `formats` | every format page has its golden file and every golden file its page and test |
-//! | `words` | nothing left open without an issue number; no path of one machine |
+//! | `open` | nothing left open without an issue number; no path of one machine |
 //!
 //! A rule is a function from the [`House`] to findings. It reads nothing else, so that its tests
 //! hand it a tree of a few lines.
@@ -20,18 +20,17 @@ mod dead;
 mod docs;
 mod floors;
 mod formats;
+mod open;
 mod sizes;
-mod words;
 
 use std::path::Path;
 
 use crate::finding::Finding;
 use crate::house::House;
-use crate::tree::Tree;
 
 /// Runs every rule over the tree below `root`.
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
-    let house = House::new(Tree::read(root)?)?;
+    let house = House::read(root)?;
     let rules = [
         floors::check,
         cycles::check,
@@ -40,7 +39,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
         dead::check,
         docs::check,
         formats::check,
-        words::check,
+        open::check,
     ];
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(&house)).collect();
     findings.sort();

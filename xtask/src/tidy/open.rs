@@ -3,7 +3,7 @@
 use crate::finding::Finding;
 use crate::house::House;
 
-/// Marks that may stand only with an issue number behind them.
+/// Marks that may stand only with an issue number.
 const WITH_ISSUE: [&str; 1] = [concat!("TO", "DO")];
 /// Marks that may not stand at all.
 const NEVER: [&str; 3] = [
@@ -30,25 +30,25 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
             continue;
         }
         for (index, line) in text.lines().enumerate() {
-            let mut tell = |rule, message: String| {
+            let mut report = |rule, message: String| {
                 findings.push(Finding::new(path, index + 1, rule, message));
             };
             for mark in NEVER.iter().filter(|mark| has_word(line, mark)) {
-                tell(
+                report(
                     "open",
                     format!("{mark} cannot be merged: mend it or open an issue"),
                 );
             }
             for mark in WITH_ISSUE {
                 if has_word(line, mark) && !line.contains(&format!("{mark}(#")) {
-                    tell(
+                    report(
                         "open",
                         format!("{mark} needs an issue number: write {mark}(#12)"),
                     );
                 }
             }
             for place in MACHINE.iter().filter(|place| line.contains(*place)) {
-                tell(
+                report(
                     "machine",
                     format!("`{place}` is a path of one machine: make it relative"),
                 );
@@ -71,8 +71,8 @@ fn has_word(line: &str, word: &str) -> bool {
     let beside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
-        let behind = line[at + word.len()..].chars().next();
-        !beside(before) && !beside(behind)
+        let after = line[at + word.len()..].chars().next();
+        !beside(before) && !beside(after)
     })
 }
 
@@ -93,21 +93,24 @@ mod tests {
             found(&format!("# {mark}(#7): later\n# {mark}S")),
             Vec::<String>::new()
         );
-        let told = found(&format!("x\n# {mark}: later"));
-        assert!(told[0].starts_with("a.sh:2: open:"), "{told:?}");
+        let reported = found(&format!("x\n# {mark}: later"));
+        assert!(reported[0].starts_with("a.sh:2: open:"), "{reported:?}");
         assert_eq!(found(NEVER[0]).len(), 1);
     }
 
     #[test]
-    fn paths_of_a_machine_are_told() {
-        let told = found(&format!("cd {}me/x", MACHINE[3]));
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].starts_with("a.sh:1: machine:"), "{told:?}");
+    fn paths_of_a_machine_are_reported() {
+        let reported = found(&format!("cd {}me/x", MACHINE[3]));
+        assert_eq!(reported.len(), 1, "{reported:?}");
+        assert!(reported[0].starts_with("a.sh:1: machine:"), "{reported:?}");
     }
 
     #[test]
     fn the_changelog_is_kept() {
-        let told = lines(&check(&house("", &[("CHANGELOG.md", "# Changes")])));
-        assert!(told[0].starts_with("CHANGELOG.md: changelog:"), "{told:?}");
+        let reported = lines(&check(&house("", &[("CHANGELOG.md", "# Changes")])));
+        assert!(
+            reported[0].starts_with("CHANGELOG.md: changelog:"),
+            "{reported:?}"
+        );
     }
 }
