@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 
+use crate::history::{self, History};
 use crate::packages::{self, Package};
 use crate::settings::{self, Settings};
 use crate::source::Source;
@@ -19,6 +20,8 @@ pub(crate) struct House {
     pub(crate) sources: Sources,
     /// The module trees of every target.
     pub(crate) targets: Vec<Target>,
+    /// The commits whose subjects are checked.
+    pub(crate) history: History,
     /// Files that belong to product targets as test code only.
     test_files: BTreeSet<String>,
 }
@@ -33,16 +36,22 @@ pub(crate) struct Target {
 }
 
 impl House {
-    /// Reads tree, settings and packages at `root`.
+    /// Reads tree, settings, packages and commits at `root`.
     pub(crate) fn read(root: &Path) -> Result<House, String> {
         let tree = Tree::read(root)?;
         let text = tree.text(settings::PATH);
         let settings = Settings::parse(text.ok_or(format!("{} is missing", settings::PATH))?)?;
         let packages = packages::packages(root, &tree, &settings.workspaces)?;
-        House::new(tree, settings, packages)
+        let history = history::after(root, &settings.subjects_after)?;
+        House::new(tree, settings, packages, history)
     }
 
-    fn new(tree: Tree, settings: Settings, packages: Vec<Package>) -> Result<House, String> {
+    fn new(
+        tree: Tree,
+        settings: Settings,
+        packages: Vec<Package>,
+        history: History,
+    ) -> Result<House, String> {
         let mut sources = Sources::new();
         for (path, text) in tree.with_suffix(".rs") {
             let source = Source::parse(text)
@@ -66,6 +75,7 @@ impl House {
             settings,
             sources,
             targets,
+            history,
         })
     }
 
@@ -108,7 +118,8 @@ pub(crate) fn house(settings: &str, files: &[(&str, &str)]) -> House {
         .filter_map(|(path, _)| path.strip_suffix("/Cargo.toml"))
         .collect();
     if folders.is_empty() {
-        return House::new(Tree::of(&all), settings, Vec::new()).unwrap();
+        let history = History::Unknown(String::new());
+        return House::new(Tree::of(&all), settings, Vec::new(), history).unwrap();
     }
     let own = |folder: &&&str| {
         settings
@@ -138,7 +149,8 @@ pub(crate) fn house(settings: &str, files: &[(&str, &str)]) -> House {
     }
     let tree = Tree::of(&all);
     let packages = packages::packages(disk.path(), &tree, &settings.workspaces).unwrap();
-    House::new(tree, settings, packages).unwrap()
+    let history = History::Unknown(String::new());
+    House::new(tree, settings, packages, history).unwrap()
 }
 
 /// The findings of a rule as text, for comparison in tests.

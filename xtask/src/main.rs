@@ -1,6 +1,6 @@
 //! The chores of the house: `cargo xtask tidy` checks what rustc and clippy cannot.
 //!
-//! Everything here reads the tree and nothing else: no build, no network. The rules stand in
+//! Everything here reads the tree and its history and nothing else: no build, no network. The rules stand in
 //! [`tidy`], one file each; what a rule allows by exception stands with its reason in
 //! `xtask/tidy.toml`.
 
@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod finding;
+mod history;
 mod house;
 mod packages;
 mod settings;
@@ -55,13 +56,16 @@ fn root() -> PathBuf {
 
 fn run_tidy(root: &Path) -> ExitCode {
     let started = Instant::now();
-    let findings = match tidy::check(root) {
-        Ok(findings) => findings,
+    let (findings, notes) = match tidy::check(root) {
+        Ok(checked) => checked,
         Err(message) => {
             eprintln!("tidy: {message}");
             return ExitCode::from(2);
         }
     };
+    for note in notes {
+        println!("tidy: {note}");
+    }
     for finding in &findings {
         println!("{finding}");
     }

@@ -62,6 +62,8 @@ pub(crate) struct Seam {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Settings {
+    /// The commit after which subjects are checked.
+    pub(crate) subjects_after: String,
     /// Manifests of workspaces below the root.
     pub(crate) workspaces: Vec<String>,
     /// Files that may hold `unsafe`, and folders, which end in `/`.

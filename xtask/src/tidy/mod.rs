@@ -9,6 +9,7 @@
 //! | `dead` | every source file belongs to a target |
 //! | `docs` | links, paths and `make` targets named in documents exist |
 //! | `formats` | every format page has its golden file and every golden file its page and test |
+//! | `subjects` | commits are called `area: imperative summary` |
 //! | `open` | nothing left open without an issue number; no path of one machine |
 //!
 //! A rule is a function from the [`House`] to findings. It reads nothing else, so that its tests
@@ -22,14 +23,17 @@ mod floors;
 mod formats;
 mod open;
 mod sizes;
+mod subjects;
 
 use std::path::Path;
 
 use crate::finding::Finding;
+use crate::history::History;
 use crate::house::House;
 
-/// Runs every rule over the tree below `root`.
-pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
+/// Runs every rule over the tree below `root`; returns the findings, and notes on what could not be
+/// checked.
+pub(crate) fn check(root: &Path) -> Result<(Vec<Finding>, Vec<String>), String> {
     let house = House::read(root)?;
     let rules = [
         floors::check,
@@ -40,9 +44,14 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
         docs::check,
         formats::check,
         open::check,
+        subjects::check,
     ];
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(&house)).collect();
     findings.sort();
     findings.dedup();
-    Ok(findings)
+    let mut notes = Vec::new();
+    if let History::Unknown(reason) = &house.history {
+        notes.push(format!("the subjects of commits are not checked: {reason}"));
+    }
+    Ok((findings, notes))
 }
