@@ -10,6 +10,7 @@ use crate::settings::{self, Settings};
 use crate::source::Source;
 use crate::source::modules::{Modules, Sources};
 use crate::tree::Tree;
+use crate::types::{self, Types};
 
 /// What the rules look at.
 pub(crate) struct House {
@@ -33,6 +34,8 @@ pub(crate) struct Target {
     /// Whether it is a library or program, not a test, bench, example or build script.
     pub(crate) product: bool,
     pub(crate) modules: Modules,
+    /// The types of a product target; empty otherwise.
+    pub(crate) types: Types,
 }
 
 impl House {
@@ -58,13 +61,20 @@ impl House {
                 .map_err(|(line, message)| format!("{path}:{line}: is no Rust file: {message}"))?;
             sources.insert(path.to_owned(), Rc::new(source));
         }
+        let traits = sources.values().flat_map(|source| &source.outline.traits);
+        let traits: BTreeSet<String> = traits.cloned().collect();
         let mut targets = Vec::new();
         for package in &packages {
             for (roots, product) in [(&package.product, true), (&package.development, false)] {
-                targets.extend(roots.iter().map(|root| Target {
-                    package: package.name.clone(),
-                    product,
-                    modules: Modules::read(&sources, root),
+                targets.extend(roots.iter().map(|root| {
+                    let modules = Modules::read(&sources, root);
+                    let types = product.then(|| types::read(&modules, &traits));
+                    Target {
+                        package: package.name.clone(),
+                        product,
+                        modules,
+                        types: types.unwrap_or_default(),
+                    }
                 }));
             }
         }

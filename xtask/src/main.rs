@@ -22,6 +22,7 @@ mod settings;
 mod source;
 mod tidy;
 mod tree;
+mod types;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

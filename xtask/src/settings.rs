@@ -58,6 +58,41 @@ pub(crate) struct Seam {
     why: Why,
 }
 
+/// A type that may have more methods or fields than the limits.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LargeType {
+    #[serde(rename = "crate")]
+    pub(crate) package: String,
+    /// Its name, with as much of its module's path as tells it from others of that name.
+    pub(crate) name: String,
+    pub(crate) methods: Option<usize>,
+    pub(crate) fields: Option<usize>,
+    #[expect(dead_code, reason = "read by people, and required")]
+    why: Why,
+}
+
+/// A folder that may hold more source files than the limit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LargeFolder {
+    pub(crate) path: String,
+    pub(crate) files: usize,
+    #[expect(dead_code, reason = "read by people, and required")]
+    why: Why,
+}
+
+/// Owners that may depend on one another in a circle.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OwnerCycle {
+    #[serde(rename = "crate")]
+    pub(crate) package: String,
+    pub(crate) types: Vec<String>,
+    #[expect(dead_code, reason = "read by people, and required")]
+    why: Why,
+}
+
 /// The settings of all rules.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -80,6 +115,12 @@ pub(crate) struct Settings {
     pub(crate) long_functions: Vec<Long>,
     #[serde(rename = "seam")]
     pub(crate) seams: Vec<Seam>,
+    #[serde(rename = "type")]
+    pub(crate) types: Vec<LargeType>,
+    #[serde(rename = "folder")]
+    pub(crate) folders: Vec<LargeFolder>,
+    #[serde(rename = "owner-cycle")]
+    pub(crate) owner_cycles: Vec<OwnerCycle>,
 }
 
 impl Settings {

@@ -23,7 +23,6 @@ pub(crate) struct Source {
     /// What `include!("...")` names.
     pub(crate) included: Vec<String>,
     /// Bytes of the file that are test code.
-    #[cfg(test)]
     test_ranges: Vec<std::ops::Range<usize>>,
 }
 
@@ -51,14 +50,12 @@ impl Source {
             outline,
             imports,
             included,
-            #[cfg(test)]
             test_ranges,
         })
     }
 
     /// Whether what begins at this span is test code.
-    #[cfg(test)]
-    fn is_test(&self, span: proc_macro2::Span) -> bool {
+    pub(crate) fn is_test(&self, span: proc_macro2::Span) -> bool {
         outline::within(&self.test_ranges, span)
     }
 

@@ -140,6 +140,16 @@ impl Modules {
         self.walk(scope, path, 0)
     }
 
+    /// The item that `path` names in the module `scope`, be it defined or imported there.
+    pub(crate) fn named(&self, scope: &[String], path: &[String]) -> Option<Definition> {
+        self.walk(scope, path, 0)
+            .or_else(|| match self.item(scope, path, 0) {
+                Item::Defined(found) => Some(found),
+                Item::Foreign | Item::Unknown => None,
+            })
+            .filter(|found| found.name.is_some())
+    }
+
     fn walk(&self, scope: &[String], path: &[String], depth: usize) -> Option<Definition> {
         let mut module = scope.to_vec();
         let mut rest = path;
