@@ -1,4 +1,5 @@
-//! `xtask/tidy.toml`: the floors, and every exception with its reason.
+//! `xtask/tidy.toml`: the floors, the limits that only go down, and every exception with its
+//! reason.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +65,7 @@ pub(crate) struct Seam {
 pub(crate) struct LargeType {
     #[serde(rename = "crate")]
     pub(crate) package: String,
-    /// Its name, with as much of its module's path as tells it from others of that name.
+    /// Its name, with as much of its path as parts it from others of that name.
     pub(crate) name: String,
     pub(crate) methods: Option<usize>,
     pub(crate) fields: Option<usize>,
@@ -93,12 +94,30 @@ pub(crate) struct OwnerCycle {
     why: Why,
 }
 
+/// Words that are not to come back.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Word {
+    /// Words or phrases, in lower case.
+    pub(crate) words: Vec<String>,
+    /// What to write.
+    pub(crate) instead: String,
+    /// How often they still stand in the tree.
+    #[serde(default)]
+    pub(crate) count: usize,
+    /// Files, or folders when they end in `/`, where they may stay.
+    #[serde(default)]
+    pub(crate) may_stay: Vec<String>,
+}
+
 /// The settings of all rules.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Settings {
     /// The commit after which subjects are checked.
     pub(crate) subjects_after: String,
+    /// How many comment lines are still too wide.
+    pub(crate) comment_width: usize,
     /// Manifests of workspaces below the root.
     pub(crate) workspaces: Vec<String>,
     /// Files that may hold `unsafe`, and folders, which end in `/`.
@@ -121,6 +140,8 @@ pub(crate) struct Settings {
     pub(crate) folders: Vec<LargeFolder>,
     #[serde(rename = "owner-cycle")]
     pub(crate) owner_cycles: Vec<OwnerCycle>,
+    #[serde(rename = "word")]
+    pub(crate) words: Vec<Word>,
 }
 
 impl Settings {
@@ -161,6 +182,7 @@ mod tests {
     #[test]
     fn all_kinds_are_read() {
         let text = r#"
+            comment-width = 7
             unsafe = ["sys/"]
             [floors]
             base = 1
@@ -175,12 +197,19 @@ mod tests {
             name = "f"
             lines = 70
             why = "a table"
+            [[word]]
+            words = ["grok"]
+            instead = "understand"
+            count = 3
+            may-stay = ["docs/"]
         "#;
         let settings = Settings::parse(text).unwrap();
+        assert_eq!(settings.comment_width, 7);
         assert_eq!(settings.floors["base"], 1);
         assert_eq!(settings.bands["engine"], ["low", "high"]);
         assert_eq!(settings.apart[0].never, ["store"]);
         assert_eq!(settings.long_functions[0].lines, 70);
+        assert_eq!(settings.words[0].may_stay, ["docs/"]);
         assert!(covers(&settings.unsafe_files[0], "sys/file.rs"));
         assert!(!covers(&settings.unsafe_files[0], "system.rs"));
     }

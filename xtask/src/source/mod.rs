@@ -1,17 +1,19 @@
 //! One Rust file as the rules see it: parsed by `syn`, with its outline and its imports.
 //!
-//! What stands inside a macro's braces has no syntax tree: there the token stream is searched
-//! instead.
+//! `syn` drops comments; [`prose`] finds them again in the gaps between tokens. What stands inside
+//! a macro's braces has no syntax tree: there the token stream is searched instead.
 
 pub(crate) mod imports;
 pub(crate) mod modules;
 pub(crate) mod outline;
+pub(crate) mod prose;
 mod read;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 
 use imports::Import;
 use outline::Outline;
+use prose::Piece;
 
 /// One parsed file.
 pub(crate) struct Source {
@@ -22,6 +24,8 @@ pub(crate) struct Source {
     pub(crate) imports: Vec<Import>,
     /// What `include!("...")` names.
     pub(crate) included: Vec<String>,
+    /// Comments and string literals, in order.
+    pub(crate) prose: Vec<Piece>,
     /// Bytes of the file that are test code.
     test_ranges: Vec<std::ops::Range<usize>>,
 }
@@ -45,6 +49,7 @@ impl Source {
         let test_ranges = outline::test_ranges(&file, text.len());
         let (outline, imports, included) = read::read(&file, &test_ranges);
         Ok(Source {
+            prose: prose::pieces(text, &tokens),
             tokens,
             file,
             outline,

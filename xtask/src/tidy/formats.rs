@@ -1,5 +1,5 @@
-//! Every page of `docs/format/` that describes bytes names its golden file; every golden file is named
-//! by a page and read by a test. A format can then not change without its document.
+//! Every page of `docs/format/` that describes bytes names its golden file; every golden file is
+//! named by a page and read by a test. A format can then not change without its document.
 
 use crate::finding::Finding;
 use crate::house::House;

@@ -1,8 +1,8 @@
 //! A type has at most 30 methods and 15 fields; a source folder holds at most 15 files.
 //!
-//! A method is a function of an inherent implementation, wherever in its crate that stands. Test code
-//! is exempt. An exception names the figures it was granted at: above them it no longer covers the
-//! type or folder, and once it is no longer needed the entry must go (a ratchet).
+//! A method is a function of an inherent implementation, wherever in its crate that stands. Test
+//! code is exempt. An exception names the figures it was granted at: above them it no longer covers
+//! the type or folder, and once it is no longer needed the entry must go (a ratchet).
 
 use std::collections::BTreeMap;
 

@@ -11,6 +11,8 @@
 //! | `dead` | every source file belongs to a target |
 //! | `docs` | links, paths and `make` targets named in documents exist |
 //! | `formats` | every format page has its golden file and every golden file its page and test |
+//! | `width` | comments of at most 100 columns |
+//! | `words` | words that are not to come back |
 //! | `subjects` | commits are called `area: imperative summary` |
 //! | `open` | nothing left open without an issue number; no path of one machine |
 //!
@@ -18,6 +20,7 @@
 //! hand it a tree of a few lines.
 
 mod code;
+mod counted;
 mod cycles;
 mod dead;
 mod docs;
@@ -28,12 +31,31 @@ mod open;
 mod owners;
 mod sizes;
 mod subjects;
+mod width;
+mod words;
 
 use std::path::Path;
 
 use crate::finding::Finding;
 use crate::history::History;
 use crate::house::House;
+use crate::settings;
+
+/// Writes counts that have gone down into the settings of the tree at `root`; returns whether any
+/// has.
+pub(crate) fn lower(root: &Path) -> Result<bool, String> {
+    let house = House::read(root)?;
+    let text = house.tree.text(settings::PATH).unwrap_or_default();
+    let words = words::counted(&house);
+    let words: Vec<usize> = words.iter().map(|word| word.places.len()).collect();
+    let width = width::counted(&house).places.len();
+    let lowered = counted::lowered(text, width, &words);
+    if lowered != text {
+        let written = std::fs::write(root.join(settings::PATH), &lowered);
+        written.map_err(|e| format!("{}: {e}", settings::PATH))?;
+    }
+    Ok(lowered != text)
+}
 
 /// Runs every rule over the tree below `root`; returns the findings, and notes on what could not be
 /// checked.
@@ -51,6 +73,8 @@ pub(crate) fn check(root: &Path) -> Result<(Vec<Finding>, Vec<String>), String> 
         formats::check,
         open::check,
         subjects::check,
+        width::check,
+        words::check,
     ];
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(&house)).collect();
     findings.sort();

@@ -1,9 +1,9 @@
 //! Owners do not depend on one another in a circle.
 //!
-//! An owner is a struct with methods that is not a plain value; [`crate::types`] says when one depends
-//! on another. A circle of owners cannot be understood, tested or replaced one at a time, whatever the
-//! imports look like: `self.method()` imports nothing. Other types are passed through: a struct of
-//! settings that holds an owner leads to it.
+//! An owner is a struct with methods that is not a plain value; [`crate::types`] says when one
+//! depends on another. A circle of owners cannot be understood, tested or replaced one at a time,
+//! whatever the imports look like: `self.method()` imports nothing. Other types are passed through:
+//! a struct of settings that holds an owner leads to it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -16,8 +16,8 @@ pub(crate) struct Type {
     pub(crate) methods: usize,
     /// Whether it is a struct that is not `Copy`.
     pub(super) has_state: bool,
-    /// Whether it is such a struct with a method that takes `self`, its own or that of a trait of the
-    /// workspace: an object, not a value.
+    /// Whether it is such a struct with a method that takes `self`, its own or that of a trait of
+    /// the workspace: an object, not a value.
     pub(crate) owner: bool,
     /// What it depends on.
     pub(crate) links: BTreeMap<usize, Link>,
@@ -48,7 +48,7 @@ pub(super) enum Trait {
 }
 
 impl Types {
-    /// The type's name, with as much of its module's path as tells it from others of that name.
+    /// The type's name, with as much of its path as parts it from others of that name.
     pub(crate) fn name(&self, index: usize) -> String {
         let path = &self.types[index].path;
         let parts = (1..path.len()).find(|count| {
