@@ -26,8 +26,8 @@ pub(crate) struct Source {
     pub(crate) included: Vec<String>,
     /// Comments and string literals, in order.
     pub(crate) prose: Vec<Piece>,
-    /// Bytes of the file that are test code.
-    test_ranges: Vec<std::ops::Range<usize>>,
+    /// Parts of the file that are test code.
+    test_ranges: Vec<std::ops::Range<proc_macro2::LineColumn>>,
 }
 
 impl Source {
@@ -46,7 +46,7 @@ impl Source {
             .map_err(|e: proc_macro2::LexError| (e.span().start().line, e.to_string()))?;
         let file: syn::File =
             syn::parse2(tokens.clone()).map_err(|e| (e.span().start().line, e.to_string()))?;
-        let test_ranges = outline::test_ranges(&file, text.len());
+        let test_ranges = outline::test_ranges(&file);
         let (outline, imports, included) = read::read(&file, &test_ranges);
         Ok(Source {
             prose: prose::pieces(text, &tokens),

@@ -1,9 +1,9 @@
-//! The items of one file: modules, functions, definitions, and which bytes are test code.
+//! The items of one file: modules, functions, definitions, and which parts are test code.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, ImplItem, Item, Meta, Stmt, TraitItem};
@@ -52,10 +52,12 @@ pub(crate) struct Outline {
 /// Configurations under which only tests are built.
 const TEST_CFGS: [&str; 2] = ["test", "loom"];
 
-/// The bytes of a file that are built for tests only.
-pub(super) fn test_ranges(file: &syn::File, len: usize) -> Vec<Range<usize>> {
+/// The parts of a file that are built for tests only.
+pub(super) fn test_ranges(file: &syn::File) -> Vec<Range<LineColumn>> {
     if file.attrs.iter().any(is_test) {
-        return std::iter::once(0..len).collect();
+        let [line, column] = [usize::MAX; 2];
+        let all = LineColumn { line: 0, column: 0 }..LineColumn { line, column };
+        return vec![all];
     }
     let mut ranges = TestRanges(Vec::new());
     ranges.visit_file(file);
@@ -63,8 +65,11 @@ pub(super) fn test_ranges(file: &syn::File, len: usize) -> Vec<Range<usize>> {
 }
 
 /// Whether a span begins inside one of the ranges.
-pub(super) fn within(ranges: &[Range<usize>], span: Span) -> bool {
-    let start = span.byte_range().start;
+pub(super) fn within(ranges: &[Range<LineColumn>], span: Span) -> bool {
+    if ranges.is_empty() {
+        return false;
+    }
+    let start = span.start();
     ranges.iter().any(|range| range.contains(&start))
 }
 
@@ -93,15 +98,16 @@ fn all_words(tokens: &TokenStream, words: &mut Vec<String>) {
     }
 }
 
-/// Collects the bytes of everything with a test attribute.
-struct TestRanges(Vec<Range<usize>>);
+/// Collects the extent of everything with a test attribute.
+struct TestRanges(Vec<Range<LineColumn>>);
 
 impl TestRanges {
     /// Takes the node if its attributes say test; returns whether they do.
     fn take(&mut self, attributes: &[Attribute], node: &impl Spanned) -> bool {
         let test = attributes.iter().any(is_test);
         if test {
-            self.0.push(node.span().byte_range());
+            let span = node.span();
+            self.0.push(span.start()..span.end());
         }
         test
     }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
 
 /// What a piece of prose is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,9 @@ pub(crate) struct Piece {
 pub(super) fn pieces(text: &str, tokens: &TokenStream) -> Vec<Piece> {
     let mut reader = Reader {
         text,
+        lines: std::iter::once(0)
+            .chain(text.match_indices('\n').map(|(at, _)| at + 1))
+            .collect(),
         end: 0,
         found: Vec::new(),
     };
@@ -40,6 +43,8 @@ pub(super) fn pieces(text: &str, tokens: &TokenStream) -> Vec<Piece> {
 
 struct Reader<'a> {
     text: &'a str,
+    /// Where each line begins.
+    lines: Vec<usize>,
     /// The end of the token before.
     end: usize,
     found: Vec<Piece>,
@@ -62,7 +67,7 @@ impl Reader<'_> {
     }
 
     fn token(&mut self, span: Span, literal: bool) {
-        let range = span.byte_range();
+        let range = self.offset(span.start())..self.offset(span.end());
         // The tokens that stand for a doc comment all have the span of the whole.
         if range.start < self.end {
             return;
@@ -75,6 +80,14 @@ impl Reader<'_> {
             self.push(Kind::Literal, range.start, text);
         }
         self.end = range.end;
+    }
+
+    /// The byte at a place. `Span::byte_range` would search a map for each token.
+    fn offset(&self, place: LineColumn) -> usize {
+        let start = self.lines[place.line - 1];
+        let line = &self.text[start..];
+        let mut chars = line.char_indices().map(|(at, _)| at);
+        start + chars.nth(place.column).unwrap_or(line.len())
     }
 
     /// Reads the comments between the last token and `to`.

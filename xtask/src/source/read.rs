@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, LineColumn, Span, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Expr, Item, ItemMod, ItemUse, Lit, Meta, Visibility};
 
@@ -11,7 +11,10 @@ use super::imports::{Import, leaves};
 use super::outline::{Function, Module, Outline, defined_name, within};
 
 /// Outline, imports and included files of a parsed file.
-pub(super) fn read(file: &syn::File, test: &[Range<usize>]) -> (Outline, Vec<Import>, Vec<String>) {
+pub(super) fn read(
+    file: &syn::File,
+    test: &[Range<LineColumn>],
+) -> (Outline, Vec<Import>, Vec<String>) {
     let mut reader = Reader {
         test,
         scope: Vec::new(),
@@ -29,7 +32,7 @@ pub(super) fn read(file: &syn::File, test: &[Range<usize>]) -> (Outline, Vec<Imp
 }
 
 struct Reader<'a> {
-    test: &'a [Range<usize>],
+    test: &'a [Range<LineColumn>],
     /// Inline modules around the current item.
     scope: Vec<String>,
     at_module_level: bool,
