@@ -139,10 +139,10 @@ impl ViewCursor {
         self.other.extend_from_slice(self.merger.key());
     }
 
-    /// Skips older versions of `self.key`; the merging iterator goes backward and is on a
-    /// version of it. It moves to the newest visible version in the same source, or past the versions that
-    /// are not visible. If the newest is an operand it moves back to where it was, since the older
-    /// versions are needed.
+    /// Skips versions of `self.key`; the merging iterator goes backward and is on one of them. It
+    /// moves to the newest visible version in the same source, or past the versions that are not
+    /// visible. If the newest is an operand it moves back to where it was, since the older versions
+    /// are needed.
     #[cold]
     pub(super) fn skip_older(&mut self) -> Result<()> {
         if !self.may_search() {
