@@ -2,11 +2,13 @@
 //!
 //! Readers merge with a heap ([`crate::read::merging_iter`]). It costs nothing while one source has
 //! all requested entries, and works in both directions. A job sees every entry of every source, and
-//! with random keys each entry is in another source than the last. So jobs do the following
-//! instead, which a large part of the time of a random load depends on:
+//! with random keys each entry is in another source than the last. With the readers' heap, finding
+//! the next entry took a considerable part of a random load. Jobs therefore work differently:
 //! - A [loser tree](LoserTree) finds the next entry.
 //! - The heads of a run's keys are computed for a page at a time.
-//! - The match for the next entry is played before the current one is used. If the head differs
+//! - The match for the next entry is played before the current one is used. If the head of the
+//!   current entry differs from the heads before and after it, its key has no other version, and
+//!   need not be copied.
 //!   from the heads before and after it, the key has no other version, and need not be copied.
 //! - If one source runs on, as with sequential keys, no match is played from the beginning of a
 //!   page up to the position of the nearest other key.

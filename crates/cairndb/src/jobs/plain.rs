@@ -285,7 +285,7 @@ mod tests {
         }
     }
 
-    /// More than are gathered before they are joined, with operands of other keys around them.
+    /// More operands than are gathered before they are joined, next to operands of other keys.
     #[test]
     fn a_key_of_thousands_of_operands_becomes_one() {
         let env = MemEnv::new(Background::Stepped);

@@ -42,7 +42,7 @@ pub(crate) struct Progress {
     pub(super) done: bool,
     pub(super) kept: usize,
     pub(super) stripe: usize,
-    /// Stored bytes of dropped pointers' values, by value file.
+    /// Stored bytes of the values whose pointers were dropped, by value file.
     pub(crate) dead: BTreeMap<u64, u64>,
     pub(crate) entries_in: u64,
     pub(super) gathered: Gathered,

@@ -197,8 +197,8 @@ pub(crate) fn closing() -> Error {
 }
 
 impl Commit {
-    /// Returns the state over an empty log; `memtable_logged_max` limits the log bytes in which a
-    /// memtable leaves values.
+    /// Returns the state before the first write of a handle; `memtable_logged_max` limits the log
+    /// bytes in which a memtable leaves values.
     pub(crate) fn new(
         (mutable, writer): (Arc<Memtable>, MemWriter),
         last_seq: SeqNo,
@@ -252,8 +252,8 @@ impl Commit {
                 };
                 self.writer.has_room(key.len(), room)
             }
-            // The encoding of an entry is at most a few bytes smaller than its node without
-            // `NODE_BYTES`.
+            // Estimate: each entry takes about its encoded bytes and `NODE_BYTES`, except for a
+            // value that stays in the log.
             Payload::Many(batch) => {
                 let nodes = usize::try_from(batch.count()).unwrap_or(usize::MAX);
                 let apart = if logged { batch.long_value_bytes() } else { 0 };

@@ -32,7 +32,7 @@ const ONE_PIECE_BYTES_MAX: usize = 4096;
 /// One live segment.
 #[derive(Debug)]
 pub(crate) struct Segment {
-    /// Position in the log; a recycled file gets a new one.
+    /// Number in the order of the log; a recycled file gets a new one.
     pub(crate) number: u64,
     pub(crate) file: u64,
     pub(crate) salt: u64,

@@ -61,9 +61,9 @@ pub(crate) struct ValueLog {
     /// hold locks and must not wait for an append.
     number: AtomicU64,
     dirty: Mutex<Vec<(u64, Arc<dyn FileSync>)>>,
-    /// Held over a sync; holds the first sync error. A caller that finds no file to sync must not
-    /// take for durable what another thread still syncs, or failed to sync. Taken before `dirty`;
-    /// nothing else is taken within it.
+    /// Locked during a sync; contains the first sync error. A caller that finds no file to sync
+    /// must not take for durable what another thread still syncs, or failed to sync. Taken before
+    /// `dirty`; nothing else is taken within it.
     syncing: Mutex<Option<Error>>,
 }
 

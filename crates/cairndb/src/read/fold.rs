@@ -75,7 +75,7 @@ impl Fold {
     /// difference.
     #[inline]
     pub(crate) fn push_operand(&mut self, limits: &FoldLimits, operand: &[u8]) -> bool {
-        debug_assert!(!self.reversed, "gathered in one direction");
+        debug_assert!(!self.reversed, "operands are gathered in one direction");
         let bytes = operand.len() + OPERAND_BYTES_EXTRA;
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > limits.read {

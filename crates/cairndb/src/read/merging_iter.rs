@@ -375,11 +375,10 @@ impl MergingIter {
         Ok(())
     }
 
-    /// Reverses the direction: moves to the entry before the one passed last, as seen in the old
-    /// direction. It must have been positioned.
+    /// Reverses the direction and takes one step in the new one. It must have been positioned.
     ///
-    /// Every source is on its nearest entry that was not passed, or past its end. The entry on the
-    /// other side of that is one step away, and needs no search.
+    /// This needs no search: every source is on its nearest entry that was not passed, or past its
+    /// end, so the entry in the new direction is one step away.
     pub(crate) fn turn(&mut self) -> Result<()> {
         let direction = match self.direction {
             Direction::Forward => Direction::Backward,

@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 /// Reads of a thread that are added to the view's count at a time.
 const READS_ADDED: u16 = 1024;
-/// Bytes of tables whose compaction one read pays for: the extra time of a read with two runs,
-/// divided by the time to compact a byte.
+/// Bytes of tables whose compaction one read pays for: approximately the extra time of a read with
+/// two runs, divided by the time to compact a byte.
 const BYTES_PAID: u64 = 50;
 /// Least number of reads, however small the tables are: a short-lived handle writes nothing.
 const READS_MIN: u64 = 64 << 10;
@@ -46,8 +46,8 @@ impl Toll {
 pub(crate) struct Tolls(AtomicU64);
 
 impl Tolls {
-    /// Adds the reads of a thread; returns whether they have completed the price of a compaction of
-    /// `bytes`. Further compactions become due, since the first may have been delayed.
+    /// Adds the reads of a thread; returns whether the reads of all threads have now paid for a
+    /// compaction of `bytes`, or for a further one, since the first may have been delayed.
     pub(crate) fn add(&self, bytes: u64) -> bool {
         let added = u64::from(READS_ADDED);
         let before = self.0.fetch_add(added, Ordering::Relaxed);

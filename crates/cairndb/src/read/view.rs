@@ -22,8 +22,8 @@ use crate::state::version::Version;
 /// The sources of a read, newest first: the mutable memtable, immutable memtables, runs of tables.
 #[derive(Debug)]
 pub(crate) struct View {
-    /// Counts the views of a handle, so that a view can be compared with the newest without
-    /// borrowing that.
+    /// Number of the view within its handle, so that it can be compared with the newest one without
+    /// loading that.
     pub(crate) number: u64,
     /// The memtable that takes writes.
     pub(crate) mutable: Arc<Memtable>,

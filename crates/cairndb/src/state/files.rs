@@ -190,8 +190,8 @@ mod tests {
         files[0].read_at(0, &mut bytes).unwrap();
         assert_eq!(bytes, [1, 2]);
         let error = files[0].read_at(1, &mut bytes).unwrap_err();
-        let said = (error.kind(), error.file_name(), error.file_offset());
-        assert_eq!(said, (ErrorKind::Corruption, Some("long"), Some(1)));
+        let reported = (error.kind(), error.file_name(), error.file_offset());
+        assert_eq!(reported, (ErrorKind::Corruption, Some("long"), Some(1)));
     }
 
     #[test]

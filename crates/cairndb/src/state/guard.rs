@@ -2,8 +2,8 @@
 //!
 //! Comparators and merge operators run inside flushes and compactions, on the worker thread or on
 //! the thread of a writer that helps. If such a job unwound, its memtables would stay marked as
-//! being flushed, and every writer and `close` would wait for ever. An error instead is recorded,
-//! reported to writers that need the room, and the job is retried later.
+//! being flushed, and every writer and `close` would wait for ever. As an error, the failure is
+//! recorded and reported to writers that need the room, and the job is retried later.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

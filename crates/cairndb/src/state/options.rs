@@ -251,11 +251,11 @@ impl Options {
         self
     }
 
-    /// Length at which a value file is closed; values of 8 KiB and more go to value files. A
-    /// file that has reached `bytes` is closed, and the next value begins another. A closed file is
-    /// removed once none of its values is alive. When the database is idle and more than a sixth of
-    /// the bytes in value files is dead, the live values of the files with the most dead bytes are
-    /// copied elsewhere; so are values that compression shrinks.
+    /// Length of value files, which hold the values of 8 KiB and more. A file that has reached
+    /// `bytes` is closed, and the next value begins another. A closed file is removed once none of
+    /// its values is alive. When the database is idle and more than a sixth of the bytes in value
+    /// files is dead, the live values of the files with the most dead bytes are copied elsewhere;
+    /// so are values that compression shrinks.
     ///
     /// Shorter files mean less to copy at a time, but more files. Each file is an edit of the
     /// manifest and makes each later edit take longer. 256 MiB by default,

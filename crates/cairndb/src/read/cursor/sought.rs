@@ -81,8 +81,8 @@ impl ViewCursor {
                 mem::swap(&mut self.key, &mut self.other);
             }
         }
-        // Versions are ordered newest first: the version visible to this cursor comes before older
-        // ones.
+        // Versions are ordered newest first: if this one is visible, it is the newest visible one
+        // of its key.
         let mut shows = nearest.is_some_and(|mark| mark.kind == Kind::Put && mark.seq <= self.seq);
         if let Some(first) = in_memory
             && (nearest.is_none() || order.compare(first.key(), &self.key).is_le())
