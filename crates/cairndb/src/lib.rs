@@ -25,7 +25,7 @@
 
 #![expect(
     clippy::needless_pass_by_value,
-    reason = "ranges are passed by value, as is usual in Rust; jobs consume the resources they release"
+    reason = "ranges are passed by value, as is usual in Rust; jobs consume what they release"
 )]
 
 mod api;

@@ -221,8 +221,9 @@ impl<'a> Output<'a> {
     /// Returns the names of all files begun, for their removal after a failure.
     pub(crate) fn names(&self) -> Vec<String> {
         let open = self.open.as_ref().map(|open| open.number);
-        let done = self.written.iter().map(|written| written.record.file);
-        done.chain(open)
+        let finished = self.written.iter().map(|written| written.record.file);
+        finished
+            .chain(open)
             .map(|file| name::table(FileNumber(file)))
             .collect()
     }

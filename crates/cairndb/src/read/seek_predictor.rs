@@ -84,14 +84,14 @@ mod tests {
         for _ in 0..u8::MAX {
             habit.note_alone();
         }
-        let mut asked = 0;
+        let mut tried = 0;
         for _ in 0..100 {
             if habit.alone() {
-                asked += 1;
+                tried += 1;
                 habit.note_vain();
             }
             habit.note_alone();
         }
-        assert!((1..=55).contains(&asked), "{asked}");
+        assert!((1..=55).contains(&tried), "{tried}");
     }
 }

@@ -101,9 +101,9 @@ mod tests {
     fn what_is_on_its_way_out_is_waited_for() {
         let reaper = Reaper::default();
         reaper.add("1.tbl".to_owned());
-        let (mut unlinked, mut asked) = (Vec::new(), false);
+        let (mut unlinked, mut called) = (Vec::new(), false);
         let more = || {
-            asked = true;
+            called = true;
             assert!(reaper.turn.try_lock().is_none(), "other callers wait");
             vec!["2.log".to_owned()]
         };
@@ -112,7 +112,7 @@ mod tests {
             true
         }));
         assert_eq!(
-            (asked, unlinked.as_slice()),
+            (called, unlinked.as_slice()),
             (true, &["1.tbl".to_owned(), "2.log".to_owned()][..])
         );
         assert!(!reaper.reap(Vec::new, |name| panic!("{name} was already unlinked")));

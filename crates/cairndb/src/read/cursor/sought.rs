@@ -26,10 +26,10 @@ impl ViewCursor {
         let view = &*self.view;
         let (parts, runs) = (view.parts(), view.version.runs.len());
         let seeks = &view.readers.stripes.mine().seeks;
-        let asked = parts + runs >= SOURCES_ASKED && !seeks.moved();
+        let looks_up = parts + runs >= SOURCES_ASKED && !seeks.moved();
         // Keys that compare equal under a custom order may differ in bytes, and only a source has
         // the stored bytes.
-        if asked && view.context().order.can_hash() && self.found(key)? {
+        if looks_up && view.context().order.can_hash() && self.found(key)? {
             return Ok(true);
         }
         let view = &*self.view;
@@ -55,10 +55,10 @@ impl ViewCursor {
         if view.version.runs.len() > 1 {
             view.note_several();
         }
-        let mut begun = [None; RUNS_MAX];
-        for (begun, run) in begun.iter_mut().zip(&view.version.runs) {
+        let mut approaches = [None; RUNS_MAX];
+        for (approach, run) in approaches.iter_mut().zip(&view.version.runs) {
             if let Some(handle) = run.tables().get(run.find(order, key)) {
-                *begun = Some(handle.table()?.approach(key));
+                *approach = Some(handle.table()?.approach(key));
             }
         }
         let parts = view.mutable.has_begun() || !view.immutables.is_empty();
@@ -68,7 +68,7 @@ impl ViewCursor {
         let mut nearest = None;
         // From the oldest run, which is the largest and likely to have the nearest key. Of equal
         // keys the last one found wins.
-        for approach in begun.into_iter().flatten().rev() {
+        for approach in approaches.into_iter().flatten().rev() {
             let (best, any) = (&self.key, nearest.is_some());
             let nearer = |found: &[u8]| !any || order.compare(found, best).is_le();
             let value = self.value.own();

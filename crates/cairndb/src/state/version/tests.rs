@@ -88,8 +88,10 @@ fn a_version_checks_what_is_new_in_it() {
         values: Arc::default(),
     };
     let old = version(Run::new(1, vec![table(1, "key00", "key19")], &order));
-    let behind = old.runs[0].appended(std::iter::once(table(2, "key20", "key20")), &order);
-    version(behind.unwrap()).check_since(&old, &order).unwrap();
+    let appended = old.runs[0].appended(std::iter::once(table(2, "key20", "key20")), &order);
+    version(appended.unwrap())
+        .check_since(&old, &order)
+        .unwrap();
     let crossing = Run::new(
         1,
         vec![table(1, "key00", "key19"), table(2, "key19", "key30")],
