@@ -7,14 +7,14 @@ use cairndb_base::SeqNo;
 
 use crate::recovery::report::OpenReport;
 use crate::state::version::Version;
-use crate::versions::state::Part;
+use crate::versions::state::ImmutableMemtable;
 
 /// The result of recovery: everything that opening needs to assemble the engine.
 #[derive(Debug)]
 pub(crate) struct Recovered {
     pub(crate) version: Version,
     /// Replayed memtables that a read-only handle cannot flush.
-    pub(crate) sealed: Vec<Part>,
+    pub(crate) sealed: Vec<ImmutableMemtable>,
     pub(crate) last_seq: SeqNo,
     pub(crate) next_file: u64,
     pub(crate) next_run: u64,

@@ -28,7 +28,7 @@ use crate::state::context::ReadContext;
 use crate::state::opener::TableOpener;
 use crate::state::version::{Run, TableHandle};
 use crate::versions::shared::Settings;
-use crate::versions::state::Part;
+use crate::versions::state::ImmutableMemtable;
 
 /// A replay in progress.
 pub(crate) struct Replay<'a> {
@@ -235,7 +235,7 @@ impl Replay<'_> {
             let parts = std::mem::take(&mut self.pending.parts);
             self.recovered.sealed = parts
                 .into_iter()
-                .map(|mem| Part {
+                .map(|mem| ImmutableMemtable {
                     mem,
                     logged: 0,
                     first_segment: None,
