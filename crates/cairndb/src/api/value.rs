@@ -180,14 +180,14 @@ mod tests {
     use super::{INLINE_BYTES_MAX, Value};
 
     #[test]
-    fn a_value_goes_anywhere() {
+    fn a_value_may_be_sent_anywhere() {
         fn goes<T: Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
         goes::<Value>();
     }
 
     /// The contract of `Borrow`: a map with values as keys is searched by bytes.
     #[test]
-    fn hashes_and_orders_as_its_bytes_do() {
+    fn a_value_hashes_and_orders_like_its_bytes() {
         let texts = [
             &b""[..],
             b"a",
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_have_values_as_keys_and_are_asked_with_bytes() {
+    fn maps_with_values_as_keys_are_searched_by_bytes() {
         let stones = [(&b"slate"[..], 1), (&[9; 1000], 2)];
         let entries = || stones.map(|(stone, n)| (Value::from(stone), n));
         let (tree, table) = (BTreeMap::from(entries()), HashMap::from(entries()));

@@ -441,7 +441,7 @@ mod tests {
 
     /// An example that no database could have would mislead anyone who writes a reader from it.
     #[test]
-    fn the_golden_manifest_is_one_that_a_database_could_have() {
+    fn the_golden_manifest_could_belong_to_a_database() {
         let text = include_str!("../../../../testdata/golden/manifest-v1.hex");
         let code = text.lines().filter_map(|line| line.split('#').next());
         let bytes: Vec<u8> = code

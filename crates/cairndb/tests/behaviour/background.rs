@@ -57,7 +57,7 @@ fn deletes_in_key_order_form_one_run_and_are_not_compacted_until_idle() {
 }
 
 #[test]
-fn overwrites_in_key_order_do_not_pile_up() {
+fn overwrites_in_key_order_do_not_accumulate() {
     let (db, options) = mem_db();
     let mut most = 0;
     // Incompressible values, so that each pass takes many flushes.
@@ -209,7 +209,7 @@ fn a_checkpoint_is_a_database_of_its_own() {
 /// Every operation fails once. Both directories have files of these names, and the error must name
 /// the copy's.
 #[test]
-fn a_checkpoint_that_fails_names_what_it_makes_and_can_be_repeated() {
+fn a_failed_checkpoint_names_the_new_file_and_can_be_repeated() {
     let mut named = 0;
     for failing in 0.. {
         let env = SimEnv::with(5, Background::Stepped);
@@ -247,7 +247,7 @@ fn a_checkpoint_that_fails_names_what_it_makes_and_can_be_repeated() {
 }
 
 #[test]
-fn properties_answer_by_name() {
+fn properties_are_found_by_name() {
     let (db, _) = mem_db();
     fill(&db, 0..3_000, &[5; 60]);
     db.flush().unwrap();
@@ -486,7 +486,7 @@ fn destroying_and_opening_at_once_leaves_one_owner() {
 /// created meanwhile were missing from it, and the pass deadlocked with a writer that waited for it
 /// while holding the commit lock.
 #[test]
-fn whole_manifests_and_new_value_files_go_together() {
+fn a_whole_manifest_names_new_value_files() {
     let options = threaded().value_file_bytes(0);
     let db = options.open("/db").unwrap();
     std::thread::scope(|scope| {

@@ -121,7 +121,7 @@ fn a_scan_continues_past_a_key_that_cannot_be_folded() {
 
 /// Regression: one key that could not be folded failed the whole `multi_get`.
 #[test]
-fn a_key_that_cannot_be_folded_costs_no_other_key_of_many() {
+fn a_key_that_cannot_be_folded_fails_no_other_key_of_a_multi_get() {
     let db = counters();
     let keys: Vec<Vec<u8>> = (0..10).map(|n| format!("key {n}").into_bytes()).collect();
     for key in &keys {
@@ -173,7 +173,7 @@ fn an_operand_has_a_durability_of_its_own() {
 
 /// A get asks each source for a few versions one by one, and then for the rest.
 #[test]
-fn operands_are_folded_wherever_they_lie_and_however_many() {
+fn any_number_of_operands_is_folded_wherever_they_are() {
     let counts = [0, 1, 3, 4, 5, 9];
     for (turn, oldest) in counts.into_iter().enumerate() {
         for newer in counts {

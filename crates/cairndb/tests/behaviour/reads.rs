@@ -154,7 +154,6 @@ fn lone_seeks_position_no_source() {
     // The first lone seeks only announce the habit.
     let _: u64 = (0..SEEKS).map(|n| seek(n, false)).sum();
     let alone: u64 = (0..SEEKS).map(|n| seek(n, false)).sum();
-    eprintln!("{alone} {followed}");
     assert!(
         2 * alone < followed,
         "{alone} comparisons of lone seeks, {followed} of seeks before a move"
@@ -335,7 +334,7 @@ fn a_scan_sees_every_layer_once_and_no_tombstone() {
 }
 
 #[test]
-fn a_cursor_turns_round_anywhere() {
+fn a_cursor_can_turn_anywhere() {
     let db = layered();
     let mut cursor = db.cursor();
     assert!(!cursor.valid());
@@ -565,7 +564,7 @@ fn a_cursor_may_outlive_its_database() {
 }
 
 #[test]
-fn several_keys_at_once_come_in_the_order_asked() {
+fn multi_get_returns_values_in_the_order_of_the_keys() {
     let db = layered();
     let values = db.multi_get(&[&b"07"[..], b"absent", b"03"]).unwrap();
     assert_eq!(values[0].as_deref(), Some(&[7u8; 20][..]));

@@ -134,7 +134,7 @@ fn a_large_value_is_found_under_every_equal_key() {
 /// Regression: backward scans showed the key of the oldest version. After a compaction even a
 /// snapshot taken earlier showed the key of the newest.
 #[test]
-fn the_key_shown_is_as_it_was_written_last() {
+fn a_scan_shows_the_key_as_last_written() {
     let db = fold_case().open("/db").unwrap();
     db.put(b"peak", b"1").unwrap();
     let snapshot = db.snapshot();
