@@ -10,7 +10,6 @@ pub(crate) mod files;
 pub(crate) mod fold_limits;
 pub(crate) mod guard;
 pub(crate) mod health;
-pub(crate) mod idle;
 pub(crate) mod mapped_values;
 pub(crate) mod merge_operator;
 pub(crate) mod new_files;

@@ -35,9 +35,9 @@ use crate::jobs::plan::CompactionPlan;
 use crate::jobs::relocation::Relocating;
 use crate::log::commit::{Filled, MemtableValues};
 use crate::state::budget::Budget;
-use crate::state::idle::Idle;
 use crate::state::squeezes::Squeezes;
 use crate::state::version::{Run, TableHandle, Version};
+use crate::versions::idle::Idle;
 use crate::versions::shared::Settings;
 
 /// A full memtable that waits for its flush.

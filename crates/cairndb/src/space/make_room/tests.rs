@@ -119,7 +119,7 @@ fn rewriting_ends_while_a_snapshot_is_held() {
         .env(MemEnv::new(Background::Stepped));
     let core = Core::open(&options, Path::new("/db")).unwrap();
     let write = |kind, n: u32| {
-        core.write_one(kind, &n.to_be_bytes(), &[7; 50], Durability::Os)
+        core.write_one(kind, format!("{n:06}").as_bytes(), &[7; 50], Durability::Os)
             .unwrap();
     };
     for n in 0..2_000 {
