@@ -44,13 +44,36 @@ pub(crate) fn all(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// Title and warnings, for the summary.
-pub(crate) fn summary_head(run: &Run) -> Vec<Block> {
+/// Title and warnings, for the head of the bars.
+pub(crate) fn bars_head(run: &Run) -> Vec<Block> {
     overview::title(run)
 }
 
-/// How many rows CairnDB is ahead in, for the end of the summary.
-pub(crate) fn summary_end(run: &Run) -> Option<String> {
+/// Warnings, for the summary.
+pub(crate) fn notes(run: &Run) -> Vec<String> {
+    warnings::warnings(run)
+}
+
+/// How the warning ends that counts failures.
+pub(crate) const FAILURES_NOTE: &str = warnings::FAILURES_NOTE;
+
+/// In how many rows CairnDB is ahead, for the summary.
+pub(crate) fn tally(run: &Run) -> Option<String> {
+    wins::tally(run)
+}
+
+/// CairnDB's rate over that of the best ranked peer, and the peer's title with a word about ties.
+pub(crate) fn to_best_peer(table: &Table) -> Option<(f64, String)> {
+    wins::to_best_peer(table)
+}
+
+/// A rate, or the time of an event.
+pub(crate) fn amount(table: &Table, rate: f64) -> String {
+    overview::amount(table, rate)
+}
+
+/// How many rows CairnDB is ahead in, for the end of the bars.
+pub(crate) fn bars_end(run: &Run) -> Option<String> {
     wins::wins(run)
 }
 

@@ -96,7 +96,12 @@ impl Report {
         json::write(&self.run)
     }
 
-    /// Bars and verdicts for a terminal of this many columns.
+    /// Every table as bars, for a terminal of this many columns.
+    pub fn bars(&self, width: usize) -> String {
+        terminal::bars(&self.run, width)
+    }
+
+    /// What fits a screen: at most 56 lines of at most this many columns, and never more than 120.
     pub fn summary(&self, width: usize) -> String {
         terminal::summary(&self.run, width)
     }

@@ -14,6 +14,10 @@ use crate::table::{Outcome, Row, Table};
 /// Fewer rounds than this do not show how far rounds lie apart.
 const ROUNDS_FEW: usize = 3;
 
+/// How the note ends that counts failures.
+pub(super) const FAILURES_NOTE: &str =
+    "; the reasons stand in the rows and under Rows without a Figure.";
+
 /// What the reason of a row says that failed because its process was killed and what it had promised to
 /// keep was not there, or could not be opened.
 const KILLED: &str = "after SIGKILL";
@@ -47,7 +51,7 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
     if failed > 0 {
         let plural = if failed == 1 { "" } else { "s" };
         notes.push(format!(
-            "{failed} measurement{plural} failed; the reasons stand in the rows and under Rows without a Figure."
+            "{failed} measurement{plural} failed{FAILURES_NOTE}"
         ));
     }
     let unverified = rows_where(run, |row| {

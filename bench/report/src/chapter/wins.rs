@@ -89,6 +89,19 @@ impl Tally {
         }
     }
 
+    /// The beginning of a sentence with the three counts; `None` without a row.
+    fn headline(&self) -> Option<String> {
+        let all = self.ahead + self.level + self.behind.len();
+        (all > 0).then(|| {
+            format!(
+                "Against all ranked peers of each row, CairnDB is ahead in {} of {all}, ties in {} and is behind in {}",
+                self.ahead,
+                self.level,
+                self.behind.len()
+            )
+        })
+    }
+
     /// What the figures leave out, each in a sentence with a blank before it.
     fn remarks(&self) -> String {
         let mut text = String::new();
@@ -126,30 +139,34 @@ impl Tally {
 
 /// In how many rows CairnDB is ahead, level and behind, and in which it is behind.
 pub(crate) fn wins(run: &Run) -> Option<String> {
+    let tally = counted(run);
+    let behind = &tally.behind;
+    let named = &behind[..behind.len().min(BEHIND_NAMED)];
+    let mut text = tally.headline()?;
+    // Writing to a String cannot fail, here and below.
+    if !named.is_empty() {
+        let _ = write!(text, ": {}", named.join("; "));
+    }
+    let more = behind.len() - named.len();
+    if more > 0 {
+        let _ = write!(text, "; and {more} more, named under Biases");
+    }
+    text.push('.');
+    text.push_str(&tally.remarks());
+    Some(text)
+}
+
+/// The same without the names of the rows.
+pub(crate) fn tally(run: &Run) -> Option<String> {
+    let tally = counted(run);
+    let headline = tally.headline()?;
+    Some(format!("{headline}.{}", tally.remarks()))
+}
+
+fn counted(run: &Run) -> Tally {
     let mut tally = Tally::default();
     for table in &run.tables {
         tally.count(table);
     }
-    let behind = &tally.behind;
-    let all = tally.ahead + tally.level + behind.len();
-    (all > 0).then(|| {
-        let mut text = format!(
-            "Against all ranked peers of each row, CairnDB is ahead in {} of {all}, ties in {} and is behind in {}",
-            tally.ahead,
-            tally.level,
-            behind.len()
-        );
-        let named = &behind[..behind.len().min(BEHIND_NAMED)];
-        // Writing to a String cannot fail, here and below.
-        if !named.is_empty() {
-            let _ = write!(text, ": {}", named.join("; "));
-        }
-        let more = behind.len() - named.len();
-        if more > 0 {
-            let _ = write!(text, "; and {more} more, named under Biases");
-        }
-        text.push('.');
-        text.push_str(&tally.remarks());
-        text
-    })
+    tally
 }

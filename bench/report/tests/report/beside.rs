@@ -29,9 +29,9 @@ fn the_writers_rate_is_in_every_form() {
     let sentence = "The writer beside the readers did between 2,000 (LevelDB) and 500,000 (CairnDB) operations a second";
     assert!(report.html().contains(sentence), "{}", report.html());
     assert!(
-        report.summary(140).contains("  writer 500k"),
+        report.bars(140).contains("  writer 500k"),
         "{}",
-        report.summary(140)
+        report.bars(140)
     );
     let csv = report.csv();
     assert!(
@@ -90,7 +90,7 @@ fn merges_by_hand_are_marked_and_explained() {
     let told = report(&lines);
     let legend = "\u{2020} stands behind a store that has no merge of its own";
     let sentence = "LevelDB\u{2020} has no merge: each is a read and a put there";
-    for text in [told.html(), told.markdown(), told.summary(400)] {
+    for text in [told.html(), told.markdown(), told.bars(400)] {
         assert!(
             text.contains("CairnDB is fastest, 5.00 times LevelDB\u{2020}, the next."),
             "{text}"
@@ -115,7 +115,7 @@ fn merges_by_hand_are_marked_and_explained() {
     assert!(line.ends_with(",true,"), "{line}");
     assert!(!csv.contains('\u{2020}'), "{csv}");
     let plain = report(&rounds("leveldb", "1 thread", "mergerandom", 2e5));
-    assert!(!plain.html().contains('\u{2020}') && !plain.summary(400).contains('\u{2020}'));
+    assert!(!plain.html().contains('\u{2020}') && !plain.bars(400).contains('\u{2020}'));
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn known_attacks_stay_text() {
         assert!(!html.contains("<script"), "{attack}");
         assert!(!html.contains("<img"), "{attack}");
         assert!(!report.markdown().contains(TAG), "{attack}");
-        assert!(!report.summary(120).contains('\u{1b}'), "{attack}");
+        assert!(!report.bars(120).contains('\u{1b}'), "{attack}");
     }
 }
 
@@ -86,7 +86,7 @@ fn very_long_names_are_kept_whole() {
     assert!(report.html().contains(&name));
     assert!(
         report
-            .summary(80)
+            .bars(80)
             .lines()
             .all(|line| line.chars().count() <= 80 || line.contains(&name))
     );
@@ -129,7 +129,7 @@ fn numbers_without_sense_make_no_bar_and_no_panic() {
         !html.contains("NaN") && !html.contains("inf"),
         "no number without sense is shown"
     );
-    assert!(report.summary(80).contains("LevelDB"));
+    assert!(report.bars(80).contains("LevelDB"));
 }
 
 proptest! {
@@ -144,7 +144,7 @@ proptest! {
         let plain = report_html_without(&html);
         prop_assert_eq!(plain.matches('<').count(), plain.matches('>').count());
         prop_assert!(!report.markdown().contains(TAG));
-        prop_assert!(!report.summary(100).chars().any(|letter| letter.is_control() && letter != '\n'));
+        prop_assert!(!report.bars(100).chars().any(|letter| letter.is_control() && letter != '\n'));
     }
 }
 

@@ -9,3 +9,4 @@ mod hostile;
 mod numbers;
 mod runs;
 mod standing;
+mod summary;

@@ -8,7 +8,7 @@ use crate::common::{machine, report, rounds, row, with};
 fn nothing_measured_is_a_page_too() {
     let html = report(&[]).html();
     assert!(html.contains("There are no results in this report."));
-    assert_eq!(report(&[]).summary(80), "");
+    assert_eq!(report(&[]).bars(80), "");
     assert_eq!(report(&[]).csv().lines().count(), 1);
     assert!(report(&[machine()]).markdown().contains("Some CPU"));
 }
@@ -99,7 +99,7 @@ fn rounds_left_out_and_rounds_missing_are_told() {
     );
     assert!(
         report
-            .summary(80)
+            .bars(80)
             .starts_with("  note: round 4 was left out\n")
     );
 }
@@ -130,11 +130,7 @@ fn a_run_that_has_not_ended_says_so() {
     let stopped = report(&lines);
     assert!(stopped.html().contains(word));
     let note = format!("  note: {word}");
-    assert!(
-        stopped.summary(80).starts_with(&note),
-        "{}",
-        stopped.summary(80)
-    );
+    assert!(stopped.bars(80).starts_with(&note), "{}", stopped.bars(80));
     lines.push(json!({"type": "end", "suite": "leveldb-2011"}));
     let ended = report(&lines);
     assert!(!ended.html().contains(word));
@@ -175,7 +171,7 @@ fn a_failure_in_one_round_fails_the_row_with_its_reason() {
 
 #[test]
 fn one_thread_is_no_section_of_the_page_of_2011() {
-    let of = |section: &str| report(&rounds("lmdb", section, "readrandom", 1e6)).summary(100);
+    let of = |section: &str| report(&rounds("lmdb", section, "readrandom", 1e6)).bars(100);
     assert!(of("1").contains(" 1B readrandom\n") && of("1B").contains(" 1B readrandom\n"));
     assert!(of("1 thread").contains(" 1 thread: readrandom\n"));
 }

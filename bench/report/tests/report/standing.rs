@@ -47,7 +47,7 @@ fn a_short_summary_shows_who_is_ahead_beside_the_best_middle() {
         lines.extend(a_steady_peer_behind_a_noisy_one().iter().map(of));
         lines.extend(rounds("sqlite3", &format!("S{n}"), "fillrandom", 700.0));
     }
-    let text = report(&lines).summary(132);
+    let text = report(&lines).bars(132);
     assert!(
         text.contains("\n  LMDB ") && text.contains("\n  LevelDB "),
         "{text}"
@@ -110,22 +110,22 @@ fn nobody_else_lost_writes_is_said_only_where_it_is_so() {
     const LOST: &str = "what it had acknowledged was not there after SIGKILL: 1 wrong answer";
     let kyoto = killed("kyoto_treedb", "ok", Some(BELOW));
     let good = killed("cairndb", "ok", None);
-    let text = report(&[kyoto.clone(), good.clone()]).summary(400);
+    let text = report(&[kyoto.clone(), good.clone()]).bars(400);
     let told = "Kyoto TreeDB lost acknowledged writes when the process was killed, as a store below Os may";
     assert!(
         text.contains(&format!("{told}; nobody else did.")),
         "{text}"
     );
     let broken = killed("lmdb", "failed", Some(LOST));
-    let text = report(&[kyoto.clone(), good.clone(), broken.clone()]).summary(400);
+    let text = report(&[kyoto.clone(), good.clone(), broken.clone()]).bars(400);
     assert!(!text.contains("nobody else"), "{text}");
     let named =
         "LMDB had promised that such writes survive and lost some when the process was killed.";
     assert!(text.contains(&format!("{told}. {named}")), "{text}");
-    assert!(report(&[good.clone(), broken]).summary(400).contains(named));
+    assert!(report(&[good.clone(), broken]).bars(400).contains(named));
     // Of a row that failed before the process was killed nothing is known.
     let other = killed("lmdb", "failed", Some("ignores its memory setting"));
-    let text = report(&[kyoto, good, other]).summary(400);
+    let text = report(&[kyoto, good, other]).bars(400);
     assert!(
         text.contains(told) && !text.contains("nobody else"),
         "{text}"
