@@ -12,6 +12,7 @@ use bench_core::plan::{Data, Distribution, Every, Format, Keys, Plan};
 use bench_core::pool;
 use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
+use crate::detail::Detail;
 use crate::flags::nearest;
 use crate::interval::IntervalFile;
 use crate::{child, engines, machine, seed};
@@ -51,6 +52,8 @@ pub(crate) struct Config {
     pub(crate) intervals: Option<IntervalFile>,
     /// Whether to go on with what is in the JSON file.
     pub(crate) resume: bool,
+    /// How much a suite prints.
+    pub(crate) detail: Detail,
     /// The suite to run instead of the list.
     pub(crate) suite: Option<String>,
     /// How long ago the suite was asked for: its limits of time count from there.
@@ -115,6 +118,7 @@ impl Config {
             csv: given.given("csv").map(PathBuf::from),
             intervals: intervals(given),
             resume: given.is_on("resume"),
+            detail: Detail::of(given.is_on("verbose")),
             suite,
             spent: spent(given)?,
             bases,

@@ -9,6 +9,7 @@ mod builds;
 mod child;
 mod classic;
 mod config;
+mod detail;
 mod engines;
 mod extra;
 mod flags;
@@ -18,6 +19,7 @@ mod order;
 mod output;
 mod report;
 mod seed;
+mod status;
 mod suite;
 mod supervise;
 mod table;
@@ -27,6 +29,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::detail::Detail;
 use crate::output::{print, tell};
 
 pub use extra::{Extra, Run};
@@ -71,14 +74,15 @@ fn run(words: &[String]) -> Result<bool, String> {
         return Ok(true);
     }
     if let Some(file) = given.given("render") {
-        report::render(Path::new(file), given.given("report").map(Path::new))?;
+        let dir = given.given("report").map(Path::new);
+        report::render(Path::new(file), dir, Detail::of(given.is_on("verbose")))?;
         return Ok(true);
     }
     let config = config::Config::new(&given)?;
     if let Some(seed) = config.chosen_seed {
         print(&format!("Set seed to {seed} because --seed was 0\n"));
     }
-    let (good, table) = match &config.suite {
+    let (good, summary) = match &config.suite {
         Some(name) => suite::run(&config, name)?,
         None => (classic::run(&config)?, String::new()),
     };
@@ -86,8 +90,8 @@ fn run(words: &[String]) -> Result<bool, String> {
         Some(dir) => report::write(&config, dir),
         None => Ok(()),
     };
-    // Last, also where no report could be written: the bars are hundreds of lines.
-    print(&table);
+    // Last, also where no report could be written.
+    print(&summary);
     written?;
     if let Some(dir) = &config.report {
         report::tell_where(dir);

@@ -10,6 +10,7 @@ use bench_core::record::Record;
 use serde::Serialize;
 
 use crate::builds::Builds;
+use crate::status;
 
 /// A file that is flushed after each line. A line that the system refuses, for want of room mostly, is
 /// kept and written when there is some again: a database that fills its disk is removed in the end.
@@ -182,6 +183,7 @@ fn started(path: &Path) -> Result<Lines, String> {
 
 /// Prints results. A reader that went away (`| head`) ends the program quietly.
 pub(crate) fn print(text: &str) {
+    status::clear();
     let mut stdout = io::stdout().lock();
     if stdout
         .write_all(text.as_bytes())
@@ -194,6 +196,7 @@ pub(crate) fn print(text: &str) {
 
 /// Tells something that is no result.
 pub(crate) fn tell(text: &str) {
+    status::clear();
     // Without a stderr there is nobody to tell.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }

@@ -18,6 +18,7 @@ use bench_core::outline::{self, Aggregate, Outline};
 use bench_core::plan::Data;
 
 use crate::config::Config;
+use crate::detail::Detail;
 use crate::flags::bounds;
 use crate::machine::Machine;
 use crate::output::{Output, print, tell};
@@ -37,7 +38,8 @@ struct Plan {
     left_out: Vec<String>,
 }
 
-/// Runs the suite; gives whether everything asked for was there and right, and its table.
+/// Runs the suite. Returns whether everything asked for was there and right, and what to print: a
+/// summary, or with `--verbose` the whole table.
 pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String> {
     let plan = plan(config, name)?;
     let _results = config.json.as_deref().map(lock::results).transpose()?;
@@ -52,15 +54,19 @@ pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String>
         measure(config, &plan, &journal, &mut run)?;
     }
     let results = run.finish();
-    let shape = table::Shape {
-        outline: &plan.outline,
-        rounds: results.rounds,
-        columns: report::terminal(),
+    let text = if config.detail == Detail::Full {
+        let shape = table::Shape {
+            outline: &plan.outline,
+            rounds: results.rounds,
+            columns: report::terminal(),
+        };
+        table::render(&shape, &results.rows, &results.absent, &results.notes)
+    } else {
+        report::summary(config, &results.rows, &plan.outline)?
     };
-    let table = table::render(&shape, &results.rows, &results.absent, &results.notes);
     let good = !results.rows.any_failed() && !results.crashed;
     let good = good && (results.absent.is_empty() || !config.named);
-    Ok((good, table))
+    Ok((good, text))
 }
 
 /// Runs what is left to be run.
@@ -84,8 +90,10 @@ fn measure(
         run.note(text.clone(), None)?;
     }
     run.close()?;
-    for line in machine.summary(&config.bases[0]) {
-        print(&format!("{line}\n"));
+    if config.detail == Detail::Full {
+        for line in machine.summary(&config.bases[0]) {
+            print(&format!("{line}\n"));
+        }
     }
     tell(&format!("took {:.0} s\n", begun.elapsed().as_secs_f64()));
     Ok(())
@@ -103,7 +111,7 @@ fn after_a_stop(config: &Config, json: &Path) -> String {
     let report = config.report.as_ref();
     let report = report.map(|dir| format!(" --report={}", dir.display()));
     format!(
-        "to stop, press Ctrl-C; the report of what there is then is made by\n  {program} --render={}{}\nand the run goes on with\n  {}\n",
+        "Ctrl-C stops the run. To make a report of the finished part:\n  {program} --render={}{}\nTo resume:\n  {}\n",
         json.display(),
         report.unwrap_or_default(),
         words.join(" ")

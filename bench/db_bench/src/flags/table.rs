@@ -471,6 +471,13 @@ pub(crate) static FLAGS: &[Flag] = &[
         "",
         "write the same as a table of cells to this file as each workload ends",
     ),
+    flag(
+        SHOW,
+        "verbose",
+        Kind::Bool,
+        "0",
+        "of a suite or --render, print every row, bar and table instead of a summary",
+    ),
     flag(SHOW, "help", Kind::Bool, "0", "print this"),
     flag(
         SHOW,

@@ -1,5 +1,7 @@
 //! Runs the jobs of a suite, round by round, and keeps what they bring.
 
+mod schedule;
+
 use std::time::{Duration, Instant};
 
 use bench_core::catalog;
@@ -13,13 +15,12 @@ use bench_core::runner::Event;
 use super::file::File;
 use super::job::Job;
 use super::journal::{Journal, Key};
-use super::progress::progress;
+use super::progress::{Planned, Progress};
 use super::results::Results;
 use super::turn::Turn;
 use crate::config::Config;
 use crate::machine::{self, Machine};
-use crate::order;
-use crate::output::{Output, tell};
+use crate::output::Output;
 use crate::supervise::{self, Ending, Position, Start};
 
 /// Everything about one run of a suite that outlives a child.
@@ -30,6 +31,7 @@ pub(super) struct Run<'c> {
     output: Output,
     journal: &'c Journal,
     results: Results,
+    progress: Progress,
     started: Instant,
 }
 
@@ -47,6 +49,7 @@ impl<'c> Run<'c> {
             output: Output::default(),
             journal,
             results: Results::of(journal),
+            progress: Progress::new(config.detail),
             started: Instant::now(),
         }
     }
@@ -73,7 +76,7 @@ impl<'c> Run<'c> {
         if self.results.notes.contains(&text) {
             return Ok(());
         }
-        tell(&format!("{text}\n"));
+        self.progress.message(&text);
         let note = Note { text, fact };
         self.output.object(&note)?;
         self.results.notes.push(note.text);
@@ -90,121 +93,6 @@ impl<'c> Run<'c> {
 
     pub(super) fn finish(self) -> Results {
         self.results
-    }
-
-    /// The last round, unless time has run out before.
-    fn last_round(&self) -> u32 {
-        let left_out = self.journal.facts().find_map(|fact| match fact {
-            Fact::Rounds(from) => Some(from.saturating_sub(1)),
-            _ => None,
-        });
-        left_out.unwrap_or(self.outline.rounds)
-    }
-
-    /// Whether earlier processes have told everything there is to tell.
-    pub(super) fn is_complete(&mut self, jobs: &[Job]) -> bool {
-        if !self.journal.is_ended() {
-            return false;
-        }
-        let last = self.last_round();
-        let rounds = (1..=last).map(|round| (round, false));
-        let timed = self.is_timed().then_some((1, true));
-        for (round, latency) in rounds.chain(timed) {
-            for (at, job) in jobs.iter().enumerate() {
-                if latency && !job.latency || round > job.rounds {
-                    continue;
-                }
-                let engines = self.engines(at, job, round, latency);
-                let mut turns = engines
-                    .iter()
-                    .map(|name| self.turn_of(job, name, round, latency));
-                let open = turns.any(|turn| {
-                    let told = self.results.absent.contains_key(turn.engine);
-                    self.start(&turn).is_some() && (!told || turn.is_first())
-                });
-                if open {
-                    return false;
-                }
-            }
-        }
-        self.results.rounds = last;
-        true
-    }
-
-    /// Whether the pass that times each operation is still to be run, as far as is known.
-    fn is_timed(&self) -> bool {
-        !self.journal.facts().any(|fact| *fact == Fact::Latency)
-    }
-
-    /// All rounds, then the pass that times each operation.
-    pub(super) fn everything(&mut self, jobs: &[Job]) -> Result<(), String> {
-        let rounds = self.last_round();
-        let mut longest = Duration::ZERO;
-        for round in 1..=rounds {
-            let began = self.elapsed();
-            if round > 1 && self.is_late(began, longest) {
-                let which = if round == rounds {
-                    format!("round {round} was")
-                } else {
-                    format!("rounds {round} to {rounds} were")
-                };
-                let text = format!(
-                    "{which} left out after {} s: there would have been no time to end it",
-                    began.as_secs()
-                );
-                self.note(text, Some(Fact::Rounds(round)))?;
-                break;
-            }
-            for (at, job) in jobs.iter().enumerate() {
-                if round <= job.rounds {
-                    self.job(at, job, round, false)?;
-                }
-            }
-            self.results.rounds = round;
-            longest = longest.max(self.elapsed().saturating_sub(began));
-        }
-        let began = self.elapsed();
-        if !self.is_timed() || !jobs.iter().any(|job| job.latency) {
-            return Ok(());
-        }
-        if self.is_late(began, longest) {
-            let text = format!(
-                "the pass that times each operation was left out after {} s, {}: there are no percentiles",
-                began.as_secs(),
-                "as it might not have ended within what the suite allows",
-            );
-            return self.note(text, Some(Fact::Latency));
-        }
-        tell("every operation is timed now, in a pass of its own\n");
-        for (at, job) in jobs.iter().enumerate().filter(|(_, job)| job.latency) {
-            self.job(at, job, 1, true)?;
-        }
-        Ok(())
-    }
-
-    /// How long ago the run was asked for.
-    fn elapsed(&self) -> Duration {
-        self.config.spent + self.started.elapsed()
-    }
-
-    /// Whether a round that begins now would be one too many.
-    fn is_late(&self, now: Duration, longest: Duration) -> bool {
-        let limit = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
-        limit(self.file.rounds_begin_within).is_some_and(|limit| now > limit)
-            || limit(self.file.rounds_end_within).is_some_and(|limit| now + longest > limit)
-    }
-
-    /// The engines that a job is for, in the order of their turns.
-    fn engines(&self, at: usize, job: &Job, round: u32, latency: bool) -> Vec<String> {
-        let engines = &self.config.engines;
-        let start = order::start(self.config.plan.seed, at, engines.len());
-        // The pass that times each operation is one round more.
-        let round = if latency { job.rounds + 1 } else { round };
-        let mut engines = order::turns(engines, start, round);
-        if let Some(meant) = &job.engines {
-            engines.retain(|engine| meant.contains(engine));
-        }
-        engines
     }
 
     fn turn_of<'t>(&self, job: &'t Job, engine: &'t str, round: u32, latency: bool) -> Turn<'t> {
@@ -233,8 +121,15 @@ impl<'c> Run<'c> {
     /// One job over each engine it is for.
     fn job(&mut self, at: usize, job: &Job, round: u32, latency: bool) -> Result<(), String> {
         for engine in self.engines(at, job, round, latency) {
+            let planned = Planned {
+                round: if latency { 0 } else { round },
+                job: at,
+                engine: engine.clone(),
+            };
+            self.progress.begin(planned, &job.section);
             let mut turn = self.turn_of(job, &engine, round, latency);
             self.turn(&mut turn)?;
+            self.progress.end();
         }
         Ok(())
     }
@@ -257,13 +152,12 @@ impl<'c> Run<'c> {
         let own = Duration::from_secs(self.file.row_timeout);
         let limit = self.config.row_timeout.unwrap_or(own);
         let ending = supervise::run(&parts, &start, limit, &mut |part, event| match event {
-            Event::Begin(entry) => turn.at = Position { part, entry },
+            Event::Begin(entry) => {
+                turn.at = Position { part, entry };
+                self.progress.workload(turn.section(), turn.workload());
+            }
             Event::Waiting { seconds, limit } => {
-                let listed = &turn.job.parts[turn.at.part].entries[turn.at.entry];
-                tell(&format!(
-                    "round {} {:<16} {}: for {seconds} s now, given up after {limit}\n",
-                    turn.round, turn.engine, listed.workload
-                ));
+                self.progress.waiting(turn.workload(), seconds, limit);
             }
             Event::Loaded { version, library } => {
                 let told = self.output.build(turn.engine, version, library);
@@ -292,7 +186,7 @@ impl<'c> Run<'c> {
         match ending {
             Ending::Complete => {}
             Ending::Unavailable(reason) => {
-                tell(&format!("{}: {reason}\n", turn.engine));
+                self.progress.message(&format!("{}: {reason}", turn.engine));
                 self.results
                     .absent
                     .insert(turn.engine.to_owned(), reason.clone());
@@ -307,7 +201,7 @@ impl<'c> Run<'c> {
                 self.lose(turn, Status::Skipped, &reason)?;
             }
             Ending::Broken { part, reason } => {
-                tell(&format!("{}: {reason}\n", turn.engine));
+                self.progress.message(&format!("{}: {reason}", turn.engine));
                 if let Some(held) = turn.held.take() {
                     let text = format!("after SIGKILL the store could not be opened: {reason}");
                     self.judge_killed(turn, held, Some(text))?;
@@ -459,7 +353,7 @@ impl<'c> Run<'c> {
     /// Keeps a result and shows a line of progress.
     fn tell(&mut self, record: Record) -> Result<(), String> {
         self.output.row(&record)?;
-        tell(&progress(&record));
+        self.progress.row(&record);
         self.results.rows.add(record);
         Ok(())
     }

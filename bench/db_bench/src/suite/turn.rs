@@ -35,6 +35,22 @@ impl Turn<'_> {
         self.round == 1 && !self.latency
     }
 
+    /// The entry being run.
+    fn entry(&self) -> &Entry {
+        &self.job.parts[self.at.part].entries[self.at.entry]
+    }
+
+    /// The workload being run.
+    pub(super) fn workload(&self) -> &str {
+        &self.entry().workload
+    }
+
+    /// The section whose table shows what is being run.
+    pub(super) fn section(&self) -> &str {
+        let shown = self.entry().shown.as_ref();
+        shown.map_or(&self.job.section, |shown| &shown.section)
+    }
+
     /// Fills in what a suite knows about a row and a child does not.
     pub(super) fn mark(
         &self,

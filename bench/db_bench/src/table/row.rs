@@ -21,6 +21,8 @@ pub(super) const BARE: &str = "disk";
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     pub(super) list: Vec<Row>,
+    /// Records of the pass that times each operation that failed.
+    failed_timings: Vec<Record>,
     failed: bool,
 }
 
@@ -39,6 +41,9 @@ impl Rows {
     pub(crate) fn add(&mut self, record: Record) {
         self.failed |= record.status == Status::Failed;
         if record.pass.is_some() {
+            if record.status == Status::Failed {
+                self.failed_timings.push(record);
+            }
             return;
         }
         let label = label(&record);
@@ -56,6 +61,12 @@ impl Rows {
                 records: vec![record],
             }),
         }
+    }
+
+    /// The records of all rounds, and of the pass that times each operation those that failed.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &Record> {
+        let rounds = self.list.iter().flat_map(|row| &row.records);
+        rounds.chain(&self.failed_timings)
     }
 
     /// Whether any row failed.

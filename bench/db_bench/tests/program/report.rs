@@ -15,6 +15,7 @@ fn a_run_leaves_its_report_and_the_report_can_be_made_again() {
         "--num=1000",
         "--rounds=1",
         "--engine=cairndb,null",
+        "--verbose",
     ]);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);

@@ -174,10 +174,7 @@ fn a_suite_that_lacks_its_end_alone_is_given_one() {
     assert!(once.status.success());
     let render = format!("--render={}", json.display());
     let told = stderr(&once);
-    assert!(
-        told.contains(&format!(" {render}\nand the run goes on with\n")),
-        "{told}"
-    );
+    assert!(told.contains(&format!(" {render}\nTo resume:\n")), "{told}");
     let text = std::fs::read_to_string(&json).expect("written");
     let end = "{\"type\":\"end\",\"suite\":\"own\"}\n";
     let rows = results(&json).len();
