@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use bench_core::own;
+use bench_core::self_exe;
 
 use crate::outcome::{Outcome, Status};
 use crate::plan::Plan;
@@ -49,7 +49,7 @@ pub(crate) fn measure(plan: &Plan, timeout: Duration) -> Outcome {
         Ok(input) => input,
         Err(error) => return failed(error.to_string()),
     };
-    let command = own::program().map(|program| {
+    let command = self_exe::program().map(|program| {
         let mut command = Command::new(program);
         command.arg(WORD);
         command

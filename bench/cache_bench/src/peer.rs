@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use bench_core::unpacked;
+use bench_core::local_peers;
 
 use crate::child;
 use crate::outcome::{Outcome, Status};
@@ -44,7 +44,7 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, String> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path)
         .chain(USUAL.map(PathBuf::from))
-        .chain(unpacked::programs())
+        .chain(local_peers::programs())
         .map(|folder| folder.join(NAME))
         .find(|program| program.is_file() && judge(program).is_ok())
         .ok_or_else(|| format!("RocksDB's cache_bench is not installed (Debian package {PACKAGE})"))
@@ -53,7 +53,7 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, String> {
 /// A program, which finds its libraries where it was unpacked with them.
 fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
-    if let (Some(programs), Some(libraries)) = (unpacked::programs(), unpacked::libraries())
+    if let (Some(programs), Some(libraries)) = (local_peers::programs(), local_peers::libraries())
         && program.starts_with(programs)
     {
         command.env("LD_LIBRARY_PATH", libraries);

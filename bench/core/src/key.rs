@@ -8,12 +8,12 @@
 //!
 //! Invariant: of two keys of one layout the one with the smaller index sorts first.
 
-mod listed;
+mod file_keys;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-pub use listed::KeyList;
+pub use file_keys::KeyList;
 
 /// Digits of every key.
 pub const DIGITS: usize = 16;

@@ -7,7 +7,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::civil::Civil;
+use crate::civil_date::Civil;
 use crate::histogram::Histogram;
 use crate::intervals::Intervals;
 use crate::plan::Every;

@@ -13,8 +13,8 @@
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::byte_sum::{bind, fold};
 use crate::definition::Values;
-use crate::fold::{bind, fold};
 use crate::key::Layout;
 use crate::pool::Pool;
 

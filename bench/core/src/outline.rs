@@ -45,7 +45,7 @@ impl Aggregate {
             return None;
         }
         if self == Self::Median {
-            return Some(crate::line::median(values));
+            return Some(crate::result_line::median(values));
         }
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);

@@ -4,11 +4,11 @@
 //! has ended, look at what it cost, compare what is stored with the model, tell the result. Results
 //! leave as [`Event`]s the moment they exist, so that a crash costs only the row it happens in.
 
-mod before;
 mod kill;
 mod measure;
 mod memory;
 mod row;
+mod spent;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,17 +17,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog;
 use crate::definition::{Action, Workload};
+use crate::directory;
 use crate::engine::{Durability, Engine, Store};
 use crate::fault::Fault;
-use crate::heap;
+use crate::heap_profile;
 use crate::library::Library;
-use crate::line;
 use crate::model::Model;
-use crate::place;
 use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::process::{Sampler, device_stat, resident};
 use crate::record::Record;
+use crate::result_line;
 use crate::settings::Settings;
 use crate::step::Step;
 use crate::workload::Task;
@@ -181,13 +181,13 @@ impl<E: Engine> Runner<'_, E> {
                     plan.db.display()
                 )));
             }
-            place::enter(&plan.db)?;
-            self.noted = place::recall(&plan.db, plan, &mut self.model);
+            directory::enter(&plan.db)?;
+            self.noted = directory::recall(&plan.db, plan, &mut self.model);
             if !self.noted {
                 self.model.set_unknown();
             }
         } else {
-            place::make_fresh(&plan.db)?;
+            directory::make_fresh(&plan.db)?;
             self.empty = true;
         }
         self.device = device_stat(&plan.db);
@@ -206,7 +206,7 @@ impl<E: Engine> Runner<'_, E> {
             options: self.store.as_ref().map(Store::options).unwrap_or_default(),
         };
         self.tell(event);
-        self.tell(Event::Text(line::header(plan)));
+        self.tell(Event::Text(result_line::header(plan)));
         Ok(())
     }
 
@@ -234,7 +234,7 @@ impl<E: Engine> Runner<'_, E> {
         if !std::mem::take(&mut self.noted) {
             return Ok(());
         }
-        place::forget(&self.plan.db)
+        directory::forget(&self.plan.db)
             .map_err(|error| Fault::io("the note beside the database", &error))
     }
 
@@ -325,7 +325,10 @@ impl<E: Engine> Runner<'_, E> {
         };
         let event = event.unwrap_or_else(|| {
             let reason = format!("not supported by {}", self.engine.name());
-            Event::Text(format!("{}\n", line::skipped(workload.name, &reason)))
+            Event::Text(format!(
+                "{}\n",
+                result_line::skipped(workload.name, &reason)
+            ))
         });
         self.tell(event);
     }
@@ -341,7 +344,7 @@ impl<E: Engine> Runner<'_, E> {
 
     fn heap_profile(&mut self, workload: &Workload) -> Event {
         let number = self.instances.get(workload.name).copied().unwrap_or(0) + 1;
-        let path = match heap::write(&self.plan.db, number) {
+        let path = match heap_profile::write(&self.plan.db, number) {
             Ok(path) => path,
             Err(why) => return Event::Note(why.sentence()),
         };
@@ -374,7 +377,7 @@ impl<E: Engine> Runner<'_, E> {
         }
         self.close()?;
         // Without the note a later run is unverified, nothing worse.
-        if let Err(error) = place::keep(&self.plan.db, self.plan, &self.model) {
+        if let Err(error) = directory::keep(&self.plan.db, self.plan, &self.model) {
             self.tell(Event::Note(format!(
                 "the note beside the database: {error}\n"
             )));

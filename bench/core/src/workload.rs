@@ -3,16 +3,16 @@
 //! A [`Task`] is what all threads of a row share; a [`Worker`] is one thread: its session, its random
 //! generator, its key buffer and its [`Meter`]. [`run`] is the whole measured part of a thread.
 
-mod ahead;
 mod codec;
+mod drawn_ahead;
 mod fill;
 mod get;
 mod mixed;
-pub mod plain;
 mod reader;
 mod scan;
 mod seek;
-mod walk;
+mod short_scan;
+pub mod storeless;
 mod ycsb;
 
 pub(crate) use mixed::by_hand;
@@ -22,20 +22,20 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
+use crate::byte_sum::{ScanSum, fold};
 use crate::definition::{Action, Beside, LARGE_VALUE_BYTES, Order, Target, Values, Workload};
 use crate::draw::Draws;
 use crate::engine::{Capabilities, Role, Session, Store};
 use crate::fault::Fault;
-use crate::fold::{ScanSum, fold};
 use crate::key::KeyBuffer;
 use crate::meter::{Meter, MeterMode};
 use crate::model::{ABSENT, Model, Word, Words};
-use crate::pace::{Pace, rest};
 use crate::plan::{Distribution, Plan};
 use crate::pool::{Pool, ValueSet};
 use crate::random::Random;
+use crate::rate_limit::{Pace, rest};
 
-use ahead::Ahead;
+use drawn_ahead::Ahead;
 use reader::Reader;
 
 /// Operations a second of one thread that room for new keys is made for in rows of `--duration`.

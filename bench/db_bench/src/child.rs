@@ -9,10 +9,10 @@ use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
 use bench_core::library::Library;
-use bench_core::own;
+use bench_core::local_peers;
 use bench_core::plan::Plan;
 use bench_core::runner::Event;
-use bench_core::unpacked;
+use bench_core::self_exe;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::engines::{self, Trouble};
@@ -53,12 +53,12 @@ pub(crate) fn set_allocator(path: &Path) -> Result<(), String> {
 /// A child with these words. Unpacked libraries are found through the loader's own path, so that
 /// what they depend on is found as well; installed ones come first.
 pub(crate) fn command(words: &[&str]) -> io::Result<Command> {
-    let mut command = Command::new(own::program()?);
+    let mut command = Command::new(self_exe::program()?);
     command.arg(WORD).args(words);
     if let Some(path) = ALLOCATOR.get() {
         command.env("LD_PRELOAD", path);
     }
-    if let Some(folder) = unpacked::libraries() {
+    if let Some(folder) = local_peers::libraries() {
         let mut path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
         if !path.is_empty() {
             path.push(":");

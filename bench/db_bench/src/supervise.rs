@@ -13,9 +13,9 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use bench_core::catalog;
-use bench_core::line;
 use bench_core::plan::Plan;
 use bench_core::record::{Record, Status};
+use bench_core::result_line;
 use bench_core::runner::Event;
 use bench_core::step::Step;
 
@@ -248,7 +248,7 @@ fn lost_row(plan: &Plan, entry: usize, reason: &str) -> Event {
         ..blank(plan)
     };
     Event::Row {
-        text: format!("{}\n", line::failed(name, reason)),
+        text: format!("{}\n", result_line::failed(name, reason)),
         histogram: String::new(),
         record: Box::new(record),
     }

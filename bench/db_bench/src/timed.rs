@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench_core::catalog;
-use bench_core::place;
+use bench_core::directory;
 use bench_core::plan::Plan;
 use bench_core::record::Record;
 use bench_core::runner::Event;
@@ -73,7 +73,7 @@ impl Timed {
         );
         timed.place = Place::default();
         if let Some(copy) = copy {
-            place::remove(&copy).map_err(|error| format!("{}: {error}", copy.display()))?;
+            directory::remove(&copy).map_err(|error| format!("{}: {error}", copy.display()))?;
         }
         Ok(timed)
     }
@@ -119,8 +119,8 @@ fn copy_if_written(plan: &Plan) -> Result<Option<PathBuf>, String> {
         return Ok(None);
     }
     let copy = beside(&plan.db, ".timed");
-    place::make_fresh(&copy).map_err(|fault| fault.to_string())?;
-    let copied = copy_files(&plan.db, &copy).and_then(|()| place::copy_note(&plan.db, &copy));
+    directory::make_fresh(&copy).map_err(|fault| fault.to_string())?;
+    let copied = copy_files(&plan.db, &copy).and_then(|()| directory::copy_note(&plan.db, &copy));
     copied.map_err(|error| format!("copying {}: {error}", plan.db.display()))?;
     Ok(Some(copy))
 }

@@ -8,9 +8,9 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use super::{Event, Runner};
 use crate::definition::Workload;
+use crate::directory;
 use crate::engine::Engine;
 use crate::fault::Fault;
-use crate::place;
 
 impl<E: Engine> Runner<'_, E> {
     /// Runs the row, tells its result and ends the process.
@@ -26,7 +26,7 @@ impl<E: Engine> Runner<'_, E> {
         if !workload.changes() {
             self.judge(workload, &mut totals)?;
         }
-        place::keep(&self.plan.db, self.plan, &self.model)
+        directory::keep(&self.plan.db, self.plan, &self.model)
             .map_err(|error| Fault::io("the note beside the database", &error))?;
         let text = self.verdict(workload, &totals, &mut record);
         self.tell(Event::Row {

@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
 
 use super::Runner;
-use super::before::Before;
+use super::spent::Before;
+use crate::byte_sum::{ScanSum, bind, fold};
 use crate::definition::{Action, Order, Workload};
 use crate::engine::{Cursor, Durability, Engine, Quiet, Role, Session, Store};
 use crate::fault::Fault;
-use crate::fold::{ScanSum, bind, fold};
 use crate::histogram::Histogram;
+use crate::idle;
 use crate::intervals;
 use crate::key;
-use crate::line::Outcome;
 use crate::model::{ABSENT, Expected};
 use crate::process::SAMPLER_THREAD;
-use crate::quiet;
-use crate::workload::{self, Report, Task, plain};
+use crate::result_line::Outcome;
+use crate::workload::{self, Report, Task, storeless};
 
 /// What all threads of a row did together.
 #[derive(Debug, Default)]
@@ -197,14 +197,14 @@ impl<E: Engine> Runner<'_, E> {
             .map_or(Ok(Quiet::Known), Store::quiesce)?;
         Ok(match known {
             Quiet::Known => Some(since.elapsed()),
-            Quiet::Progress(first) => quiet::wait_still(since, first, || {
+            Quiet::Progress(first) => idle::wait_still(since, first, || {
                 match self.store.as_ref().map(Store::quiesce) {
                     Some(Ok(Quiet::Progress(now))) => Ok(now),
                     Some(Err(fault)) => Err(fault),
                     _ => Ok(first),
                 }
             })?,
-            Quiet::Watch => quiet::wait(since, &[SAMPLER_THREAD]),
+            Quiet::Watch => idle::wait(since, &[SAMPLER_THREAD]),
         })
     }
 
@@ -228,7 +228,7 @@ impl<E: Engine> Runner<'_, E> {
         let (mut totals, plan, pool) = (Totals::default(), self.plan, &self.pool);
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..plan.threads)
-                .map(|_| scope.spawn(|| plain::run_engineless(plan, pool, workload)))
+                .map(|_| scope.spawn(|| storeless::run_engineless(plan, pool, workload)))
                 .collect();
             for thread in threads {
                 if let Ok(Some(report)) = thread.join() {

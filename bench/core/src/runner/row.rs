@@ -2,19 +2,19 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::before::Before;
 use super::measure::Totals;
+use super::spent::Before;
 use super::{Event, Runner, unmade};
-use crate::cached::page_cache_bytes;
 use crate::definition::{Action, Values, Workload};
+use crate::directory;
 use crate::engine::{Durability, Engine, Store, Survival, Variant};
 use crate::fault::Fault;
 use crate::histogram::Histogram;
-use crate::line;
-use crate::place;
+use crate::page_cache::page_cache_bytes;
 use crate::plan::{Data, Format};
 use crate::process::{Counters, disk_bytes};
 use crate::record::{Record, Status};
+use crate::result_line;
 use crate::step::Step;
 use crate::workload::{Task, by_hand};
 
@@ -73,13 +73,13 @@ impl<E: Engine> Runner<'_, E> {
             if let Some(rate) = rate {
                 ops.push(rate);
                 self.tell(Event::Text(if self.plan.confidence_interval_only {
-                    line::interval(workload.name, &ops, &mbs)
+                    result_line::interval(workload.name, &ops, &mbs)
                 } else {
-                    line::combined(workload.name, &ops, &mbs)
+                    result_line::combined(workload.name, &ops, &mbs)
                 }));
             }
             if run == step.repeats && run > 1 {
-                let text = line::combined_at_the_end(workload.name, &ops, &mbs);
+                let text = result_line::combined_at_the_end(workload.name, &ops, &mbs);
                 self.tell(Event::Text(text));
             }
         }
@@ -103,7 +103,7 @@ impl<E: Engine> Runner<'_, E> {
         }
         let mut record = self.blank(workload, instance);
         record.status = Status::Skipped;
-        let text = format!("{}\n", line::skipped(workload.name, &reason));
+        let text = format!("{}\n", result_line::skipped(workload.name, &reason));
         record.reason = Some(reason);
         self.tell(Event::Row {
             text,
@@ -116,7 +116,10 @@ impl<E: Engine> Runner<'_, E> {
     fn fail(&mut self, workload: &'static Workload, mut record: Record, fault: &Fault) {
         record.status = Status::Failed;
         record.reason = Some(fault.to_string());
-        let text = format!("{}\n", line::failed(workload.name, &fault.to_string()));
+        let text = format!(
+            "{}\n",
+            result_line::failed(workload.name, &fault.to_string())
+        );
         self.tell(Event::Row {
             text,
             histogram: String::new(),
@@ -201,7 +204,7 @@ impl<E: Engine> Runner<'_, E> {
         let durability = self.asked(workload);
         if workload.fresh {
             self.close()?;
-            place::make_fresh(&self.plan.db)?;
+            directory::make_fresh(&self.plan.db)?;
             self.noted = false;
             self.missing = None;
             self.model.clear();
@@ -406,7 +409,7 @@ impl<E: Engine> Runner<'_, E> {
         record.verified = (!workload.is_engineless()).then_some(judged && totals.wrong == 0);
         if let Some(reason) = self.lie(workload, totals, record) {
             record.status = Status::Failed;
-            let text = format!("{}\n", line::failed(workload.name, &reason));
+            let text = format!("{}\n", result_line::failed(workload.name, &reason));
             record.reason = Some(reason);
             return text;
         }
@@ -420,7 +423,7 @@ impl<E: Engine> Runner<'_, E> {
             message.trim_start().clone_into(&mut outcome.message);
         }
         let format = self.plan.format;
-        format!("{}\n", line::result(format, workload.name, &outcome))
+        format!("{}\n", result_line::result(format, workload.name, &outcome))
     }
 
     /// Why a row cannot be believed, if it cannot.

@@ -1,10 +1,10 @@
 //! Point reads. Every byte of every value is folded and the fold compared with the model's.
 
 use super::{Worker, position};
+use crate::byte_sum::fold;
 use crate::definition::{Action, Target};
 use crate::engine::Session;
 use crate::fault::Fault;
-use crate::fold::fold;
 use crate::key::KeyBuffer;
 use crate::model::Word;
 use crate::plan::Format;

@@ -6,10 +6,10 @@
 use std::sync::atomic::Ordering;
 
 use super::{Worker, position};
+use crate::byte_sum::fold;
 use crate::definition::{Action, Beside, Workload};
 use crate::engine::{Capabilities, Session};
 use crate::fault::Fault;
-use crate::fold::fold;
 use crate::model::Word;
 use crate::pool::ValueStream;
 

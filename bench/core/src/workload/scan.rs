@@ -2,9 +2,9 @@
 //! the count and the order are judged when the clock has stopped.
 
 use super::Worker;
+use crate::byte_sum::{ScanSum, bind, fold, fold_key};
 use crate::engine::{Cursor, Session};
 use crate::fault::Fault;
-use crate::fold::{ScanSum, bind, fold, fold_key};
 use crate::key::DIGITS;
 
 /// The last bytes of a key as a number that sorts as the key does; 0 for a key too short.

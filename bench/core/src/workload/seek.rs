@@ -1,7 +1,7 @@
 //! Seeks: the key found is judged, its value is not read (as in LevelDB's program) unless
 //! `--seek_nexts` asks for entries behind it.
 
-use super::walk::{Walk, walk};
+use super::short_scan::{Walk, walk};
 use super::{Noted, Worker, position};
 use crate::engine::{Cursor, Session};
 use crate::fault::Fault;

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
-use super::walk::{Walk, walk};
+use super::short_scan::{Walk, walk};
 use super::{Worker, position};
 use crate::definition::Mix;
 use crate::engine::{Cursor, Session};

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::OpenOptions;
 use std::path::Path;
 
-use bench_core::civil::Civil;
+use bench_core::civil_date::Civil;
 use bench_core::outline::{End, Fact, Note, Outline};
 use bench_core::record::{Record, Status};
 use serde::Deserialize;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use bench_core::catalog;
 use bench_core::definition::Workload;
+use bench_core::directory;
 use bench_core::outline::{End, Fact, Note, Outline};
-use bench_core::place;
 use bench_core::plan::Plan;
 use bench_core::record::{Record, Status};
 use bench_core::runner::Event;
@@ -176,7 +176,7 @@ impl<'c> Run<'c> {
         });
         let told = trouble.map_or_else(|| self.end(turn, ending), Err);
         // What cannot be removed is in nobody's way: the next run asks again.
-        let _ = place::remove(&parts[0].db);
+        let _ = directory::remove(&parts[0].db);
         // Results may lie on the disk that the database had filled.
         told.and_then(|()| self.output.settle())
     }

@@ -7,7 +7,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use bench_core::place;
+use bench_core::directory;
 use bench_core::plan::Plan;
 use bench_core::runner::Event;
 
@@ -75,7 +75,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ended = self.kill();
         // Without the list the directory is judged by times.
-        let _ = place::leave(&self.db, self.child.id());
+        let _ = directory::leave(&self.db, self.child.id());
     }
 }
 

@@ -2,9 +2,9 @@
 
 use bench_core::catalog;
 use bench_core::definition::Workload;
-use bench_core::line::median;
 use bench_core::outline::{Aggregate, Outline};
 use bench_core::record::{Record, Status};
+use bench_core::result_line::median;
 use bench_core::settings::Variant;
 use bench_core::spread::Spread;
 

@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::{library, loading};
+use bench_core::{library, load_library};
 use libloading::os::unix::Library;
 
 /// Names tried when no path is given: Debian's own first.
@@ -130,7 +130,7 @@ fn version(library: &Library) -> Result<String, Fault> {
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Self::find(loading::load(path, SONAMES, "libkyotocabinet16v5")?)
+        Self::find(load_library::load(path, SONAMES, "libkyotocabinet16v5")?)
     }
 
     /// The file it was loaded from.

@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn a_compaction_that_ends_by_an_error_tells_it() {
         let Ok(engine) = LevelDb::load(None) else {
-            bench_core::skip::skip("install libleveldb1d");
+            bench_core::test_skip::skip("install libleveldb1d");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");

@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::{library, loading};
+use bench_core::{library, load_library};
 use libloading::os::unix::Library;
 
 /// Names tried when no path is given: Debian's own first.
@@ -133,7 +133,7 @@ functions! {
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Self::find(loading::load(path, SONAMES, "liblmdb0")?)
+        Self::find(load_library::load(path, SONAMES, "liblmdb0")?)
     }
 
     /// The file it was loaded from.

@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn options_are_read_when_they_are_asked_for_and_not_by_opening() {
         let Ok(engine) = RocksDb::load(None) else {
-            bench_core::skip::skip("install librocksdb7.8");
+            bench_core::test_skip::skip("install librocksdb7.8");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn nothing_is_counted_in_the_thread_of_a_session() {
         let Ok(engine) = RocksDb::load(None) else {
-            bench_core::skip::skip("install librocksdb7.8");
+            bench_core::test_skip::skip("install librocksdb7.8");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");

@@ -10,7 +10,7 @@ use std::ffi::{CStr, c_char, c_double, c_int, c_uchar, c_void};
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::{library, loading};
+use bench_core::{library, load_library};
 use libloading::os::unix::Library;
 
 /// Names tried when no path is given: Debian's own first.
@@ -144,7 +144,7 @@ const PERF_DISABLE: c_int = 1;
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Self::find(loading::load(path, SONAMES, "librocksdb7.8")?)
+        Self::find(load_library::load(path, SONAMES, "librocksdb7.8")?)
     }
 
     /// The file it was loaded from.

@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn threads_that_read_have_connections_of_their_own_and_see_what_was_written() {
         let Ok(engine) = Sqlite::load(None) else {
-            bench_core::skip::skip("SQLite's connections: install libsqlite3-0");
+            bench_core::test_skip::skip("SQLite's connections: install libsqlite3-0");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn the_keys_of_one_call_are_read_while_nobody_can_write() {
         let Ok(engine) = Sqlite::load(None) else {
-            bench_core::skip::skip("SQLite's reads of several keys: install libsqlite3-0");
+            bench_core::test_skip::skip("SQLite's reads of several keys: install libsqlite3-0");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");

@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn options_are_read_when_they_are_asked_for_and_not_by_opening() {
         let Ok(engine) = Sqlite::load(None) else {
-            bench_core::skip::skip("install libsqlite3-0");
+            bench_core::test_skip::skip("install libsqlite3-0");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");

@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::{library, loading};
+use bench_core::{library, load_library};
 use libloading::os::unix::Library;
 
 /// Names tried when no path is given: Debian's own first.
@@ -72,7 +72,7 @@ functions! {
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        let api = Self::find(loading::load(path, SONAMES, "libsqlite3-0")?)?;
+        let api = Self::find(load_library::load(path, SONAMES, "libsqlite3-0")?)?;
         // SAFETY: takes nothing and touches nothing.
         if unsafe { (api.threadsafe)() } == 0 {
             return Err(Fault::new("the SQLite library was built for one thread"));

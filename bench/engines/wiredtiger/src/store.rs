@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn opening_reads_neither_description_nor_counters() {
         let Ok(engine) = WiredTiger::load(None, Kind::Btree) else {
-            bench_core::skip::skip("install libwiredtiger");
+            bench_core::test_skip::skip("install libwiredtiger");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");

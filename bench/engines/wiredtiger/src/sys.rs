@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
 use bench_core::fault::Fault;
-use bench_core::{library, loading};
+use bench_core::{library, load_library};
 use libloading::os::unix::Library;
 
 use crate::handler::{Handler, OwnHandler};
@@ -64,13 +64,13 @@ fn snappy(library: Option<&Path>) -> Option<PathBuf> {
     beside
         .into_iter()
         .chain([PathBuf::from(SNAPPY)])
-        .find(|path| loading::load(Some(path), &[], "").is_ok())
+        .find(|path| load_library::load(Some(path), &[], "").is_ok())
 }
 
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        let library = loading::load(path, SONAMES, "libwiredtiger0")?;
+        let library = load_library::load(path, SONAMES, "libwiredtiger0")?;
         let told: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char =
             symbol!(library, "wiredtiger_version");
         let (mut major, mut minor, mut third) = (0, 0, 0);

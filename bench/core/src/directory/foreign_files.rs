@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::note::{Directory, entries_in, note};
-use super::worker::Worker;
+use super::marker::{Directory, entries_in, note};
+use super::owner::Owner;
 
 /// So long after a process has told that it lives its last files may have been made: it tells that each
 /// second, if the system lets it. Behind what it left a file system may bring times up to date as long.
@@ -25,7 +25,7 @@ const NAMES_SHOWN: usize = 5;
 pub(super) fn entries(db: &Path, directory: &Directory) -> io::Result<Vec<String>> {
     let told_nothing = directory.held.is_none();
     let mut found = Vec::new();
-    if directory.worker != Some(Worker::here()) {
+    if directory.worker != Some(Owner::here()) {
         let moment = changed(&fs::metadata(note(db))?) + GRACE_NS;
         for (path, about) in entries_in(db)? {
             let other = |held: &BTreeMap<_, _>| held.get(&path) != Some(&about.ino());

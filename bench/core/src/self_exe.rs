@@ -33,7 +33,7 @@ mod tests {
     fn child(program: &std::path::Path) -> Command {
         let mut command = Command::new(program);
         command.args(["--ignored", "--exact", "--nocapture"]);
-        command.arg("own::tests::removes_itself_and_starts_itself_again");
+        command.arg("self_exe::tests::removes_itself_and_starts_itself_again");
         command
     }
 

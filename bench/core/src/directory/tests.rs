@@ -31,7 +31,7 @@ fn a_directory_is_told_before_the_disk_is_waited_for() {
     for _ in 0..2 {
         let mut told = None;
         make_fresh_then(&db, |db| told = made(db)).expect("ours");
-        assert!(told.is_some_and(|told| told.worker == Some(worker::Worker::here())));
+        assert!(told.is_some_and(|told| told.worker == Some(owner::Owner::here())));
         fs::write(db.join("000001.log"), "x").expect("written");
     }
 }
@@ -223,7 +223,7 @@ fn abandon(db: &Path) {
         ..directory
     };
     write(db, &directory, rest).expect("written");
-    worker::end(&note(db));
+    owner::end(&note(db));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
-use super::worker::Worker;
+use super::owner::Owner;
 use crate::fault::Fault;
 
 /// The line that begins every note.
@@ -28,7 +28,7 @@ pub(super) struct Directory {
     pub(super) held: Option<BTreeMap<String, u64>>,
     /// Who works in it, or did and has not told what it left.
     #[serde(default)]
-    pub(super) worker: Option<Worker>,
+    pub(super) worker: Option<Owner>,
     /// What had been put into it since a run had ended, when another one went on with what is there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) foreign: Vec<String>,
@@ -57,7 +57,7 @@ impl Directory {
     pub(super) fn taken(self) -> Self {
         Self {
             held: None,
-            worker: Some(Worker::here()),
+            worker: Some(Owner::here()),
             ..self
         }
     }

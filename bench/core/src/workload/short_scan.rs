@@ -3,9 +3,9 @@
 use std::hint::black_box;
 
 use super::{Task, position};
+use crate::byte_sum::fold;
 use crate::engine::Cursor;
 use crate::fault::Fault;
-use crate::fold::fold;
 use crate::key;
 use crate::meter::Meter;
 use crate::model::Word;

@@ -11,10 +11,10 @@
 //! A note is the line `MAGIC`, a line that tells the directory, and after a run a line that tells what
 //! the model was made for and the model itself.
 
-mod apart;
-mod foreign;
-mod note;
-mod worker;
+mod block_group;
+mod foreign_files;
+mod marker;
+mod owner;
 
 use std::fs;
 use std::io;
@@ -26,7 +26,7 @@ use crate::fault::Fault;
 use crate::model::Model;
 use crate::plan::{Data, Keys, Plan};
 
-use note::{Directory, check_notes, made, names_in, new_note, note, read, write};
+use marker::{Directory, check_notes, made, names_in, new_note, note, read, write};
 
 /// What the model of a note was made for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ fn staging(db: &Path) -> PathBuf {
 /// # Errors
 /// When it holds files that this program did not make, or the system refuses.
 pub fn make_fresh(db: &Path) -> Result<(), Fault> {
-    make_fresh_then(db, apart::settle)
+    make_fresh_then(db, block_group::settle)
 }
 
 /// Makes the directory, tells it in the note, and lets the file system settle.
@@ -100,12 +100,12 @@ fn make_fresh_then(db: &Path, settle: impl FnOnce(&Path)) -> Result<(), Fault> {
             check_nobodys(db, &directory)?;
             empty(db).map_err(|error| Fault::io(format!("emptying {shown}"), &error))?;
             if created {
-                apart::make(db, &staging(db));
+                block_group::make(db, &staging(db));
             }
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             created = true;
-            apart::make(db, &staging(db));
+            block_group::make(db, &staging(db));
         }
         Err(error) => return Err(Fault::io(format!("reading {shown}"), &error)),
     }
@@ -118,7 +118,7 @@ fn make_fresh_then(db: &Path, settle: impl FnOnce(&Path)) -> Result<(), Fault> {
         write(db, &directory, &[])
     });
     taken.map_err(|error| Fault::io(format!("writing a note beside {shown}"), &error))?;
-    worker::begin(&note(db));
+    owner::begin(&note(db));
     // Last: on a slow disk it takes seconds, and a process that is ended meanwhile has told its directory.
     settle(db);
     Ok(())
@@ -127,10 +127,10 @@ fn make_fresh_then(db: &Path, settle: impl FnOnce(&Path)) -> Result<(), Fault> {
 /// Refuses a directory of ours that somebody works in or has put something into.
 fn check_nobodys(db: &Path, directory: &Directory) -> Result<(), Fault> {
     let shown = db.display();
-    worker::wait_for_end(db, directory.worker.as_ref())?;
-    let foreign = foreign::entries(db, directory)
+    owner::wait_for_end(db, directory.worker.as_ref())?;
+    let foreign = foreign_files::entries(db, directory)
         .map_err(|error| Fault::io(format!("reading {shown}"), &error))?;
-    match foreign::list(&foreign) {
+    match foreign_files::list(&foreign) {
         None => Ok(()),
         Some(names) => Err(Fault::new(format!(
             "{shown} holds {names}, put there or changed after db_bench had ended: move away what is yours or name another directory with --db"
@@ -154,7 +154,7 @@ pub fn remove(db: &Path) -> io::Result<()> {
     if directory.created {
         fs::remove_dir(db)?;
     }
-    worker::end(&note(db));
+    owner::end(&note(db));
     fs::remove_file(note(db))?;
     if new_note(db).exists() {
         fs::remove_file(new_note(db))?;
@@ -189,10 +189,10 @@ pub fn enter(db: &Path) -> Result<(), Fault> {
     let Some(directory) = made(db) else {
         return Ok(());
     };
-    worker::wait_for_end(db, directory.worker.as_ref())?;
+    owner::wait_for_end(db, directory.worker.as_ref())?;
     let taken = fs::read(note(db)).and_then(|bytes| {
         let rest = read(&bytes).map_or(&[][..], |(_, rest)| rest);
-        let foreign = foreign::entries(db, &directory)?;
+        let foreign = foreign_files::entries(db, &directory)?;
         let directory = Directory {
             foreign,
             ..directory.taken()
@@ -200,7 +200,7 @@ pub fn enter(db: &Path) -> Result<(), Fault> {
         write(db, &directory, rest)
     });
     taken.map_err(|error| Fault::io("the note beside the database", &error))?;
-    worker::begin(&note(db));
+    owner::begin(&note(db));
     Ok(())
 }
 
@@ -215,7 +215,7 @@ pub fn leave(db: &Path, process: u32) -> io::Result<()> {
             let bytes = fs::read(note(db))?;
             let rest = read(&bytes).map_or(&[][..], |(_, rest)| rest);
             write(db, &directory.left(db)?, rest)?;
-            worker::end(&note(db));
+            owner::end(&note(db));
             Ok(())
         }
         _ => Ok(()),

@@ -24,13 +24,13 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// A process; numbers are given again, but not at the same moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Worker {
+pub(super) struct Owner {
     process: u32,
     /// When it was started, in the kernel's units.
     since: Option<u64>,
 }
 
-impl Worker {
+impl Owner {
     /// This process.
     pub(super) fn here() -> Self {
         Self::of(std::process::id())
@@ -69,12 +69,12 @@ fn started(process: u32) -> Option<u64> {
 }
 
 /// Waits until nobody else works in a directory.
-pub(super) fn wait_for_end(db: &Path, worker: Option<&Worker>) -> Result<(), Fault> {
+pub(super) fn wait_for_end(db: &Path, worker: Option<&Owner>) -> Result<(), Fault> {
     wait(db, worker, DYING)
 }
 
-fn wait(db: &Path, worker: Option<&Worker>, limit: Duration) -> Result<(), Fault> {
-    let Some(worker) = worker.filter(|worker| **worker != Worker::here()) else {
+fn wait(db: &Path, worker: Option<&Owner>, limit: Duration) -> Result<(), Fault> {
+    let Some(worker) = worker.filter(|worker| **worker != Owner::here()) else {
         return Ok(());
     };
     let begun = Instant::now();
@@ -135,7 +135,7 @@ mod tests {
             .arg("100")
             .spawn()
             .expect("started");
-        let worker = Worker::of(child.id());
+        let worker = Owner::of(child.id());
         let told = wait(db, Some(&worker), limit)
             .expect_err("it lives")
             .to_string();
@@ -150,12 +150,12 @@ mod tests {
         child.wait().expect("ended");
         wait(db, Some(&worker), limit).expect("it is gone");
         // The same number, given again.
-        let again = Worker {
+        let again = Owner {
             since: Some(1),
-            ..Worker::here()
+            ..Owner::here()
         };
         wait(db, Some(&again), limit).expect("another process");
-        wait(db, Some(&Worker::here()), limit).expect("this process");
+        wait(db, Some(&Owner::here()), limit).expect("this process");
         wait(db, None, limit).expect("nobody");
     }
 }
