@@ -1,6 +1,6 @@
 //! The report as a sequence of blocks, from which every readable form is made.
 
-use crate::face;
+use crate::engine_style;
 use crate::number;
 
 /// One piece of a page.
@@ -58,11 +58,11 @@ impl Item {
     }
 }
 
-/// An engine's face and title.
+/// An engine's style and title.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
-    /// Position in the list of faces.
-    pub(crate) face: usize,
+    /// Position in the list of styles.
+    pub(crate) style: usize,
     /// Title.
     pub(crate) title: String,
     /// Variant of its settings, when not the plain ones.
@@ -75,8 +75,8 @@ impl Name {
     /// An engine with its plain settings.
     pub(crate) fn plain(engine: &str) -> Self {
         Self {
-            face: face::index(engine),
-            title: face::title(engine).to_owned(),
+            style: engine_style::index(engine),
+            title: engine_style::title(engine).to_owned(),
             variant: None,
             by_hand: false,
         }
@@ -84,7 +84,11 @@ impl Name {
 
     /// Title and mark.
     pub(crate) fn marked(&self) -> String {
-        let mark = if self.by_hand { face::BY_HAND } else { "" };
+        let mark = if self.by_hand {
+            engine_style::BY_HAND
+        } else {
+            ""
+        };
         format!("{}{mark}", self.title)
     }
 
@@ -255,7 +259,7 @@ pub(crate) struct Cell {
     /// How it is meant.
     pub(crate) tone: Tone,
     /// Engine whose colour stands before the text, or whose bar under it.
-    pub(crate) face: Option<usize>,
+    pub(crate) style: Option<usize>,
     /// Length of the bar under the text, 0 to 1.
     pub(crate) bar: Option<f64>,
     /// A word about it: a variant.
@@ -298,7 +302,7 @@ impl Cell {
     pub(crate) fn name(name: Name) -> Self {
         Self {
             text: name.marked(),
-            face: Some(name.face),
+            style: Some(name.style),
             tag: name.variant,
             ..Self::default()
         }

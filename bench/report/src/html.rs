@@ -8,7 +8,7 @@ mod chart;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::document::{Block, Cell, Grid, Item, Line, Name, Tone};
-use crate::face::{FACES, NIGHT, Pattern, index};
+use crate::engine_style::{NIGHT, Pattern, STYLES, index};
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -39,9 +39,10 @@ pub(crate) fn page(blocks: &[Block]) -> String {
 
 /// Classes that give small squares their engine's colour.
 fn swatches() -> String {
-    let class =
-        |(index, face): (usize, &crate::face::Face)| format!(".f{index}{{--face:{}}}", face.colour);
-    let day: String = FACES.iter().enumerate().map(class).collect();
+    let class = |(index, style): (usize, &crate::engine_style::EngineStyle)| {
+        format!(".f{index}{{--face:{}}}", style.colour)
+    };
+    let day: String = STYLES.iter().enumerate().map(class).collect();
     let night = NIGHT.map(|(engine, colour)| format!(".f{}{{--face:{colour}}}", index(engine)));
     format!(
         "{day}@media screen and (prefers-color-scheme:dark){{{}}}",
@@ -49,16 +50,16 @@ fn swatches() -> String {
     )
 }
 
-/// What is drawn over the ground of a bar, one for each face, as long as the longest bar. Shapes are
+/// What is drawn over the ground of a bar, one for each style, as long as the longest bar. Shapes are
 /// used and clipped instead of filled with a pattern: printed, every filling would become a picture.
 fn patterns() -> Markup {
     html! {
         svg.defs width="0" height="0" aria-hidden="true" {
             defs {
-                @for (index, face) in FACES.iter().enumerate() {
-                    @let (path, width) = strokes(face.pattern);
-                    path id={"t" (index)} d=(path) stroke=(face.ink) stroke-width=(width)
-                        stroke-linecap=[(face.pattern == Pattern::Dots).then_some("round")] fill="none" {}
+                @for (index, style) in STYLES.iter().enumerate() {
+                    @let (path, width) = strokes(style.pattern);
+                    path id={"t" (index)} d=(path) stroke=(style.ink) stroke-width=(width)
+                        stroke-linecap=[(style.pattern == Pattern::Dots).then_some("round")] fill="none" {}
                 }
             }
         }
@@ -170,7 +171,7 @@ fn legend(names: &[Name]) -> Markup {
     html! {
         ul.legend aria-label="Colours" {
             @for name in names {
-                li { (chart::swatch(name.face)) (chart::title(name)) }
+                li { (chart::swatch(name.style)) (chart::title(name)) }
             }
         }
     }
@@ -314,9 +315,9 @@ fn cell(cell: &Cell, place: Place) -> Markup {
     };
     let class = Some(class.trim_end()).filter(|class| !class.is_empty());
     let inner = html! {
-        @match (cell.face, cell.bar) {
-            (Some(face), Some(share)) => { (cell.text) (chart::small_bar(face, share)) }
-            (Some(face), None) => { (chart::swatch(face)) (cell.text) }
+        @match (cell.style, cell.bar) {
+            (Some(style), Some(share)) => { (cell.text) (chart::small_bar(style, share)) }
+            (Some(style), None) => { (chart::swatch(style)) (cell.text) }
             _ if place.unit > 0 => {
                 @let (number, unit) = parted(&cell.text);
                 (number) span class={"u u" (place.unit)} { (unit) }

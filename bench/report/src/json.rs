@@ -11,9 +11,9 @@ use bench_core::spread::Spread;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::input::{Build, Machine, Source};
 use crate::outline;
 use crate::run::Run;
-use crate::source::{Build, Machine, Source};
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
 

@@ -9,12 +9,13 @@
 //! a number. The page is markup checked at compile time (maud) that escapes every value; there is no other
 //! way for a text to reach it.
 
-mod arrangement;
 mod chapter;
+mod csv;
 mod document;
+mod engine_style;
 mod error;
-mod face;
 mod html;
+mod input;
 mod json;
 mod markdown;
 mod number;
@@ -22,12 +23,11 @@ mod outline;
 mod published;
 mod report;
 mod run;
-mod sentence;
-mod sheet;
-mod source;
+mod sections;
 mod standing;
 mod table;
 mod terminal;
+mod verdict;
 
 pub use error::Error;
 pub use report::Report;

@@ -182,7 +182,7 @@ impl Page2011 {
         let mut found = Vec::new();
         for row in &self.row {
             for engine in row.ops.keys() {
-                let title = crate::face::title(engine);
+                let title = crate::engine_style::title(engine);
                 if let Some(ratio) = row.ratio(self, engine).filter(|check| !check.follows) {
                     found.push(format!(
                         "{}: {title} is printed as {}x baseline; its rates give {}x.",

@@ -7,9 +7,9 @@ use bench_core::outline::Aggregate;
 use bench_core::record::Status;
 
 use crate::error::Error;
+use crate::input::Source;
 use crate::run::Run;
-use crate::source::Source;
-use crate::{chapter, html, json, markdown, sheet, terminal};
+use crate::{chapter, csv, html, json, markdown, terminal};
 
 /// Everything one run of the benchmark has to say.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ impl Report {
 
     /// Statistics, one line for each engine, variant and workload.
     pub fn csv(&self) -> String {
-        sheet::sheet(&self.run)
+        csv::sheet(&self.run)
     }
 
     /// Everything: records, notes, machines, and the statistics made from them.

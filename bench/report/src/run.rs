@@ -4,8 +4,8 @@ use bench_core::definition::Workload;
 use bench_core::outline::{Aggregate, Outline, Settings};
 use serde_json::Value;
 
-use crate::face;
-use crate::source::Source;
+use crate::engine_style;
+use crate::input::Source;
 use crate::table::{self, Key, Table};
 
 /// A run, ready to be told.
@@ -62,7 +62,7 @@ impl Run {
         self.source.outline(suite)
     }
 
-    /// Engines in the order of faces, the harness's own left out.
+    /// Engines in the order of styles, the harness's own left out.
     pub(crate) fn engines(&self) -> Vec<String> {
         let mut names: Vec<&str> = Vec::new();
         for row in self.tables.iter().flat_map(Table::engines) {
@@ -70,7 +70,7 @@ impl Run {
                 names.push(&row.engine);
             }
         }
-        names.sort_by_key(|name| (face::index(name), *name));
+        names.sort_by_key(|name| (engine_style::index(name), *name));
         names.into_iter().map(str::to_owned).collect()
     }
 

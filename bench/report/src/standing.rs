@@ -4,7 +4,7 @@ use bench_core::definition::{Action, Order, Target};
 use bench_core::spread::Spread;
 use bench_core::standing::{self, Standing};
 
-use crate::face;
+use crate::engine_style;
 use crate::outline;
 use crate::run::Run;
 use crate::table::{Row, Table};
@@ -22,7 +22,7 @@ pub(crate) fn ranking(table: &Table) -> Vec<Ranked<'_>> {
 
 /// Whether the row is this project's store, through whichever interface.
 pub(crate) fn is_ours(row: &Row) -> bool {
-    row.engine == face::OURS || row.engine == face::OURS_IN_C
+    row.engine == engine_style::OURS || row.engine == engine_style::OURS_IN_C
 }
 
 /// Those whom nobody ranked is ahead of, fastest first: the first, and whoever ties for its place.
@@ -56,13 +56,13 @@ pub(crate) fn best_peer(table: &Table) -> Option<Ranked<'_>> {
 
 /// Our row with its ordinary settings, ranked or not.
 pub(crate) fn ours(table: &Table) -> Option<Ranked<'_>> {
-    let row = table.row(face::OURS)?;
+    let row = table.row(engine_style::OURS)?;
     Some((row, row.rate()?))
 }
 
 /// The row ratios refer to.
 pub(crate) fn reference(table: &Table) -> Option<Ranked<'_>> {
-    let row = table.row(face::REFERENCE)?;
+    let row = table.row(engine_style::REFERENCE)?;
     Some((row, row.rate()?))
 }
 

@@ -7,7 +7,7 @@ use bench_core::record::{Record, Status};
 use bench_core::spread::Spread;
 
 use crate::document::Name;
-use crate::face;
+use crate::engine_style;
 use crate::number::float;
 
 /// What all rows of a table have in common.
@@ -107,7 +107,7 @@ pub(crate) struct Table {
     pub(crate) state: State,
     /// Whether the same row ran in another directory too.
     pub(crate) elsewhere: bool,
-    /// Rows in the order of faces, variants after their engine.
+    /// Rows in the order of styles, variants after their engine.
     pub(crate) rows: Vec<Row>,
 }
 
@@ -117,7 +117,7 @@ impl Row {
         self.name().full()
     }
 
-    /// Face, title and variant.
+    /// Style, title and variant.
     pub(crate) fn name(&self) -> Name {
         Name {
             variant: self.variant.clone().filter(|variant| !is_plain(variant)),
@@ -156,9 +156,9 @@ impl Row {
     /// Why a row is shown without a rank.
     pub(crate) fn unranked(&self) -> Option<&'static str> {
         let below = |record: &Record| record.durability.as_deref() == Some("below_os");
-        if self.engine == face::HARNESS {
+        if self.engine == engine_style::HARNESS {
             Some("stores nothing")
-        } else if self.engine == face::BARE {
+        } else if self.engine == engine_style::BARE {
             Some("no store: a bare loop")
         } else if self.apart.is_some() {
             self.apart
@@ -258,7 +258,9 @@ impl Table {
 
     /// Rows that stand for stores; those of the harness and of the bare loop are told apart.
     pub(crate) fn engines(&self) -> impl Iterator<Item = &Row> {
-        let stores = |row: &&Row| ![face::HARNESS, face::BARE].contains(&row.engine.as_str());
+        let stores = |row: &&Row| {
+            ![engine_style::HARNESS, engine_style::BARE].contains(&row.engine.as_str())
+        };
         self.rows.iter().filter(stores)
     }
 
@@ -324,11 +326,11 @@ pub(crate) fn tables(records: &[Record], choose: impl Fn(&Record) -> Aggregate) 
     tables
 }
 
-/// Rows of a page: faces in their order, unknown engines by name, plain settings first.
+/// Rows of a page: styles in their order, unknown engines by name, plain settings first.
 fn order(row: &Row) -> (usize, &str, bool, Option<&str>) {
     let variant = row.variant.as_deref();
     (
-        face::index(&row.engine),
+        engine_style::index(&row.engine),
         &row.engine,
         !row.is_plain(),
         variant,
@@ -342,7 +344,7 @@ fn is_text(record: &Record) -> bool {
 
 /// Whether the bare loop has no part in the row.
 fn is_beside_the_point(record: &Record) -> bool {
-    record.status == Status::Skipped && record.engine == face::BARE
+    record.status == Status::Skipped && record.engine == engine_style::BARE
 }
 
 impl Table {

@@ -2,7 +2,7 @@
 //! classic data flatters. Losses come from the records; the rest is what we know of our own choices.
 
 mod filters;
-mod known;
+mod own_choices;
 
 use std::fmt::Write as _;
 
@@ -11,13 +11,13 @@ use bench_core::standing::Standing;
 use crate::chapter::cost::{self, COMPARED, COSTS};
 use crate::chapter::{latency, overview};
 use crate::document::{Block, Cell, Grid, Line, PERCENTILES, Tone};
-use crate::face;
+use crate::engine_style;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
-use crate::sentence;
 use crate::standing;
 use crate::table::{Row, Table};
+use crate::verdict;
 
 /// Costs this close are called level.
 const LEVEL: f64 = 1.05;
@@ -35,9 +35,9 @@ pub(crate) fn biases(run: &Run) -> Vec<Block> {
     ];
     blocks.extend(losses(run));
     blocks.push(Block::heading(3, "Which Defaults Favour Whom"));
-    blocks.push(Block::List(known::defaults(run)));
+    blocks.push(Block::List(own_choices::defaults(run)));
     blocks.push(Block::heading(3, "What the Classic Data Flatters"));
-    blocks.push(Block::List(known::data()));
+    blocks.push(Block::List(own_choices::data()));
     blocks.extend(data_sets(run));
     blocks
 }
@@ -85,7 +85,7 @@ fn losses(run: &Run) -> Vec<Block> {
             .collect();
         blocks.push(Block::text(format!(
             "Ahead by its middle round, but inside the spread: {}.",
-            sentence::list(&names)
+            verdict::list(&names)
         )));
     }
     blocks.extend(dearer(run));
@@ -125,7 +125,7 @@ fn loss_line(run: &Run, loss: &Loss<'_>) -> Line {
         Cell::plain(format!("{words}{}", outline::label(loss.table))),
         peer,
         Cell::number(amount(Some(loss.peer))),
-        Cell::number(amount(loss.table.row(face::OURS))),
+        Cell::number(amount(loss.table.row(engine_style::OURS))),
         Cell::toned(format!("{}x", number::ratio(loss.times)), Tone::Bad),
     ])
 }
@@ -197,7 +197,7 @@ fn compared(run: &Run, title: String, value: impl Fn(&Row) -> Option<f64>) -> Co
     };
     for table in run.tables.iter().filter(|table| table.compares()) {
         let Some(ours) = table
-            .row(face::OURS)
+            .row(engine_style::OURS)
             .filter(|row| row.rate().is_some())
             .and_then(&value)
         else {

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::chapter::facts::settings;
-use crate::chapter::{overview, places};
+use crate::chapter::provenance::settings;
+use crate::chapter::{directories, overview};
 use crate::document::{Block, Cell, Grid, Item, Line, Tone};
-use crate::face;
+use crate::engine_style;
+use crate::input::{Build, Machine};
 use crate::number;
 use crate::run::Run;
-use crate::source::{Build, Machine};
 
 /// Names under which stores tell their codec.
 const CODECS: [&str; 4] = ["compression", "codec", "block_compressor", "compressor"];
@@ -23,7 +23,7 @@ pub(crate) fn builds(run: &Run) -> Vec<Block> {
     let mut blocks = vec![Block::heading(2, "Custom Build Specifications")];
     blocks.extend(machine.and_then(program).map(Block::Text));
     blocks.extend(machine.and_then(state).map(Block::Text));
-    blocks.extend(machine.and_then(places::grid));
+    blocks.extend(machine.and_then(directories::grid));
     blocks.push(Block::text(format!(
         "The stores\u{2019} libraries are loaded at run time and report their own versions; the file is the one that the \
          kernel says was mapped. The allocator is {}, for every store alike. Every option in effect, section by \
@@ -150,7 +150,9 @@ fn place(build: &Build, engine: &str) -> String {
     match (&build.library, build.library_bytes) {
         (Some(path), Some(bytes)) => format!("{path} ({} bytes)", number::thousands(bytes)),
         (Some(path), None) => path.clone(),
-        (None, _) if engine == face::OURS => "compiled into db_bench, called as Rust".to_owned(),
+        (None, _) if engine == engine_style::OURS => {
+            "compiled into db_bench, called as Rust".to_owned()
+        }
         (None, _) => "compiled into the program, or not told".to_owned(),
     }
 }
@@ -170,7 +172,7 @@ fn evidence(run: &Run) -> Vec<Block> {
     let items: Vec<Item> = of_all
         .filter(|build| build.library.is_some())
         .map(|build| {
-            let title = format!("{}:", face::title(&build.engine));
+            let title = format!("{}:", engine_style::title(&build.engine));
             Item::new(title, format!("{}.", build.evidence))
         })
         .collect();
@@ -190,11 +192,11 @@ pub(super) fn peers_asserting(run: &Run) -> Vec<String> {
     let has = |engine: &String| {
         let builds = of(run, engine);
         let on = builds.iter().any(|build| build.assertions == Some(true));
-        on && engine != face::OURS && engine != face::OURS_IN_C
+        on && engine != engine_style::OURS && engine != engine_style::OURS_IN_C
     };
     let engines = run.engines().into_iter().filter(has);
     engines
-        .map(|engine| face::title(&engine).to_owned())
+        .map(|engine| engine_style::title(&engine).to_owned())
         .collect()
 }
 

@@ -3,7 +3,7 @@
 use bench_core::definition::Action;
 
 use crate::document::{Block, Cell, Grid, Line, Tone};
-use crate::face;
+use crate::engine_style;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
@@ -67,7 +67,7 @@ fn allowed(table: &Table) -> Option<f64> {
 }
 
 fn line(run: &Run, table: &Table) -> Option<Line> {
-    let own = table.nanoseconds(table.row(face::HARNESS)?)?;
+    let own = table.nanoseconds(table.row(engine_style::HARNESS)?)?;
     let allowed = allowed(table);
     let ranking = standing::ranking(table);
     let fastest = ranking.first().and_then(|(row, _)| table.nanoseconds(row));

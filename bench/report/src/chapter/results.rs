@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-use crate::arrangement::{Chapter, Group, arrange};
-use crate::chapter::{beside, facts, overview};
+use crate::chapter::{compare, overview, provenance};
 use crate::document::{Bar, Bars, Block, Item, Measured, Value};
-use crate::face;
+use crate::engine_style;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
-use crate::sentence;
+use crate::sections::{Chapter, Group, arrange};
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
+use crate::verdict;
 use bench_core::spread::Spread;
 
 /// Rows with one reason from which on it is not told in each.
@@ -115,7 +115,7 @@ fn baseline(tables: &[&Table]) -> Vec<Block> {
 fn group_of(run: &Run, group: &Group<'_>) -> Vec<Block> {
     let mut blocks = Vec::new();
     let tables: Vec<&Table> = group.tables.iter().map(|(_, table)| *table).collect();
-    if let Some(grid) = beside::directories(&tables) {
+    if let Some(grid) = compare::directories(&tables) {
         blocks.push(Block::text("The same rows in each directory:"));
         blocks.push(grid);
     }
@@ -125,7 +125,7 @@ fn group_of(run: &Run, group: &Group<'_>) -> Vec<Block> {
             blocks.push(Block::heading(4, heading));
         }
         blocks.push(Block::Bars(told_once(run, bars(run, table))));
-        blocks.push(Block::Verdict(sentence::verdict(table)));
+        blocks.push(Block::Verdict(verdict::verdict(table)));
     }
     blocks
 }
@@ -137,7 +137,7 @@ fn told_once(run: &Run, mut bars: Bars) -> Bars {
         let Value::Missing(_, reason) = &mut bar.value else {
             continue;
         };
-        let count = facts::rows_without(run, &bar.name.title, reason);
+        let count = provenance::rows_without(run, &bar.name.title, reason);
         if count >= MANY {
             *reason = format!("for one reason in {count} rows: see Rows without a Figure");
         }
@@ -199,7 +199,7 @@ fn measured(run: &Run, table: &Table, row: &Row, scale: Scale) -> Measured {
     };
     let show = |value: f64| overview::amount(table, value);
     let (first, last) = ends(table, &rate);
-    let reference = standing::reference(table).filter(|_| row.engine != face::REFERENCE);
+    let reference = standing::reference(table).filter(|_| row.engine != engine_style::REFERENCE);
     let times = reference.and_then(|(reference, other)| {
         Some(format!(
             "{}x {}",

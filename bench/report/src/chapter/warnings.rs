@@ -4,12 +4,12 @@ use bench_core::definition::Workload;
 use bench_core::durability::Survival;
 use bench_core::record::{Record, Status};
 
-use crate::face;
+use crate::engine_style;
+use crate::input::{Machine, Source};
 use crate::outline;
 use crate::run::Run;
-use crate::sentence;
-use crate::source::{Machine, Source};
 use crate::table::{Outcome, Row, Table};
+use crate::verdict;
 
 /// Fewer rounds than this do not show how far rounds lie apart.
 const ROUNDS_FEW: usize = 3;
@@ -57,7 +57,7 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
     let unverified = rows_where(run, |row| {
         let all = row.records.iter().chain(&row.timed);
         let unseen = |record: &Record| record.verified == Some(false) && record.reason.is_none();
-        row.engine != face::HARNESS && all.into_iter().any(unseen)
+        row.engine != engine_style::HARNESS && all.into_iter().any(unseen)
     });
     if !unverified.is_empty() {
         notes.push(format!(
@@ -120,7 +120,7 @@ fn uncounted(run: &Run) -> Option<String> {
         let mut records = row.records.iter();
         let sync = |record: &Record| record.durability.as_deref() == Some(Survival::Sync.word());
         let is = |record: &Record| sync(record) && record.fsyncs.is_some() == counted;
-        row.engine != face::HARNESS && row.rate().is_some() && records.any(is)
+        row.engine != engine_style::HARNESS && row.rate().is_some() && records.any(is)
     };
     let writes = |table: &&Table| table.workload().is_some_and(Workload::changes);
     let tables = |counted: bool| {
@@ -161,7 +161,7 @@ fn write_caches(machines: &[Machine]) -> String {
     if words.is_empty() {
         words.push("not known".to_owned());
     }
-    sentence::list(&words)
+    verdict::list(&words)
 }
 
 /// Acknowledged writes that were gone after SIGKILL: where no more had been promised such rows end well,
@@ -206,13 +206,13 @@ fn losses(run: &Run) -> Option<String> {
         };
         sentences.push(format!(
             "{} lost acknowledged writes when the process was killed, as a store below Os may{nobody}.",
-            sentence::list(&allowed)
+            verdict::list(&allowed)
         ));
     }
     if !promised.is_empty() {
         sentences.push(format!(
             "{} had promised that such writes survive and lost some when the process was killed.",
-            sentence::list(&promised)
+            verdict::list(&promised)
         ));
     }
     (!sentences.is_empty()).then(|| sentences.join(" "))
@@ -231,7 +231,7 @@ fn rows_where(run: &Run, holds: impl Fn(&Row) -> bool) -> Vec<String> {
 fn some(labels: &[String]) -> String {
     const SHOWN: usize = 4;
     if labels.len() <= SHOWN + 1 {
-        return sentence::list(labels);
+        return verdict::list(labels);
     }
     format!(
         "{} and {} more",

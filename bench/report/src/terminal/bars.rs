@@ -7,13 +7,13 @@ use bench_core::standing::Standing;
 use super::text::{plain, wrapped};
 use crate::chapter;
 use crate::document::{Bar, Block, Name, Value};
-use crate::face;
+use crate::engine_style;
 use crate::markdown;
 use crate::outline;
 use crate::run::Run;
-use crate::sentence;
 use crate::standing;
 use crate::table::{Row, Table};
+use crate::verdict;
 
 const NAME: usize = 24;
 const FIGURE: usize = 22;
@@ -68,7 +68,7 @@ pub(crate) fn bars(run: &Run, width: usize) -> String {
             text.push_str(&row(bar, width));
         }
         if whole {
-            text.push_str(&wrapped(&plain(&sentence::verdict(table)), width));
+            text.push_str(&wrapped(&plain(&verdict::verdict(table)), width));
         }
     }
     let end = [chapter::by_hand(run), chapter::bars_end(run)];
@@ -82,7 +82,7 @@ pub(crate) fn bars(run: &Run, width: usize) -> String {
 /// Ours, the best other store that is ranked, the one that ours is behind where that is another, and the
 /// one that ratios refer to.
 fn principal(table: &Table) -> Vec<Name> {
-    let ours = table.row(face::OURS);
+    let ours = table.row(engine_style::OURS);
     let standing = ours.and_then(|ours| standing::among_ranked(table, ours));
     let ahead = match standing {
         Some(Standing::Behind(row)) => Some(row),
@@ -92,7 +92,7 @@ fn principal(table: &Table) -> Vec<Name> {
         ours,
         standing::best_peer(table).map(|(row, _)| row),
         ahead,
-        table.row(face::REFERENCE),
+        table.row(engine_style::REFERENCE),
     ];
     rows.into_iter().flatten().map(Row::name).collect()
 }

@@ -3,12 +3,12 @@
 use bench_core::standing::Standing;
 
 use super::text::{plain, wrapped};
-use crate::arrangement::{Group, arrange};
 use crate::chapter;
-use crate::face;
+use crate::engine_style;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
+use crate::sections::{Group, arrange};
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
 
@@ -155,8 +155,8 @@ fn rows(lines: &mut Vec<String>, sections: &[&Section<'_>], width: usize) {
     lines.push(format!(
         "{:<label$} {:>FIGURE$} {:>FIGURE$} {:>FIGURE$} {:>8}  best peer",
         "",
-        face::title(face::OURS),
-        face::title(face::REFERENCE),
+        engine_style::title(engine_style::OURS),
+        engine_style::title(engine_style::REFERENCE),
         "best peer",
         "ratio"
     ));
@@ -189,8 +189,8 @@ fn row(table: &Table, label: usize) -> String {
     };
     format!(
         "{name:<label$} {:>FIGURE$} {:>FIGURE$} {peer:>FIGURE$} {ratio:>8}  {who}",
-        figure(face::OURS),
-        figure(face::REFERENCE)
+        figure(engine_style::OURS),
+        figure(engine_style::REFERENCE)
     )
 }
 
@@ -352,7 +352,7 @@ fn failed(run: &Run) -> Vec<String> {
         } else {
             String::new()
         };
-        format!("{}, {label}{more}: {reason}", face::title(engine))
+        format!("{}, {label}{more}: {reason}", engine_style::title(engine))
     };
     kinds.iter().map(text).collect()
 }

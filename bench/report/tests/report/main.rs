@@ -1,9 +1,9 @@
 //! What the report makes of records: numbers, pages, hostile values.
 
-mod beside;
 mod bias;
 mod builds;
 mod common;
+mod compare;
 mod forms;
 mod hostile;
 mod numbers;

@@ -4,10 +4,10 @@ use bench_core::definition::{Action, Workload};
 use bench_core::record::Record;
 
 use crate::document::Item;
-use crate::face;
+use crate::engine_style;
 use crate::run::Run;
-use crate::sentence;
 use crate::table::{Row, Table};
+use crate::verdict;
 
 const FILTERS: &str = "CairnDB builds filters of 10 bits a key unless told otherwise; LevelDB and RocksDB have none unless told to, and \
      the suites, like the pages they come from, tell their plain rows nothing; WiredTiger's LSM has 16 bits of its own. In the random \
@@ -17,7 +17,7 @@ const FILTERS: &str = "CairnDB builds filters of 10 bits a key unless told other
 pub(super) fn filters(run: &Run) -> Item {
     let mut variants: Vec<String> = Vec::new();
     let rows = run.tables.iter().flat_map(Table::engines);
-    let with = rows.filter(|row| row.rate().is_some() && row.engine != face::OURS);
+    let with = rows.filter(|row| row.rate().is_some() && row.engine != engine_style::OURS);
     for row in with.filter(|row| has_filters(row) == Some(true)) {
         let variant = row.variant.clone().filter(|_| !row.is_plain());
         let variant = variant.unwrap_or_else(|| "their plain rows".to_owned());
@@ -30,7 +30,7 @@ pub(super) fn filters(run: &Run) -> Item {
     } else {
         format!(
             "The rows in which they have filters too ({}) are the fairer comparison.",
-            sentence::list(&variants)
+            verdict::list(&variants)
         )
     };
     let lacking = lacking(run).map_or_else(String::new, |text| format!(" {text}"));
@@ -73,7 +73,9 @@ const fn looks_up(workload: &Workload) -> bool {
 
 /// The peers that could have filters and have none in any variant of a row in which ours are there.
 fn without(table: &Table) -> Vec<&str> {
-    let ours = table.row(face::OURS).filter(|row| row.rate().is_some());
+    let ours = table
+        .row(engine_style::OURS)
+        .filter(|row| row.rate().is_some());
     let reads = table.workload().is_some_and(looks_up);
     if !reads || ours.and_then(has_filters) != Some(true) {
         return Vec::new();
@@ -99,7 +101,7 @@ fn lacking(run: &Run) -> Option<String> {
         if engines.is_empty() {
             continue;
         }
-        for title in engines.into_iter().map(face::title) {
+        for title in engines.into_iter().map(engine_style::title) {
             if !titles.iter().any(|known| known == title) {
                 titles.push(title.to_owned());
             }
@@ -137,7 +139,7 @@ fn lacking(run: &Run) -> Option<String> {
     Some(format!(
         "In these rows that look for keys CairnDB has filters and {} {verb} not, nor is there a variant beside them that \
          has: {}.",
-        sentence::list(&titles),
+        verdict::list(&titles),
         rows.collect::<Vec<_>>().join("; ")
     ))
 }

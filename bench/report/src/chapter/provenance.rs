@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use bench_core::record::Record;
 
-use crate::chapter::places;
+use crate::chapter::directories;
 use crate::document::{Block, Cell, Grid, Item, Line, Tone};
-use crate::face;
+use crate::engine_style;
+use crate::input::words;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
-use crate::source::words;
 use crate::table::{Outcome, Row, Table};
 
 /// Facts of the machine's line that have a name for readers, in the order they are shown.
@@ -51,11 +51,11 @@ pub(crate) fn source_code(run: &Run) -> Vec<Block> {
         .engines()
         .iter()
         .map(|engine| {
-            let text = match face::source(engine) {
+            let text = match engine_style::source(engine) {
                 Some(folder) => format!("{folder}/"),
                 None => "an adapter outside this tree".to_owned(),
             };
-            Item::new(face::title(engine), text)
+            Item::new(engine_style::title(engine), text)
         })
         .collect();
     if items.is_empty() {
@@ -117,7 +117,7 @@ pub(crate) fn provenance(run: &Run) -> Vec<Block> {
             }
         }
         for (key, value) in &machine.facts {
-            let known = matches!(key.as_str(), "started_at" | places::FACT)
+            let known = matches!(key.as_str(), "started_at" | directories::FACT)
                 || FACTS.iter().any(|(name, _)| name == key);
             if let (false, Some(text)) = (known, words(value)) {
                 lines.push(Line::Cells(vec![
@@ -134,7 +134,7 @@ pub(crate) fn provenance(run: &Run) -> Vec<Block> {
             head: Vec::new(),
             lines,
         }));
-        blocks.extend(places::grid(machine));
+        blocks.extend(directories::grid(machine));
     }
     if run.source.machines.is_empty() {
         blocks.push(Block::text(
@@ -164,7 +164,7 @@ fn options(run: &Run) -> Vec<Block> {
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect();
             lines.push(Line::Cells(vec![
-                Cell::plain(face::title(&engine)),
+                Cell::plain(engine_style::title(&engine)),
                 Cell::plain(places.join(", ")),
                 Cell::plain(text.join(" ")),
             ]));
@@ -236,7 +236,7 @@ pub(crate) fn missing(run: &Run) -> Vec<Block> {
                     title,
                     format!("{word}: {reason}"),
                     vec![label],
-                    face::index(&row.engine),
+                    engine_style::index(&row.engine),
                 )),
             }
         }

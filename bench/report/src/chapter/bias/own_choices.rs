@@ -3,10 +3,10 @@
 use crate::chapter::bias::filters;
 use crate::chapter::builds;
 use crate::document::Item;
-use crate::face;
+use crate::engine_style;
 use crate::run::Run;
-use crate::sentence;
 use crate::table::{Row, Table};
+use crate::verdict;
 
 const DEFAULTS: [(&str, &str); 19] = [
     (
@@ -220,7 +220,7 @@ fn assertions(run: &Run) -> Item {
         "Assertions favour CairnDB.",
         format!(
             "{} {verb} them compiled into {whose}, as the Build Specifications show; CairnDB has not; what is known of the others stands there too. {ASSERTIONS}",
-            sentence::list(&peers)
+            verdict::list(&peers)
         ),
     )
 }
@@ -235,7 +235,7 @@ fn merges(run: &Run) -> Option<Item> {
                 "They take an operand without reading the value first, or do both in one call; for every other store ({}) the \
                  harness reads, compares and puts. Such rows are ranked all the same, as this is what a user of those stores \
                  would have to do; they say little about how fast the stores write.",
-                face::BY_HAND
+                engine_style::BY_HAND
             ),
         )
     })

@@ -77,7 +77,7 @@ fn field(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Source;
+    use crate::input::Source;
 
     #[test]
     fn fields_are_quoted_where_they_must_be() {

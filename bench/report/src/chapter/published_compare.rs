@@ -1,14 +1,14 @@
 //! Published figures beside today's, and what does not follow from its own document.
 
 use crate::document::{Block, Cell, Grid, Item, Line, Name, Tone};
-use crate::face;
+use crate::engine_style;
 use crate::number;
 use crate::outline;
 use crate::published::{self, Check, Page2011, Row2011, WiredTigerRow};
 use crate::run::Run;
-use crate::sentence;
 use crate::standing;
 use crate::table::{Row, State, Table};
+use crate::verdict;
 
 /// The suite that runs the operations of the WiredTiger page.
 const WIREDTIGER_SUITE: &str = "wiredtiger";
@@ -37,7 +37,7 @@ fn page_2011(run: &Run) -> Vec<Block> {
              processors and disks, so absolute rates mean little; how the stores stand to each other is what can be \
              compared. Bars are scaled to the fastest of their own year. Reads of today are those of the store as the \
              fills left it, since the page of 2011 compacted nothing.",
-            sentence::list(&page.engines.values().cloned().collect::<Vec<_>>())
+            verdict::list(&page.engines.values().cloned().collect::<Vec<_>>())
         )),
     ];
     let any = page.row.iter().any(|row| today(run, row).is_some());
@@ -84,13 +84,13 @@ fn beside(run: &Run, row: &Row2011) -> Vec<Line> {
     let fastest_then = row.fastest();
     let rate_now = |engine: &str| table.and_then(|table| Some(table.row(engine)?.rate()?.middle));
     let mut engines: Vec<&str> = row.ops.keys().map(String::as_str).collect();
-    engines.push(face::OURS);
-    engines.sort_by_key(|engine| face::index(engine));
+    engines.push(engine_style::OURS);
+    engines.sort_by_key(|engine| engine_style::index(engine));
     let fastest_now = engines
         .iter()
         .filter_map(|engine| rate_now(engine))
         .fold(0.0, f64::max);
-    let ours = rate_now(face::OURS);
+    let ours = rate_now(engine_style::OURS);
     let mut lines = vec![Line::Group(row.section.clone())];
     for engine in engines {
         let (then, now) = (row.ops.get(engine).copied(), rate_now(engine));
@@ -98,16 +98,19 @@ fn beside(run: &Run, row: &Row2011) -> Vec<Line> {
             let (rate, base) = (rate?, base.filter(|&base| base > 0.0)?);
             Some(format!("{}x", number::ratio(rate / base)))
         };
-        let is_reference = engine == face::REFERENCE;
+        let is_reference = engine == engine_style::REFERENCE;
         let to_reference = |rate, base| over(rate, base).filter(|_| !is_reference);
         lines.push(Line::Cells(vec![
             Cell::name(Name::plain(engine)),
             barred(engine, then, fastest_then),
             barred(engine, now, fastest_now),
             Cell::number(over(now, then)),
-            Cell::number(to_reference(then, row.ops.get(face::REFERENCE).copied())),
-            Cell::number(to_reference(now, rate_now(face::REFERENCE))),
-            Cell::number(over(ours, now).filter(|_| engine != face::OURS)),
+            Cell::number(to_reference(
+                then,
+                row.ops.get(engine_style::REFERENCE).copied(),
+            )),
+            Cell::number(to_reference(now, rate_now(engine_style::REFERENCE))),
+            Cell::number(over(ours, now).filter(|_| engine != engine_style::OURS)),
         ]));
     }
     lines.extend(
@@ -121,7 +124,7 @@ fn beside(run: &Run, row: &Row2011) -> Vec<Line> {
 fn barred(engine: &str, rate: Option<f64>, fastest: f64) -> Cell {
     let mut cell = Cell::number(rate.map(number::rate));
     if let Some(rate) = rate.filter(|_| fastest > 0.0) {
-        cell.face = Some(face::index(engine));
+        cell.style = Some(engine_style::index(engine));
         cell.bar = Some(rate / fastest);
     }
     cell
@@ -263,7 +266,7 @@ fn wiredtiger_lines(run: &Run, row: &WiredTigerRow) -> Vec<Line> {
         Some(note) => format!("{} ({note})", row.section),
         None => row.section.clone(),
     })];
-    for engine in ["wiredtiger_btree", "wiredtiger_lsm", face::OURS] {
+    for engine in ["wiredtiger_btree", "wiredtiger_lsm", engine_style::OURS] {
         let published = row.times_leveldb.get(engine).map(|&times| {
             let qualifier = row.qualifier.get(engine);
             let qualifier = qualifier.map(|word| format!("{word} ")).unwrap_or_default();
@@ -271,7 +274,7 @@ fn wiredtiger_lines(run: &Run, row: &WiredTigerRow) -> Vec<Line> {
         });
         let of = |variant| table.and_then(|table| variant_of(table, engine, variant));
         let to = |row: Option<&Row>, variant| {
-            let base = variant_of(table?, face::REFERENCE, variant)?;
+            let base = variant_of(table?, engine_style::REFERENCE, variant)?;
             Some(times_text(standing::over(row?.rate()?, base.rate()?)?))
         };
         lines.push(Line::Cells(vec![
@@ -305,14 +308,14 @@ fn times_text(times: f64) -> String {
 fn reverse_to_forward(run: &Run, row: &WiredTigerRow) -> Option<Line> {
     let published = row.leveldb_reverse_over_forward?;
     let middle = |workload| {
-        let row = last_instance(run, workload)?.row(face::REFERENCE)?;
+        let row = last_instance(run, workload)?.row(engine_style::REFERENCE)?;
         Some(row.rate()?.middle)
     };
     let forward = middle("readseq").filter(|&rate| rate > 0.0);
     let today = middle("readreverse").zip(forward);
     let title = Name {
         title: "LevelDB, reverse to forward".into(),
-        ..Name::plain(face::REFERENCE)
+        ..Name::plain(engine_style::REFERENCE)
     };
     Some(Line::Cells(vec![
         Cell::name(title),

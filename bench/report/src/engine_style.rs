@@ -21,7 +21,7 @@ pub(crate) enum Pattern {
 
 /// One engine's look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Face {
+pub(crate) struct EngineStyle {
     /// Name in the records; `None` for engines nobody foresaw.
     name: Option<&'static str>,
     title: &'static str,
@@ -59,8 +59,8 @@ const fn known(
     ink: &'static str,
     pattern: Pattern,
     folder: &'static str,
-) -> Face {
-    Face {
+) -> EngineStyle {
+    EngineStyle {
         name: Some(name),
         title,
         colour,
@@ -70,8 +70,8 @@ const fn known(
     }
 }
 
-const fn spare(colour: &'static str, pattern: Pattern) -> Face {
-    Face {
+const fn spare(colour: &'static str, pattern: Pattern) -> EngineStyle {
+    EngineStyle {
         name: None,
         title: "",
         colour,
@@ -81,8 +81,8 @@ const fn spare(colour: &'static str, pattern: Pattern) -> Face {
     }
 }
 
-/// Every face, in the order of rows; the last three are for engines that are not in the list.
-pub(crate) const FACES: [Face; 14] = [
+/// Every style, in the order of rows; the last three are for engines that are not in the list.
+pub(crate) const STYLES: [EngineStyle; 14] = [
     known(OURS, "CairnDB", "#30363d", LIGHT, Pattern::Solid, "cairndb"),
     known(
         OURS_IN_C,
@@ -158,19 +158,19 @@ pub(crate) const NIGHT: [(&str, &str); 4] = [
 
 const SPARE: usize = 3;
 
-/// Position in [`FACES`] of an engine; unknown ones share the spare faces by the sum of their bytes.
+/// Position in [`STYLES`] of an engine; unknown ones share the spare styles by the sum of their bytes.
 pub(crate) fn index(engine: &str) -> usize {
-    let found = FACES.iter().position(|face| face.name == Some(engine));
+    let found = STYLES.iter().position(|style| style.name == Some(engine));
     found.unwrap_or_else(|| {
         let sum: usize = engine.bytes().map(usize::from).sum();
-        FACES.len() - SPARE + sum % SPARE
+        STYLES.len() - SPARE + sum % SPARE
     })
 }
 
 /// What the engine is called; an unknown one goes by its own name.
 pub(crate) fn title(engine: &str) -> &str {
-    match FACES[index(engine)] {
-        Face {
+    match STYLES[index(engine)] {
+        EngineStyle {
             name: Some(_),
             title,
             ..
@@ -181,9 +181,9 @@ pub(crate) fn title(engine: &str) -> &str {
 
 /// Where the source of the adapter stands, for an engine that has one.
 pub(crate) fn source(engine: &str) -> Option<String> {
-    let face = &FACES[index(engine)];
-    (face.name.is_some() && !face.folder.is_empty())
-        .then(|| format!("bench/engines/{}", face.folder))
+    let style = &STYLES[index(engine)];
+    (style.name.is_some() && !style.folder.is_empty())
+        .then(|| format!("bench/engines/{}", style.folder))
 }
 
 #[cfg(test)]
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_colours_of_2011_are_kept() {
-        let colour = |engine| FACES[index(engine)].colour;
+        let colour = |engine| STYLES[index(engine)].colour;
         assert_eq!(colour("leveldb"), "#0255df");
         assert_eq!(colour("kyoto_treedb"), "#df5555");
         assert_eq!(colour("sqlite3"), "#aadf55");
@@ -200,11 +200,11 @@ mod tests {
 
     #[test]
     fn no_two_known_engines_share_a_colour_or_a_pattern() {
-        let known = &FACES[..FACES.len() - SPARE];
-        for (at, face) in known.iter().enumerate() {
+        let known = &STYLES[..STYLES.len() - SPARE];
+        for (at, style) in known.iter().enumerate() {
             for other in &known[..at] {
-                assert_ne!(face.colour, other.colour);
-                assert_ne!(face.pattern, other.pattern);
+                assert_ne!(style.colour, other.colour);
+                assert_ne!(style.pattern, other.pattern);
             }
         }
     }
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn an_unknown_engine_has_a_face_and_its_own_name() {
         assert_eq!(title("a<b"), "a<b");
-        assert!(index("a<b") >= FACES.len() - SPARE);
+        assert!(index("a<b") >= STYLES.len() - SPARE);
         assert_eq!(source("a<b"), None);
     }
 }

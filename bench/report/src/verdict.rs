@@ -2,7 +2,7 @@
 
 use bench_core::definition::{Action, Target};
 
-use crate::face;
+use crate::engine_style;
 use crate::number;
 use crate::standing::{self, Ranked};
 use crate::table::{Outcome, Row, Table};
@@ -74,7 +74,7 @@ fn titles<'t>(rows: impl Iterator<Item = &'t Row>) -> String {
 fn our_place(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
     let at = ranking
         .iter()
-        .position(|(row, _)| row.engine == face::OURS)?;
+        .position(|(row, _)| row.engine == engine_style::OURS)?;
     let (ours, our_rate) = ranking.get(at)?;
     // The fastest of those that are ahead in every round; the fastest of all may tie.
     let (first, first_rate) = ranking.iter().find(|(_, rate)| rate.beats(our_rate))?;
@@ -102,7 +102,7 @@ fn last(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
     let [(first, first_rate), _, .., (row, rate)] = ranking else {
         return None;
     };
-    if row.engine == face::OURS || !first_rate.beats(rate) {
+    if row.engine == engine_style::OURS || !first_rate.beats(rate) {
         return None;
     }
     let times = standing::over(first_rate, rate)?;
@@ -125,8 +125,8 @@ fn unranked(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
 
 /// How near ours comes to what the disk and the system calls allow.
 fn of_bare_loop(table: &Table) -> Option<String> {
-    let ours = table.row(face::OURS)?;
-    let bare = table.row(face::BARE)?.rate()?.middle;
+    let ours = table.row(engine_style::OURS)?;
+    let bare = table.row(engine_style::BARE)?.rate()?.middle;
     Some(format!(
         "{} does {} times the {} a second of the bare loop.",
         ours.title(),

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::document::{Block, Cell, Grid, Line};
+use crate::input::{Machine, words};
 use crate::number;
-use crate::source::{Machine, words};
 
 /// The list of a machine's line that tells of them.
 pub(crate) const FACT: &str = "directories";

@@ -1,7 +1,7 @@
 //! The rules of fairness, in every report.
 
 use crate::document::{Block, Item};
-use crate::face;
+use crate::engine_style;
 use crate::run::Run;
 use crate::table::{Row, Table};
 
@@ -54,7 +54,7 @@ pub(crate) fn by_hand(run: &Run) -> Option<String> {
         format!(
             "{} stands behind a store that has no merge of its own: in rows that merge it reads the value, compares \
              and puts, where the others may write the operand and leave the rest to later reads and compactions.",
-            face::BY_HAND
+            engine_style::BY_HAND
         )
     })
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use bench_core::spread::Spread;
 use bench_core::standing::Standing;
 
-use crate::face;
+use crate::engine_style;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
@@ -32,7 +32,7 @@ pub(super) fn to_best_peer(table: &Table) -> Option<(f64, String)> {
 
 /// Whether CairnDB was to run a row and has no figure of it, while a ranked peer has.
 fn has_none_of_ours(table: &Table) -> bool {
-    let failed = |row: &Row| row.engine == face::OURS && row.rate().is_none();
+    let failed = |row: &Row| row.engine == engine_style::OURS && row.rate().is_none();
     table.engines().any(failed) && standing::best_peer(table).is_some()
 }
 
