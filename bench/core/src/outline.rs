@@ -91,9 +91,9 @@ pub struct Outline {
     /// Rows that have fewer rounds than the others by the suite itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fewer_rounds: Vec<FewerRounds>,
-    /// What decides its figures; not in files of before it was told.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub decided: Option<Decided>,
+    /// What determines its figures. Absent in files that older versions wrote.
+    #[serde(rename = "decided", skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
 }
 
 impl Outline {
@@ -151,7 +151,7 @@ pub struct Named {
 /// stopped goes on only where nothing of it has changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Decided {
+pub struct Fingerprint {
     /// What is the same for every process, by name.
     pub everywhere: Settings,
     /// The rest, for each database by name: one for each process that works on it.

@@ -11,11 +11,11 @@ use bench_core::step::Step;
 
 use crate::config::{Config, ROW_TIMEOUT_DEFAULT};
 use crate::flags::nearest;
+use crate::latency_pass::Timed;
 use crate::machine::Machine;
-use crate::order;
 use crate::output::{Output, print, tell};
 use crate::supervise::{self, Ending, Start};
-use crate::timed::Timed;
+use crate::turn_order;
 
 /// What outlives a child.
 struct Run<'c> {
@@ -56,7 +56,7 @@ pub(crate) fn run(config: &Config) -> Result<bool, String> {
     };
     let several = config.engines.len() > 1 || config.rounds > 1;
     for round in 1..=config.rounds {
-        for engine in order::turns(&config.engines, 0, round) {
+        for engine in turn_order::turns(&config.engines, 0, round) {
             if run.absent.contains(&engine) {
                 continue;
             }

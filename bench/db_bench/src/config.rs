@@ -1,6 +1,6 @@
 //! What the flags mean: engines, plans, where things go.
 
-mod said;
+mod suite_overrides;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,8 +14,8 @@ use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
 use crate::detail::Detail;
 use crate::flags::nearest;
-use crate::interval::IntervalFile;
-use crate::{child, engines, machine, seed};
+use crate::interval_file::IntervalFile;
+use crate::{child, clock_seed, engines, machine};
 
 /// Operations between two looks at the clock of `--stats_interval_seconds`, as RocksDB's program has it.
 const STATS_INTERVAL_OPS: u64 = 1000;
@@ -77,13 +77,13 @@ impl Config {
         let suite = given.given("suite").map(str::to_owned);
         let (engines, named) = engine_list(given, suite.is_some())?;
         if suite.is_some() {
-            said::refuse_what_suites_say(given)?;
+            suite_overrides::refuse_what_suites_say(given)?;
         } else if given.is_on("resume") {
             return Err("--resume: only a suite can be resumed: give --suite".into());
         }
         let bases = bases(given, suite.is_some())?;
         let mut plan = plan(given)?;
-        let chosen_seed = (plan.seed == 0).then(|| seed::of(machine::now()));
+        let chosen_seed = (plan.seed == 0).then(|| clock_seed::of(machine::now()));
         plan.seed = chosen_seed.unwrap_or(plan.seed);
         let libraries = engines::LIBRARY_FLAGS
             .iter()

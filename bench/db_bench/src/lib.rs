@@ -8,22 +8,22 @@
 mod builds;
 mod child;
 mod classic;
+mod clock_seed;
 mod config;
 mod detail;
 mod engines;
-mod extra;
+mod extra_engines;
 mod flags;
-mod interval;
+mod interval_file;
+mod latency_pass;
 mod machine;
-mod order;
 mod output;
 mod report;
-mod seed;
 mod status;
 mod suite;
 mod supervise;
 mod table;
-mod timed;
+mod turn_order;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -32,11 +32,11 @@ use std::process::ExitCode;
 use crate::detail::Detail;
 use crate::output::{print, tell};
 
-pub use extra::{Extra, Run};
+pub use extra_engines::{Extra, Run};
 
 /// The whole program, as parent or as child, with these engines beside its own.
 pub fn main(extra: &'static [Extra]) -> ExitCode {
-    extra::register(extra);
+    extra_engines::register(extra);
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.first().is_some_and(|word| word == child::WORD) {
         return child::main(&words[1..]);

@@ -1,7 +1,7 @@
 //! The suite mode: sections as data, every engine, several rounds, one table at the end.
 
-mod decided;
 mod file;
+mod fingerprint;
 mod job;
 mod journal;
 mod lock;
@@ -146,10 +146,10 @@ fn plan(config: &Config, name: &str) -> Result<Plan, String> {
     left_out.extend(apart);
     refuse_more_than_are_drawn(config, &jobs)?;
     refuse_more_than_a_file_has(config, &jobs)?;
-    let decided = Some(decided::of(config, &file, &jobs));
+    let fingerprint = Some(fingerprint::of(config, &file, &jobs));
     let outline = outline(config, name, &file);
     let outline = Outline {
-        decided,
+        fingerprint,
         fewer_rounds: job::fewer_rounds(&jobs, outline.rounds),
         ..outline
     };
@@ -250,7 +250,7 @@ fn outline(config: &Config, name: &str, file: &File) -> Outline {
         sections: file.section.iter().map(section).collect(),
         variants: file.variant.iter().map(variant).collect(),
         fewer_rounds: Vec::new(),
-        decided: None,
+        fingerprint: None,
     }
 }
 

@@ -134,8 +134,8 @@ fn is_killed(source: &Source, key: &Key) -> bool {
         return false;
     };
     let outline = source.outline(key.suite.as_deref());
-    let decided = outline.and_then(|outline| outline.decided.as_ref());
-    let Some(decided) = decided else {
+    let fingerprint = outline.and_then(|outline| outline.fingerprint.as_ref());
+    let Some(fingerprint) = fingerprint else {
         return section == KILL;
     };
     // A job is all that goes on from one database: other sections' rows are in it, too.
@@ -143,10 +143,10 @@ fn is_killed(source: &Source, key: &Key) -> bool {
     let ends = |part: &Settings| {
         let workloads = part.get("workloads").and_then(Value::as_array);
         let mut shown = workloads.into_iter().flatten().filter_map(Value::as_str);
-        let kills = part.get(KILL).or_else(|| decided.everywhere.get(KILL));
+        let kills = part.get(KILL).or_else(|| fingerprint.everywhere.get(KILL));
         kills == Some(&Value::Bool(true)) && shown.any(|entry| entry.starts_with(&row))
     };
-    decided.jobs.values().flatten().any(ends)
+    fingerprint.jobs.values().flatten().any(ends)
 }
 
 /// How rounds become one figure: as was chosen, else as the suite says.

@@ -10,7 +10,7 @@ use bench_core::record::{Record, Status};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::decided;
+use super::fingerprint;
 
 /// Results of before, by what they are results of.
 #[derive(Debug, Default)]
@@ -110,7 +110,7 @@ impl Journal {
                 Err(format!("--resume: {shown} is no result of a suite"))
             };
         };
-        if let Some(what) = decided::difference_but_builds(&found, outline) {
+        if let Some(what) = fingerprint::difference_but_builds(&found, outline) {
             return Err(of_another_run(path, &what));
         }
         journal.outline = Some(found);
@@ -120,7 +120,7 @@ impl Journal {
     /// Refuses to go on with what another build has begun.
     pub(crate) fn check_builds(&self, path: &Path, outline: &Outline) -> Result<(), String> {
         let begun = self.outline.as_ref();
-        match begun.and_then(|begun| decided::difference(begun, outline)) {
+        match begun.and_then(|begun| fingerprint::difference(begun, outline)) {
             Some(what) => Err(of_another_run(path, &what)),
             None => Ok(()),
         }
@@ -207,7 +207,7 @@ impl Journal {
 
 #[cfg(test)]
 mod tests {
-    use bench_core::outline::Decided;
+    use bench_core::outline::Fingerprint;
 
     use super::*;
 
@@ -216,7 +216,7 @@ mod tests {
             kind: Outline::KIND.into(),
             name: "own".into(),
             num,
-            decided: Some(Decided::default()),
+            fingerprint: Some(Fingerprint::default()),
             ..Outline::default()
         }
     }
@@ -266,7 +266,7 @@ mod tests {
         let other = refusal(&file(&[line(&outline(5))], ""));
         assert!(other.contains("num 5 there, 6 here"), "{other}");
         let mut older = outline(6);
-        older.decided = None;
+        older.fingerprint = None;
         let older = refusal(&file(&[line(&older)], ""));
         assert!(older.contains("does not tell what decided"), "{older}");
         let none = refusal(&file(&[], "letters"));

@@ -70,11 +70,11 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
     notes
 }
 
-/// Suites that have not come to their end. What does not tell what decided its figures is of before an end was told, or
+/// Suites that have not come to their end. What does not tell what fingerprint its figures is of before an end was told, or
 /// was put together by hand.
 fn stopped(source: &Source) -> Vec<String> {
     let open = source.suites.iter().filter(|outline| {
-        let tells_ends = outline.decided.is_some();
+        let tells_ends = outline.fingerprint.is_some();
         tells_ends && !source.ended.contains(&outline.name)
     });
     let told = open.map(|outline| {

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use bench_core::outline::Fact;
 
 use super::Run;
-use crate::order;
 use crate::suite::job::Job;
 use crate::suite::progress::Planned;
+use crate::turn_order;
 
 impl Run<'_> {
     /// The last round, unless time has run out before.
@@ -117,10 +117,10 @@ impl Run<'_> {
     /// The engines that a job is for, in the order of their turns.
     pub(super) fn engines(&self, at: usize, job: &Job, round: u32, latency: bool) -> Vec<String> {
         let engines = &self.config.engines;
-        let start = order::start(self.config.plan.seed, at, engines.len());
+        let start = turn_order::start(self.config.plan.seed, at, engines.len());
         // The pass that times each operation is one round more.
         let round = if latency { job.rounds + 1 } else { round };
-        let mut engines = order::turns(engines, start, round);
+        let mut engines = turn_order::turns(engines, start, round);
         if let Some(meant) = &job.engines {
             engines.retain(|engine| meant.contains(engine));
         }

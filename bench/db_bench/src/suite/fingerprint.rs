@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use bench_core::library::fingerprint;
-use bench_core::outline::{Decided, Outline, Settings};
+use bench_core::outline::{Fingerprint, Outline, Settings};
 use bench_core::plan::Plan;
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ const UNCOUNTED: &[&str] = &[
 ];
 
 /// What decides the figures of these jobs.
-pub(super) fn of(config: &Config, file: &File, jobs: &[Job]) -> Decided {
+pub(super) fn of(config: &Config, file: &File, jobs: &[Job]) -> Fingerprint {
     let mut named: BTreeMap<String, Vec<Settings>> = BTreeMap::new();
     for job in jobs {
         let base = config.plan_in(job.directory, "", 1);
@@ -72,7 +72,7 @@ pub(super) fn of(config: &Config, file: &File, jobs: &[Job]) -> Decided {
     if config.json.is_some() {
         everywhere.extend(builds(config));
     }
-    Decided {
+    Fingerprint {
         everywhere,
         jobs: named,
     }
@@ -144,9 +144,9 @@ fn common<'s>(mut all: impl Iterator<Item = &'s Settings>) -> Settings {
 pub(super) fn difference_but_builds(before: &Outline, now: &Outline) -> Option<String> {
     let plain = |outline: &Outline| {
         let mut outline = outline.clone();
-        if let Some(decided) = &mut outline.decided {
+        if let Some(fingerprint) = &mut outline.fingerprint {
             let build = |key: &str| key == OWN_BUILD || key.starts_with(BUILD);
-            decided.everywhere.retain(|key, _| !build(key));
+            fingerprint.everywhere.retain(|key, _| !build(key));
         }
         outline
     };
@@ -156,18 +156,18 @@ pub(super) fn difference_but_builds(before: &Outline, now: &Outline) -> Option<S
 /// What two runs differ in, if anything.
 pub(super) fn difference(before: &Outline, now: &Outline) -> Option<String> {
     let plain = |outline: &Outline| {
-        let decided = None;
+        let fingerprint = None;
         serde_json::to_value(Outline {
-            decided,
+            fingerprint,
             ..outline.clone()
         })
         .unwrap_or_default()
     };
     let told = differing("", &plain(before), &plain(now));
-    told.or_else(|| match (&before.decided, &now.decided) {
-        (Some(before), Some(now)) => decided(before, now),
+    told.or_else(|| match (&before.fingerprint, &now.fingerprint) {
+        (Some(before), Some(now)) => differing_settings(before, now),
         (None, Some(_)) => Some(
-            "it does not tell what decided its figures, as a db_bench of before this one wrote it"
+            "it does not tell what fingerprint its figures, as a db_bench of before this one wrote it"
                 .into(),
         ),
         (_, None) => None,
@@ -175,11 +175,11 @@ pub(super) fn difference(before: &Outline, now: &Outline) -> Option<String> {
 }
 
 /// What two runs with the same outline differ in.
-fn decided(before: &Decided, now: &Decided) -> Option<String> {
+fn differing_settings(before: &Fingerprint, now: &Fingerprint) -> Option<String> {
     let names: BTreeSet<&String> = before.jobs.keys().chain(now.jobs.keys()).collect();
     let none = Vec::new();
     names.into_iter().find_map(|name| {
-        let parts = |of: &'_ Decided| of.jobs.get(name).unwrap_or(&none).clone();
+        let parts = |of: &'_ Fingerprint| of.jobs.get(name).unwrap_or(&none).clone();
         let (one, other) = (parts(before), parts(now));
         if one.len() != other.len() {
             let (one, other) = (one.len(), other.len());
@@ -192,11 +192,11 @@ fn decided(before: &Decided, now: &Decided) -> Option<String> {
 
 /// What two processes differ in, each with what is the same everywhere in its run.
 fn process(
-    (one, before): (&Settings, &Decided),
-    (other, now): (&Settings, &Decided),
+    (one, before): (&Settings, &Fingerprint),
+    (other, now): (&Settings, &Fingerprint),
     name: &str,
 ) -> Option<String> {
-    let value = |key: &String, own: &Settings, of: &Decided| {
+    let value = |key: &String, own: &Settings, of: &Fingerprint| {
         let found = own.get(key).or_else(|| of.everywhere.get(key));
         found.cloned().unwrap_or_default()
     };
