@@ -16,7 +16,7 @@ pub(crate) struct Ended {
 /// Runs it to its end with these words, in `home`.
 pub(crate) fn run(home: &Path, words: &[&str]) -> Ended {
     let json = home.join("results.json");
-    let output = Command::new(env!("CARGO_BIN_EXE_db_bench_liars"))
+    let output = Command::new(env!("CARGO_BIN_EXE_db_bench_faulty"))
         .arg(format!("--db={}", home.join("db").display()))
         .arg(format!("--json={}", json.display()))
         .args(words)

@@ -4,17 +4,17 @@ use bench_core::engine::Session;
 use bench_core::fault::Fault;
 use engine_cairndb::{CairnCursor, CairnSession};
 
-use crate::lie::Lie;
+use crate::defect::Defect;
 use crate::shared::Shared;
 
 /// The session.
 #[derive(Debug)]
-pub(crate) struct LiarSession<'s> {
+pub(crate) struct FaultySession<'s> {
     pub(crate) shared: &'s Shared,
     pub(crate) inner: CairnSession<'s>,
 }
 
-impl LiarSession<'_> {
+impl FaultySession<'_> {
     /// Does what was put off.
     pub(crate) fn catch_up(&mut self) -> Result<(), Fault> {
         for (key, value) in self.shared.take() {
@@ -24,7 +24,7 @@ impl LiarSession<'_> {
     }
 }
 
-impl Session for LiarSession<'_> {
+impl Session for FaultySession<'_> {
     type Cursor<'c>
         = CairnCursor
     where
@@ -32,12 +32,12 @@ impl Session for LiarSession<'_> {
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
         match self.shared.lie {
-            Lie::DropsKeys if self.shared.lies(Lie::DropsKeys) => Ok(()),
-            Lie::AcknowledgesFirst => {
+            Defect::DropsKeys if self.shared.lies(Defect::DropsKeys) => Ok(()),
+            Defect::AcknowledgesFirst => {
                 self.shared.put_off(key, value);
                 Ok(())
             }
-            Lie::IgnoresMemory => {
+            Defect::IgnoresMemory => {
                 self.shared.keep(value);
                 self.inner.put(key, value)
             }
@@ -52,7 +52,7 @@ impl Session for LiarSession<'_> {
 
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
         self.catch_up()?;
-        if !self.shared.lies(Lie::FlipsBytes) {
+        if !self.shared.lies(Defect::FlipsBytes) {
             return self.inner.get(key, found);
         }
         self.inner.get(key, |value| {

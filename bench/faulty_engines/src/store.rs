@@ -6,21 +6,21 @@ use bench_core::engine::{Cursor as _, Durability, Quiet, Role, Session as _, Sto
 use bench_core::fault::Fault;
 use engine_cairndb::CairnStore;
 
-use crate::lie::Lie;
-use crate::session::LiarSession;
+use crate::defect::Defect;
+use crate::session::FaultySession;
 use crate::shared::Shared;
 
 const ROLE: Role = Role::single(Durability::Os);
 
 /// The store.
 #[derive(Debug)]
-pub(crate) struct LiarStore {
+pub(crate) struct FaultyStore {
     shared: Shared,
     inner: CairnStore,
 }
 
-impl LiarStore {
-    pub(crate) fn new(lie: Lie, dir: &Path, inner: CairnStore) -> Self {
+impl FaultyStore {
+    pub(crate) fn new(lie: Defect, dir: &Path, inner: CairnStore) -> Self {
         let shared = Shared::new(lie, dir);
         Self { shared, inner }
     }
@@ -41,12 +41,12 @@ impl LiarStore {
     }
 }
 
-impl Store for LiarStore {
-    type Session<'s> = LiarSession<'s>;
+impl Store for FaultyStore {
+    type Session<'s> = FaultySession<'s>;
 
-    fn session(&self, role: Role) -> Result<LiarSession<'_>, Fault> {
+    fn session(&self, role: Role) -> Result<FaultySession<'_>, Fault> {
         let inner = self.inner.session(role)?;
-        Ok(LiarSession {
+        Ok(FaultySession {
             shared: &self.shared,
             inner,
         })
@@ -54,7 +54,7 @@ impl Store for LiarStore {
 
     fn compact(&mut self) -> Result<(), Fault> {
         self.catch_up()?;
-        if self.shared.lie == Lie::LosesCompacting {
+        if self.shared.lie == Defect::LosesCompacting {
             self.lose_first()?;
         }
         self.inner.compact()

@@ -2,7 +2,7 @@
 
 /// What an engine does that it should not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lie {
+pub(crate) enum Defect {
     /// Acknowledges every ten thousandth put without doing it.
     DropsKeys,
     /// Gives every ten thousandth value it is asked for with one byte changed.

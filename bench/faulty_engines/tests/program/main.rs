@@ -2,4 +2,4 @@
 
 mod common;
 mod crash;
-mod lies;
+mod defects;

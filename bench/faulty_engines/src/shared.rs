@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bench_core::fault::Fault;
 
-use crate::lie::Lie;
+use crate::defect::Defect;
 
 /// One call in so many is lied about.
 const EVERY: u64 = 10_000;
@@ -19,7 +19,7 @@ pub(crate) type Entry = (Vec<u8>, Vec<u8>);
 /// The lie, and what it takes to tell it.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) lie: Lie,
+    pub(crate) lie: Defect,
     /// Puts that were acknowledged and not done.
     unwritten: Mutex<Vec<Entry>>,
     /// Copies of values that nobody asked for.
@@ -30,7 +30,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(lie: Lie, dir: &Path) -> Self {
+    pub(crate) fn new(lie: Defect, dir: &Path) -> Self {
         Self {
             lie,
             unwritten: Mutex::default(),
@@ -41,7 +41,7 @@ impl Shared {
     }
 
     /// Whether this call is one of those to lie about.
-    pub(crate) fn lies(&self, lie: Lie) -> bool {
+    pub(crate) fn lies(&self, lie: Defect) -> bool {
         self.lie == lie && self.count().is_multiple_of(EVERY)
     }
 
@@ -73,19 +73,19 @@ impl Shared {
             return Ok(());
         }
         match self.lie {
-            Lie::Crashes => std::process::abort(),
-            Lie::CrashesOnce if !self.crashed.exists() => {
+            Defect::Crashes => std::process::abort(),
+            Defect::CrashesOnce if !self.crashed.exists() => {
                 std::fs::write(&self.crashed, "").map_err(|error| Fault::io("a mark", &error))?;
                 std::process::abort();
             }
-            Lie::CrashesAfterError => Err(Fault::new("no space left on device")),
+            Defect::CrashesAfterError => Err(Fault::new("no space left on device")),
             _ => Ok(()),
         }
     }
 
     /// What happens when the store is closed.
     pub(crate) fn close(&self) {
-        let doomed = matches!(self.lie, Lie::CrashesClosing | Lie::CrashesAfterError);
+        let doomed = matches!(self.lie, Defect::CrashesClosing | Defect::CrashesAfterError);
         if doomed && self.calls.load(Ordering::Relaxed) > MERGES {
             std::process::abort();
         }
