@@ -4,19 +4,19 @@
 //! cache does. All are bounded by the same bytes, bookkeeping included: our own count it to the byte,
 //! the others are told an entry's weight with what their documentation or a measurement says they add.
 
+mod cairndb;
 mod moka;
 mod null;
-mod ours;
-mod quick;
+mod quick_cache;
 
 use std::sync::Arc;
 
 use crate::plan::Plan;
 
+pub(crate) use cairndb::{clock, lru};
 pub(crate) use moka::Moka;
 pub(crate) use null::Null;
-pub(crate) use ours::{clock, lru};
-pub(crate) use quick::Quick;
+pub(crate) use quick_cache::Quick;
 
 /// What a reference-counted value allocates beside its bytes: two counts.
 pub(crate) const ARC_BYTES: u64 = 16;

@@ -2,7 +2,7 @@
 
 mod cursor;
 mod error;
-mod greater;
+mod max_merge;
 mod store;
 
 use std::path::Path;

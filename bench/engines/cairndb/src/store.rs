@@ -10,7 +10,7 @@ use cairndb::{Compression, Db, Options, WriteBatch};
 
 use crate::cursor::CairnCursor;
 use crate::error::fault;
-use crate::greater::Greater;
+use crate::max_merge::Greater;
 
 /// What the defaults of settings that the adapter leaves alone mean.
 const MAPPED: &str = "default (on local file systems, below half of the memory)";

@@ -6,8 +6,8 @@
 //! is no atomic batch on disk and no call that compacts. Records are read through visitors, which see
 //! them where they lie: the interface's cheapest way.
 
-mod chosen;
 mod cursor;
+mod options;
 mod store;
 mod sys;
 mod visit;

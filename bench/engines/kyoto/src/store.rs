@@ -13,8 +13,8 @@ use bench_core::engine::{Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
 use bench_core::settings::Settings;
 
-use crate::chosen;
 use crate::cursor::TreeCursor;
+use crate::options;
 use crate::sys::{Api, Empty, Full, NOREC, OAUTOSYNC, OCREATE, OWRITER};
 use crate::visit::Visit;
 
@@ -37,7 +37,7 @@ unsafe impl Sync for TreeStore<'_> {}
 
 impl<'e> TreeStore<'e> {
     pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
-        let path = chosen::tuned_path(dir, settings)?;
+        let path = options::tuned_path(dir, settings)?;
         let autosync = settings.durability == Durability::Sync;
         let mode = OWRITER | OCREATE | if autosync { OAUTOSYNC } else { 0 };
         // SAFETY: takes nothing, gives an owned object.
@@ -48,7 +48,7 @@ impl<'e> TreeStore<'e> {
             db,
             open: false,
             autosync,
-            page_bytes: usize::try_from(chosen::page_bytes(settings)).unwrap_or(usize::MAX),
+            page_bytes: usize::try_from(options::page_bytes(settings)).unwrap_or(usize::MAX),
         };
         // SAFETY: the object is live and not open yet; the path ends with zero.
         let opened = unsafe { (api.dbopen)(db, path.as_ptr(), mode) };
@@ -148,7 +148,7 @@ impl Store for TreeStore<'_> {
     }
 
     fn options(&self) -> Vec<(String, String)> {
-        chosen::describe(&self.status().unwrap_or_default(), self.autosync)
+        options::describe(&self.status().unwrap_or_default(), self.autosync)
     }
 
     fn close(mut self) -> Result<(), Fault> {

@@ -4,8 +4,8 @@
 //! allocation for each value that `get` returns, and a copy of each error path. Settings as its own
 //! program's: Snappy unless switched off, blocks of 4 KiB, no filter unless asked for.
 
-mod chosen;
 mod cursor;
+mod options;
 mod store;
 mod sys;
 

@@ -14,8 +14,8 @@ use bench_core::engine::{Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
 use bench_core::settings::Settings;
 
-use crate::chosen::Chosen;
 use crate::cursor::LevelCursor;
+use crate::options::Chosen;
 use crate::sys::Api;
 
 /// An open LevelDB.

@@ -13,7 +13,7 @@ use std::ptr::null_mut;
 use bench_core::fault::Fault;
 use bench_core::settings::Settings;
 
-use crate::chosen::Chosen;
+use crate::options::Chosen;
 use crate::sys::Api;
 
 /// An open RocksDB.

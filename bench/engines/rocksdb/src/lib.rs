@@ -14,12 +14,12 @@
 //! A merge is the library's own, with an operator that keeps the greater value; the log is handed to
 //! the operating system with every write, as is its default.
 
-mod chosen;
 mod counters;
 mod cursor;
 mod database;
 mod effective;
-mod greater;
+mod max_merge;
+mod options;
 mod session;
 mod store;
 mod sys;

@@ -10,18 +10,18 @@
 //! `chosen`: how much of the cache may be dirty, by shape and size of the cache; segments of the log; when an
 //! LSM tree's idle handles are closed. `rescue` syncs the log of an LSM tree that stands still by itself.
 
-mod chosen;
 mod connection;
 mod cursor;
 mod handler;
 mod item;
 mod kind;
-mod rescue;
+mod options;
 mod session;
 mod statistics;
 mod store;
 mod structs;
 mod sys;
+mod unblock;
 
 use std::path::Path;
 

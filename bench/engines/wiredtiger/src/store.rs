@@ -10,13 +10,13 @@ use bench_core::engine::{Durability, Quiet, Role, Store, Variant};
 use bench_core::fault::Fault;
 use bench_core::settings::Settings;
 
-use crate::chosen::{Chosen, describe, told};
 use crate::connection::Connection;
 use crate::kind::Kind;
-use crate::rescue::Rescue;
+use crate::options::{Chosen, describe, told};
 use crate::session::TigerSession;
 use crate::statistics::Statistics;
 use crate::sys::Api;
+use crate::unblock::Rescue;
 
 /// An open WiredTiger directory with its one table.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::ffi::{c_double, c_int, c_void};
 
 use bench_core::settings::Settings;
 
-use crate::greater;
+use crate::max_merge;
 use crate::sys::Api;
 
 /// One buffer is filled while the one before is written out: the library's default, and what
@@ -79,7 +79,7 @@ impl Chosen {
             (api.options_set_write_buffer_size)(options, self.write_buffer);
             (api.options_set_max_write_buffer_number)(options, WRITE_BUFFERS);
             (api.options_set_compression)(options, self.compression);
-            (api.options_set_merge_operator)(options, greater::operator(api));
+            (api.options_set_merge_operator)(options, max_merge::operator(api));
             if let Some(file) = self.file {
                 (api.options_set_target_file_size_base)(options, file);
             }
