@@ -4,7 +4,6 @@
 //! allocation for each value that `get` returns, and a copy of each error path. Settings as its own
 //! program's: Snappy unless switched off, blocks of 4 KiB, no filter unless asked for.
 
-mod cursor;
 mod options;
 mod store;
 mod sys;
@@ -16,7 +15,6 @@ use bench_core::fault::Fault;
 use bench_core::library::Library;
 use bench_core::settings::Settings;
 
-pub use cursor::LevelCursor;
 pub use store::{LevelSession, LevelStore};
 use sys::Api;
 

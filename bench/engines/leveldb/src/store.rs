@@ -5,7 +5,7 @@
     reason = "the foreign interface is the point of this crate"
 )]
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::{null, null_mut};
@@ -13,8 +13,8 @@ use std::ptr::{null, null_mut};
 use bench_core::engine::{Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
 use bench_core::settings::Settings;
+use engine_capi::IteratorCursor;
 
-use crate::cursor::LevelCursor;
 use crate::options::Chosen;
 use crate::sys::Api;
 
@@ -151,16 +151,7 @@ impl Store for LevelStore<'_> {
         let name = CString::new(name).ok()?;
         // SAFETY: the name ends with zero.
         let text = unsafe { (self.api.property_value)(self.db, name.as_ptr()) };
-        if text.is_null() {
-            return None;
-        }
-        // SAFETY: the library gives texts that end with zero.
-        let owned = unsafe { CStr::from_ptr(text) }
-            .to_string_lossy()
-            .into_owned();
-        // SAFETY: the text was allocated by the library and is not used again.
-        unsafe { (self.api.free)(text.cast()) };
-        Some(owned)
+        self.api.text(text)
     }
 
     fn options(&self) -> Vec<(String, String)> {
@@ -197,7 +188,7 @@ impl Drop for LevelSession<'_> {
 
 impl Session for LevelSession<'_> {
     type Cursor<'c>
-        = LevelCursor<'c>
+        = IteratorCursor<'c>
     where
         Self: 'c;
 
@@ -291,8 +282,10 @@ impl Session for LevelSession<'_> {
         Err(Fault::new("LevelDB has no merge"))
     }
 
-    fn cursor(&mut self) -> Result<LevelCursor<'_>, Fault> {
-        Ok(LevelCursor::new(self.api, self.db, self.read_options))
+    fn cursor(&mut self) -> Result<IteratorCursor<'_>, Fault> {
+        // SAFETY: database and options are live and outlive the session, which is borrowed.
+        let cursor = unsafe { IteratorCursor::new(&self.api.iterator, self.db, self.read_options) };
+        Ok(cursor)
     }
 }
 

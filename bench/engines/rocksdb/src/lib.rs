@@ -15,7 +15,6 @@
 //! the operating system with every write, as is its default.
 
 mod counters;
-mod cursor;
 mod database;
 mod effective;
 mod max_merge;
@@ -32,7 +31,6 @@ use bench_core::fault::Fault;
 use bench_core::library::Library;
 use bench_core::settings::Settings;
 
-pub use cursor::RocksCursor;
 pub use session::RocksSession;
 pub use store::RocksStore;
 use sys::Api;

@@ -10,8 +10,8 @@ use std::ptr::null_mut;
 
 use bench_core::engine::{Durability, Role, Session};
 use bench_core::fault::Fault;
+use engine_capi::IteratorCursor;
 
-use crate::cursor::RocksCursor;
 use crate::database::Database;
 use crate::sys::Api;
 
@@ -78,7 +78,7 @@ fn show<R>(api: &Api, pinned: *mut c_void, found: impl FnOnce(&[u8]) -> R) -> R 
 
 impl Session for RocksSession<'_> {
     type Cursor<'c>
-        = RocksCursor<'c>
+        = IteratorCursor<'c>
     where
         Self: 'c;
 
@@ -213,12 +213,12 @@ impl Session for RocksSession<'_> {
     }
 
     #[inline]
-    fn cursor(&mut self) -> Result<RocksCursor<'_>, Fault> {
+    fn cursor(&mut self) -> Result<IteratorCursor<'_>, Fault> {
         let database = self.database;
-        Ok(RocksCursor::new(
-            database.api,
-            database.db,
-            database.read_options,
-        ))
+        // SAFETY: database and options are live and outlive the session, which is borrowed.
+        let cursor = unsafe {
+            IteratorCursor::new(&database.api.iterator, database.db, database.read_options)
+        };
+        Ok(cursor)
     }
 }

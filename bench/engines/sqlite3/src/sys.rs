@@ -5,11 +5,12 @@
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ops::Deref;
 use std::path::Path;
 
 use bench_core::fault::Fault;
 use bench_core::{library, load_library};
-use libloading::os::unix::Library;
+use engine_capi::{Library, functions};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["libsqlite3.so.0", "libsqlite3.so"];
@@ -24,33 +25,9 @@ pub(crate) const OPEN_NOMUTEX: c_int = 0x8000;
 pub(crate) const PREPARE_PERSISTENT: c_uint = 1;
 pub(crate) const CHECKPOINT_TRUNCATE: c_int = 3;
 
-macro_rules! functions {
-    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// The functions used, under their C names without the prefix.
-        #[derive(Debug)]
-        pub(crate) struct Api {
-            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-            /// Last, so that the functions never outlive the library.
-            _library: Library,
-        }
-
-        impl Api {
-            fn find(library: Library) -> Result<Self, Fault> {
-                Ok(Self {
-                    $($name: {
-                        let symbol = concat!("sqlite3_", stringify!($name));
-                        // SAFETY: the types are those of sqlite3.h, whose interface only grows.
-                        let found = unsafe { library.get(symbol.as_bytes()) };
-                        *found.map_err(|_| Fault::new(format!("the SQLite library lacks the symbol {symbol}")))?
-                    },)*
-                    _library: library,
-                })
-            }
-        }
-    };
-}
-
+// The types are those of sqlite3.h, whose interface only grows.
 functions! {
+    "SQLite", "sqlite3_";
     libversion: fn() -> *const c_char;
     threadsafe: fn() -> c_int;
     open_v2: fn(*const c_char, *mut *mut c_void, c_int, *const c_char) -> c_int;
@@ -67,6 +44,32 @@ functions! {
     column_text: fn(*mut c_void, c_int) -> *const c_char;
     db_status: fn(*mut c_void, c_int, *mut c_int, *mut c_int, c_int) -> c_int;
     wal_checkpoint_v2: fn(*mut c_void, *const c_char, c_int, *mut c_int, *mut c_int) -> c_int;
+}
+
+/// The loaded library.
+#[derive(Debug)]
+pub(crate) struct Api {
+    functions: Functions,
+    /// Last, so that the functions never outlive the library.
+    _library: Library,
+}
+
+impl Deref for Api {
+    type Target = Functions;
+
+    #[inline]
+    fn deref(&self) -> &Functions {
+        &self.functions
+    }
+}
+
+impl Api {
+    fn find(library: Library) -> Result<Self, Fault> {
+        Ok(Self {
+            functions: Functions::find(&library)?,
+            _library: library,
+        })
+    }
 }
 
 impl Api {

@@ -1,42 +1,91 @@
-//! LevelDB's iterator as a cursor.
+//! LevelDB's and RocksDB's iterator as a cursor.
 
-#![expect(
-    unsafe_code,
-    reason = "the foreign interface is the point of this crate"
-)]
-
-use std::ffi::c_void;
+use std::ffi::{c_char, c_uchar, c_void};
 use std::ptr::null_mut;
 
 use bench_core::engine::Cursor;
 use bench_core::fault::Fault;
 
-use crate::sys::Api;
+use crate::text::{Free, outcome};
+use crate::{Library, symbol};
 
-/// An iterator of LevelDB's.
+macro_rules! functions {
+    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// The functions of an iterator, by their C names without the library's prefix.
+        #[derive(Debug)]
+        pub struct CursorFunctions {
+            $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            free: Free,
+        }
+
+        impl CursorFunctions {
+            /// Looks up the functions in a library whose names have this prefix.
+            ///
+            /// # Errors
+            /// When one is missing; the error names it.
+            ///
+            /// # Safety
+            /// The library declares them as LevelDB's `c.h` does.
+            pub unsafe fn find(library: &Library, title: &str, prefix: &str) -> Result<Self, Fault> {
+                Ok(Self {
+                    $($name: {
+                        let name = format!("{prefix}{}", stringify!($name));
+                        // SAFETY: as the caller promises.
+                        unsafe { symbol(library, title, &name) }?
+                    },)*
+                    // SAFETY: as the caller promises.
+                    free: unsafe { symbol(library, title, &format!("{prefix}free")) }?,
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    create_iterator: fn(*mut c_void, *const c_void) -> *mut c_void;
+    iter_destroy: fn(*mut c_void);
+    iter_valid: fn(*const c_void) -> c_uchar;
+    iter_seek_to_first: fn(*mut c_void);
+    iter_seek_to_last: fn(*mut c_void);
+    iter_seek: fn(*mut c_void, *const u8, usize);
+    iter_next: fn(*mut c_void);
+    iter_prev: fn(*mut c_void);
+    iter_key: fn(*const c_void, *mut usize) -> *const u8;
+    iter_value: fn(*const c_void, *mut usize) -> *const u8;
+    iter_get_error: fn(*const c_void, *mut *mut c_char);
+}
+
+/// An iterator of the library's.
 #[derive(Debug)]
-pub struct LevelCursor<'c> {
-    api: &'c Api,
+pub struct IteratorCursor<'c> {
+    api: &'c CursorFunctions,
     iterator: *mut c_void,
 }
 
-impl<'c> LevelCursor<'c> {
-    /// A cursor over a database with these read options, both of which outlive it.
-    pub(crate) fn new(api: &'c Api, db: *mut c_void, read_options: *mut c_void) -> Self {
-        // SAFETY: database and options live as long as the session that is borrowed.
+impl<'c> IteratorCursor<'c> {
+    /// A cursor over a database with these read options.
+    ///
+    /// # Safety
+    /// Both are live, belong to the library of `api`, and outlive the cursor.
+    pub unsafe fn new(
+        api: &'c CursorFunctions,
+        db: *mut c_void,
+        read_options: *const c_void,
+    ) -> Self {
+        // SAFETY: as the caller promises.
         let iterator = unsafe { (api.create_iterator)(db, read_options) };
         Self { api, iterator }
     }
 }
 
-impl Drop for LevelCursor<'_> {
+impl Drop for IteratorCursor<'_> {
     fn drop(&mut self) {
         // SAFETY: made by this cursor, used by nobody else.
         unsafe { (self.api.iter_destroy)(self.iterator) };
     }
 }
 
-impl Cursor for LevelCursor<'_> {
+impl Cursor for IteratorCursor<'_> {
     #[inline]
     fn first(&mut self) -> Result<(), Fault> {
         // SAFETY: the iterator is live.
@@ -104,6 +153,7 @@ impl Cursor for LevelCursor<'_> {
         let mut error = null_mut();
         // SAFETY: the iterator is live; the error pointer starts as null.
         unsafe { (self.api.iter_get_error)(self.iterator, &raw mut error) };
-        self.api.outcome(error)
+        // SAFETY: null, or a text of the library's that nobody else holds.
+        unsafe { outcome(error, self.api.free) }
     }
 }
