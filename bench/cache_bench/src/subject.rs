@@ -5,6 +5,7 @@
 //! the others are told an entry's weight with what their documentation or a measurement says they add.
 
 mod cairndb;
+mod lru_cache;
 mod moka;
 mod null;
 mod quick_cache;

@@ -1,10 +1,11 @@
-//! CairnDB's own page caches.
+//! CairnDB's own page cache, and the same with another eviction order.
 
 use std::sync::Arc;
 
-use cairndb_mem::cache::{ClockShard, LruShard, Shard, ShardedCache};
-use cairndb_mem::{Cache, ClockCache, LruCache};
+use cairndb_mem::cache::{ClockShard, Shard, ShardedCache};
+use cairndb_mem::{Cache, ClockCache};
 
+use super::lru_cache::{LruCache, LruShard};
 use super::{Subject, charge};
 use crate::plan::Plan;
 

@@ -5,20 +5,10 @@ use std::sync::Arc;
 use cairndb_base::FileNumber;
 use cairndb_env::sync::RwLock;
 
-use super::key::{hash_of, is_of_file};
-use super::sharded::{Shard, ShardedCache};
-use super::slots::{NIL, Slots};
+use cairndb_mem::cache::{NIL, Shard, ShardedCache, Slots, hash_of, is_of_file};
 
 /// A sharded cache with exact least-recently-used eviction within each shard.
-///
-/// ```
-/// use cairndb_mem::{Cache, LruCache};
-/// let cache = LruCache::new(1 << 20);
-/// cache.insert(7, vec![1u8; 100].into(), 100);
-/// assert_eq!(cache.lookup(7).as_deref(), Some(&[1u8; 100][..]));
-/// assert!(cache.usage() >= 100 && cache.usage() <= cache.capacity());
-/// ```
-pub type LruCache = ShardedCache<LruShard>;
+pub(crate) type LruCache = ShardedCache<LruShard>;
 
 /// Neighbours in the order of use.
 #[derive(Debug)]
@@ -38,7 +28,7 @@ impl Default for Links {
 
 /// One shard of a [`LruCache`].
 #[derive(Debug)]
-pub struct LruShard {
+pub(crate) struct LruShard {
     slots: Slots<Links>,
     newest: u32,
     oldest: u32,
@@ -119,7 +109,7 @@ impl Shard for LruShard {
     }
 
     fn count(&self) -> usize {
-        self.slots.len()
+        self.slots.count()
     }
 }
 
@@ -170,3 +160,6 @@ impl LruShard {
         self.oldest = index;
     }
 }
+
+#[cfg(test)]
+mod tests;
