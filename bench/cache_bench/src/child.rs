@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use bench_core::self_exe;
+use bench_core::host::self_exe;
 
 use crate::outcome::{Outcome, Status};
 use crate::plan::Plan;

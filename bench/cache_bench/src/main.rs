@@ -24,7 +24,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bench_core::flags::Given;
-use bench_core::output::{JsonLines, print, tell};
+use bench_core::result::output::{JsonLines, print, tell};
 
 use crate::config::Config;
 use crate::outcome::{Outcome, Status};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier, RwLock};
 use std::thread::{Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use bench_core::rocksdb_histogram::RocksdbHistogram;
+use bench_core::measure::rocksdb_histogram::RocksdbHistogram;
 
 use crate::draw::{Draws, Op};
 use crate::plan::Plan;

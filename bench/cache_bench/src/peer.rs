@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use bench_core::local_peers;
+use bench_core::host::local_peers;
 
 use crate::child;
 use crate::outcome::{Outcome, Status};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bench_core::process;
+use bench_core::host::process;
 
 use crate::outcome::{Outcome, Status};
 use crate::pass::{self, Tally, Worker};

@@ -9,11 +9,11 @@
 
 use std::path::Path;
 
-pub use crate::durability::{Durability, Survival};
 use crate::fault::Fault;
-use crate::library::Library;
-use crate::settings::Settings;
-pub use crate::settings::Variant;
+use crate::host::library::Library;
+pub use crate::workload::durability::{Durability, Survival};
+use crate::workload::settings::Settings;
+pub use crate::workload::settings::Variant;
 
 /// What an engine can do beyond put, get, delete and a forward scan. What is false here makes the rows
 /// that need it print `skipped (not supported by ENGINE)`.

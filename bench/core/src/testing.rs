@@ -9,8 +9,8 @@ use crate::engine::{
     Capabilities, Cursor, Durability, Engine, Quiet, Role, Session, Store, Survival,
 };
 use crate::fault::Fault;
-use crate::plan::{Data, Format, Keys, Plan};
-use crate::settings::{Memory, Settings, Variant};
+use crate::workload::plan::{Data, Format, Keys, Plan};
+use crate::workload::settings::{Memory, Settings, Variant};
 
 /// How the engine lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

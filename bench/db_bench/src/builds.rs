@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use bench_core::library::Library;
+use bench_core::host::library::Library;
 use serde::Serialize;
 
 /// The function that C's `assert` calls when it does not hold.

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
-use bench_core::library::Library;
-use bench_core::local_peers;
-use bench_core::plan::Plan;
-use bench_core::runner::Event;
-use bench_core::self_exe;
+use bench_core::host::library::Library;
+use bench_core::host::local_peers;
+use bench_core::host::self_exe;
+use bench_core::measure::runner::Event;
+use bench_core::workload::plan::Plan;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::engines::{self, Trouble};

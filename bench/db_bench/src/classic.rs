@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bench_core::catalog;
-use bench_core::durability::Survival;
-use bench_core::plan::Plan;
-use bench_core::record::{Record, Status};
-use bench_core::runner::Event;
-use bench_core::step::Step;
+use bench_core::measure::runner::Event;
+use bench_core::result::record::{Record, Status};
+use bench_core::workload::catalog;
+use bench_core::workload::durability::Survival;
+use bench_core::workload::plan::Plan;
+use bench_core::workload::step::Step;
 
 use crate::config::{Config, ROW_TIMEOUT_DEFAULT};
 use crate::flags::nearest;

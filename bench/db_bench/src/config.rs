@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench_core::flags::Given;
-use bench_core::key::DIGITS;
-use bench_core::outline::Aggregate;
-use bench_core::plan::{Data, Distribution, Every, Format, Keys, Plan};
-use bench_core::pool;
-use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
+use bench_core::result::outline::Aggregate;
+use bench_core::workload::key::DIGITS;
+use bench_core::workload::plan::{Data, Distribution, Every, Format, Keys, Plan};
+use bench_core::workload::pool;
+use bench_core::workload::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
 use crate::detail::Detail;
 use crate::flags::nearest;

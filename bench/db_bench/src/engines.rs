@@ -4,9 +4,9 @@ use std::path::Path;
 
 use bench_core::engine::Engine;
 use bench_core::fault::Fault;
-use bench_core::library::Library;
-use bench_core::plan::Plan;
-use bench_core::runner::{self, Event};
+use bench_core::host::library::Library;
+use bench_core::measure::runner::{self, Event};
+use bench_core::workload::plan::Plan;
 use engine_cairndb::Cairn;
 use engine_disk::Disk;
 use engine_kyoto::TreeDb;

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use bench_core::fault::Fault;
-use bench_core::plan::Plan;
-use bench_core::runner::Event;
+use bench_core::measure::runner::Event;
+use bench_core::workload::plan::Plan;
 
 /// Runs a plan over an engine and gives away what happens.
 pub type Run = fn(&Plan, &mut dyn FnMut(Event)) -> Result<(), Fault>;
@@ -14,7 +14,7 @@ pub type Run = fn(&Plan, &mut dyn FnMut(Event)) -> Result<(), Fault>;
 pub struct Extra {
     /// What `--engine=` and results call it.
     pub name: &'static str,
-    /// Runs a plan over it, as [`bench_core::runner::run`] does.
+    /// Runs a plan over it, as [`bench_core::measure::runner::run`] does.
     pub run: Run,
 }
 

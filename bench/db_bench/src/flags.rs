@@ -76,7 +76,7 @@ pub(crate) fn help() -> String {
 /// Each workload with what it does, a line each.
 pub(crate) fn workloads() -> String {
     let mut text = String::new();
-    for workload in bench_core::catalog::CATALOG {
+    for workload in bench_core::workload::catalog::CATALOG {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {:<22} -- {}", workload.name, workload.help);
     }

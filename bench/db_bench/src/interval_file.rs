@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use bench_core::record::Record;
+use bench_core::result::record::Record;
 
 /// Where and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,12 +10,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bench_core::catalog;
-use bench_core::directory;
-use bench_core::plan::Plan;
-use bench_core::record::Record;
-use bench_core::runner::Event;
-use bench_core::step::Step;
+use bench_core::host::directory;
+use bench_core::measure::runner::Event;
+use bench_core::result::record::Record;
+use bench_core::workload::catalog;
+use bench_core::workload::plan::Plan;
+use bench_core::workload::step::Step;
 
 use crate::supervise::{self, Start};
 

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bench_core::civil_date::Civil;
+use bench_core::result::civil_date::Civil;
 use serde::Serialize;
 
 use build::{BUILD, Build};

@@ -5,8 +5,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use bench_core::library::Library;
-use bench_core::record::Record;
+use bench_core::host::library::Library;
+use bench_core::result::record::Record;
 use serde::Serialize;
 
 use crate::builds::Builds;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use bench_core::outline::{End, Outline};
+use bench_core::result::outline::{End, Outline};
 use bench_report::Report;
 use rustix::termios::tcgetwinsize;
 

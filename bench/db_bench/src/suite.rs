@@ -14,8 +14,8 @@ mod turn;
 use std::path::Path;
 use std::time::Instant;
 
-use bench_core::outline::{self, Aggregate, Outline};
-use bench_core::plan::Data;
+use bench_core::result::outline::{self, Aggregate, Outline};
+use bench_core::workload::plan::Data;
 
 use crate::config::Config;
 use crate::detail::Detail;

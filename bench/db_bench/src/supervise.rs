@@ -12,12 +12,12 @@ mod process;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use bench_core::catalog;
-use bench_core::plan::Plan;
-use bench_core::record::{Record, Status};
-use bench_core::result_line;
-use bench_core::runner::Event;
-use bench_core::step::Step;
+use bench_core::measure::runner::Event;
+use bench_core::result::record::{Record, Status};
+use bench_core::result::result_line;
+use bench_core::workload::catalog;
+use bench_core::workload::plan::Plan;
+use bench_core::workload::step::Step;
 
 use process::{Process, describe, is_killed};
 
@@ -215,11 +215,11 @@ fn bare(entry: &str) -> &str {
 }
 
 fn changes(entry: &str) -> bool {
-    catalog::named(bare(entry)).is_some_and(bench_core::definition::Workload::changes)
+    catalog::named(bare(entry)).is_some_and(bench_core::workload::definition::Workload::changes)
 }
 
 fn touches(entry: &str) -> bool {
-    catalog::named(bare(entry)).is_some_and(bench_core::definition::Workload::touches)
+    catalog::named(bare(entry)).is_some_and(bench_core::workload::definition::Workload::touches)
 }
 
 /// Whether a row ended by an error: one that is told to be wrong has its figures.

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use bench_core::outline::{Aggregate, Outline, Section};
-use bench_core::record::Status;
+use bench_core::result::outline::{Aggregate, Outline, Section};
+use bench_core::result::record::Status;
 
 pub(crate) use figure::amount;
 use layout::{head, line, sheets, width};

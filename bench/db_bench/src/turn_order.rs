@@ -6,7 +6,7 @@
 //! right behind each other one equally often (the squares of Williams, 1949). Which order a job begins
 //! with is drawn from the seed of the run, so that a run that is resumed goes on in the order it had.
 
-use bench_core::random::Random;
+use bench_core::workload::random::Random;
 
 /// Where a job of a suite begins among the orders of so many engines.
 pub(crate) fn start(seed: u32, job: usize, count: usize) -> usize {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Durability, Engine};
 use bench_core::fault::Fault;
-use bench_core::runner;
-use bench_core::settings::Settings;
+use bench_core::measure::runner;
+use bench_core::workload::settings::Settings;
 use db_bench::{Extra, Run};
 use engine_cairndb::Cairn;
 

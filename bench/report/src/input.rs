@@ -7,8 +7,8 @@
 
 use std::io::BufRead;
 
-use bench_core::outline::{Aggregate, End, Outline};
-use bench_core::record::Record;
+use bench_core::result::outline::{Aggregate, End, Outline};
+use bench_core::result::record::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
-use bench_core::outline::{Aggregate, Outline};
-use bench_core::record::Record;
-use bench_core::spread::Spread;
+use bench_core::result::outline::{Aggregate, Outline};
+use bench_core::result::record::Record;
+use bench_core::result::spread::Spread;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;

@@ -210,7 +210,7 @@ fn subject(workload: &str) -> String {
 /// Whether two names stand for the same workload, as `fillsync` and `fillrandsync` do.
 pub(crate) fn same_workload(one: &str, other: &str) -> bool {
     let known = |name| {
-        bench_core::catalog::named(name).map(|workload| {
+        bench_core::workload::catalog::named(name).map(|workload| {
             (
                 workload.action,
                 workload.batch,

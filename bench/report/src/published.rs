@@ -299,7 +299,7 @@ mod tests {
         assert!(
             page.row
                 .iter()
-                .all(|row| bench_core::catalog::named(&row.workload).is_some())
+                .all(|row| bench_core::workload::catalog::named(&row.workload).is_some())
         );
     }
 }

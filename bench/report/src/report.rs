@@ -3,8 +3,8 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use bench_core::outline::Aggregate;
-use bench_core::record::Status;
+use bench_core::result::outline::Aggregate;
+use bench_core::result::record::Status;
 
 use crate::error::Error;
 use crate::input::Source;

@@ -1,7 +1,7 @@
 //! One run of the benchmark: what was told, and the tables it makes.
 
-use bench_core::definition::Workload;
-use bench_core::outline::{Aggregate, Outline, Settings};
+use bench_core::result::outline::{Aggregate, Outline, Settings};
+use bench_core::workload::definition::Workload;
 use serde_json::Value;
 
 use crate::engine_style;

@@ -1,8 +1,8 @@
 //! Who is ahead: of a table's ranked rows, and against the baseline of the same engine.
 
-use bench_core::definition::{Action, Order, Target};
-use bench_core::spread::Spread;
-use bench_core::standing::{self, Standing};
+use bench_core::result::spread::Spread;
+use bench_core::result::standing::{self, Standing};
+use bench_core::workload::definition::{Action, Order, Target};
 
 use crate::engine_style;
 use crate::outline;

@@ -1,10 +1,10 @@
 //! Records put together: a table for each workload, a row for each engine and variant.
 
-use bench_core::catalog;
-use bench_core::definition::{Action, Workload};
-use bench_core::outline::Aggregate;
-use bench_core::record::{Record, Status};
-use bench_core::spread::Spread;
+use bench_core::result::outline::Aggregate;
+use bench_core::result::record::{Record, Status};
+use bench_core::result::spread::Spread;
+use bench_core::workload::catalog;
+use bench_core::workload::definition::{Action, Workload};
 
 use crate::document::Name;
 use crate::engine_style;

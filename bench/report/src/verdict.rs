@@ -1,6 +1,6 @@
 //! What stands under a table, computed from it.
 
-use bench_core::definition::{Action, Target};
+use bench_core::workload::definition::{Action, Target};
 
 use crate::engine_style;
 use crate::number;

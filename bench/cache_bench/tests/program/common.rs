@@ -1,6 +1,6 @@
 //! Running the program and looking at what it said.
 
-pub(crate) use bench_core::test_skip::skip;
+pub(crate) use bench_core::host::test_skip::skip;
 
 use std::process::{Command, Output};
 

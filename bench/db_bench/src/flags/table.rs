@@ -1,7 +1,7 @@
 //! The table of flags: name, kind, default, meaning. The parser knows nothing else.
 
 use bench_core::flags::{Flag, Kind};
-use bench_core::plan::Distribution;
+use bench_core::workload::plan::Distribution;
 
 /// LevelDB's own list.
 const BENCHMARKS: &str = "fillseq,fillsync,fillrandom,overwrite,readrandom,readrandom,readseq,readreverse,compact,\
@@ -11,9 +11,9 @@ readrandom,readseq,readreverse,fill100K,crc32c,snappycomp,snappyuncomp,zstdcomp,
 const KEYS_MAX: i64 = (1 << 31) - 2;
 const BYTES_MAX: i64 = 1 << 50;
 #[expect(clippy::cast_possible_wrap, reason = "1 MiB")]
-const VALUE_MAX: i64 = bench_core::pool::VALUE_BYTES_MAX as i64;
+const VALUE_MAX: i64 = bench_core::workload::pool::VALUE_BYTES_MAX as i64;
 #[expect(clippy::cast_possible_wrap, reason = "a thousand")]
-const PREFIX_MAX: i64 = bench_core::key::PREFIX_MAX as i64;
+const PREFIX_MAX: i64 = bench_core::workload::key::PREFIX_MAX as i64;
 
 /// What RocksDB's program takes for a codec.
 const CODECS: &[&str] = &[

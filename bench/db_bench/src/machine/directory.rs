@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bench_core::process;
+use bench_core::host::process;
 use serde::Serialize;
 
 /// One directory of `--db`.

@@ -5,10 +5,10 @@ mod bounds;
 
 use std::path::Path;
 
-use bench_core::catalog;
-use bench_core::outline::Aggregate;
-use bench_core::plan::Distribution;
-use bench_core::step::Step;
+use bench_core::result::outline::Aggregate;
+use bench_core::workload::catalog;
+use bench_core::workload::plan::Distribution;
+use bench_core::workload::step::Step;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -78,7 +78,7 @@ pub(crate) struct Variant {
     pub(crate) engines: Vec<Spanned<String>>,
     /// The engine's own set of settings.
     #[serde(default)]
-    pub(crate) settings: bench_core::settings::Variant,
+    pub(crate) settings: bench_core::workload::settings::Variant,
     pub(crate) bloom_bits: Option<u32>,
     pub(crate) write_mb: Option<u64>,
     pub(crate) cache_mb: Option<u64>,
@@ -379,7 +379,8 @@ impl Source<'_> {
             let what = format!("{workload}: a suite repeats by rounds, not by suffixes");
             return Err(self.refuse(start, &what));
         }
-        if catalog::named(workload).is_some_and(bench_core::definition::Workload::is_text) {
+        if catalog::named(workload).is_some_and(bench_core::workload::definition::Workload::is_text)
+        {
             let what = format!("{workload} prints a text and has no result to show");
             return Err(self.refuse(start, &what));
         }

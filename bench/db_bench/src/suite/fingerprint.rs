@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use bench_core::library::fingerprint;
-use bench_core::outline::{Fingerprint, Outline, Settings};
-use bench_core::plan::Plan;
+use bench_core::host::library::fingerprint;
+use bench_core::result::outline::{Fingerprint, Outline, Settings};
+use bench_core::workload::plan::Plan;
 use serde_json::{Value, json};
 
 use super::file::File;

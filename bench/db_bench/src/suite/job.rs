@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use bench_core::catalog;
-use bench_core::outline::FewerRounds;
-use bench_core::plan::Distribution;
-use bench_core::settings::{Memory, Variant};
+use bench_core::result::outline::FewerRounds;
+use bench_core::workload::catalog;
+use bench_core::workload::plan::Distribution;
+use bench_core::workload::settings::{Memory, Variant};
 
 use super::file::{self, File, Section, Split};
 

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::fs::OpenOptions;
 use std::path::Path;
 
-use bench_core::civil_date::Civil;
-use bench_core::outline::{End, Fact, Note, Outline};
-use bench_core::record::{Record, Status};
+use bench_core::result::civil_date::Civil;
+use bench_core::result::outline::{End, Fact, Note, Outline};
+use bench_core::result::record::{Record, Status};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ impl Key {
     /// The key of a record. The plain settings of an engine with several sets have a name in records
     /// and none in suites.
     pub(crate) fn of(record: &Record) -> Self {
-        let fair = bench_core::settings::Variant::Fair.word();
+        let fair = bench_core::workload::settings::Variant::Fair.word();
         Self {
             engine: record.engine.clone(),
             variant: record.variant.clone().filter(|name| name != fair),
@@ -207,7 +207,7 @@ impl Journal {
 
 #[cfg(test)]
 mod tests {
-    use bench_core::outline::Fingerprint;
+    use bench_core::result::outline::Fingerprint;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! What a child is told about its part of a job.
 
-use bench_core::plan::{Data, Plan};
+use bench_core::workload::plan::{Data, Plan};
 
 use super::job::Part;
 
@@ -48,7 +48,7 @@ impl Part {
 
 #[cfg(test)]
 mod tests {
-    use bench_core::plan::Distribution;
+    use bench_core::workload::plan::Distribution;
 
     use super::super::file::File;
     use super::super::job::{Asked, jobs};

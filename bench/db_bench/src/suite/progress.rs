@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use bench_core::record::{Record, Status};
+use bench_core::result::record::{Record, Status};
 
 use crate::detail::Detail;
 use crate::output::tell;

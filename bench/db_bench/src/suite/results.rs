@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bench_core::outline::Fact;
+use bench_core::result::outline::Fact;
 
 use super::journal::Journal;
 use crate::table::Rows;

@@ -4,13 +4,13 @@ mod schedule;
 
 use std::time::{Duration, Instant};
 
-use bench_core::catalog;
-use bench_core::definition::Workload;
-use bench_core::directory;
-use bench_core::outline::{End, Fact, Note, Outline};
-use bench_core::plan::Plan;
-use bench_core::record::{Record, Status};
-use bench_core::runner::Event;
+use bench_core::host::directory;
+use bench_core::measure::runner::Event;
+use bench_core::result::outline::{End, Fact, Note, Outline};
+use bench_core::result::record::{Record, Status};
+use bench_core::workload::catalog;
+use bench_core::workload::definition::Workload;
+use bench_core::workload::plan::Plan;
 
 use super::file::File;
 use super::job::Job;
@@ -335,7 +335,7 @@ impl<'c> Run<'c> {
         lost: Option<String>,
     ) -> Result<(), String> {
         debug_assert_eq!(held.engine, turn.engine, "a turn holds its own result");
-        let below = bench_core::durability::Survival::BELOW_OS;
+        let below = bench_core::workload::durability::Survival::BELOW_OS;
         match lost {
             None => {}
             Some(text) if held.durability.as_deref() == Some(below) => {

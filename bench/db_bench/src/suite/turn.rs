@@ -1,7 +1,7 @@
 //! One engine's turn at a job: where it stands, and what a suite knows about its rows.
 
-use bench_core::outline::Outline;
-use bench_core::record::{Record, Status};
+use bench_core::result::outline::Outline;
+use bench_core::result::record::{Record, Status};
 
 use super::job::{COMPACT, COMPACTED, Entry, Job, Shown};
 use super::journal::{Journal, Key};

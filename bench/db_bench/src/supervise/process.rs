@@ -7,9 +7,9 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use bench_core::directory;
-use bench_core::plan::Plan;
-use bench_core::runner::Event;
+use bench_core::host::directory;
+use bench_core::measure::runner::Event;
+use bench_core::workload::plan::Plan;
 
 use crate::child;
 

@@ -1,6 +1,6 @@
 //! Figures over those of the section they are compared with, engine by engine.
 
-use bench_core::outline::{Outline, Section};
+use bench_core::result::outline::{Outline, Section};
 
 use super::row::{Row, Rows};
 

@@ -1,8 +1,8 @@
 //! Our figure over the best peer's.
 
-use bench_core::outline::Outline;
-use bench_core::spread::Spread;
-use bench_core::standing::{Standing, standing};
+use bench_core::result::outline::Outline;
+use bench_core::result::spread::Spread;
+use bench_core::result::standing::{Standing, standing};
 
 use super::row::{BARE, HARNESS, OURS, OURS_IN_C, Row, Rows};
 

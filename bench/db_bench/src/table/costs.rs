@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use bench_core::outline::{Outline, Section};
-use bench_core::record::Record;
+use bench_core::result::outline::{Outline, Section};
+use bench_core::result::record::Record;
 
 use super::figure::digits;
 use super::layout::{head, line, sheets, width};

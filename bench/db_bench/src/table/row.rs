@@ -1,12 +1,12 @@
 //! The rows of a suite's table: records that are rounds of the same thing, and their figures.
 
-use bench_core::catalog;
-use bench_core::definition::Workload;
-use bench_core::outline::{Aggregate, Outline};
-use bench_core::record::{Record, Status};
-use bench_core::result_line::median;
-use bench_core::settings::Variant;
-use bench_core::spread::Spread;
+use bench_core::result::outline::{Aggregate, Outline};
+use bench_core::result::record::{Record, Status};
+use bench_core::result::result_line::median;
+use bench_core::result::spread::Spread;
+use bench_core::workload::catalog;
+use bench_core::workload::definition::Workload;
+use bench_core::workload::settings::Variant;
 
 /// The store this project is about.
 pub(super) const OURS: &str = "cairndb";

@@ -1,4 +1,4 @@
-use bench_core::record::Record;
+use bench_core::result::record::Record;
 
 use super::*;
 

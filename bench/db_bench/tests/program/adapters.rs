@@ -9,7 +9,7 @@ use bench_core::engine::{
     Cursor as _, Durability, Engine, Role, Session as _, Store, Survival, Variant,
 };
 use bench_core::fault::Fault;
-use bench_core::settings::{Memory, Settings};
+use bench_core::workload::settings::{Memory, Settings};
 use engine_wiredtiger::Kind;
 
 use crate::common::{skip, unable};

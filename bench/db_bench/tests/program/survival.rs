@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use bench_core::engine::{Durability, Engine, Role, Session, Store, Survival, Variant};
 use bench_core::fault::Fault;
-use bench_core::settings::{Memory, Settings};
+use bench_core::workload::settings::{Memory, Settings};
 use engine_cairndb::Cairn;
 use engine_kyoto::TreeDb;
 use engine_leveldb::LevelDb;

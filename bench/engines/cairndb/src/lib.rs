@@ -9,7 +9,7 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Engine};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 pub use cursor::CairnCursor;
 pub use store::{CairnSession, CairnStore};

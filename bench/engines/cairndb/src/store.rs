@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bench_core::engine::{Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 use cairndb::{Compression, Db, Options, WriteBatch};
 
 use crate::cursor::CairnCursor;
@@ -237,7 +237,7 @@ impl Session for CairnSession<'_> {
 #[cfg(test)]
 mod tests {
     use bench_core::engine::{Durability, Engine as _, Role, Session as _, Store as _};
-    use bench_core::settings::{Memory, Settings};
+    use bench_core::workload::settings::{Memory, Settings};
 
     use crate::Cairn;
 

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Durability, Engine};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 pub use file::PREWRITTEN;
 pub use store::{DiskCursor, DiskSession, DiskStore};

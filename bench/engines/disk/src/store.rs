@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bench_core::engine::{Cursor, Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 use parking_lot::{Mutex, RwLock};
 
 use crate::file::{PREWRITTEN, Place, Records};

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 /// Uncompressed bytes of a page: as in the 2011 document.
 const PAGE_BYTES_DEFAULT: u64 = 1 << 10;
@@ -83,7 +83,7 @@ pub(crate) fn describe(status: &str, autosync: bool) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_core::settings::Memory;
+    use bench_core::workload::settings::Memory;
 
     fn settings(compression: bool) -> Settings {
         Settings {

@@ -11,7 +11,7 @@ use std::ptr::{null, null_mut};
 
 use bench_core::engine::{Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 use crate::cursor::TreeCursor;
 use crate::options;

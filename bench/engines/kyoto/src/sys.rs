@@ -10,7 +10,7 @@ use std::ops::Deref;
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::{library, load_library};
+use bench_core::host::{library, load_library};
 use engine_capi::{Library, functions};
 
 /// Names tried when no path is given: Debian's own first.

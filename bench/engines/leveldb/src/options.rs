@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 /// Files LevelDB holds open when nothing else is asked for.
 const OPEN_FILES_DEFAULT: u32 = 1000;
@@ -70,7 +70,7 @@ impl Chosen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_core::settings::Memory;
+    use bench_core::workload::settings::Memory;
 
     fn settings() -> Settings {
         Settings::plain(Memory::split(4 << 20, false))

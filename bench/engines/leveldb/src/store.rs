@@ -12,7 +12,7 @@ use std::ptr::{null, null_mut};
 
 use bench_core::engine::{Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 use engine_capi::IteratorCursor;
 
 use crate::options::Chosen;
@@ -294,14 +294,14 @@ mod tests {
     use std::fs;
 
     use bench_core::engine::{Durability, Engine as _, Role, Session as _, Store as _};
-    use bench_core::settings::{Memory, Settings};
+    use bench_core::workload::settings::{Memory, Settings};
 
     use crate::LevelDb;
 
     #[test]
     fn a_compaction_that_ends_by_an_error_tells_it() {
         let Ok(engine) = LevelDb::load(None) else {
-            bench_core::test_skip::skip("install libleveldb1d");
+            bench_core::host::test_skip::skip("install libleveldb1d");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");

@@ -11,7 +11,7 @@ use std::ops::Deref;
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::{library, load_library};
+use bench_core::host::{library, load_library};
 use engine_capi::{CursorFunctions, Library, functions};
 
 /// Names tried when no path is given: Debian's own first.

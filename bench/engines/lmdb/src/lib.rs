@@ -15,8 +15,8 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Engine};
 use bench_core::fault::Fault;
-use bench_core::library::Library;
-use bench_core::settings::Settings;
+use bench_core::host::library::Library;
+use bench_core::workload::settings::Settings;
 
 pub use cursor::LmdbCursor;
 pub use store::{LmdbSession, LmdbStore};

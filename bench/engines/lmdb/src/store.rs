@@ -15,7 +15,7 @@ use std::ptr::{null, null_mut};
 
 use bench_core::engine::{Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 use cairndb_env::{Env as _, RealEnv};
 
 use crate::cursor::LmdbCursor;

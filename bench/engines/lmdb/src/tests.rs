@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use bench_core::engine::{Cursor as _, Durability, Engine as _, Role, Session, Store as _};
-use bench_core::page_cache::page_cache_bytes;
-use bench_core::settings::{Memory, Settings};
+use bench_core::host::page_cache::page_cache_bytes;
+use bench_core::workload::settings::{Memory, Settings};
 
 use super::*;
 
@@ -11,7 +11,7 @@ const ROLE: Role = Role::single(Durability::Os);
 /// Runs a test over an empty store, where the library is installed.
 fn with_store(test: impl FnOnce(LmdbStore<'_>, &Path)) {
     let Ok(engine) = Lmdb::load(None) else {
-        bench_core::test_skip::skip("install liblmdb0");
+        bench_core::host::test_skip::skip("install liblmdb0");
         return;
     };
     let dir = tempfile::tempdir().expect("a directory");
@@ -139,7 +139,7 @@ fn every_thread_a_row_may_have_gets_its_session() {
 #[test]
 fn settings_that_the_store_has_not_are_told() {
     let Ok(engine) = Lmdb::load(None) else {
-        bench_core::test_skip::skip("LMDB's settings: install liblmdb0");
+        bench_core::host::test_skip::skip("LMDB's settings: install liblmdb0");
         return;
     };
     let dir = tempfile::tempdir().expect("a directory");
@@ -155,7 +155,7 @@ fn settings_that_the_store_has_not_are_told() {
 #[test]
 fn an_environment_just_made_is_read_written_and_opened_again_while_empty() {
     let Ok(engine) = Lmdb::load(None) else {
-        bench_core::test_skip::skip("LMDB's new environment: install liblmdb0");
+        bench_core::host::test_skip::skip("LMDB's new environment: install liblmdb0");
         return;
     };
     let engine = &engine;
@@ -188,7 +188,7 @@ fn an_environment_just_made_is_read_written_and_opened_again_while_empty() {
 #[test]
 fn more_than_the_machine_s_memory_is_opened_without_read_ahead() {
     let Ok(engine) = Lmdb::load(None) else {
-        bench_core::test_skip::skip("LMDB's read-ahead: install liblmdb0");
+        bench_core::host::test_skip::skip("LMDB's read-ahead: install liblmdb0");
         return;
     };
     for (entries, expected) in [(1, "0"), (1 << 33, "1")] {

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::ptr::null_mut;
 
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 use crate::options::Chosen;
 use crate::sys::Api;

@@ -7,7 +7,7 @@
 
 use std::ffi::{c_double, c_int, c_void};
 
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 use crate::max_merge;
 use crate::sys::Api;

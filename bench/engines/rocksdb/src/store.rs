@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use bench_core::engine::{Quiet, Role, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 use crate::database::Database;
 use crate::session::RocksSession;
@@ -159,7 +159,7 @@ mod tests {
     use std::ffi::{c_int, c_void};
 
     use bench_core::engine::{Durability, Engine as _, Role, Session as _, Store as _};
-    use bench_core::settings::{Memory, Settings};
+    use bench_core::workload::settings::{Memory, Settings};
 
     use super::*;
     use crate::RocksDb;
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn options_are_read_when_they_are_asked_for_and_not_by_opening() {
         let Ok(engine) = RocksDb::load(None) else {
-            bench_core::test_skip::skip("install librocksdb7.8");
+            bench_core::host::test_skip::skip("install librocksdb7.8");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn nothing_is_counted_in_the_thread_of_a_session() {
         let Ok(engine) = RocksDb::load(None) else {
-            bench_core::test_skip::skip("install librocksdb7.8");
+            bench_core::host::test_skip::skip("install librocksdb7.8");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Cursor, Durability, Engine, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 use parking_lot::{RwLock, RwLockReadGuard};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;

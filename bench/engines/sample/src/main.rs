@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use bench_core::runner;
+use bench_core::measure::runner;
 use db_bench::Extra;
 use engine_sample::Sample;
 

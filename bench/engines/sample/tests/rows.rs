@@ -6,10 +6,10 @@ use std::process::Command;
 
 use bench_core::engine::{Durability, Engine as _, Role, Session as _, Store as _};
 use bench_core::fault::Fault;
-use bench_core::plan::Plan;
-use bench_core::record::{Record, Status};
-use bench_core::runner::{self, Event};
-use bench_core::settings::{Memory, Settings};
+use bench_core::measure::runner::{self, Event};
+use bench_core::result::record::{Record, Status};
+use bench_core::workload::plan::Plan;
+use bench_core::workload::settings::{Memory, Settings};
 use engine_sample::{Sample, SampleStore};
 
 const NUM: u64 = 2000;

@@ -35,8 +35,8 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Engine, Variant};
 use bench_core::fault::Fault;
-use bench_core::library::Library;
-use bench_core::settings::Settings;
+use bench_core::host::library::Library;
+use bench_core::workload::settings::Settings;
 
 pub use cursor::SqliteCursor;
 pub use session::SqliteSession;

@@ -176,14 +176,14 @@ mod tests {
     use bench_core::engine::{
         Cursor as _, Durability, Engine as _, Role, Session as _, Store as _,
     };
-    use bench_core::settings::{Memory, Settings};
+    use bench_core::workload::settings::{Memory, Settings};
 
     use crate::Sqlite;
 
     #[test]
     fn threads_that_read_have_connections_of_their_own_and_see_what_was_written() {
         let Ok(engine) = Sqlite::load(None) else {
-            bench_core::test_skip::skip("SQLite's connections: install libsqlite3-0");
+            bench_core::host::test_skip::skip("SQLite's connections: install libsqlite3-0");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");
@@ -217,7 +217,9 @@ mod tests {
     #[test]
     fn the_keys_of_one_call_are_read_while_nobody_can_write() {
         let Ok(engine) = Sqlite::load(None) else {
-            bench_core::test_skip::skip("SQLite's reads of several keys: install libsqlite3-0");
+            bench_core::host::test_skip::skip(
+                "SQLite's reads of several keys: install libsqlite3-0",
+            );
             return;
         };
         let home = tempfile::tempdir().expect("a directory");

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bench_core::engine::{Durability, Quiet, Role, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 use crate::access::Holder;
 use crate::connection::{Connection, Turn};
@@ -220,7 +220,7 @@ impl Store for SqliteStore<'_> {
 #[cfg(test)]
 mod tests {
     use bench_core::engine::{Engine as _, Store as _};
-    use bench_core::settings::{Memory, Settings};
+    use bench_core::workload::settings::{Memory, Settings};
 
     use crate::Sqlite;
 
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn options_are_read_when_they_are_asked_for_and_not_by_opening() {
         let Ok(engine) = Sqlite::load(None) else {
-            bench_core::test_skip::skip("install libsqlite3-0");
+            bench_core::host::test_skip::skip("install libsqlite3-0");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");

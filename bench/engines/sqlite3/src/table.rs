@@ -6,7 +6,7 @@
 //! better off in the table of 2011, whose values lie in a tree of their own, under row numbers, and
 //! whose index holds nothing but keys; the variant `seed` takes it for every entry.
 
-use bench_core::settings::{Settings, Variant};
+use bench_core::workload::settings::{Settings, Variant};
 
 const WITHOUT_ROWID: &str =
     "CREATE TABLE IF NOT EXISTS test (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID";
@@ -60,7 +60,7 @@ pub(crate) const fn create(settings: &Settings, page: u64) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_core::settings::Memory;
+    use bench_core::workload::settings::Memory;
 
     #[test]
     fn entries_that_fit_a_page_have_no_row_number() {

@@ -27,8 +27,8 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Durability, Engine, Survival, Variant};
 use bench_core::fault::Fault;
-use bench_core::library::Library;
-use bench_core::settings::Settings;
+use bench_core::host::library::Library;
+use bench_core::workload::settings::Settings;
 
 pub use cursor::TigerCursor;
 pub use kind::Kind;

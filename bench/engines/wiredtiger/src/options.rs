@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bench_core::engine::{Durability, Variant};
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 use crate::kind::Kind;
 

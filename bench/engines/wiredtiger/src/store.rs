@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use bench_core::engine::{Durability, Quiet, Role, Store, Variant};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 use crate::connection::Connection;
 use crate::kind::Kind;
@@ -193,7 +193,7 @@ impl Store for TigerStore<'_> {
 #[cfg(test)]
 mod tests {
     use bench_core::engine::{Engine as _, Store as _};
-    use bench_core::settings::{Memory, Settings};
+    use bench_core::workload::settings::{Memory, Settings};
 
     use crate::WiredTiger;
     use crate::kind::Kind;
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn opening_reads_neither_description_nor_counters() {
         let Ok(engine) = WiredTiger::load(None, Kind::Btree) else {
-            bench_core::test_skip::skip("install libwiredtiger");
+            bench_core::host::test_skip::skip("install libwiredtiger");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
 use bench_core::fault::Fault;
-use bench_core::{library, load_library};
+use bench_core::host::{library, load_library};
 use libloading::os::unix::Library;
 
 use crate::handler::{Handler, OwnHandler};

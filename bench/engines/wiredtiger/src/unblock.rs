@@ -26,8 +26,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bench_core::fault::Fault;
-use bench_core::process;
-use bench_core::ticker::Ticker;
+use bench_core::host::process;
+use bench_core::measure::ticker::Ticker;
 
 use crate::connection::OwnedSession;
 

@@ -1,7 +1,7 @@
 //! What is said about an engine that says it did what it did not.
 
-use bench_core::process::device_stat;
-use bench_core::test_skip::unable;
+use bench_core::host::process::device_stat;
+use bench_core::host::test_skip::unable;
 
 use crate::common::{Ended, run};
 

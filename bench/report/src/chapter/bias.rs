@@ -6,7 +6,7 @@ mod own_choices;
 
 use std::fmt::Write as _;
 
-use bench_core::standing::Standing;
+use bench_core::result::standing::Standing;
 
 use crate::chapter::cost::{self, COMPARED, COSTS};
 use crate::chapter::{latency, overview};

@@ -1,6 +1,6 @@
 //! The same rows beside each other: in several directories, and over growing numbers of entries.
 
-use bench_core::outline::Aggregate;
+use bench_core::result::outline::Aggregate;
 
 use crate::chapter::cost::{COSTS, Cost};
 use crate::chapter::overview;

@@ -1,8 +1,8 @@
 //! What rows cost beside time: CPU, memory, disk, writes.
 
-use bench_core::durability::Survival;
-use bench_core::outline::Aggregate;
-use bench_core::record::Record;
+use bench_core::result::outline::Aggregate;
+use bench_core::result::record::Record;
+use bench_core::workload::durability::Survival;
 
 use crate::document::{Block, Cell, Grid, Line, Tone};
 use crate::number::{self, float};

@@ -1,6 +1,6 @@
 //! What the harness itself costs: the rows of the engine that stores nothing.
 
-use bench_core::definition::Action;
+use bench_core::workload::definition::Action;
 
 use crate::document::{Block, Cell, Grid, Line, Tone};
 use crate::engine_style;
@@ -56,7 +56,12 @@ pub(crate) fn harness(run: &Run) -> Vec<Block> {
 /// What the row may cost, where it is limited.
 fn allowed(table: &Table) -> Option<f64> {
     let workload = table.workload()?;
-    if workload.sync || matches!(workload.values, bench_core::definition::Values::Large) {
+    if workload.sync
+        || matches!(
+            workload.values,
+            bench_core::workload::definition::Values::Large
+        )
+    {
         return None;
     }
     match workload.action {

@@ -1,6 +1,6 @@
 //! Percentiles on a logarithmic axis.
 
-use bench_core::record::Record;
+use bench_core::result::record::Record;
 
 use crate::document::{Block, Latency, Percentiles};
 use crate::outline;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use bench_core::outline::Aggregate;
+use bench_core::result::outline::Aggregate;
 
 use crate::chapter::{fairness, tally, warnings};
 use crate::document::{Block, Cell, Grid, Line, Name, Tone};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use bench_core::record::Record;
+use bench_core::result::record::Record;
 
 use crate::chapter::directories;
 use crate::document::{Block, Cell, Grid, Item, Line, Tone};

@@ -12,7 +12,7 @@ use crate::sections::{Chapter, Group, arrange};
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
 use crate::verdict;
-use bench_core::spread::Spread;
+use bench_core::result::spread::Spread;
 
 /// Rows with one reason from which on it is not told in each.
 const MANY: usize = 6;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use bench_core::spread::Spread;
-use bench_core::standing::Standing;
+use bench_core::result::spread::Spread;
+use bench_core::result::standing::Standing;
 
 use crate::engine_style;
 use crate::number;

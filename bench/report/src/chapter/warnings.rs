@@ -1,8 +1,8 @@
 //! What must be known before a figure is believed.
 
-use bench_core::definition::Workload;
-use bench_core::durability::Survival;
-use bench_core::record::{Record, Status};
+use bench_core::result::record::{Record, Status};
+use bench_core::workload::definition::Workload;
+use bench_core::workload::durability::Survival;
 
 use crate::engine_style;
 use crate::input::{Machine, Source};

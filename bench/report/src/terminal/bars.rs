@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use bench_core::standing::Standing;
+use bench_core::result::standing::Standing;
 
 use super::text::{plain, wrapped};
 use crate::chapter;

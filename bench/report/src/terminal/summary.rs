@@ -1,6 +1,6 @@
 //! The summary at the end of a run: what fits a screen of 120 columns and 60 lines.
 
-use bench_core::standing::Standing;
+use bench_core::result::standing::Standing;
 
 use super::text::{plain, wrapped};
 use crate::chapter;

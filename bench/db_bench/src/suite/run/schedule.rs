@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bench_core::outline::Fact;
+use bench_core::result::outline::Fact;
 
 use super::Run;
 use crate::suite::job::Job;

@@ -1,5 +1,5 @@
 use super::*;
-use bench_core::settings::Memory;
+use bench_core::workload::settings::Memory;
 
 const MIB: u64 = 1 << 20;
 

@@ -1,7 +1,7 @@
 //! Filters: who has them, and in which rows of the run the others do not.
 
-use bench_core::definition::{Action, Workload};
-use bench_core::record::Record;
+use bench_core::result::record::Record;
+use bench_core::workload::definition::{Action, Workload};
 
 use crate::document::Item;
 use crate::engine_style;
