@@ -1,4 +1,4 @@
-//! Leaves in the program what it was built from and by, so that a report can tell it.
+//! Compiles into the program what it was built from and by, so that a report can show it.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn commit(root: &Path) -> String {
     let top = git(root, &["rev-parse", "--show-toplevel"]);
     let same =
         |top: String| Some(Path::new(&top).canonicalize().ok()? == root.canonicalize().ok()?);
-    // A copy inside somebody else's repository has no commit of its own.
+    // A copy inside another repository has no commit of its own.
     if top.and_then(same) != Some(true) {
         return UNKNOWN.to_owned();
     }

@@ -1,5 +1,5 @@
-//! Processes that measure: one for each cache and round, so that no run inherits memory from another
-//! and a crash costs one row.
+//! Processes that measure: one for each cache and round, so that no run inherits memory from
+//! another and a crash costs one row.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -84,7 +84,7 @@ pub(crate) fn complete(
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = stdout.take(OUTPUT_MAX).read_to_end(&mut bytes);
-            // Nobody listens after the time limit.
+            // After the time limit nobody reads the pipe.
             let _ = sender.send(read.map(|_| String::from_utf8_lossy(&bytes).into_owned()));
         });
     }

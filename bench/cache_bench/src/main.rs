@@ -1,7 +1,7 @@
 //! `cache_bench`: throughput, hit ratio and latency of caches, in the manner of RocksDB's program.
 //!
-//! The parent process reads the flags and prints; each cache and round runs in a child process of its
-//! own, over the same draws. Every value found is compared with its key's.
+//! The parent process reads the flags and prints; each cache and round runs in a child process of
+//! its own, over the same draws. Every value found is compared with its key's.
 
 mod child;
 mod config;
@@ -71,7 +71,8 @@ fn all(config: &Config) -> Result<bool, String> {
     let total = config.caches.len();
     for round in 0..usize::try_from(config.rounds).unwrap_or(usize::MAX) {
         for place in 0..total {
-            // Another one begins each round, so that no cache always runs on a machine warmed by another.
+            // Another one begins each round, so that no cache always runs on a machine warmed by
+            // another.
             let cache = &config.caches[(place + round) % total];
             let plan = Plan {
                 cache: cache.clone(),

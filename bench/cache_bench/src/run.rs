@@ -23,8 +23,8 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// Fills, warms up, measures the rate, then the latencies. `memory` is what the process had before the
-/// cache was made.
+/// Fills, warms up, measures the rate, then the latencies. `memory` is what the process had before
+/// the cache was made.
 pub(crate) fn measure(plan: &Plan, cache: &impl Subject, memory: Option<u64>) -> Outcome {
     let mut outcome = Outcome::of(plan, subject::title(&plan.cache));
     outcome.shards = cache.shards();

@@ -1,9 +1,9 @@
 //! What an engine must be able to do to be measured.
 //!
 //! Three layers: an [`Engine`] opens directories, a [`Store`] is one open directory shared by all
-//! threads, a [`Session`] is one thread's way into it (its transaction, batch and buffers). Everything
-//! is a generic parameter, never `dyn`: each engine gets its own copy of every measured loop, and the
-//! harness costs the same few nanoseconds for all of them.
+//! threads, a [`Session`] is one thread's way into it (its transaction, batch and buffers).
+//! Everything is a generic parameter, never `dyn`: each engine gets its own copy of every measured
+//! loop, and the harness costs the same few nanoseconds for all of them.
 //!
 //! Calling a session from the thread that made it is all the contract asks for; a store is shared.
 
@@ -15,8 +15,8 @@ pub use crate::workload::durability::{Durability, Survival};
 use crate::workload::settings::Settings;
 pub use crate::workload::settings::Variant;
 
-/// What an engine can do beyond put, get, delete and a forward scan. What is false here makes the rows
-/// that need it print `skipped (not supported by ENGINE)`.
+/// What an engine can do beyond put, get, delete and a forward scan. What is false here makes the
+/// rows that need it print `skipped (not supported by ENGINE)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -50,14 +50,14 @@ pub struct Role {
     pub durability: Durability,
     /// Writes come in ascending key order into an empty store, so an append mode may be used.
     pub appending: bool,
-    /// Sessions there are at a time, this one among them: those of a row's threads.
+    /// Sessions open at the same time, including this one: one for each thread of the row.
     pub sessions: u32,
     /// Whether any of them writes.
     pub changing: bool,
 }
 
 impl Role {
-    /// That of the only session there is, which writes in any order.
+    /// The role of the only session, which writes in any order.
     pub const fn single(durability: Durability) -> Self {
         Self {
             durability,
@@ -76,7 +76,7 @@ pub enum Quiet {
     /// How far background work has come, by the engine's own counters: the harness asks again until
     /// they rest. For engines whose threads stir even when there is nothing to do.
     Progress(u64),
-    /// The engine cannot tell: the harness watches its threads until they rest.
+    /// The engine does not report it: the harness watches its threads until they are idle.
     Watch,
 }
 
@@ -102,13 +102,14 @@ pub trait Engine: Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// Whether it is a store that somebody would choose; the rows of one that shows what a machine can do
-    /// are not ranked.
+    /// Whether it is a store that a user could choose. Rows of an engine that only shows what a
+    /// machine can do are not ranked.
     fn contends(&self) -> bool {
         true
     }
 
-    /// Why it runs no rows with values of `value_bytes` whose writes are to survive what `durability` says, in a few words.
+    /// Why it runs no rows with values of `value_bytes` whose writes are to survive what
+    /// `durability` says, in a few words.
     fn declines(&self, _value_bytes: usize, _durability: Durability) -> Option<&'static str> {
         None
     }
@@ -123,8 +124,8 @@ pub trait Engine: Sync {
         &[Variant::Fair]
     }
 
-    /// What a write survives when `asked` was asked for under `variant`. An engine that cannot give
-    /// it says so here; its rows are shown and not ranked.
+    /// What a write survives when `asked` was requested under `variant`. An engine that cannot
+    /// provide it says so here, and its rows are shown without a rank.
     fn survival(&self, asked: Durability, _variant: Variant) -> Survival {
         asked.into()
     }
@@ -155,7 +156,8 @@ pub trait Store: Sync + Sized {
     /// Whatever the engine says.
     fn compact(&mut self) -> Result<(), Fault>;
 
-    /// Moves what is in memory into its resting place. Only called where [`Capabilities::flush`] holds.
+    /// Moves what is in memory into its resting place. Only called where [`Capabilities::flush`]
+    /// holds.
     ///
     /// # Errors
     /// Whatever the engine says.
@@ -185,7 +187,7 @@ pub trait Store: Sync + Sized {
         None
     }
 
-    /// The settings in effect, read back from the engine where it can tell.
+    /// The settings in effect, read back from the engine if it reports them.
     fn options(&self) -> Vec<(String, String)>;
 
     /// Closes it, reporting what a drop would hide.

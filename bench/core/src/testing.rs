@@ -1,4 +1,4 @@
-//! An engine for this crate's own tests: a map in memory that tells the truth, or lies as told.
+//! An engine for this crate's own tests: a map in memory, correct or with a chosen defect.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

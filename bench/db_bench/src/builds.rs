@@ -1,8 +1,8 @@
-//! What is known of how each engine's code was built: the library that was really loaded, its version
-//! in its own words, and whether it checks itself by assertions.
+//! What is known of how each engine's code was built: the library that was really loaded, its
+//! version in its own words, and whether it checks itself by assertions.
 //!
-//! A child tells which file it runs; the file is looked into here, since reading megabytes into a
-//! process that is about to be measured would change how its memory is laid out.
+//! A child reports which file it loaded. The file is examined here, because reading megabytes in a
+//! process that is about to be measured would change its memory layout.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -29,7 +29,7 @@ pub(crate) struct Build {
     evidence: String,
 }
 
-/// The builds told so far.
+/// The builds reported so far.
 #[derive(Debug, Default)]
 pub(crate) struct Builds {
     told: BTreeMap<String, (String, Option<Library>)>,

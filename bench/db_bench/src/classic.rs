@@ -23,12 +23,12 @@ struct Run<'c> {
     machine: Machine,
     output: Output,
     absent: BTreeSet<String>,
-    /// What the list names and nobody knows; told already.
+    /// Unknown names in the list, which were reported before.
     unknown: BTreeSet<&'c str>,
     good: bool,
 }
 
-/// Runs the list; gives whether everything asked for was there and right.
+/// Runs the list. Returns whether everything asked for was available and correct.
 pub(crate) fn run(config: &Config) -> Result<bool, String> {
     // Before anything is opened, for what it says about a directory would hide a slip of the pen.
     let unknown = unknown(&config.plan.benchmarks);

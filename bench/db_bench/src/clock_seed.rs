@@ -1,4 +1,4 @@
-//! The seed of `--seed=0`: one that nobody named.
+//! The seed of `--seed=0`, taken from the clock.
 
 use std::time::Duration;
 

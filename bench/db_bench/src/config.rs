@@ -17,7 +17,8 @@ use crate::flags::nearest;
 use crate::interval_file::IntervalFile;
 use crate::{child, clock_seed, engines, machine};
 
-/// Operations between two looks at the clock of `--stats_interval_seconds`, as RocksDB's program has it.
+/// Operations between two looks at the clock of `--stats_interval_seconds`, as RocksDB's program
+/// has it.
 const STATS_INTERVAL_OPS: u64 = 1000;
 
 /// The records of a report, where no file was named for them.
@@ -66,7 +67,7 @@ pub(crate) struct Config {
     pub(crate) chosen_seed: Option<u32>,
     /// A library with an allocator, for every child.
     pub(crate) allocator: Option<PathBuf>,
-    /// What every child is told; the engine, its library, directory and round are filled in.
+    /// The plan of every child; engine, library, directory and round are filled in.
     pub(crate) plan: Plan,
     libraries: Vec<(&'static str, PathBuf)>,
 }
@@ -217,8 +218,8 @@ fn allocator(given: &Given) -> Result<Option<PathBuf>, String> {
 pub(crate) const ROW_TIMEOUT_DEFAULT: Duration = Duration::from_mins(10);
 
 /// Below `$TEST_TMPDIR`, or the user's below the temporary one: LevelDB's choice, but never the
-/// directory that LevelDB's own program fills. A suite started in a source tree stays on its disk: the
-/// temporary directory may be no disk at all.
+/// directory that LevelDB's own program fills. A suite started in a source tree stays on its disk:
+/// the temporary directory may be no disk at all.
 fn default_db(suite: bool) -> PathBuf {
     if suite && std::env::var_os("TEST_TMPDIR").is_none() && Path::new("target").is_dir() {
         return PathBuf::from("target/db_bench");
@@ -372,7 +373,8 @@ fn intervals(given: &Given) -> Option<IntervalFile> {
     })
 }
 
-/// `--stats_interval` and `--stats_interval_seconds`; the second alone looks every thousand operations.
+/// `--stats_interval` and `--stats_interval_seconds`; the second alone looks every thousand
+/// operations.
 fn every(given: &Given) -> Option<Every> {
     let (ops, seconds) = (
         given.count("stats_interval"),
@@ -430,7 +432,7 @@ fn drawn(given: &Given, plan: Plan) -> Result<Plan, String> {
     })
 }
 
-/// The plan with what the stores are told.
+/// The plan with the settings of the stores.
 fn stored(given: &Given, plan: Plan) -> Plan {
     let uncompressed = given
         .given("compression_type")

@@ -62,7 +62,7 @@ pub(crate) const LIBRARY_FLAGS: &[(&str, &str)] = &[
     ("lmdb", "lmdb_lib"),
 ];
 
-/// Why an engine cannot be used, in two cases that are told differently.
+/// Why an engine cannot be used: two cases with different messages.
 pub(crate) enum Trouble {
     /// Its library is not there or not the one it should be.
     Absent(Fault),

@@ -6,7 +6,7 @@ use bench_core::fault::Fault;
 use bench_core::measure::runner::Event;
 use bench_core::workload::plan::Plan;
 
-/// Runs a plan over an engine and gives away what happens.
+/// Runs a plan over an engine and passes on its events.
 pub type Run = fn(&Plan, &mut dyn FnMut(Event)) -> Result<(), Fault>;
 
 /// An engine under its name.

@@ -1,8 +1,8 @@
 //! The pass that times single operations.
 //!
 //! Looking at the clock around every operation costs more than some operations do. So the list runs
-//! twice: once with the clock around each operation, for histograms and percentiles, and once without,
-//! for rates. The first runs over a database of its own that goes through the same states.
+//! twice: once with the clock around each operation, for histograms and percentiles, and once
+//! without, for rates. The first runs over a database of its own that goes through the same states.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,8 @@ use bench_core::workload::step::Step;
 
 use crate::supervise::{self, Start};
 
-/// What the pass found: for each entry of the list the histogram and the record of each of its runs.
+/// What the pass found: for each entry of the list the histogram and the record of each of its
+/// runs.
 #[derive(Debug, Default)]
 pub(crate) struct Timed {
     rows: BTreeMap<(usize, u32), (String, Record)>,
@@ -48,7 +49,7 @@ impl Place {
 impl Timed {
     /// Runs the list of a plan with the clock around every operation.
     ///
-    /// Rows that fail here have no times; the pass that gives rates tells why.
+    /// Rows that fail here have no times. The untimed pass reports the reason.
     pub(crate) fn measure(plan: &Plan, row_timeout: Duration) -> Result<Self, String> {
         let copy = copy_if_written(plan)?;
         let plan = Plan {
@@ -78,7 +79,7 @@ impl Timed {
         Ok(timed)
     }
 
-    /// Gives an event of the other pass the times of the same row.
+    /// Adds the times of the same row to an event of the other pass.
     pub(crate) fn complete(&mut self, event: Event) -> Event {
         match event {
             Event::Begin(entry) => self.place.begin(entry),
@@ -106,8 +107,8 @@ impl Timed {
     }
 }
 
-/// A copy of the existing database of a plan whose list writes to it: both passes must find it as it
-/// was. Nothing where the database is made anew or only read.
+/// A copy of the existing database of a plan whose list writes to it: both passes must find it as
+/// it was. Nothing where the database is made anew or only read.
 fn copy_if_written(plan: &Plan) -> Result<Option<PathBuf>, String> {
     let writes = |text: &String| {
         Step::parse(text)
@@ -125,7 +126,7 @@ fn copy_if_written(plan: &Plan) -> Result<Option<PathBuf>, String> {
     Ok(Some(copy))
 }
 
-/// A path with something behind its last name.
+/// A path with a suffix on its last name.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

@@ -1,9 +1,10 @@
 //! `db_bench`: the workloads that LevelDB's and RocksDB's users know, over several stores.
 //!
-//! The parent process reads the flags and prints; each engine and round runs in a child process of its
-//! own over a directory of its own, so that engines share no memory, no threads and no fate.
+//! The parent process reads the flags and prints; each engine and round runs in a child process of
+//! its own over a directory of its own, so that engines share no memory, no threads and no fate.
 //!
-//! A library, so that a program with other engines than the usual ones is one line: `main` with them.
+//! A library, so that a program with other engines than the usual ones is one line: `main` with
+//! them.
 
 mod builds;
 mod child;

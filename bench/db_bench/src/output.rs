@@ -12,15 +12,16 @@ use serde::Serialize;
 use crate::builds::Builds;
 use crate::status;
 
-/// A file that is flushed after each line. A line that the system refuses, for want of room mostly, is
-/// kept and written when there is some again: a database that fills its disk is removed in the end.
+/// A file that is flushed after each line. A line that the system refuses, for want of room mostly,
+/// is kept and written when there is some again: a database that fills its disk is removed in the
+/// end.
 #[derive(Debug)]
 struct Lines {
     path: PathBuf,
     file: File,
     /// Bytes of the whole lines in it.
     bytes: u64,
-    /// Lines that were refused, and those behind them.
+    /// Lines that were refused, and the lines after them.
     kept: VecDeque<String>,
     /// Whether half a line may be there that could not be cut off: nothing may follow it.
     torn: bool,
@@ -108,7 +109,7 @@ impl Output {
         })
     }
 
-    /// Goes on with the JSON file, and writes the CSV file again from the results kept.
+    /// Appends to the JSON file, and rewrites the CSV file from the results kept.
     pub(crate) fn resume(json: &Path, csv: Option<&Path>, kept: &[Record]) -> Result<Self, String> {
         let mut output = Self {
             json: Some(Lines::append(json)?),
@@ -145,7 +146,7 @@ impl Output {
         self.csv_row(record)
     }
 
-    /// Tells how an engine that was loaded had been built, once in a run.
+    /// Writes how a loaded engine was built, once in a run.
     pub(crate) fn build(
         &mut self,
         engine: &str,
@@ -194,10 +195,10 @@ pub(crate) fn print(text: &str) {
     }
 }
 
-/// Tells something that is no result.
+/// Prints something that is not a result.
 pub(crate) fn tell(text: &str) {
     status::clear();
-    // Without a stderr there is nobody to tell.
+    // Without a stderr nobody reads it.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 

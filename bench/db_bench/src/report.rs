@@ -13,7 +13,7 @@ use crate::detail::Detail;
 use crate::output::{print, tell};
 use crate::table::Rows;
 
-/// Columns of the summary when nobody says how wide the terminal is.
+/// Columns if the width of the terminal is unknown.
 const COLUMNS_DEFAULT: usize = 120;
 
 /// Writes the report of the run that has just ended. After a suite, `--verbose` prints its bars.
@@ -80,8 +80,8 @@ fn columns() -> usize {
     terminal().unwrap_or(COLUMNS_DEFAULT)
 }
 
-/// Columns of the terminal that results go to, as the shell tells them or else the terminal itself; `None`
-/// where they go elsewhere or nobody knows.
+/// Columns of the terminal that stdout goes to, from the shell or from the terminal itself; `None`
+/// if stdout goes elsewhere or the width is unknown.
 pub(crate) fn terminal() -> Option<usize> {
     let stdout = std::io::stdout();
     if !stdout.is_terminal() {

@@ -254,14 +254,14 @@ fn outline(config: &Config, name: &str, file: &File) -> Outline {
     }
 }
 
-/// What an earlier process has finished, where it is to be gone on with.
+/// What an earlier process has finished, if the run is to be resumed.
 fn journal(config: &Config, outline: &Outline) -> Result<Journal, String> {
     let json = config.json.as_deref().filter(|_| config.resume);
     let journal = json.map(|path| Journal::read(path, outline)).transpose()?;
     Ok(journal.flatten().unwrap_or_default())
 }
 
-/// Opens the files of results, new or to be gone on with.
+/// Opens the files of results, new or to be continued.
 fn output(config: &Config, journal: &Journal) -> Result<Output, String> {
     let csv = config.csv.as_deref();
     match config.json.as_deref() {

@@ -1,11 +1,11 @@
 //! Runs the parts of a job, each in a child process, and survives whatever happens to them.
 //!
-//! The parts of a job share one directory: the first makes it, the others go on with what is there. A
-//! child that dies or exceeds the time limit costs the row it was in: the row is reported as failed,
-//! and another child goes on behind it, first doing again, unreported, what earlier rows had done to
-//! the database. A row that died is tried once more on that way, since later rows may need what it
-//! writes; one that was too slow or ended by an error is not. A child that dies when its row has been
-//! told costs nothing more than a word about it.
+//! The parts of a job share one directory: the first part makes it, the others continue in it. A
+//! child that dies or exceeds the time limit costs the row that it was in: that row is reported as
+//! failed, and another child continues after it, first repeating, unreported, what earlier rows had
+//! done to the database. A row whose process died is tried once more on the way, because later rows
+//! may need what it writes; a row that was too slow or ended with an error is not. A child that
+//! dies after its row was reported only causes a note.
 
 mod process;
 
@@ -21,7 +21,8 @@ use bench_core::workload::step::Step;
 
 use process::{Process, describe, is_killed};
 
-/// After so long without a word from the child, or a quarter of its limit, it is told that it still works.
+/// After this long without an event from the child, or a quarter of its limit, progress shows that
+/// it still works.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// How a job ended.
@@ -31,7 +32,8 @@ pub(crate) enum Ending {
     Complete,
     /// The engine is not there.
     Unavailable(String),
-    /// The store could not be opened or closed in this part; nothing of it or behind it followed.
+    /// The store could not be opened or closed in this part. Nothing more of it, and nothing after
+    /// it, has run.
     Broken {
         /// The part.
         part: usize,
@@ -62,7 +64,7 @@ enum ChildEnding {
     /// It went without a word, in this entry of the list if any was reached.
     Lost {
         entry: Option<usize>,
-        /// Whether everything about that entry had been told.
+        /// Whether everything about that entry had been reported.
         over: bool,
         reason: String,
         /// Whether it was ended for being slow.
@@ -84,12 +86,12 @@ struct Job<'j> {
     lost: Vec<Position>,
     /// Rows that died and are tried again, unreported.
     again: Vec<Position>,
-    /// Rows that were told to have ended by an error.
+    /// Rows that were reported to have ended with an error.
     errors: Vec<Position>,
 }
 
-/// Runs the parts of a job to their end, through as many children as it takes. The sink is given the
-/// part of each event.
+/// Runs the parts of a job to their end, through as many children as it takes. The sink is given
+/// the part of each event.
 pub(crate) fn run(
     parts: &[Plan],
     start: &Start,
@@ -152,7 +154,8 @@ impl Job<'_> {
                     if report_from.part >= self.parts.len() {
                         return Ending::Complete;
                     }
-                    // Where nothing but reading was done, the directory is as the part before left it.
+                    // Where nothing but reading was done, the directory is as the part before left
+                    // it.
                     let touched = plan.benchmarks[..=entry].iter().any(|name| touches(name));
                     part = if touched { 0 } else { report_from.part };
                 }
@@ -222,12 +225,12 @@ fn touches(entry: &str) -> bool {
     catalog::named(bare(entry)).is_some_and(bench_core::workload::definition::Workload::touches)
 }
 
-/// Whether a row ended by an error: one that is told to be wrong has its figures.
+/// Whether a row ended with an error. A row that is only wrong has its figures.
 fn is_error(record: &Record) -> bool {
     record.status == Status::Failed && record.ops.is_none()
 }
 
-/// What is said of a child that was lost between two rows, or behind the last.
+/// The note about a child that was lost between two rows, or after the last.
 fn behind_row(plan: &Plan, entry: usize, reason: &str) -> String {
     let (engine, name) = (&plan.engine, bare(&plan.benchmarks[entry]));
     format!("{engine}: {reason} behind {name}")
@@ -254,7 +257,7 @@ fn lost_row(plan: &Plan, entry: usize, reason: &str) -> Event {
     }
 }
 
-/// The fields of a record that a plan alone tells.
+/// The fields of a record that are known from the plan alone.
 pub(crate) fn blank(plan: &Plan) -> Record {
     Record {
         engine: plan.engine.clone(),
@@ -275,7 +278,7 @@ pub(crate) fn blank(plan: &Plan) -> Record {
 struct Reached {
     entry: Option<usize>,
     rows: u32,
-    /// Whether everything about the entry has been told.
+    /// Whether everything about the entry has been reported.
     over: bool,
 }
 

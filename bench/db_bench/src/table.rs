@@ -22,7 +22,7 @@ pub(crate) use row::{Rows, label};
 
 /// Columns kept for the ratio to the best peer, its name and a word.
 const RATIO: usize = 38;
-/// Behind figures that are shown and not compared.
+/// Mark of figures that are shown and not compared.
 const UNRANKED: &str = "*";
 /// In front of the rates of the writer beside readers.
 const WRITER: &str = "writer";

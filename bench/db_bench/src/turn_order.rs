@@ -1,10 +1,11 @@
 //! The order in which engines take their turns.
 //!
-//! What a turn left behind, in caches, on the disk and in the heat of a processor, is met by the one
-//! after it. So no engine follows the same one always, nor stands at the same place: over as many
-//! rounds as there are engines each stands once at each place, and twice as many have each engine
-//! right behind each other one equally often (the squares of Williams, 1949). Which order a job begins
-//! with is drawn from the seed of the run, so that a run that is resumed goes on in the order it had.
+//! A turn leaves its traces in caches, on the disk and in the temperature of the processor, and the
+//! next engine meets them. So no engine always follows the same one, or always has the same place.
+//! Over as many rounds as there are engines, each engine has each place once, and over twice as
+//! many, each engine comes equally often right after each other (the squares of Williams, 1949).
+//! The first order of a job is drawn from the seed of the run, so that a resumed run keeps its
+//! order.
 
 use bench_core::workload::random::Random;
 
@@ -32,8 +33,8 @@ pub(crate) fn turns(engines: &[String], start: usize, round: u32) -> Vec<String>
     order
 }
 
-/// The symbol at a place of the first order: 0, the last, 1, the last but one and so on, so that no two
-/// neighbours are the same distance apart.
+/// The symbol at a place of the first order: 0, the last, 1, the last but one and so on, so that no
+/// two neighbours are the same distance apart.
 const fn symbol(place: usize, count: usize) -> usize {
     if place.is_multiple_of(2) {
         place / 2
@@ -51,8 +52,8 @@ const fn place(symbol: usize, count: usize) -> usize {
     }
 }
 
-/// From one round to the next: about half the orders on, so that few rounds are unlike each other, and
-/// through all of them.
+/// From one round to the next: about half the orders on, so that few rounds are unlike each other,
+/// and through all of them.
 fn step(count: usize) -> usize {
     let divides = |by: usize, of: usize| of.is_multiple_of(by);
     let apart = |step: &usize| !(2..=*step).any(|by| divides(by, *step) && divides(by, count));

@@ -5,7 +5,7 @@
 pub(crate) enum Defect {
     /// Acknowledges every ten thousandth put without doing it.
     DropsKeys,
-    /// Gives every ten thousandth value it is asked for with one byte changed.
+    /// Returns every ten thousandth value with one byte changed.
     FlipsBytes,
     /// Acknowledges puts and writes them some time later.
     AcknowledgesFirst,
@@ -13,7 +13,7 @@ pub(crate) enum Defect {
     LosesCompacting,
     /// Acknowledges synchronous writes as soon as the system has them.
     SkipsSync,
-    /// Keeps a copy of every value in memory, whatever it was told to use.
+    /// Keeps a copy of every value in memory, whatever its memory setting.
     IgnoresMemory,
     /// Ends the process in the middle of merging.
     Crashes,

@@ -1,5 +1,5 @@
-//! `db_bench` with engines that lie: the tests of this package run it as users run `db_bench`, and
-//! look whether each lie fails the row it was told in.
+//! `db_bench` with faulty engines: the tests of this package run it as users run `db_bench`, and
+//! check that each defect fails the row in which it shows.
 
 mod defect;
 mod engines;

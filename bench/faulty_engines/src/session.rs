@@ -15,7 +15,7 @@ pub(crate) struct FaultySession<'s> {
 }
 
 impl FaultySession<'_> {
-    /// Does what was put off.
+    /// Does the postponed work.
     pub(crate) fn catch_up(&mut self) -> Result<(), Fault> {
         for (key, value) in self.shared.take() {
             self.inner.put(&key, &value)?;

@@ -16,13 +16,13 @@ const MERGES: u64 = 100;
 /// An entry as the caller gave it.
 pub(crate) type Entry = (Vec<u8>, Vec<u8>);
 
-/// The lie, and what it takes to tell it.
+/// The defect, and the state that it needs.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) lie: Defect,
     /// Puts that were acknowledged and not done.
     unwritten: Mutex<Vec<Entry>>,
-    /// Copies of values that nobody asked for.
+    /// Copies of values that serve no purpose.
     hoard: Mutex<Vec<Vec<u8>>>,
     calls: AtomicU64,
     /// Beside the database: there when the process has crashed before.
@@ -55,7 +55,7 @@ impl Shared {
         unwritten.push((key.to_vec(), value.to_vec()));
     }
 
-    /// What has been put off.
+    /// The postponed work.
     pub(crate) fn take(&self) -> Vec<Entry> {
         std::mem::take(&mut self.unwritten.lock().expect("no thread panics"))
     }

@@ -25,7 +25,7 @@ impl FaultyStore {
         Self { shared, inner }
     }
 
-    /// Does what was put off.
+    /// Does the postponed work.
     fn catch_up(&self) -> Result<(), Fault> {
         self.session(ROLE)?.catch_up()
     }

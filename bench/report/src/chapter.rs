@@ -1,4 +1,4 @@
-//! The chapters of the run, in order: those of the page of 2011, then what it lacked.
+//! The chapters of the report, in order: those of the page of 2011, then what it lacked.
 
 mod bias;
 mod builds;
@@ -62,7 +62,7 @@ pub(crate) fn tally(run: &Run) -> Option<String> {
     tally::tally(run)
 }
 
-/// CairnDB's rate over that of the best ranked peer, and the peer's title with a word about ties.
+/// CairnDB's rate over that of the best ranked peer, and the peer's title with a remark on ties.
 pub(crate) fn to_best_peer(table: &Table) -> Option<(f64, String)> {
     tally::to_best_peer(table)
 }

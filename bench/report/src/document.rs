@@ -294,7 +294,7 @@ impl Cell {
         Self::toned(text.unwrap_or_else(|| "-".into()), tone)
     }
 
-    /// Words, or that nobody told.
+    /// Words, or that the fact was not reported.
     pub(crate) fn told(text: Option<String>) -> Self {
         text.map_or_else(|| Self::toned("not told", Tone::Faint), Self::plain)
     }

@@ -1,7 +1,7 @@
 //! How an engine looks: title, colour, pattern, and where its adapter stands.
 //!
-//! LevelDB, TreeDB and SQLite keep the colours of the page of 2011. Every engine also has a pattern of
-//! its own, so that bars can be told apart without colours and in black ink.
+//! LevelDB, TreeDB and SQLite keep the colours of the page of 2011. Every engine also has a pattern
+//! of its own, so that bars can be distinguished without colours and in black ink.
 
 /// What is drawn over the colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(crate) enum Pattern {
 /// One engine's look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EngineStyle {
-    /// Name in the records; `None` for engines nobody foresaw.
+    /// Name in the records; `None` for unknown engines.
     name: Option<&'static str>,
     title: &'static str,
     /// Ground colour.
@@ -46,7 +46,7 @@ pub(crate) const BARE: &str = "disk";
 /// What the page of 2011 was about, and what ratios refer to.
 pub(crate) const REFERENCE: &str = "leveldb";
 
-/// Behind the name of a row whose merges are reads and puts.
+/// Mark after the name of a row whose merges are reads and puts.
 pub(crate) const BY_HAND: &str = "\u{2020}";
 
 const LIGHT: &str = "rgba(255,255,255,.6)";
@@ -148,7 +148,7 @@ pub(crate) const STYLES: [EngineStyle; 14] = [
     spare("#5f7a1f", Pattern::Backslash),
 ];
 
-/// Grounds on a dark page, of those that would not stand out from it.
+/// Colours on a dark page, for those that would not be visible on it.
 pub(crate) const NIGHT: [(&str, &str); 4] = [
     (OURS, "#e4e8ed"),
     (REFERENCE, "#3f82ff"),
@@ -158,7 +158,8 @@ pub(crate) const NIGHT: [(&str, &str); 4] = [
 
 const SPARE: usize = 3;
 
-/// Position in [`STYLES`] of an engine; unknown ones share the spare styles by the sum of their bytes.
+/// Position in [`STYLES`] of an engine; unknown ones share the spare styles by the sum of their
+/// bytes.
 pub(crate) fn index(engine: &str) -> usize {
     let found = STYLES.iter().position(|style| style.name == Some(engine));
     found.unwrap_or_else(|| {

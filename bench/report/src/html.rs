@@ -37,7 +37,7 @@ pub(crate) fn page(blocks: &[Block]) -> String {
     markup.into_string()
 }
 
-/// Classes that give small squares their engine's colour.
+/// Classes that set the engine's colour of small squares.
 fn swatches() -> String {
     let class = |(index, style): (usize, &crate::engine_style::EngineStyle)| {
         format!(".f{index}{{--face:{}}}", style.colour)
@@ -50,8 +50,9 @@ fn swatches() -> String {
     )
 }
 
-/// What is drawn over the ground of a bar, one for each style, as long as the longest bar. Shapes are
-/// used and clipped instead of filled with a pattern: printed, every filling would become a picture.
+/// What is drawn over the ground of a bar, one for each style, as long as the longest bar. Shapes
+/// are used and clipped instead of filled with a pattern: printed, every filling would become a
+/// picture.
 fn patterns() -> Markup {
     html! {
         svg.defs width="0" height="0" aria-hidden="true" {
@@ -243,15 +244,15 @@ fn is_numeric(grid: &Grid, column: usize) -> bool {
     })
 }
 
-/// A number and what stands behind its last digit.
+/// A number and what follows its last digit.
 fn parted(text: &str) -> (&str, &str) {
     let digits = text.rfind(|letter: char| letter.is_ascii_digit());
     let end = digits.map_or(text.len(), |at| at + 1);
     text.split_at(end)
 }
 
-/// Letters of the unit that most cells of a column have, where units differ, so that its digits need a
-/// place of their own to align; 0 where they align by themselves.
+/// Letters of the unit that most cells of a column have, where units differ, so that its digits
+/// need a place of their own to align; 0 where they align by themselves.
 fn unit(grid: &Grid, column: usize) -> usize {
     let mut counts = [0; UNIT_MAX + 1];
     let mut seen: Option<&str> = None;
@@ -275,7 +276,8 @@ fn unit(grid: &Grid, column: usize) -> usize {
     most.filter(|_| differ).map_or(0, |(length, _)| length)
 }
 
-/// Words up to this length are not broken in tables of many columns, but those with a remark behind them.
+/// Words up to this length are not broken in tables of many columns, except those followed by a
+/// remark.
 const SHORT: usize = 24;
 
 /// Tables of more columns are set closer, to stand on a page of 1280 pixels.

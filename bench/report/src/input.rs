@@ -1,9 +1,9 @@
 //! What a report is made from: the lines of `--json`, read and checked.
 //!
-//! A line is a result, or an object with a `type`: `machine` (one at the start of each run; a second
-//! one means that the run was stopped and resumed), `suite` (its sections, and how its rounds become
-//! one figure), `build` (an engine's library and how it was built), `note` (a `text` the reader must know, such as rounds that were left out)
-//! or `end` (all of a suite has been run).
+//! A line is a result, or an object with a `type`: `machine` (one at the start of each run; a
+//! second one means that the run was stopped and resumed), `suite` (its sections, and how its
+//! rounds become one figure), `build` (an engine's library and how it was built), `note` (a `text`
+//! the reader must know, such as rounds that were left out) or `end` (all of a suite has been run).
 
 use std::io::BufRead;
 
@@ -156,7 +156,7 @@ impl Source {
         }
         let record = Record::deserialize(Value::Object(object))
             .map_err(|error| format!("not a result: {error}"))?;
-        // A run that goes on has not ended.
+        // A run that continues has not ended.
         self.ended
             .retain(|suite| record.suite.as_ref() != Some(suite));
         self.records.push(record);
@@ -171,7 +171,7 @@ impl Source {
     fn suite(&mut self, object: Map<String, Value>) -> Result<(), String> {
         let outline = Outline::deserialize(Value::Object(object))
             .map_err(|error| format!("not a suite: {error}"))?;
-        // A resumed run may tell its suite again.
+        // A resumed run may repeat its suite.
         self.suites.retain(|known| known.name != outline.name);
         self.suites.push(outline);
         Ok(())

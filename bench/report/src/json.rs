@@ -1,6 +1,6 @@
 //! `report.json`: the records as they came, and the statistics made from them.
 //!
-//! `results` is for whoever reads the file; when it is read back, everything is computed from
+//! `results` is for people and scripts; when the file is read back, everything is computed from
 //! `records` again.
 
 use std::fmt::Write as _;

@@ -5,9 +5,9 @@
 //! the terminal. Everything is computed from the records: `report.json` holds them all, and
 //! [`Report::from_json`] makes the same pages from it again.
 //!
-//! The readable forms are made from one sequence of blocks (`document`), so that they cannot differ in
-//! a number. The page is markup checked at compile time (maud) that escapes every value; there is no other
-//! way for a text to reach it.
+//! The readable forms are made from one sequence of blocks (`document`), so that they cannot differ
+//! in a number. The page is markup checked at compile time (maud) that escapes every value; there
+//! is no other way for a text to reach it.
 
 mod chapter;
 mod csv;

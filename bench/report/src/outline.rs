@@ -180,8 +180,8 @@ pub(crate) fn heading(table: &Table, siblings: &[&Table], caption: &str) -> Stri
     text
 }
 
-/// The words of 2011 for its workloads, and words like them for those it did not have; each with the
-/// name it goes by.
+/// The words of 2011 for its workloads, and words like them for those it did not have; each with
+/// the name it goes by.
 fn subject(workload: &str) -> String {
     let words = match workload {
         "readseq" | "readseq100K" => "Sequential Reads",

@@ -85,7 +85,7 @@ pub(crate) fn page_wiredtiger() -> WiredTigerPage {
         .expect("the published figures are well formed")
 }
 
-/// A printed figure beside the one its document gives when it is computed again.
+/// A printed figure next to the one recomputed from its own document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Check {
     /// As printed.

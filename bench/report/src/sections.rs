@@ -1,5 +1,5 @@
-//! In which chapter and under which heading each table stands: as its suite says, else as the page of
-//! 2011 has it.
+//! In which chapter and under which heading each table stands: as its suite says, else as the page
+//! of 2011 has it.
 
 use crate::outline::{self, CHAPTERS};
 use crate::run::Run;

@@ -25,7 +25,7 @@ pub(crate) fn is_ours(row: &Row) -> bool {
     row.engine == engine_style::OURS || row.engine == engine_style::OURS_IN_C
 }
 
-/// Those whom nobody ranked is ahead of, fastest first: the first, and whoever ties for its place.
+/// Rows that no ranked row is ahead of, fastest first: the first, and those that tie with it.
 pub(crate) fn leaders(table: &Table) -> Vec<Ranked<'_>> {
     let ranking = ranking(table);
     let beaten = |rate: &Spread| ranking.iter().any(|(_, other)| other.beats(rate));
@@ -42,7 +42,7 @@ pub(crate) fn among_ranked<'t>(table: &'t Table, row: &Row) -> Option<Standing<&
     standing::standing(row.rate()?, others.map(|(other, rate)| (other, *rate)))
 }
 
-/// The same among everybody else's rows, ranked or not.
+/// The same among all other rows, ranked or not.
 pub(crate) fn among_all<'t>(table: &'t Table, row: &Row) -> Option<Standing<&'t Row>> {
     let others = table.engines().filter(|other| !is_ours(other));
     let others = others.filter_map(|other| Some((other, *other.rate()?)));

@@ -42,7 +42,8 @@ impl Key {
         }
     }
 
-    /// Whether a record belongs here; what a row that was never reached does not know fits anything.
+    /// Whether a record belongs here; what a row that was never reached does not know fits
+    /// anything.
     fn takes(&self, record: &Record) -> bool {
         let fits = |here: &Option<String>, there: &Option<String>| {
             here.is_none() || there.is_none() || here == there
@@ -88,13 +89,13 @@ pub(crate) struct Row {
     pub(crate) engine: String,
     /// Variant of its settings.
     pub(crate) variant: Option<String>,
-    /// Its records, those of a separate pass for latencies left out.
+    /// Its records, without those of a separate pass for latencies.
     pub(crate) records: Vec<Record>,
     /// Records of a pass that timed every call, where another gave the rates.
     pub(crate) timed: Vec<Record>,
     /// How it ended.
     pub(crate) outcome: Outcome,
-    /// Why rows of this table are compared with nobody's, where that is so.
+    /// Why rows of this table are not compared, if so.
     pub(crate) apart: Option<&'static str>,
 }
 
@@ -112,7 +113,8 @@ pub(crate) struct Table {
 }
 
 impl Row {
-    /// Title with the variant, where it is not the plain one, and the mark of a row that merges by hand.
+    /// Title with the variant, where it is not the plain one, and the mark of a row that merges by
+    /// hand.
     pub(crate) fn title(&self) -> String {
         self.name().full()
     }
@@ -233,7 +235,7 @@ impl Table {
         catalog::named(&self.key.workload)
     }
 
-    /// Whether it is an event, told as a time and not as a rate.
+    /// Whether it is an event, reported as a time and not as a rate.
     pub(crate) fn is_event(&self) -> bool {
         self.workload().is_some_and(|workload| {
             matches!(
@@ -256,7 +258,7 @@ impl Table {
         }
     }
 
-    /// Rows that stand for stores; those of the harness and of the bare loop are told apart.
+    /// Rows of stores; those of the harness and of the bare loop are reported separately.
     pub(crate) fn engines(&self) -> impl Iterator<Item = &Row> {
         let stores = |row: &&Row| {
             ![engine_style::HARNESS, engine_style::BARE].contains(&row.engine.as_str())
@@ -283,7 +285,7 @@ impl Table {
 pub(crate) fn tables(records: &[Record], choose: impl Fn(&Record) -> Aggregate) -> Vec<Table> {
     let states = states(records);
     let mut tables: Vec<Table> = Vec::new();
-    // Those that say what they ran come first, so that those that do not find a table to join.
+    // Records that say what they ran come first, so that the others find a table to join.
     let (known, unknown): (Vec<_>, Vec<_>) = (0..records.len())
         .partition(|&index| records[index].data.is_some() || records[index].threads.is_some());
     for index in known.into_iter().chain(unknown) {
@@ -351,7 +353,7 @@ impl Table {
     fn add(&mut self, record: &Record) {
         let same = |row: &Row| row.engine == record.engine && row.variant == record.variant;
         let at = self.rows.iter().position(same).or_else(|| {
-            // A row that was lost before its child told its variant.
+            // A row that was lost before its child reported its variant.
             let lost = record.variant.is_none() && record.status == Status::Failed;
             lost.then(|| self.rows.iter().position(|row| row.engine == record.engine))
                 .flatten()
@@ -424,8 +426,8 @@ impl Row {
     }
 }
 
-/// For each record, whether everything had been compacted when it began, where the record itself does
-/// not say: the rows of one engine, variant, section and round follow one another.
+/// For each record, whether everything had been compacted when it began, where the record itself
+/// does not say: the rows of one engine, variant, section and round follow one another.
 fn states(records: &[Record]) -> Vec<State> {
     type Run<'r> = (
         &'r str,

@@ -70,7 +70,7 @@ fn titles<'t>(rows: impl Iterator<Item = &'t Row>) -> String {
     list(&rows.map(Row::title).collect::<Vec<_>>())
 }
 
-/// Where CairnDB stands when somebody is ahead of it.
+/// Where CairnDB stands if another store is ahead of it.
 fn our_place(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
     let at = ranking
         .iter()
@@ -135,7 +135,7 @@ fn of_bare_loop(table: &Table) -> Option<String> {
     ))
 }
 
-/// Who has no merge, and does more work in this row than those that have one.
+/// Stores without merge, which do more work in this row than the others.
 fn by_hand(table: &Table) -> Option<String> {
     let measured = |row: &&Row| row.rate().is_some() && row.by_hand();
     let mut names: Vec<String> = Vec::new();
@@ -154,7 +154,7 @@ fn by_hand(table: &Table) -> Option<String> {
     })
 }
 
-/// What the writer beside the readers did meanwhile: whoever writes less leaves more to the readers.
+/// What the concurrent writer did meanwhile: a store that writes less leaves more to the readers.
 fn beside(table: &Table) -> Option<String> {
     let rows = table.engines();
     let writers = rows.filter_map(|row| Some((row, row.writer()?.middle)));

@@ -8,8 +8,8 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use super::{Subject, charge};
 use crate::plan::Plan;
 
-/// Bytes it keeps for each entry beside the value: a slot with key, pointer and links, its place in the
-/// hash table, and its share of the keys remembered after eviction. A test measures it.
+/// Bytes it keeps for each entry beside the value: a slot with key, pointer and links, its place in
+/// the hash table, and its share of the keys remembered after eviction. A test measures it.
 pub(super) const ENTRY_BYTES: u64 = 112;
 
 /// The same weight for every entry.

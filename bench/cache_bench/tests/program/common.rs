@@ -15,7 +15,7 @@ pub(crate) fn run(words: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// Runs it with these words and those of [`SHORT`].
+/// Runs it with these words and the ones in [`SHORT`].
 pub(crate) fn run_short(words: &[&str]) -> Output {
     run(&[SHORT, words].concat())
 }

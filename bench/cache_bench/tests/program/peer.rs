@@ -12,8 +12,8 @@ fn impostor(home: &Path, body: &str) -> PathBuf {
     let text = format!(
         "#!/bin/sh\nif [ \"$1\" = --help ]; then echo 'Flags from ./cache/cache_bench_tool.cc:'; exit 1; fi\n{body}\n"
     );
-    // Another process writes it: one of ours that forks meanwhile would hold it open, and a file open
-    // for writing cannot be run.
+    // Another process writes it: one of ours that forks meanwhile would hold it open, and a file
+    // open for writing cannot be run.
     let mut writer = Command::new("sh")
         .args(["-c", "cat >\"$0\" && chmod 755 \"$0\""])
         .arg(&path)

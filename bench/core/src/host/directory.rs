@@ -1,15 +1,16 @@
 //! The directory of a database, and the note beside it.
 //!
-//! A directory is emptied only when the note `DIR.db_bench` beside it says that this program made it and
-//! names the very directory, no other run works in it, and nothing has been put into it, or into a folder or
-//! file in it, since a run ended: somebody's files are never destroyed. Whoever waited for the process lists
-//! what it left. Where a process ended without a word, by Ctrl-C, a kill or a
-//! crash, nobody has listed what it left; then what was put in, moved in or changed later than the last
-//! sign of life of that process is somebody's. The note also carries what the model knew when the process
-//! ended, so that a later run with `--use_existing_db` can go on judging answers.
+//! A directory is emptied only if the note `DIR.db_bench` next to it says that this program made
+//! that very directory, if no other run works in it, and if nothing was added to it, or to a folder
+//! or file in it, after the last run ended: nobody's files are destroyed. The process that waited
+//! for the run lists the files that the run left. If a process ended without notice, by Ctrl-C, a
+//! kill or a crash, there is no such list. Files that were added, moved in or changed after the
+//! process's last sign of life then count as the user's. The note also carries the state of the
+//! model at the end of the run, so that a later run with `--use_existing_db` can go on checking
+//! answers.
 //!
-//! A note is the line `MAGIC`, a line that tells the directory, and after a run a line that tells what
-//! the model was made for and the model itself.
+//! A note is the line `MAGIC`, a line that describes the directory, and after a run a line that
+//! says what the model was made for, and the model itself.
 
 mod block_group;
 mod foreign_files;
@@ -84,7 +85,7 @@ pub fn make_fresh(db: &Path) -> Result<(), Fault> {
     make_fresh_then(db, block_group::settle)
 }
 
-/// Makes the directory, tells it in the note, and lets the file system settle.
+/// Makes the directory, describes it in the note, and lets the file system settle.
 fn make_fresh_then(db: &Path, settle: impl FnOnce(&Path)) -> Result<(), Fault> {
     let shown = db.display();
     check_notes(db)?;
@@ -119,12 +120,13 @@ fn make_fresh_then(db: &Path, settle: impl FnOnce(&Path)) -> Result<(), Fault> {
     });
     taken.map_err(|error| Fault::io(format!("writing a note beside {shown}"), &error))?;
     owner::begin(&note(db));
-    // Last: on a slow disk it takes seconds, and a process that is ended meanwhile has told its directory.
+    // Last: on a slow disk it takes seconds, and a process that is killed meanwhile has written its
+    // note.
     settle(db);
     Ok(())
 }
 
-/// Refuses a directory of ours that somebody works in or has put something into.
+/// Refuses a directory of ours that another run works in or that a user has put something into.
 fn check_nobodys(db: &Path, directory: &Directory) -> Result<(), Fault> {
     let shown = db.display();
     owner::wait_for_end(db, directory.worker.as_ref())?;
@@ -138,8 +140,8 @@ fn check_nobodys(db: &Path, directory: &Directory) -> Result<(), Fault> {
     }
 }
 
-/// Removes a directory of ours and its note; one that was there before is emptied. Anything else is left
-/// alone, also one of ours that somebody has put something into.
+/// Removes a directory of ours and its note. A directory that existed before is only emptied.
+/// Anything else is left alone, including a directory of ours that a user has put something into.
 ///
 /// # Errors
 /// As the system reports it.
@@ -181,7 +183,8 @@ pub fn keep(db: &Path, plan: &Plan, model: &Model) -> io::Result<()> {
     write(db, &directory.taken(), &rest)
 }
 
-/// A run begins over an existing database: from now on the note does not know what the directory holds.
+/// A run begins over an existing database: from now on the note does not know what the directory
+/// holds.
 ///
 /// # Errors
 /// When another run works in it, or as the system reports it.
@@ -204,8 +207,8 @@ pub fn enter(db: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A process that worked in a directory of ours is gone: what it left there is listed for it, if it did
-/// not do so itself.
+/// A process that worked in a directory of ours is gone: what it left there is listed for it, if it
+/// did not do so itself.
 ///
 /// # Errors
 /// As the system reports it.
@@ -222,7 +225,7 @@ pub fn leave(db: &Path, process: u32) -> io::Result<()> {
     }
 }
 
-/// Gives a directory of ours, into which another was copied, what the other's note knew, and leaves it.
+/// Copies the knowledge in one note to the note of a directory that the database was copied to.
 ///
 /// # Errors
 /// As the system reports it.
@@ -235,7 +238,7 @@ pub fn copy_note(from: &Path, to: &Path) -> io::Result<()> {
     leave(to, std::process::id())
 }
 
-/// Gives the model what the note of an existing database says; false when there is none that fits.
+/// Restores the model from the note of an existing database; false if no note fits.
 pub fn recall(db: &Path, plan: &Plan, model: &mut Model) -> bool {
     let Ok(bytes) = fs::read(note(db)) else {
         return false;

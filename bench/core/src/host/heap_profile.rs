@@ -1,7 +1,8 @@
 //! A profile of the heap, from an allocator that keeps one.
 //!
-//! tcmalloc's full library does, once `HEAPPROFILE` is set in the environment; it comes into the process
-//! through `--allocator`. Nothing is linked: the functions are looked for when they are wanted.
+//! tcmalloc's full library does, once `HEAPPROFILE` is set in the environment; it comes into the
+//! process through `--allocator`. Nothing is linked: the functions are looked for when they are
+//! wanted.
 
 #![expect(
     unsafe_code,
@@ -67,7 +68,7 @@ fn profile() -> Result<Vec<u8>, NoProfile> {
     Ok(bytes)
 }
 
-/// Writes profile `number` beside a database, where no fresh fill removes it; gives its path.
+/// Writes profile `number` next to a database, where no fresh fill removes it. Returns its path.
 pub(crate) fn write(db: &Path, number: u32) -> Result<PathBuf, NoProfile> {
     let bytes = profile()?;
     let mut name = db.as_os_str().to_owned();

@@ -1,8 +1,8 @@
 //! The file that an engine's code was loaded from, as the process itself sees it.
 //!
-//! A name such as `libleveldb.so.1` may be found in several places; which one was taken is known only
-//! after the fact. The address of one of its functions lies in a mapping, and the kernel tells which
-//! file is mapped there.
+//! A name such as `libleveldb.so.1` may exist in several places, and which file was taken is known
+//! only after loading. The address of one of its functions lies in a mapping, and the kernel
+//! reports which file is mapped there.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -33,14 +33,14 @@ pub fn fingerprint(path: &Path) -> io::Result<String> {
 /// A library that was loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Library {
-    /// The file, links followed; absent when the kernel does not tell.
+    /// The file, with links resolved; absent if the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The C++ namespace of its own code, such as `leveldb::`. Where assertions are compiled in, the
-    /// file holds the signatures of the functions they stand in, and otherwise not one.
+    /// The C++ namespace of its own code, such as `leveldb::`. Where assertions are compiled in,
+    /// the file holds the signatures of the functions they stand in, and otherwise not one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// What else in the file tells how it was built.
+    /// What else in the file shows how it was built.
     pub signs: Vec<Sign>,
 }
 

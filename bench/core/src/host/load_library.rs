@@ -1,8 +1,8 @@
-//! Loading a store's library: the one that was asked for by its path, or the first of its names that
-//! the system's loader finds.
+//! Loading a store's library: the one that was asked for by its path, or the first of its names
+//! that the system's loader finds.
 //!
-//! A library stays until the process ends: some keep threads and thread-local values whose destructors
-//! run later than the last store's.
+//! A library stays until the process ends: some keep threads and thread-local values whose
+//! destructors run later than the last store's.
 
 #![expect(unsafe_code, reason = "loads libraries, which run code as they come")]
 

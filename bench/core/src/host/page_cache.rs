@@ -1,7 +1,7 @@
 //! How much of a directory lies in the page cache.
 //!
-//! An engine that maps its files or reads them through the kernel uses memory that no limit of its
-//! own counts; this is that memory. The kernel tells it page by page for a mapped file; mapping reads
+//! An engine that maps its files, or reads them through the kernel, uses memory that its own limit
+//! does not count: this memory. The kernel reports it page by page for a mapped file; mapping reads
 //! nothing.
 #![expect(
     unsafe_code,

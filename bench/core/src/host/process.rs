@@ -51,8 +51,8 @@ pub fn cpu_ns() -> u64 {
     seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
-/// The same in user mode and in the kernel. The clock is exact; the kernel's tick counts only
-/// give the proportion between user and system.
+/// CPU time in user mode and in the kernel. The clock is exact; the kernel's tick counts only
+/// provide the proportion of the two.
 fn cpu() -> (u64, u64) {
     let total = cpu_ns();
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
@@ -159,7 +159,7 @@ const SAMPLE: Duration = Duration::from_millis(20);
 /// The name of the sampler's thread.
 pub const SAMPLER_THREAD: &str = "rss";
 
-/// Highest resident memory seen: anonymous, and that of mapped files.
+/// Peak resident memory: anonymous, and of mapped files.
 #[derive(Debug, Default)]
 struct Peaks {
     anonymous: AtomicU64,
@@ -167,7 +167,8 @@ struct Peaks {
 }
 
 impl Peaks {
-    /// Relaxed, as everything here: a sample more or less on either side of a restart does not matter.
+    /// Relaxed, as everything here: a sample more or less on either side of a restart does not
+    /// matter.
     fn restart(&self) {
         self.anonymous.store(0, Ordering::Relaxed);
         self.mapped.store(0, Ordering::Relaxed);
@@ -185,9 +186,9 @@ impl Peaks {
     }
 }
 
-/// A thread that keeps the highest resident memory seen. Anonymous memory is what an engine is held to;
-/// mapped files are the system's to take back, and a log that is mapped is let go at rest, so both
-/// peaks are told.
+/// A thread that records the peak of resident memory. Anonymous memory is what an engine's limit is
+/// compared with. The system can reclaim mapped files at any time, and an idle engine releases a
+/// mapped log, so both peaks are reported.
 #[derive(Debug)]
 pub struct Sampler {
     peaks: Arc<Peaks>,
@@ -221,8 +222,8 @@ impl Sampler {
         self.reset.store(true, Ordering::Relaxed);
     }
 
-    /// The highest anonymous and mapped memory seen since [`Sampler::restart`], the exact figures of this moment
-    /// included.
+    /// The highest anonymous and mapped memory seen since [`Sampler::restart`], the exact figures
+    /// of this moment included.
     pub fn peaks(&self) -> (Option<u64>, Option<u64>) {
         let (anonymous, mapped) = resident();
         let highest = |now: Option<u64>, seen: &AtomicU64| {

@@ -6,11 +6,11 @@ use std::{env, io};
 /// This process's own program, whatever has become of its file.
 const SELF: &str = "/proc/self/exe";
 
-/// Where this program can be started again: its path, or what the system keeps of it where the file was
-/// removed or replaced since (`make build` beside a suite that runs).
+/// Where this program can be started again: its path, or what the system keeps of it where the file
+/// was removed or replaced since (`make build` beside a suite that runs).
 ///
 /// # Errors
-/// Where the system does not tell.
+/// If the system does not report the path.
 pub fn program() -> io::Result<PathBuf> {
     let path = env::current_exe()?;
     let kept = PathBuf::from(SELF);

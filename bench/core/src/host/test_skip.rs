@@ -3,8 +3,8 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-/// Notes that something that can be installed was missing, so that something could not be tested, in the file
-/// that `CAIRN_SKIPS` names; under `CI=true` that is a failure.
+/// Notes that something that can be installed was missing, so that something could not be tested,
+/// in the file that `CAIRN_SKIPS` names; under `CI=true` that is a failure.
 ///
 /// # Panics
 /// Under `CI=true`, and when the list cannot be written.
@@ -16,8 +16,8 @@ pub fn skip(reason: &str) {
     );
 }
 
-/// Notes in the same file that this machine is none on which something can be tested: its disk, its rights. No
-/// package changes that, so it fails nowhere.
+/// Notes in the same file that this machine is none on which something can be tested: its disk, its
+/// rights. No package changes that, so it fails nowhere.
 ///
 /// # Panics
 /// When the list cannot be written.

@@ -1,9 +1,9 @@
 //! Every byte read is folded into one number.
 //!
 //! A fold is the wrapping sum of the bytes taken as little-endian words of eight, the last word
-//! overlapping the one before where the length is no multiple of eight, plus the length times an odd
-//! constant. A changed byte, a shorter or a longer value always changes it. It costs about 3 ns for
-//! 100 bytes and is the same function for every engine.
+//! overlapping the one before where the length is no multiple of eight, plus the length times an
+//! odd constant. A changed byte, a shorter or a longer value always changes it. It costs about 3 ns
+//! for 100 bytes and is the same function for every engine.
 
 const LENGTH: u64 = 0x9e37_79b9_7f4a_7c15;
 const MIX: u64 = 0xff51_afd7_ed55_8ccd;
@@ -47,12 +47,12 @@ fn short(bytes: &[u8]) -> u64 {
         .fold(0, |word, &byte| (word << 8) | u64::from(byte))
 }
 
-/// One number for an entry: key and value are bound to each other, so two values that changed places
-/// do not cancel out in a sum over a scan.
+/// One number for an entry: key and value are bound to each other, so two values that changed
+/// places do not cancel out in a sum over a scan.
 ///
 /// The value is multiplied by an odd hash of the key: any change of the value shows, and a swap
-/// changes the sum by the product of two differences. Exclusive-or instead of the product loses swaps
-/// between keys that differ in one digit.
+/// changes the sum by the product of two differences. Exclusive-or instead of the product loses
+/// swaps between keys that differ in one digit.
 #[inline]
 pub const fn bind(key: u64, value: u64) -> u64 {
     let hash = (key ^ (key >> 32)).wrapping_mul(MIX);

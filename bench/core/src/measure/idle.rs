@@ -1,8 +1,9 @@
 //! Waiting until an engine that cannot say so has ended its background work.
 //!
-//! An engine with counters is asked for them until they rest. Without any, the threads of the process other than the harness's are watched: when none of them has used CPU
-//! time or waited for the disk for 60 ms, work ended at the last sign of life. The result is exact
-//! to about one look; LevelDB through its C interface offers nothing better.
+//! An engine with counters is asked for them until they rest. Without any, the threads of the
+//! process other than the harness's are watched: when none of them has used CPU time or waited for
+//! the disk for 60 ms, work ended at the last sign of life. The result is exact to about one look;
+//! LevelDB through its C interface offers nothing better.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -12,13 +13,13 @@ use crate::fault::Fault;
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(10);
-/// No sign of life for this long means quiet. LevelDB syncs each table it has written, and a thread
-/// in such a wait is in state D, so the rest only has to cover moments between two steps.
+/// No sign of life for this long means idle. LevelDB syncs each table that it has written, and a
+/// thread in such a wait is in state D, so this only has to cover moments between two steps.
 const REST: Duration = Duration::from_millis(60);
 /// Counters that have not moved for this long rest: long enough for a merge that follows a flush to
 /// be found by a manager that looks around every few milliseconds.
 const STILL: Duration = Duration::from_millis(150);
-/// A store that is never quiet is given up on after this.
+/// A store that never becomes idle is given up on after this.
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// Signs of life of the other threads: the CPU time of each and whether it waits for the disk.
@@ -49,8 +50,8 @@ fn signs(names: &[&str]) -> BTreeMap<u32, (u64, bool)> {
         .collect()
 }
 
-/// Waits for quiet; gives the time of the last sign of life, or `None` when patience ran out.
-/// `ignored` are names of the harness's own threads.
+/// Waits until the process is idle. Returns the time of the last sign of life, or `None` if
+/// patience ran out. `ignored` are the names of the harness's own threads.
 pub fn wait(since: Instant, ignored: &[&str]) -> Option<Duration> {
     // A receiver whose sender stays alive: a wait with a limit, without sleeping.
     let (alive, never) = mpsc::channel::<()>();
@@ -77,7 +78,8 @@ pub fn wait(since: Instant, ignored: &[&str]) -> Option<Duration> {
     }
 }
 
-/// Asks for a number until it rests; gives the time it last moved, or `None` when patience ran out.
+/// Asks for a number until it stops changing. Returns the time of its last change, or `None` if
+/// patience ran out.
 ///
 /// # Errors
 /// Whatever the question answers.

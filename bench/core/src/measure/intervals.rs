@@ -1,8 +1,8 @@
 //! Operations in each second of a row: where a store stalls, some of them are nearly empty.
 //!
 //! Looking at the clock costs more than many an operation, so looks are spaced by operations: the
-//! distance doubles until looks are about a tenth of a second apart, and follows the rate from there.
-//! Operations between two looks count as evenly spread over the time between them.
+//! distance doubles until looks are about a tenth of a second apart, and follows the rate from
+//! there. Operations between two looks count as evenly spread over the time between them.
 
 use std::time::Duration;
 

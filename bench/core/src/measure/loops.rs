@@ -1,7 +1,8 @@
 //! The measured loops, one module for each family.
 //!
-//! A [`Task`] is what all threads of a row share; a [`Worker`] is one thread: its session, its random
-//! generator, its key buffer and its [`Meter`]. [`run`] is the whole measured part of a thread.
+//! A [`Task`] is what all threads of a row share; a [`Worker`] is one thread: its session, its
+//! random generator, its key buffer and its [`Meter`]. [`run`] is the whole measured part of a
+//! thread.
 
 mod codec;
 mod drawn_ahead;
@@ -43,9 +44,10 @@ use reader::Reader;
 /// Operations a second of one thread that room for new keys is made for in rows of `--duration`.
 const TIMED_OPS_PER_SECOND: u64 = 500_000;
 
-/// Answers and writes of a thread that is alone are noted, and settled with the model so many at a time. The model is
-/// larger than the near caches: loads that stand next to each other wait together, and a store after each
-/// write would be waited for at the engine's next atomic operation, 70 ns a random put.
+/// Answers and writes of a thread that is alone are noted, and settled with the model so many at a
+/// time. The model is larger than the near caches: loads that stand next to each other wait
+/// together, and a store after each write would be waited for at the engine's next atomic
+/// operation, 70 ns a random put.
 const NOTED_AT_ONCE: usize = 128;
 
 /// What is still to be settled with the model, in the order in which it came to be.
@@ -55,7 +57,8 @@ enum Noted {
     Answer(u64, u64),
     /// A seek to the key of this index found that key.
     Hit(u64),
-    /// A write that has returned, or that of a batch on its way: where in the model, and what.
+    /// A write that has returned, or one of a batch under way: its place in the model, and what it
+    /// wrote.
     Write(usize, Word),
 }
 
@@ -217,8 +220,8 @@ pub struct Worker<'t, S> {
     read_pace: Option<Pace>,
     /// Of rows in which no thread can see what another writes.
     noted: Vec<Noted>,
-    /// How many are settled at once: each by itself where operations are timed one by one, so that none
-    /// pays for the others.
+    /// How many are settled at once: each by itself where operations are timed one by one, so that
+    /// none pays for the others.
     noted_at_once: usize,
 }
 
@@ -241,7 +244,7 @@ impl<S: Session> Worker<'_, S> {
     fn draw(&mut self) -> u64 {
         let (draws, random, model) = (&mut self.draws, &mut self.random, self.task.model);
         let mut draw = || draws.next(random);
-        // Timed one by one, none pays for those behind it.
+        // Timed one by one, no operation pays for the next.
         if !self.task.contended || self.task.plan.histogram {
             return draw();
         }
@@ -266,8 +269,8 @@ impl<S: Session> Worker<'_, S> {
         }
     }
 
-    /// Runs a write of one key and keeps the model in step with it; where no other thread looks, once
-    /// [`Worker::settle`] is called.
+    /// Runs a write of one key and keeps the model in step with it; where no other thread looks,
+    /// once [`Worker::settle`] is called.
     #[inline]
     fn write(
         &mut self,
@@ -288,8 +291,8 @@ impl<S: Session> Worker<'_, S> {
         Ok(())
     }
 
-    /// Reads one key, judges the answer, later where no other thread writes, and says whether it was
-    /// found.
+    /// Reads one key, judges the answer, later where no other thread writes, and says whether it
+    /// was found.
     #[inline]
     fn read(&mut self, index: u64) -> Result<bool, Fault> {
         if !self.task.contended {
@@ -303,7 +306,7 @@ impl<S: Session> Worker<'_, S> {
         Ok(answer.is_some())
     }
 
-    /// Reads one key; gives the fold of its value.
+    /// Reads one key. Returns the sum of its value's bytes.
     #[inline]
     fn answer(&mut self, index: u64) -> Result<Option<u64>, Fault> {
         self.key.set(index);
@@ -326,8 +329,8 @@ impl<S: Session> Worker<'_, S> {
         self.noted.push(noted);
     }
 
-    /// Judges the answers noted, and records the writes, in their order. Whoever looks at the model
-    /// otherwise calls this first.
+    /// Judges the recorded answers and applies the writes in order. Must be called before any other
+    /// use of the model.
     fn settle(&mut self) {
         let mut noted = std::mem::take(&mut self.noted);
         for noted in noted.drain(..) {
@@ -385,7 +388,7 @@ pub fn run<St: Store>(
 ) -> Result<Report, Fault> {
     let mut random = Random::new(seed);
     let beside = task.is_writer(index);
-    // A panic here would leave everybody at the barrier.
+    // A panic here would leave the other threads waiting at the barrier.
     let prepared = catch_unwind(AssertUnwindSafe(|| {
         let draws = draws_of(task, beside, seed, &mut random);
         (draws, store.session(role))
@@ -456,7 +459,7 @@ fn draws_of(task: &Task<'_>, beside: bool, seed: u32, random: &mut Random) -> Dr
     Draws::new(plan, order, range, seed, random)
 }
 
-/// Dispatches to the loop of the row; gives the text for its line.
+/// Dispatches to the loop of the row. Returns the text for its line.
 fn perform<S: Session>(
     worker: &mut Worker<'_, S>,
     beside: bool,

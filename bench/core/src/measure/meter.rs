@@ -1,8 +1,8 @@
 //! One thread's counters, clock and progress.
 //!
-//! The measured loops call [`Meter::wants`] and [`Meter::op`]: two compares. Everything rarer (the
-//! progress line, the clock of a histogram, the end of a duration, the operations of each second)
-//! hides behind one threshold.
+//! The measured loops call [`Meter::wants`] and [`Meter::op`]: two comparisons. Everything rarer
+//! (the progress line, the clock of a histogram, the end of a duration, the operations of each
+//! second) is behind one threshold.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -15,7 +15,7 @@ use crate::workload::plan::Every;
 /// Operations between two looks at the clock when the row has a time limit.
 const DURATION_CHECK_OPS: u64 = 1000;
 
-/// An operation longer than this is told at once when a histogram is kept.
+/// With a histogram, an operation that takes longer than this is reported at once.
 const LONG_OP: Duration = Duration::from_millis(20);
 
 /// What one thread has done so far.
@@ -34,7 +34,7 @@ pub struct Meter {
     bar: bool,
     every: Option<Every>,
     thread: u32,
-    /// When the last line in RocksDB's form was told, and how many operations were done then.
+    /// When the last line in RocksDB's form was printed, and how many operations were done by then.
     told: (Instant, u64),
     duration: Duration,
     started: Instant,
@@ -42,7 +42,7 @@ pub struct Meter {
     finished: Instant,
     /// Bytes for the MB/s of the line.
     pub bytes: u64,
-    /// Bytes of keys and values read where only RocksDB's line tells them.
+    /// Bytes of keys and values read, which only RocksDB's line shows.
     pub read_bytes: u64,
     /// Raw key and value bytes written.
     pub user_bytes: u64,
@@ -152,8 +152,8 @@ impl Meter {
         }
     }
 
-    /// Counts operations that one call did. Where times are kept, the call has one: what a batch, or a read
-    /// of several keys, takes is nobody's share of it.
+    /// Counts operations that one call did. With a histogram, the call has one time: that of a
+    /// batch, or of a read of several keys, is not divided among its operations.
     pub fn ops(&mut self, count: u64) {
         if self.histogram.is_some() {
             self.done += count;
@@ -219,7 +219,7 @@ impl Meter {
         self.plan_wake();
     }
 
-    /// Tells how far it is, in LevelDB's form or in RocksDB's.
+    /// Reports progress, in LevelDB's form or in RocksDB's.
     fn report(&mut self) {
         let Some(every) = self.every else {
             if self.bar {

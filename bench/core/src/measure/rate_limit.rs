@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// What was not used of this time is lost: whoever was held up does not rush afterwards.
+/// Time that was not used is lost: after a delay, a thread does not catch up.
 const CREDIT: Duration = Duration::from_millis(100);
 
 /// The longest piece of a pause.
@@ -28,7 +28,7 @@ impl Pace {
         })
     }
 
-    /// Takes note of work that was done; gives how long to rest before the next.
+    /// Records work that was done. Returns how long to wait before the next.
     pub fn spend(&mut self, amount: u64) -> Duration {
         let now = Instant::now();
         let since = *self.since.get_or_insert(now);

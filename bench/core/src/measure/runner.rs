@@ -1,8 +1,8 @@
 //! Takes one list of workloads through one engine, in order, over one database.
 //!
-//! For each row: bring the store into the state the row wants, measure, wait until background work
-//! has ended, look at what it cost, compare what is stored with the model, tell the result. Results
-//! leave as [`Event`]s the moment they exist, so that a crash costs only the row it happens in.
+//! For each row: bring the store into the state that the row needs, measure, wait until background
+//! work has ended, read the costs, compare the stored entries with the model, report the result.
+//! Results leave as [`Event`]s at once, so that a crash costs only the row that it happens in.
 
 mod kill;
 mod measure;
@@ -39,7 +39,7 @@ const LEVELS: &str = "rocksdb.levelstats";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// The engine is there; told by every process, also by one that goes on with a list.
+    /// The engine is available. Reported by every process, including one that continues a list.
     Loaded {
         /// What the library reports.
         version: String,
@@ -57,7 +57,7 @@ pub enum Event {
     },
     /// The entry of the list that is now being worked on.
     Begin(usize),
-    /// The entry is still being worked on; told by the process that waits for the one that works.
+    /// The entry is still running. Reported by the process that waits for the one that works.
     Waiting {
         /// For how long now.
         seconds: u64,
@@ -106,12 +106,12 @@ struct Runner<'r, E: Engine> {
     threads_so_far: u32,
     instances: BTreeMap<&'static str, u32>,
     silent: bool,
-    /// Whether the note beside the database tells what it holds.
+    /// Whether the note next to the database describes its contents.
     noted: bool,
     /// Why there is no database for rows that need one.
     missing: Option<String>,
-    /// Why a compaction that an earlier process had told could not be done again: later rows would be
-    /// taken for what they are not.
+    /// Why a compaction could not be repeated that an earlier process had done. Later rows would be
+    /// mistaken for rows after `compact`.
     undone: Option<Fault>,
     /// Whether a row has failed by an error since the store was opened.
     hurt: bool,
@@ -198,7 +198,7 @@ impl<E: Engine> Runner<'_, E> {
         };
         self.base_rss = resident().0;
         self.open(durability)?;
-        // A list that goes on has had its head.
+        // A list that continues has printed its head already.
         self.silent = plan.resume_at > 0;
         let event = Event::Engine {
             title: self.engine.title().to_owned(),
@@ -382,7 +382,7 @@ impl<E: Engine> Runner<'_, E> {
                 "the note beside the database: {error}\n"
             )));
         }
-        // Told even when everything in the list was.
+        // Reported even if the whole list was complete.
         self.silent = false;
         self.tell(Event::End);
         Ok(())

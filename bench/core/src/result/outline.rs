@@ -16,8 +16,8 @@ pub enum Aggregate {
     /// The middle one, or the mean of the two in the middle.
     #[default]
     Median,
-    /// The lowest and the highest round are left out and the rest averaged. Where the suite itself says so,
-    /// the last instance of a workload counts ([`Outline::last_instance_counts`]).
+    /// The lowest and the highest round are left out and the rest averaged. Where the suite itself
+    /// says so, the last instance of a workload counts ([`Outline::last_instance_counts`]).
     Trimmed,
 }
 
@@ -76,8 +76,8 @@ pub struct Outline {
     pub rounds: u32,
     /// How they become one figure.
     pub aggregate: Aggregate,
-    /// Whether `--aggregate` chose between trimming and not where the suite says the other: it says how rounds
-    /// become a figure, not which rows count.
+    /// Whether `--aggregate` chose between trimming and not where the suite says the other: it says
+    /// how rounds become a figure, not which rows count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub aggregate_asked: bool,
     /// Engines in the order of asking, absent ones included.
@@ -106,7 +106,7 @@ impl Outline {
     }
 }
 
-/// Rounds of one section over one data set, fewer than those of the suite.
+/// Rounds of one section over one data set, if fewer than the suite's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FewerRounds {
@@ -147,8 +147,8 @@ pub struct Named {
     pub about: String,
 }
 
-/// What decides the figures of a suite beside its outline, resolved from suite and flags: a run that was
-/// stopped goes on only where nothing of it has changed.
+/// What determines the figures of a suite apart from its outline, resolved from suite and flags: a
+/// run that was stopped resumes only if none of it has changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Fingerprint {
@@ -161,7 +161,7 @@ pub struct Fingerprint {
 /// Settings by name.
 pub type Settings = BTreeMap<String, Value>;
 
-/// The last line of a suite, once everything that was to be run has been. Without it a run was stopped, or
+/// The last line of a suite, written when everything has run. Without it the run was stopped, or
 /// still goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "end")]
@@ -175,13 +175,13 @@ impl End {
     pub const KIND: &'static str = "end";
 }
 
-/// Something that a report must tell: that a run was resumed, that rounds were left out.
+/// Something that a report must mention: that a run was resumed, that rounds were left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "note")]
 pub struct Note {
     /// What.
     pub text: String,
-    /// The same for a later process that goes on with the run, where it matters to it.
+    /// The same in a form that a later process can use when it resumes the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fact: Option<Fact>,
 }
@@ -203,7 +203,7 @@ pub enum Fact {
     Rounds(u32),
     /// The pass that times each operation was left out.
     Latency,
-    /// A process was lost when all its rows had been told.
+    /// A process was lost after all its rows had been reported.
     Lost,
 }
 

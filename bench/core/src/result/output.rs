@@ -15,9 +15,9 @@ pub fn print(text: &str) {
     }
 }
 
-/// Tells something that is no result.
+/// Prints something that is not a result.
 pub fn tell(text: &str) {
-    // Without a stderr there is nobody to tell.
+    // Without a stderr nobody reads it.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 

@@ -42,11 +42,12 @@ pub struct Record {
     /// Variant of the engine's settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
-    /// `as left` or `compacted`: what had happened to the store that a row of a suite reads.
+    /// `as left` or `compacted`: the state of the store that a row of a suite reads. Reports show
+    /// the first as "as loaded".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// `latency` for rows that time each operation. They have percentiles and no `wall_ns`, since
-    /// looking at the clock costs; rows without this field give rates.
+    /// `latency` for rows that time each operation. They have percentiles and no `wall_ns`, because
+    /// reading the clock costs time. Rows without this field have rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass: Option<String>,
     /// How it ended.
@@ -69,7 +70,7 @@ pub struct Record {
     /// Whether the engine may compress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compression: Option<bool>,
-    /// Memory the engine was told to use.
+    /// The engine's memory setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
     /// Bytes of a key.
@@ -84,7 +85,7 @@ pub struct Record {
     /// Operations of all measured threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops: Option<u64>,
-    /// Bytes behind the MB/s of the result line.
+    /// Bytes counted in the MB/s of the result line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Raw key and value bytes the row wrote.
@@ -96,7 +97,7 @@ pub struct Record {
     /// From the first thread's start to the last one's end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_ns: Option<u64>,
-    /// CPU time of the process in user mode, background work until quiet included.
+    /// CPU time of the process in user mode, including background work until idle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_user_ns: Option<u64>,
     /// CPU time of the process in the kernel, likewise.
@@ -105,16 +106,16 @@ pub struct Record {
     /// From the end of the row until background work had ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settle_ns: Option<u64>,
-    /// Bytes allocated in the directory when quiet.
+    /// Bytes allocated in the directory when idle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_bytes: Option<u64>,
     /// Raw bytes of the keys and values that are live then, as the model knows them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live_bytes: Option<u64>,
-    /// Bytes the kernel counts as written by the process until quiet.
+    /// Bytes that the kernel counts as written by the process until idle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub io_write_bytes: Option<u64>,
-    /// Bytes the engine counts as written until quiet.
+    /// Bytes that the engine counts as written until idle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine_write_bytes: Option<u64>,
     /// Cache flushes that reached the device during the row.
@@ -126,7 +127,8 @@ pub struct Record {
     /// What of it the harness held before the store was opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anon_rss_base: Option<u64>,
-    /// Highest resident memory seen that maps files: tables, a log, a whole database, and the program itself.
+    /// Highest resident memory seen that maps files: tables, a log, a whole database, and the
+    /// program itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mapped_rss_peak: Option<u64>,
     /// Bytes of the directory's files in the page cache at the end of the row.
@@ -156,8 +158,9 @@ pub struct Record {
     /// Operations of the writer beside the measured readers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writer_ops: Option<u64>,
-    /// Whether each merge of the row was a read and a put, as the engine has none of its own: more work
-    /// than an engine does that notes the operand and leaves the rest to its reads and compactions.
+    /// Whether each merge of the row was a read and a put, as the engine has none of its own: more
+    /// work than an engine does that notes the operand and leaves the rest to its reads and
+    /// compactions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub by_hand: bool,
     /// What the running thread count is added to.
@@ -244,7 +247,7 @@ impl Record {
         self.a_second(self.ops?)
     }
 
-    /// Operations a second of the writer beside the measured readers, who goes on as long as they do.
+    /// Operations a second of the writer that runs as long as the measured readers.
     pub fn writer_rate(&self) -> Option<f64> {
         self.a_second(self.writer_ops?)
     }

@@ -1,4 +1,5 @@
-//! The lines LevelDB's program prints, character for character, or with `--format=rocksdb` RocksDB's.
+//! The lines LevelDB's program prints, character for character, or with `--format=rocksdb`
+//! RocksDB's.
 
 mod parts;
 mod rocksdb;

@@ -58,7 +58,8 @@ impl Spread {
         })
     }
 
-    /// Whether a round lies more than a tenth from the middle: the row is short, or the machine was not quiet.
+    /// Whether a round is more than a tenth away from the middle: the row is short, or the machine
+    /// was busy.
     pub fn is_wide(&self) -> bool {
         self.width().is_some_and(|width| width > 0.1)
     }
@@ -68,7 +69,7 @@ impl Spread {
         !self.ties(other) && self.middle > other.middle
     }
 
-    /// Whether the two cannot be told apart: some round of the one lies within the other.
+    /// Whether the two cannot be told apart: some round of one lies within the other.
     pub fn ties(&self, other: &Self) -> bool {
         self.rounds.max(other.rounds) > 1 && self.low <= other.high && other.low <= self.high
     }

@@ -1,5 +1,5 @@
-//! Whether a figure is ahead of others, ties with one of them or is behind one: one decision for the
-//! table in the terminal and for the report.
+//! Whether a figure is ahead of others, ties with one of them or is behind one: one decision for
+//! the table in the terminal and for the report.
 
 use crate::result::spread::Spread;
 
@@ -8,8 +8,8 @@ use crate::result::spread::Spread;
 pub enum Standing<P> {
     /// Every round of it lies above all rounds of all others.
     Ahead,
-    /// Nobody's rounds all lie above its own, but somebody's lie among them: this one's, with the highest
-    /// middle of those.
+    /// No other has all its rounds above this one's, but at least one has some among them: the
+    /// named one, with the highest middle of those.
     Tied(P),
     /// Every round of this one lies above its own; of several such the one with the highest middle.
     Behind(P),
@@ -28,8 +28,9 @@ impl<P> Standing<P> {
 
 /// How a figure stands among others; `None` without others.
 ///
-/// The one with the highest middle does not decide alone: its rounds may lie so far apart that it ties,
-/// while another one is ahead in every round; and one with a lower middle may reach as high as ours.
+/// The one with the highest middle does not decide alone: its rounds may lie so far apart that it
+/// ties, while another one is ahead in every round; and one with a lower middle may reach as high
+/// as ours.
 pub fn standing<P>(
     own: &Spread,
     others: impl IntoIterator<Item = (P, Spread)>,

@@ -16,8 +16,8 @@ pub enum Order {
 pub enum Target {
     /// Any key.
     All,
-    /// A key that the store holds: behind the rows named 100K, which store a thousandth of all keys, one drawn from all is
-    /// hardly ever there.
+    /// A key that the store holds. After the rows named 100K, which store a thousandth of all keys,
+    /// a key drawn from all is hardly ever present.
     Stored,
     /// One of the first hundredth.
     Hot,
@@ -167,8 +167,8 @@ impl Workload {
         )
     }
 
-    /// Whether later rows may find another store than the one it found: other contents, or the same ones
-    /// laid out anew.
+    /// Whether later rows may find another store than the one it found: other contents, or the same
+    /// ones laid out anew.
     pub const fn touches(&self) -> bool {
         self.changes() || matches!(self.action, Action::Compact | Action::Flush)
     }
@@ -201,7 +201,7 @@ impl Workload {
         }
     }
 
-    /// Whether it is one event, told by how long it takes, and not many operations.
+    /// Whether it is a single event, reported as a time, and not many operations.
     pub const fn is_event(&self) -> bool {
         matches!(
             self.action,

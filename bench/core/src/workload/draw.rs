@@ -1,8 +1,8 @@
 //! Where the next key index of a thread comes from.
 //!
 //! LevelDB's and RocksDB's programs draw with replacement, each with a generator of its own: about
-//! 37 % of the keys are never drawn in as many draws as there are keys. `--shuffle` takes each once;
-//! `--distribution` draws some far more often than others.
+//! 37 % of the keys are never drawn in as many draws as there are keys. `--shuffle` takes each
+//! once; `--distribution` draws some far more often than others.
 
 mod zipf;
 

@@ -1,10 +1,10 @@
 //! Keys: how the index of an entry becomes its key, and back.
 //!
-//! LevelDB's keys are an optional run of `a`, then 16 decimal digits; its program formats them with
-//! `snprintf`, which costs 48 ns a key and would drown the engines. Here the digits are made eight at
-//! a time in one register, and those of a key that follows the one before are counted up: the same way for every
-//! engine. RocksDB's keys are the index as eight bytes,
-//! the greatest first, filled up with `0`. The keys of a data file are what stands there, sorted.
+//! LevelDB's keys are an optional run of `a`, then 16 decimal digits. Its program formats them with
+//! `snprintf`, which would dominate the cost of a fast engine. Here the digits are made eight at a
+//! time in one register, and a key that follows the one before is incremented: in the same way for
+//! every engine. RocksDB's keys are the index as eight big-endian bytes, padded with `0`. The keys
+//! of a data file are its own, sorted.
 //!
 //! Invariant: of two keys of one layout the one with the smaller index sorts first.
 
@@ -158,8 +158,8 @@ impl KeyBuffer {
                 let follows = index == self.last.wrapping_add(1);
                 self.last = index;
                 if let Some(tail) = self.bytes[*prefix..].first_chunk_mut::<DIGITS>() {
-                    // Of ten keys in order nine differ from the one before in a digit. All eight are stored: an
-                    // engine's load of them over a narrower store would wait.
+                    // Of ten keys in order nine differ from the one before in a digit. All eight
+                    // are stored: an engine's load of them over a narrower store would wait.
                     match tail.last_chunk_mut::<8>() {
                         Some(low @ [.., b'0'..=b'8']) if follows => {
                             *low = (u64::from_le_bytes(*low) + (1 << 56)).to_le_bytes();

@@ -1,14 +1,14 @@
 //! What the store must answer: for every key index, which value was written last.
 //!
-//! One word of four bytes a key, allocated and touched before any clock runs. A word is the position
-//! of the value's fold in a table that holds the folds of all values there can be ([`Pool`] has about
-//! ten thousand of 100 bytes), so checking a read is one load here, one load there and one compare.
-//! Position 0 is "absent".
+//! One word of four bytes a key, allocated and touched before any clock runs. A word is the
+//! position of the value's fold in a table that holds the folds of all values there can be
+//! ([`Pool`] has about ten thousand of 100 bytes), so checking a read is one load here, one load
+//! there and one compare. Position 0 is "absent".
 //!
-//! Invariants: (1) with one writer a word changes only when its write has returned; (2) with several
-//! threads a writer marks the word before its write and replaces it after; a reader that sees a mark,
-//! or a change between before and after its read, accepts any value of the pool; (3) two writers that
-//! met on one key leave it ambiguous until a row with one writer writes it again.
+//! Invariants: (1) with one writer a word changes only when its write has returned; (2) with
+//! several threads a writer marks the word before its write and replaces it after; a reader that
+//! sees a mark, or a change between before and after its read, accepts any value of the pool; (3)
+//! two writers that met on one key leave it ambiguous until a row with one writer writes it again.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -124,7 +124,7 @@ impl Model {
         self.known
     }
 
-    /// Forgets: the store was filled by somebody else.
+    /// Forgets everything: the store was filled by someone else.
     pub const fn set_unknown(&mut self) {
         self.known = false;
     }
@@ -154,12 +154,12 @@ impl Model {
         self.words.extend(absent(missing));
     }
 
-    /// Gives up the room behind the last of `keys` keys.
+    /// Releases the room after the last of `keys` keys.
     pub fn shrink(&mut self, keys: usize) {
         self.words.truncate(keys.max(self.base));
     }
 
-    /// What a read of key `index` must give.
+    /// What a read of key `index` must return.
     #[inline]
     pub fn load(&self, index: usize) -> Word {
         // Relaxed: with one thread there is nothing to order, with several the reader compares the
@@ -167,7 +167,8 @@ impl Model {
         Word(self.words[index].load(Ordering::Relaxed))
     }
 
-    /// Has the word of key `index` in a near cache, if there is such a key: what is drawn ahead may lie behind the last.
+    /// Prefetches the word of key `index`, if there is such a key: a key drawn ahead may come after
+    /// the last.
     #[inline]
     pub fn touch(&self, index: usize) {
         if let Some(word) = self.words.get(index) {
@@ -226,7 +227,8 @@ impl Model {
         self.folds[(word.0 & POSITION) as usize]
     }
 
-    /// Judges an answer read while others write: `before` and `after` are the words around the read.
+    /// Judges an answer read while others write: `before` and `after` are the words around the
+    /// read.
     pub fn allows(&self, before: Word, after: Word, answer: u64) -> bool {
         if before == after && before.is_exact() {
             return answer == self.expected(before);
@@ -283,7 +285,8 @@ impl Model {
         format!("key {key}: expected {wanted}, got {got}")
     }
 
-    /// What a scan must give: the entries present, at most `limit` from the front or from the back.
+    /// What a scan must return: the entries present, at most `limit` from the front or from the
+    /// back.
     pub fn scan(&self, limit: u64, backward: bool) -> Expected {
         let mut expected = Expected::default();
         let mut buffer = self.layout.buffer();
@@ -312,8 +315,8 @@ impl Model {
             .count()
     }
 
-    /// Raw bytes of all present keys and their values. Of a key on which two writes met, the value of
-    /// one of them counts.
+    /// Raw bytes of all present keys and their values. Of a key on which two writes met, the value
+    /// of one of them counts.
     pub fn live_bytes(&self, pool: &Pool) -> u64 {
         let live = (0..).zip(&self.words).filter_map(|(index, word)| {
             let value = self.value(pool, Word(word.load(Ordering::Relaxed)))?;
@@ -355,7 +358,7 @@ fn absent(count: usize) -> Vec<AtomicU32> {
     (0..count).map(|_| AtomicU32::new(0)).collect()
 }
 
-/// What a scan must give.
+/// What a scan must return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
     /// Entries.

@@ -1,4 +1,4 @@
-//! What one child process is told to do: every flag that reaches the measured code, as plain data.
+//! The plan of one child process: every flag that reaches the measured code, as plain data.
 
 use std::path::PathBuf;
 
@@ -128,7 +128,8 @@ pub struct Plan {
     pub value_size: usize,
     /// `--compression_ratio`.
     pub compression_ratio: f64,
-    /// Bytes of each key that is made and not read from a file: at least 16, of RocksDB's keys 8; 0 says 16.
+    /// Bytes of each key that is made and not read from a file: at least 16, of RocksDB's keys 8; 0
+    /// says 16.
     pub key_len: usize,
     /// `--seed`: what the running thread count is added to.
     pub seed: u32,
@@ -192,7 +193,7 @@ pub struct Plan {
     pub suite: Option<String>,
     /// `section` of the records.
     pub section: Option<String>,
-    /// `variant` of the records, where a suite gives the settings a name.
+    /// `variant` of the records, if a suite names the settings.
     pub label: Option<String>,
     /// Whether the rows may be ranked, as far as the settings go.
     pub ranked: bool,

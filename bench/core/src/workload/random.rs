@@ -1,7 +1,7 @@
 //! LevelDB's pseudo-random generator, bit for bit.
 //!
-//! A Lehmer generator: each state is the one before times 16807 modulo 2^31 - 1. It is weak and that
-//! does not matter here; what matters is that the draws are those of LevelDB's own program.
+//! A Lehmer generator: each state is the one before times 16807 modulo 2^31 - 1. It is weak, and
+//! that does not matter: what matters is that the draws equal those of LevelDB's own program.
 
 mod mersenne;
 
@@ -17,7 +17,8 @@ pub struct Random {
 }
 
 impl Random {
-    /// A generator from a seed, of which 31 bits count; the two seeds that would get stuck become 1.
+    /// A generator from a seed, of which 31 bits count; the two seeds that would get stuck become
+    /// 1.
     pub const fn new(seed: u32) -> Self {
         let state = seed & 0x7fff_ffff;
         Self {

@@ -75,7 +75,7 @@ impl Memory {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
-    /// Comparable with everybody else's: the same durability, checksums on. Ranked.
+    /// Comparable with all others: the same durability, checksums on. Ranked.
     #[default]
     Fair,
     /// As the engine's own published page ran it, whatever it gave up for that. Not ranked.
@@ -92,7 +92,7 @@ impl Variant {
     }
 }
 
-/// Everything an engine is told when it opens a directory.
+/// Everything that an engine needs to open a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Memory.
@@ -122,7 +122,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Those of LevelDB's program with `memory`, for one entry: what an adapter's tests begin with.
+    /// The settings of LevelDB's program with `memory`, for one entry: a start for an adapter's
+    /// tests.
     pub const fn plain(memory: Memory) -> Settings {
         Settings {
             memory,
@@ -140,8 +141,8 @@ impl Settings {
         }
     }
 
-    /// What was asked for of a block's size, a file's size and open files, as an engine tells it that has no
-    /// such settings.
+    /// The requested block size, file size and number of open files, as reported by an engine that
+    /// has no such settings.
     pub fn unused(&self) -> Vec<(String, String)> {
         let asked = [
             ("block_size", self.block_bytes),

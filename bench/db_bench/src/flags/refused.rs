@@ -1,5 +1,5 @@
-//! Flags of other programs that would change what is measured, in ways no row here follows. Values that
-//! say what is so anyway are taken without a word.
+//! Flags of other programs that would change what is measured, in ways that no row here follows.
+//! Values that state what is true anyway are accepted silently.
 
 use bench_core::flags::Refused;
 

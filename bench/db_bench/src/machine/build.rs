@@ -5,7 +5,7 @@ use serde::Serialize;
 /// The build of this program.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Build {
-    /// The project's commit, `-dirty` behind it when the sources differed from it.
+    /// The project's commit, with `-dirty` if the sources differed from it.
     commit: &'static str,
     /// The compiler and its version.
     compiler: &'static str,

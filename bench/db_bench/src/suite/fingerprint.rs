@@ -16,12 +16,12 @@ use crate::{child, machine};
 /// This program as it runs, also where another has taken its place meanwhile.
 const PROGRAM: &str = "/proc/self/exe";
 
-/// Begins what is told of an engine that was there.
+/// Prefix of the entries about engines that were available.
 const BUILD: &str = "build of ";
-/// What is told of this program.
+/// The entry about this program.
 const OWN_BUILD: &str = "db_bench";
 
-/// Parts of a plan that are told elsewhere, differ from turn to turn, or change no figure.
+/// Parts of a plan that are recorded elsewhere, differ from turn to turn, or change no figure.
 const UNCOUNTED: &[&str] = &[
     "engine",
     "library",
@@ -68,7 +68,7 @@ pub(super) fn of(config: &Config, file: &File, jobs: &[Job]) -> Fingerprint {
     for (engine, path) in config.libraries() {
         everywhere.insert(format!("library of {engine}"), json!(path));
     }
-    // Only a file of results can be gone on with.
+    // Only a run with a file of results can be resumed.
     if config.json.is_some() {
         everywhere.extend(builds(config));
     }
@@ -139,8 +139,8 @@ fn common<'s>(mut all: impl Iterator<Item = &'s Settings>) -> Settings {
     same
 }
 
-/// What two runs differ in besides the code they measure, if anything: results that are complete are shown by
-/// any build.
+/// What two runs differ in besides the code they measure, if anything: results that are complete
+/// are shown by any build.
 pub(super) fn difference_but_builds(before: &Outline, now: &Outline) -> Option<String> {
     let plain = |outline: &Outline| {
         let mut outline = outline.clone();

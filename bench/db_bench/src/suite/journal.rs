@@ -20,7 +20,7 @@ pub(crate) struct Journal {
     errors: HashSet<Key>,
     /// In the order of the file.
     pub(crate) records: Vec<Record>,
-    /// What a reader had to be told.
+    /// What a reader had to know.
     pub(crate) notes: Vec<Note>,
     /// One for each process that worked on it.
     begun: Vec<Begun>,
@@ -47,8 +47,8 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The key of a record. The plain settings of an engine with several sets have a name in records
-    /// and none in suites.
+    /// The key of a record. The plain settings of an engine with several sets have a name in
+    /// records and none in suites.
     pub(crate) fn of(record: &Record) -> Self {
         let fair = bench_core::workload::settings::Variant::Fair.word();
         Self {
@@ -82,7 +82,7 @@ fn of_another_run(path: &Path, what: &str) -> String {
 }
 
 impl Journal {
-    /// Reads the file; `None` when a run was stopped before it had told what it is.
+    /// Reads the file; `None` if a run was stopped before it had written its outline.
     pub(crate) fn read(path: &Path, outline: &Outline) -> Result<Option<Self>, String> {
         let shown = path.display();
         let text = std::fs::read(path).map_err(|error| format!("--resume: {shown}: {error}"))?;
@@ -178,7 +178,7 @@ impl Journal {
         self.known.get(key).copied()
     }
 
-    /// What earlier processes told that matters to this one.
+    /// Facts from earlier processes that matter to this one.
     pub(crate) fn facts(&self) -> impl Iterator<Item = &Fact> {
         self.notes.iter().filter_map(|note| note.fact.as_ref())
     }

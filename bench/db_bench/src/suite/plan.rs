@@ -1,4 +1,4 @@
-//! What a child is told about its part of a job.
+//! The plan of a child for its part of a job.
 
 use bench_core::workload::plan::{Data, Plan};
 

@@ -179,8 +179,9 @@ impl Progress {
         }
     }
 
-    /// How long the remaining turns take if each takes as long as the last time, and one that has not
-    /// run yet as long as the mean of the others. Later rounds begin only within the limit of time.
+    /// How long the remaining turns take if each takes as long as the last time, and one that has
+    /// not run yet as long as the mean of the others. Later rounds begin only within the limit of
+    /// time.
     fn estimate(&self) -> Option<Duration> {
         let current = self.current.as_ref()?;
         let turns = u32::try_from(self.known.len())

@@ -14,7 +14,7 @@ pub(super) struct Results {
     /// Engines that cannot be run here, and why.
     pub(super) absent: BTreeMap<String, String>,
     pub(super) notes: Vec<String>,
-    /// Whether a process was lost when all its rows had been told.
+    /// Whether a process was lost after all its rows had been reported.
     pub(super) crashed: bool,
     pub(super) rounds: u32,
 }
@@ -28,12 +28,12 @@ impl Results {
         }
         for note in &journal.notes {
             match &note.fact {
-                // An engine that was not there stays away: its rows have been told.
+                // An engine that was not available stays out: its rows have been reported.
                 Some(Fact::Absent { engine, reason }) => {
                     results.absent.insert(engine.clone(), reason.clone());
                     continue;
                 }
-                // What was kept last is told by the process that goes on.
+                // The process that resumes writes this note anew.
                 Some(Fact::Resumed) => continue,
                 Some(Fact::Lost) => results.crashed = true,
                 Some(Fact::Rounds(_) | Fact::Latency) | None => {}

@@ -54,7 +54,7 @@ impl<'c> Run<'c> {
         }
     }
 
-    /// Tells the files of results what is going to be run, and where.
+    /// Writes to the files of results what is going to run, and where.
     pub(super) fn begin(&mut self, output: Output, machine: &Machine) -> Result<(), String> {
         self.output = output;
         self.output.object(machine)?;
@@ -71,7 +71,7 @@ impl<'c> Run<'c> {
         )
     }
 
-    /// Something the table and a report must tell, once.
+    /// Records something that the summary and a report must mention, once.
     pub(super) fn note(&mut self, text: String, fact: Option<Fact>) -> Result<(), String> {
         if self.results.notes.contains(&text) {
             return Ok(());
@@ -83,8 +83,8 @@ impl<'c> Run<'c> {
         Ok(())
     }
 
-    /// Tells that everything has been run, and writes what files of results had no room for; an error where they
-    /// still have none.
+    /// Records that everything has run, and writes lines that found no room before; an error if
+    /// there is still none.
     pub(super) fn close(&mut self) -> Result<(), String> {
         let suite = self.outline.name.clone();
         self.output.object(&End { suite })?;
@@ -175,13 +175,13 @@ impl<'c> Run<'c> {
             _ => {}
         });
         let told = trouble.map_or_else(|| self.end(turn, ending), Err);
-        // What cannot be removed is in nobody's way: the next run asks again.
+        // What cannot be removed does no harm: the next run tries again.
         let _ = directory::remove(&parts[0].db);
         // Results may lie on the disk that the database had filled.
         told.and_then(|()| self.output.settle())
     }
 
-    /// Tells what a turn could not reach.
+    /// Reports the rows that a turn could not reach.
     fn end(&mut self, turn: &mut Turn<'_>, ending: Ending) -> Result<(), String> {
         match ending {
             Ending::Complete => {}
@@ -219,7 +219,8 @@ impl<'c> Run<'c> {
         Ok(())
     }
 
-    /// Where a turn begins: behind the rows an earlier process has told; `None` when that is all.
+    /// Where a turn begins: after the rows that an earlier process has reported; `None` if that is
+    /// all.
     fn start(&self, turn: &Turn<'_>) -> Option<Start> {
         let mut start = Start::default();
         let mut open = false;
@@ -251,7 +252,7 @@ impl<'c> Run<'c> {
         open.then_some(start)
     }
 
-    /// What each child of a turn is told.
+    /// The plan of each child of a turn.
     fn plans(&self, turn: &Turn<'_>) -> Vec<Plan> {
         let base = self
             .config
@@ -326,8 +327,8 @@ impl<'c> Run<'c> {
         self.tell(*record)
     }
 
-    /// Tells the result of a row behind which its process was killed. Where less than `Os` was
-    /// promised, a loss is what was to be shown; anywhere else it fails the row.
+    /// Reports the result of a row whose process was killed after it. If less than `Os` was
+    /// promised, a loss is expected; otherwise it fails the row.
     fn judge_killed(
         &mut self,
         turn: &Turn<'_>,

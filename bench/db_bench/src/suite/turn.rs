@@ -19,9 +19,9 @@ pub(super) struct Turn<'t> {
     pub(super) file_system: Option<String>,
     /// The entry being run.
     pub(super) at: Position,
-    /// The row behind the last one that was told.
+    /// The row after the last one that was reported.
     pub(super) reached: Position,
-    /// The result of a row whose process was killed behind it.
+    /// The result of a row whose process was killed after it.
     pub(super) held: Option<Box<Record>>,
     /// Why later parts have no database, and the part that did not make it.
     pub(super) ruined: Option<(usize, String)>,
@@ -84,13 +84,14 @@ impl Turn<'_> {
     pub(super) fn look(&mut self, listed: &Entry, record: &Record) {
         if listed.workload == COMPACT {
             let reason = || record.reason.clone().unwrap_or_default();
-            // One that has figures came to its end, whatever is wrong with them (too much memory, say).
+            // One that has figures came to its end, whatever is wrong with them (too much memory,
+            // say).
             let ended = record.status == Status::Ok || record.ops.is_some();
             self.uncompacted = (!ended).then(|| (record.status, reason()));
         }
     }
 
-    /// The same for what an earlier process told of the entries before `until`.
+    /// The same, from what an earlier process reported about the entries before `until`.
     pub(super) fn look_back(&mut self, until: Position, journal: &Journal, outline: &Outline) {
         for (part, list) in self.job.parts.iter().enumerate() {
             for (entry, listed) in list.entries.iter().enumerate() {
@@ -110,9 +111,9 @@ impl Turn<'_> {
         }
     }
 
-    /// A row that suites call compacted says so where it is not, or gives no figure: behind a compaction
-    /// that failed nobody knows what it ran over. Behind one that the engine has not, the store is as
-    /// compact as it gets.
+    /// Corrects a row that a suite labels as compacted although it is not. After a failed
+    /// compaction the state is unknown, so the row has no figure. After a compaction that the
+    /// engine does not have, the store is as compact as it gets.
     pub(super) fn judge_state(&self, record: &mut Record) {
         let Some((ended, why)) = &self.uncompacted else {
             return;
@@ -167,7 +168,7 @@ impl Turn<'_> {
 mod tests {
     use super::*;
 
-    /// A row that suites call compacted, behind a compaction that ended so.
+    /// A row labelled as compacted, after a compaction that ended so.
     fn judged(ended: Status, why: Option<&str>) -> Record {
         let job = Job::default();
         let mut turn = Turn {

@@ -57,8 +57,8 @@ impl Process {
         self.child.wait()
     }
 
-    /// Waits for its end, for so long at most; then it is ended, and `None` given. Behind the last word
-    /// libraries have threads to stop and memory to give back, and one may never be done with it.
+    /// Waits for its end, for this long at most; then kills it and returns `None`. After the last
+    /// event, libraries have threads to stop and memory to release, and one may hang in that.
     pub(super) fn end(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
         let begun = Instant::now();
         while begun.elapsed() < limit {
@@ -79,8 +79,8 @@ impl Drop for Process {
     }
 }
 
-/// Passes events on until there are none any more. A line that is no event comes from a library that
-/// prints, in whatever encoding; it is not ours to show.
+/// Passes events on until there are none any more. A line that is no event comes from a library
+/// that prints, in whatever encoding; it is not ours to show.
 fn listen(stdout: impl Read, sender: &Sender<Event>) {
     let mut lines = BufReader::new(stdout).split(b'\n');
     while let Some(Ok(line)) = lines.next() {

@@ -1,4 +1,4 @@
-//! Figures over those of the section they are compared with, engine by engine.
+//! Figures divided by those of the section that they are compared with, engine by engine.
 
 use bench_core::result::outline::{Outline, Section};
 

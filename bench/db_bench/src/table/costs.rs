@@ -14,8 +14,9 @@ const MIB: f64 = 1_048_576.0;
 /// One figure of an engine's row, spelled.
 type Figure = fn(&Row, &str) -> Option<String>;
 
-/// What is told of each row. The two counts of written bytes have a table each: the kernel counts whole
-/// folios of its cache when a byte of one is written, and neither may stand beside the other in a row.
+/// The costs of each row. The two counts of written bytes have a table each: the kernel counts
+/// whole folios of its cache when one byte of them is written, so the two counts must not be
+/// compared within a row.
 const FIGURES: [(&str, Figure); 5] = [
     ("seconds until quiet", |row, engine| {
         Some(digits(row.middle(engine, |record| record.settle_ns)? / 1e9))
@@ -45,8 +46,8 @@ const FIGURES: [(&str, Figure); 5] = [
     ),
 ];
 
-/// One count of written bytes over raw key and value bytes; `None` where a round lacks it, as the middle
-/// of the others would be that of fewer rounds.
+/// One count of written bytes over raw key and value bytes; `None` if a round lacks it, because the
+/// middle of the others would be that of fewer rounds.
 fn amplification(row: &Row, engine: &str, count: fn(&Record) -> Option<u64>) -> Option<String> {
     let raw = row.middle(engine, |record| record.user_bytes)?;
     let mut rounds = row.of(engine);

@@ -63,7 +63,7 @@ impl Rows {
         }
     }
 
-    /// The records of all rounds, and of the pass that times each operation those that failed.
+    /// The records of all rounds, and the failed ones of the pass that times each operation.
     pub(crate) fn records(&self) -> impl Iterator<Item = &Record> {
         let rounds = self.list.iter().flat_map(|row| &row.records);
         rounds.chain(&self.failed_timings)
@@ -171,7 +171,8 @@ impl Row {
         self.of(engine).any(|record| record.by_hand)
     }
 
-    /// Whether an engine's figures may be compared; those of the harness itself and of the bare loop have no mark.
+    /// Whether an engine's figures may be compared. Figures of the harness and of the bare loop
+    /// have no mark.
     pub(super) fn is_ranked(&self, engine: &str) -> bool {
         [HARNESS, BARE].contains(&engine)
             || self.of(engine).all(|record| record.ranked != Some(false))
@@ -202,7 +203,7 @@ pub(crate) fn label(record: &Record) -> String {
     let data = record.data.as_deref().filter(|&data| data != "synthetic");
     let variant = record.variant.as_deref();
     let variant = variant.filter(|name| !is_plain(name));
-    // Several directories are told apart by the file system and the directory.
+    // Several directories are distinguished by file system and path.
     let place = record
         .file_system
         .as_deref()

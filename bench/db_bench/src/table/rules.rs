@@ -2,10 +2,10 @@
 
 use super::row::{Row, Rows};
 
-/// Behind figures of rows whose merges were reads and puts.
+/// Mark of rows whose merges were reads and puts.
 pub(super) const BY_HAND: &str = "\u{2020}";
 
-/// The rules of every suite, and those of what this one has.
+/// The rules of every suite, and those that concern this one.
 pub(super) fn of(rows: &Rows) -> Vec<(&'static str, &'static str)> {
     let mut all = RULES.to_vec();
     if rows

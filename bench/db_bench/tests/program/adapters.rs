@@ -1,5 +1,6 @@
 //! What every adapter owes the harness, asked of each one that can be loaded here: its answers, its
-//! cursors in both directions, and that a write has left the process when its call returns, where it says so.
+//! cursors in both directions, and that a write has left the process when its call returns, where
+//! it says so.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -54,7 +55,7 @@ fn key(index: u32) -> Vec<u8> {
     format!("{index:016}").into_bytes()
 }
 
-/// Puts, overwrites, deletes, batches and merges; gives what must be stored then.
+/// Puts, overwrites, deletes, batches and merges. Returns what must be stored then.
 fn write(engine: &impl Engine, store: &impl Store, value_bytes: usize) -> Map {
     let able = engine.capabilities();
     let mut session = store.session(ROLE).expect("a session");
@@ -273,8 +274,8 @@ fn wiredtiger_lsm_conforms() {
     conforms(loaded.as_ref().map_err(Clone::clone), WIREDTIGER);
 }
 
-/// A read of several keys gives none that was written behind another one of them. (SQLite's is asked in
-/// its crate: its one connection keeps writers waiting.)
+/// A read of several keys sees no write that came after another one that it missed. (SQLite is
+/// tested in its own crate: its only connection makes writers wait.)
 fn reads_at_one_moment<E: Engine>(loaded: Result<E, Fault>, package: &str) {
     let engine = match loaded {
         Ok(engine) => engine,

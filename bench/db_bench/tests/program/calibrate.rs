@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Prints a time for every row and leaves options behind, as RocksDB's program does; `scan` is
-/// what a step of a scan takes.
+/// Prints a time for every row and writes an options file, as RocksDB's program does; `scan` is the
+/// time of a step of a scan.
 fn program(home: &Path, name: &str, scan: &str, options: &str) -> PathBuf {
     let path = home.join(name);
     let text = format!(
@@ -74,7 +74,7 @@ fn where_a_round_of_a_row_is_calibrated_another_run_may_tell() {
     let home = tempfile::tempdir().expect("a directory");
     let theirs = program(home.path(), "theirs", "0.100", "  same=1");
     let told = "single rounds are within 10 %";
-    // Each row is told twice in the first round, and slower in those behind it.
+    // Each row is reported twice in the first round, and slower in the later ones.
     let told_rows = home.path().join("told");
     let rows = told_rows.display();
     let scan = format!("$(echo >>{rows}; [ $(wc -l <{rows}) -gt 2 ] && echo 0.150 || echo 0.100)");

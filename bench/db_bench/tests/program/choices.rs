@@ -132,7 +132,7 @@ fn times_come_from_a_pass_of_their_own() {
     let output = command(&home.path().join("db"), &words)
         .output()
         .expect("runs");
-    // One name nobody knows; the others are run.
+    // One name is unknown; the others are run.
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let told = stderr(&output);
     assert!(told.contains("timed first, in a pass of its own"), "{told}");
@@ -147,7 +147,7 @@ fn times_come_from_a_pass_of_their_own() {
         "{text}"
     );
     let rows = std::fs::read_to_string(json).expect("written");
-    // Behind the lines about the machine and the engine's build.
+    // After the lines about the machine and the engine's build.
     for row in rows.lines().skip(2) {
         let row: serde_json::Value = serde_json::from_str(row).expect("an object");
         assert!(row["p99_ns"].is_u64() && row["wall_ns"].is_u64(), "{row}");

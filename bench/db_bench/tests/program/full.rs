@@ -18,9 +18,11 @@ const NUM: &str = "--num=60000";
 
 /// Mounts on `$1` and runs the rest.
 const MOUNT: &str = "mount -t tmpfs -o size=2m tmpfs \"$1\" && shift && exec \"$@\"";
-/// Limits files to 2048 blocks of 512 bytes, as an error and not as a signal, and runs all but `$1`.
+/// Limits files to 2048 blocks of 512 bytes, as an error and not as a signal, and runs all but
+/// `$1`.
 const LIMIT: &str = "trap '' XFSZ; ulimit -f 2048; shift; exec \"$@\"";
-/// Runs the rest and copies what it leaves in `$1`, which nobody sees from elsewhere, to `$2`.
+/// Runs the rest and copies the contents of `$1`, which are visible only in this mount namespace,
+/// to `$2`.
 const COPY: &str =
     "from=$1; to=$2; shift 2; \"$@\"; status=$?; cp \"$from\"/own.* \"$to\"; exit $status";
 const NAME_SPACE: [&str; 3] = ["--user", "--map-root-user", "--mount"];
@@ -61,7 +63,8 @@ fn refusal() -> &'static str {
     }
 }
 
-/// Runs a list that fills the disk in its third row, over an engine that may say so in these words too.
+/// Runs a list that fills the disk in its third row, over an engine that may say so in these words
+/// too.
 fn the_row_alone_is_lost(engine: &str, words: &[&str]) {
     let list =
         "--benchmarks=fillseqsync,readseq,fillrandom,readseq,overwrite,crc32c,fillseqsync,readseq";
@@ -140,7 +143,7 @@ fn a_process_that_the_full_disk_kills_is_told_with_its_signal() {
     });
 }
 
-/// With `reads` rows behind the one that fills the disk.
+/// With `reads` rows after the one that fills the disk.
 fn own(home: &Path, reads: usize) -> PathBuf {
     let file = home.join("own.toml");
     let reads = vec!["\"readseq\""; reads].join(", ");
@@ -171,8 +174,8 @@ workloads = ["fillrandom", "compact", "readreverse"]
     file
 }
 
-/// What becomes of each row of the suite, of an engine that fills its disk and says so, and of one that does
-/// not.
+/// What becomes of each row of the suite, of an engine that fills its disk and says so, and of one
+/// that does not.
 fn check(rows: &[Value], engine: &str, reads: usize, said: &str) {
     let of = |engine: &str| -> Vec<[String; 3]> {
         let same = rows.iter().filter(|row| row["engine"] == engine);
@@ -223,7 +226,8 @@ fn a_suite_goes_on_behind_a_full_disk() {
     check(&results(&json), "cairndb", 1, refusal());
 }
 
-/// The first line that found no room ended the whole suite. SQLite fills the last page and, behind the error, leaves what it has.
+/// The first line that found no room used to end the whole suite. SQLite fills the last page and
+/// leaves its contents after the error.
 #[test]
 fn results_on_the_disk_that_is_full_are_written_behind_the_turn() {
     with_library("sqlite3", "libsqlite3-0", || {

@@ -1,4 +1,4 @@
-//! What is left of a run that was ended from outside, and what somebody puts there afterwards.
+//! The remains of a run that was ended from outside, and files that a user puts there afterwards.
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -21,7 +21,8 @@ fn at_work(db: &Path) -> Child {
         .spawn()
         .expect("starts");
     let begun = Instant::now();
-    // The directory is made twice, for the run and for its row, and a slow disk is waited for behind both.
+    // The directory is made twice, for the run and for its row, and both times a slow disk is
+    // waited for.
     while !std::fs::read_to_string(&told).is_ok_and(|told| told.contains("finished")) {
         let ended = program.try_wait().expect("asked");
         let late = begun.elapsed() > Duration::from_mins(2);
@@ -29,7 +30,7 @@ fn at_work(db: &Path) -> Child {
         assert!(ended.is_none() && !late, "{ended:?}: {}", so_far());
         rest(Duration::from_millis(5));
     }
-    // Past the first signs of life, with files made behind them.
+    // Past the first signs of life, with files made after them.
     rest(Duration::from_millis(1_500));
     program
 }

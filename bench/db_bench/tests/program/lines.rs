@@ -112,7 +112,7 @@ fn an_unknown_benchmark_is_told_in_levels_words_and_the_list_goes_on() {
     assert_eq!(output.status.code(), Some(1), "not all was run");
 }
 
-/// A name that nobody knows came behind the error of the directory, and ended with success.
+/// An unknown name used to come after the error of the directory, and to end with success.
 #[test]
 fn a_slip_of_the_pen_is_told_before_the_directory_is_looked_at() {
     let home = tempfile::tempdir().expect("a directory");

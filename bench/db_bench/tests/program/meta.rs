@@ -27,7 +27,7 @@ fn a_seed_of_0_is_chosen_told_and_written_down() {
     let (seed, _) = told.unwrap_or_else(|| panic!("{text}"));
     assert_ne!(seed, "0");
     let rows = std::fs::read_to_string(json).expect("written");
-    // Behind the lines about the machine and the engine's build.
+    // After the lines about the machine and the engine's build.
     for row in rows.lines().skip(2) {
         assert!(row.contains(&format!("\"seed\":{seed},")), "{row}");
     }
@@ -46,7 +46,7 @@ fn a_seed_of_0_is_chosen_told_and_written_down() {
     assert!(!stdout(&again).contains("Set seed"));
 }
 
-/// The number behind `name` in the n-th text that has one.
+/// The number after `name` in the n-th text that has one.
 fn counter(text: &str, name: &str, nth: usize) -> u64 {
     let behind = text
         .split(name)

@@ -31,7 +31,7 @@ fn list_over(engine: &str, words: &[&str], skips: &[&str]) {
     let words = [&[name.as_str(), "--benchmarks", LIST], words].concat();
     let output = run(&words);
     let text = stdout(&output);
-    // What ends the program itself is told there.
+    // Errors that end the program itself are printed there.
     let told = format!("{text}\n{}", stderr(&output));
     assert!(output.status.success(), "{words:?}\n{told}");
     let lines: Vec<&str> = text
@@ -138,7 +138,7 @@ fn cairndb_merges_rightly_over_several_runs() {
     assert!(output.status.success(), "{}", stdout(&output));
 }
 
-/// A run behind a warm-up appended keys that were there, which LMDB and a bulk cursor refuse.
+/// A run after a warm-up used to append keys that existed, which LMDB and a bulk cursor refuse.
 #[test]
 fn a_fill_behind_its_warm_up_is_none_of_an_empty_store() {
     for (engine, package, variant) in [

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::common::{command, run, stderr, stdout};
 
-/// Runs with `--json` and gives the objects.
+/// Runs with `--json` and returns the objects.
 fn objects(words: &[&str]) -> Vec<Value> {
     let home = tempfile::tempdir().expect("a directory");
     let path = home.path().join("results.json");

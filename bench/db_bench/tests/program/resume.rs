@@ -1,4 +1,4 @@
-//! A suite that is killed at any moment goes on where it was.
+//! A suite that is killed at any moment resumes where it was.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
@@ -45,8 +45,8 @@ fn words(home: &Path) -> Vec<String> {
     ]
 }
 
-/// Runs until `lines` lines of progress have been told, then ends the program by SIGKILL; false when
-/// it had ended before.
+/// Runs until `lines` lines of progress have been printed, then kills the program; false if it had
+/// ended before.
 fn run_and_kill(home: &Path, lines: usize) -> bool {
     let words = words(home);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -164,8 +164,8 @@ fn a_finished_suite_is_shown_again_and_its_file_is_left_alone() {
     assert_eq!(cells.lines().count(), results(&json).len() + 1);
 }
 
-/// Killed between its last row and the line that says so, a run is not complete: nothing is left to run, and the line
-/// is written.
+/// Killed between its last row and the line that says so, a run is not complete: nothing is left to
+/// run, and the line is written.
 #[test]
 fn a_suite_that_lacks_its_end_alone_is_given_one() {
     let home = tempfile::tempdir().expect("a directory");
@@ -329,8 +329,8 @@ fn another_build_is_refused_and_the_way_out_is_told() {
             object.to_string() + "\n"
         };
         let lines: Vec<String> = text.lines().map(line).collect();
-        // The last row, before the line that says that all has been run, is still to be: what is complete is shown by
-        // any build.
+        // The last row, before the line that says that all has been run, is still to be: what is
+        // complete is shown by any build.
         let kept = if complete {
             lines.len()
         } else {

@@ -1,4 +1,4 @@
-//! Suites: those of the program and a user's own.
+//! Suites: the program's own and a user's.
 
 use std::path::Path;
 
@@ -65,7 +65,7 @@ fn quick_prints_every_row_and_removes_its_databases() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// The ten minutes of `make bench` began behind the build.
+/// The ten minutes of `make bench` used to begin after the build.
 #[test]
 fn limits_of_time_count_from_when_the_suite_was_asked_for() {
     let home = tempfile::tempdir().expect("a directory");
@@ -303,7 +303,7 @@ fn a_library_that_is_no_allocator_of_anybodys_is_refused() {
         "{}",
         stderr(&output)
     );
-    // Any library that is there can stand for an allocator here: it is preloaded and told.
+    // Any existing library can stand for an allocator here: it is preloaded and recorded.
     let output = run(&[
         "--allocator=libm.so.6",
         "--benchmarks=fillseq",

@@ -1,5 +1,5 @@
-//! What a process that dies without closing anything leaves behind: every write it was told of, by
-//! every engine whose rows say so.
+//! What a process leaves that dies without closing anything: every acknowledged write, for every
+//! engine whose rows promise that.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,7 +17,7 @@ use engine_wiredtiger::{Kind, WiredTiger};
 
 use crate::common::skip;
 
-/// Tells the child what to write where: an engine, `os` or `sync`, and a directory.
+/// Names what the child writes and where: an engine, `os` or `sync`, and a directory.
 const PLACE: &str = "CAIRN_SURVIVAL";
 /// Enough for every engine to write tables, pages or chunks several times.
 const ENTRIES: u32 = 40_000;

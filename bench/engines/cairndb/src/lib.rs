@@ -1,4 +1,5 @@
-//! CairnDB through its Rust interface, with its defaults but for memory, compression and durability.
+//! CairnDB through its Rust interface, with its defaults but for memory, compression and
+//! durability.
 
 mod cursor;
 mod error;

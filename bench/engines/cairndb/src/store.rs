@@ -115,8 +115,8 @@ impl Store for CairnStore {
         self.number("cairndb.stats", "written_bytes")
     }
 
-    /// The budget as the store has it. Nothing reads the rest back: it is what was asked for, and the
-    /// library's defaults where nothing was.
+    /// The budget as the store has it. Nothing reads the rest back: it is what was asked for, and
+    /// the library's defaults where nothing was.
     fn options(&self) -> Vec<(String, String)> {
         let word = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
         let bits = self.asked.bloom_bits;
@@ -151,8 +151,8 @@ pub struct CairnSession<'s> {
     batch: WriteBatch,
 }
 
-/// Bytes from which on a value is large: the next is asked for in place, and not to be copied into a buffer. As many as
-/// the library lends.
+/// Bytes from which on a value is large: the next is asked for in place, and not to be copied into
+/// a buffer. As many as the library lends.
 const LARGE_BYTES: usize = 64 << 10;
 
 impl CairnSession<'_> {

@@ -80,7 +80,7 @@ impl<'c> IteratorCursor<'c> {
 
 impl Drop for IteratorCursor<'_> {
     fn drop(&mut self) {
-        // SAFETY: made by this cursor, used by nobody else.
+        // SAFETY: made by this cursor, which alone uses it.
         unsafe { (self.api.iter_destroy)(self.iterator) };
     }
 }
@@ -153,7 +153,7 @@ impl Cursor for IteratorCursor<'_> {
         let mut error = null_mut();
         // SAFETY: the iterator is live; the error pointer starts as null.
         unsafe { (self.api.iter_get_error)(self.iterator, &raw mut error) };
-        // SAFETY: null, or a text of the library's that nobody else holds.
+        // SAFETY: null, or a text of the library's that nothing else refers to.
         unsafe { outcome(error, self.api.free) }
     }
 }

@@ -1,8 +1,8 @@
 //! What the adapters of C libraries share: functions found by name, error texts, the iterator of
 //! LevelDB's interface, which RocksDB has under another prefix.
 //!
-//! Every function is looked up once, when the library is loaded; a missing one is an error that names
-//! it.
+//! Every function is looked up once, when the library is loaded; a missing one is an error that
+//! names it.
 
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 

@@ -1,4 +1,4 @@
-//! Texts that a library allocates and its caller gives back.
+//! Texts that a library allocates and its caller returns.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -7,7 +7,7 @@ use bench_core::fault::Fault;
 /// The library's `free`.
 pub(crate) type Free = unsafe extern "C" fn(*mut c_void);
 
-/// Copies a text and gives it back to the library; `None` for null.
+/// Copies a text and returns it to the library; `None` for null.
 ///
 /// # Safety
 /// `text` is null, or ends with zero, was allocated by the library of `free` and is not used again.
@@ -24,7 +24,7 @@ pub unsafe fn take_text(text: *mut c_char, free: Free) -> Option<String> {
     Some(owned)
 }
 
-/// Turns the error text of a call into a result and gives the text back to the library.
+/// Turns the error text of a call into a result and returns the text to the library.
 ///
 /// # Errors
 /// The text, unless it is null.

@@ -2,9 +2,9 @@
 //!
 //! A B+ tree whose pages lie in a hash file of the same library. Changed pages stay in the process
 //! until they are evicted, so a write that has returned does not survive the process: such rows are
-//! shown as below `Os` and not ranked. Opened with `OAUTOSYNC` every write reaches the medium. There
-//! is no atomic batch on disk and no call that compacts. Records are read through visitors, which see
-//! them where they lie: the interface's cheapest way.
+//! shown as below `Os` and not ranked. Opened with `OAUTOSYNC` every write reaches the medium.
+//! There is no atomic batch on disk and no call that compacts. Records are read through visitors,
+//! which see them where they lie: the interface's cheapest way.
 
 mod cursor;
 mod options;

@@ -23,7 +23,7 @@ pub(crate) fn page_bytes(settings: &Settings) -> u64 {
     settings.block_bytes.unwrap_or(PAGE_BYTES_DEFAULT)
 }
 
-/// The path with the tuning parameters behind it: small records, linear chains, pages compressed
+/// The path with the tuning parameters appended: small records, linear chains, pages compressed
 /// with LZO unless compression is off, and the whole memory as page cache.
 pub(crate) fn tuned_path(dir: &Path, settings: &Settings) -> Result<CString, Fault> {
     let path = dir.join(FILE);

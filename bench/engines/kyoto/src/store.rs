@@ -18,8 +18,8 @@ use crate::options;
 use crate::sys::{Api, Empty, Full, NOREC, OAUTOSYNC, OCREATE, OWRITER};
 use crate::visit::Visit;
 
-/// Looks at a key that make room for a large value: with two, random puts still grew the cache; with
-/// four it stays where it was set, for a fraction of the time the value itself takes.
+/// Looks at a key that make room for a large value: with two, random puts still grew the cache;
+/// with four it stays where it was set, for a fraction of the time the value itself takes.
 const LOOKS: u32 = 4;
 
 /// An open TreeDB.
@@ -40,9 +40,9 @@ impl<'e> TreeStore<'e> {
         let path = options::tuned_path(dir, settings)?;
         let autosync = settings.durability == Durability::Sync;
         let mode = OWRITER | OCREATE | if autosync { OAUTOSYNC } else { 0 };
-        // SAFETY: takes nothing, gives an owned object.
+        // SAFETY: takes nothing, returns an owned object.
         let db = unsafe { (api.dbnew)() };
-        // Complete before anything can fail, so that a failed open gives the object back.
+        // Complete before anything can fail, so that a failed open frees the object.
         let mut store = Self {
             api,
             db,
@@ -83,7 +83,7 @@ impl<'e> TreeStore<'e> {
         if text.is_null() {
             return None;
         }
-        // SAFETY: the library gives texts that end with zero.
+        // SAFETY: the library returns texts that end with zero.
         let owned = unsafe { CStr::from_ptr(text) }
             .to_string_lossy()
             .into_owned();
@@ -166,9 +166,9 @@ pub struct TreeSession<'s> {
 }
 
 impl TreeSession<'_> {
-    /// The library evicts a page in calls that split none. A value larger than a page splits one with
-    /// every put, and the page cache would grow by all that is written: a few looks at the key keep
-    /// it to its size.
+    /// The library evicts a page in calls that split none. A value larger than a page splits one
+    /// with every put, and the page cache would grow by all that is written: a few looks at the key
+    /// keep it to its size.
     #[cold]
     fn make_room(&self, key: &[u8]) {
         for _ in 0..LOOKS {

@@ -43,7 +43,7 @@ pub(crate) type Empty =
 /// Given the file by a synchronization; never used here.
 pub(crate) type FileProcedure = *const c_void;
 
-// The types are those of kclangc.h, which is the same in all of 1.2.
+// The types are those of kclangc.h, which is the same in all versions 1.2.
 functions! {
     "Kyoto Cabinet", "kc";
     free: fn(*mut c_void);
@@ -162,7 +162,7 @@ fn text(place: *const c_char) -> String {
     if place.is_null() {
         return String::new();
     }
-    // SAFETY: the library gives texts that end with zero.
+    // SAFETY: the library returns texts that end with zero.
     unsafe { CStr::from_ptr(place) }
         .to_string_lossy()
         .into_owned()

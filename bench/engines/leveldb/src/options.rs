@@ -9,7 +9,7 @@ const OPEN_FILES_DEFAULT: u32 = 1000;
 const BLOCK_BYTES_DEFAULT: u64 = 4 << 10;
 const FILE_BYTES_DEFAULT: u64 = 2 << 20;
 
-/// The options set at opening. LevelDB cannot tell them back; these are what it was told.
+/// The options set at opening. LevelDB cannot report them; these are what it was given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chosen {
     pub(crate) write_buffer: usize,

@@ -37,15 +37,15 @@ impl<'e> LevelStore<'e> {
         let name = CString::new(dir.as_os_str().as_bytes())
             .map_err(|_| Fault::new("the directory's name has a zero byte"))?;
         let chosen = Chosen::new(settings);
-        // SAFETY: takes a number, gives an owned object.
+        // SAFETY: takes a number, returns an owned object.
         let cache = unsafe { (api.cache_create_lru)(chosen.cache) };
         let filter = chosen.bloom_bits.map_or(null_mut(), |bits| {
-            // SAFETY: takes a number, gives an owned object.
+            // SAFETY: takes a number, returns an owned object.
             unsafe { (api.filterpolicy_create_bloom)(bits) }
         });
-        // SAFETY: takes nothing, gives an owned object.
+        // SAFETY: takes nothing, returns an owned object.
         let read_options = unsafe { (api.readoptions_create)() };
-        // Complete before anything can fail, so that a failed open gives everything back.
+        // Complete before anything can fail, so that a failed open frees everything.
         let mut store = Self {
             api,
             db: null_mut(),
@@ -54,7 +54,7 @@ impl<'e> LevelStore<'e> {
             read_options,
             chosen,
         };
-        // SAFETY: takes nothing, gives an owned object that is destroyed below.
+        // SAFETY: takes nothing, returns an owned object that is destroyed below.
         let options = unsafe { (api.options_create)() };
         store.apply(&chosen, options);
         let mut error = null_mut();
@@ -113,7 +113,7 @@ impl Store for LevelStore<'_> {
 
     fn session(&self, role: Role) -> Result<LevelSession<'_>, Fault> {
         let api = self.api;
-        // SAFETY: takes nothing, gives an owned object.
+        // SAFETY: takes nothing, returns an owned object.
         let write_options = unsafe { (api.writeoptions_create)() };
         // SAFETY: the object was just made.
         unsafe {
@@ -122,7 +122,7 @@ impl Store for LevelStore<'_> {
                 (role.durability == Durability::Sync).into(),
             );
         }
-        // SAFETY: takes nothing, gives an owned object.
+        // SAFETY: takes nothing, returns an owned object.
         let batch = unsafe { (api.writebatch_create)() };
         Ok(LevelSession {
             api,
@@ -134,8 +134,9 @@ impl Store for LevelStore<'_> {
         })
     }
 
-    /// The call says nothing and returns early when background work has failed. The library keeps that error and
-    /// answers each write with it: a batch of nothing asks for it, in a microsecond or two.
+    /// The call says nothing and returns early when background work has failed. The library keeps
+    /// that error and answers each write with it: a batch of nothing asks for it, in a microsecond
+    /// or two.
     fn compact(&mut self) -> Result<(), Fault> {
         // SAFETY: null ends mean the whole range.
         unsafe { (self.api.compact_range)(self.db, null(), 0, null(), 0) };
@@ -179,7 +180,7 @@ pub struct LevelSession<'s> {
 
 impl Drop for LevelSession<'_> {
     fn drop(&mut self) {
-        // SAFETY: made by this session, used by nobody else.
+        // SAFETY: made by this session, which alone uses it.
         unsafe { (self.api.writebatch_destroy)(self.batch) };
         // SAFETY: as above.
         unsafe { (self.api.writeoptions_destroy)(self.write_options) };

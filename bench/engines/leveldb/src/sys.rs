@@ -108,16 +108,16 @@ impl Api {
         format!("{major}.{minor}")
     }
 
-    /// Turns the error text of a call into a result and gives the text back to the library.
+    /// Turns the error text of a call into a result and returns the text to the library.
     #[inline]
     pub(crate) fn outcome(&self, error: *mut c_char) -> Result<(), Fault> {
-        // SAFETY: null, or a text of the library's that nobody else holds.
+        // SAFETY: null, or a text of the library's that nothing else refers to.
         unsafe { engine_capi::outcome(error, self.free) }
     }
 
-    /// Copies a text of the library's and gives it back; `None` for null.
+    /// Copies a text of the library's and returns it; `None` for null.
     pub(crate) fn text(&self, text: *mut c_char) -> Option<String> {
-        // SAFETY: null, or a text of the library's that nobody else holds.
+        // SAFETY: null, or a text of the library's that nothing else refers to.
         unsafe { engine_capi::take_text(text, self.free) }
     }
 }

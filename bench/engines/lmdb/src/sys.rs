@@ -168,7 +168,7 @@ impl Api {
 
     #[cold]
     fn fault(&self, code: c_int) -> Fault {
-        // SAFETY: takes a number, gives a static text or the system's.
+        // SAFETY: takes a number, returns a static text or the system's.
         let text = unsafe { (self.strerror)(code) };
         if text.is_null() {
             return Fault::new(format!("LMDB error {code}"));

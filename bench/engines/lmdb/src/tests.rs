@@ -195,7 +195,8 @@ fn more_than_the_machine_s_memory_is_opened_without_read_ahead() {
         let dir = tempfile::tempdir().expect("a directory");
         let settings = Settings {
             entries,
-            // The file has only the pages that are used: the map of the other mode would be its size.
+            // The file has only the pages that are used: the map of the other mode would be its
+            // size.
             durability: Durability::Sync,
             ..Settings::plain(Memory::split(4 << 20, false))
         };

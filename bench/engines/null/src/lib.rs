@@ -52,7 +52,7 @@ impl Engine for Null {
     }
 }
 
-/// One key, one value, and how many times a scan gives them.
+/// One key, one value, and how many times a scan returns them.
 #[derive(Clone, Debug)]
 pub struct NullStore {
     key: Vec<u8>,

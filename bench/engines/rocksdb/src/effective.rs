@@ -1,12 +1,13 @@
 //! The options in effect, read back from the file in which RocksDB keeps them.
 //!
-//! On every open the library writes `OPTIONS-NNNNNN`, with what it made of the options it was given.
+//! On every open the library writes `OPTIONS-NNNNNN`, with what it made of the options it was
+//! given.
 
 use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "OPTIONS-";
 
-/// What is told, by section of the file.
+/// The options reported, by section of the file.
 const TOLD: &[(&str, &[&str])] = &[
     (
         "CFOptions",
@@ -55,7 +56,7 @@ pub(crate) fn options(dir: &Path) -> Vec<(String, String)> {
         .map_or_else(Vec::new, |text| parse(&text))
 }
 
-/// The options told of, in the order of [`TOLD`].
+/// The reported options, in the order of [`TOLD`].
 fn parse(text: &str) -> Vec<(String, String)> {
     let mut section = "";
     let mut found = Vec::new();

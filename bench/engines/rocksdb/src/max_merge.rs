@@ -1,7 +1,7 @@
 //! The merge operator of the benchmark: the greater value in byte order stays.
 //!
-//! The library copies what an operator returns before it goes on, so the winner is returned where it
-//! lies: nothing is allocated, and there is nothing to give back.
+//! The library copies what an operator returns before it continues, so the winner is returned in
+//! place: nothing is allocated, and nothing has to be freed.
 
 #![expect(
     unsafe_code,
@@ -55,7 +55,7 @@ unsafe fn greatest(
     best
 }
 
-/// Tells the library the answer.
+/// Passes the answer to the library.
 ///
 /// # Safety
 /// Both places are live.
@@ -80,12 +80,12 @@ unsafe extern "C" fn full(
     length: *mut usize,
 ) -> *const u8 {
     let base = (!base.is_null()).then(|| {
-        // SAFETY: the library gives the value that is stored, or null.
+        // SAFETY: the library passes the stored value, or null.
         unsafe { std::slice::from_raw_parts(base, base_length) }
     });
-    // SAFETY: the library gives as many operands as it says.
+    // SAFETY: the library passes as many operands as it says.
     let value = unsafe { greatest(base, operands, lengths, count) };
-    // SAFETY: the library gives two live places.
+    // SAFETY: the library passes two live places.
     unsafe { answer(value, success, length) }
 }
 
@@ -99,9 +99,9 @@ unsafe extern "C" fn partial(
     success: *mut c_uchar,
     length: *mut usize,
 ) -> *const u8 {
-    // SAFETY: the library gives as many operands as it says.
+    // SAFETY: the library passes as many operands as it says.
     let value = unsafe { greatest(None, operands, lengths, count) };
-    // SAFETY: the library gives two live places.
+    // SAFETY: the library passes two live places.
     unsafe { answer(value, success, length) }
 }
 

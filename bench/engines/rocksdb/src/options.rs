@@ -20,12 +20,9 @@ const SNAPPY: c_int = 1;
 
 /// The options set at opening; everything else is the library's default.
 ///
-/// In a small memory too: files of 2 MB and a level base of 10 MB, as the library's `OptimizeForSmallDb` has them
-/// instead of 64 and 256, were tried under 4 MB with a million entries. They write less and read more, since what lay
-/// in one level lies in two. Microseconds an operation, the default first, then both, then the base alone, medians of
-/// three in turns: fillrandom 4.95, 4.25, 4.43; overwrite 5.41, 4.72, 4.97; readrandom as left behind the one 5.86,
-/// 8.11, 7.06 and behind the other 4.55, 6.35, 7.62; compact 0.41, 0.58, 0.45 s; readrandom then 3.54, 3.66, 3.51;
-/// fillbatch 0.78, 0.81, 0.81; fillrandbatch 2.59, 2.63, 2.61.
+/// In a small memory too. Files of 2 MB and a level base of 10 MB, as the library's
+/// `OptimizeForSmallDb` sets them instead of 64 and 256, write less and read more, because what was
+/// one level becomes two. The ledger has the figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Chosen {
     pub(crate) write_buffer: usize,

@@ -38,7 +38,7 @@ impl<'s> RocksSession<'s> {
         let api = database.api;
         // A session is made by the thread that uses it.
         api.count_nothing();
-        // SAFETY: takes nothing, gives an owned object.
+        // SAFETY: takes nothing, returns an owned object.
         let write_options = unsafe { (api.writeoptions_create)() };
         let sync = role.durability == Durability::Sync;
         // SAFETY: the object was just made.
@@ -46,7 +46,7 @@ impl<'s> RocksSession<'s> {
         Self {
             database,
             write_options,
-            // SAFETY: takes nothing, gives an owned object.
+            // SAFETY: takes nothing, returns an owned object.
             batch: unsafe { (api.writebatch_create)() },
             several: Several::default(),
         }
@@ -56,7 +56,7 @@ impl<'s> RocksSession<'s> {
 impl Drop for RocksSession<'_> {
     fn drop(&mut self) {
         let api = self.database.api;
-        // SAFETY: made by this session, used by nobody else.
+        // SAFETY: made by this session, which alone uses it.
         unsafe { (api.writebatch_destroy)(self.batch) };
         // SAFETY: as above.
         unsafe { (api.writeoptions_destroy)(self.write_options) };

@@ -82,7 +82,7 @@ impl Store for RocksStore<'_> {
     fn compact(&mut self) -> Result<(), Fault> {
         let api = self.database.api;
         api.count_nothing();
-        // SAFETY: takes nothing, gives an owned object.
+        // SAFETY: takes nothing, returns an owned object.
         let options = unsafe { (api.compactoptions_create)() };
         // SAFETY: the object was just made.
         unsafe { (api.compactoptions_set_bottommost_level_compaction)(options, FORCE_OPTIMIZED) };
@@ -97,7 +97,7 @@ impl Store for RocksStore<'_> {
     fn flush(&mut self) -> Result<(), Fault> {
         let api = self.database.api;
         api.count_nothing();
-        // SAFETY: takes nothing, gives an owned object: wait until it is done.
+        // SAFETY: takes nothing, returns an owned object: wait until the flush is done.
         let options = unsafe { (api.flushoptions_create)() };
         let mut error = null_mut();
         // SAFETY: database and options are live; the error pointer starts as null.
@@ -195,7 +195,7 @@ mod tests {
         let metric = unsafe { library.get::<Metric>(b"rocksdb_perfcontext_metric") };
         // SAFETY: as above.
         let destroy = unsafe { library.get::<Destroy>(b"rocksdb_perfcontext_destroy") };
-        // SAFETY: takes nothing, gives an owned object: a view of the calling thread's counters.
+        // SAFETY: takes nothing, returns an owned object: a view of the calling thread's counters.
         let context = unsafe { create.expect("found")() };
         // SAFETY: the object was just made.
         let count = unsafe { metric.expect("found")(context, USER_KEY_COMPARISONS) };

@@ -151,23 +151,24 @@ impl Api {
         )
     }
 
-    /// Keeps the library from counting what the calling thread does. By default it counts each comparison
-    /// of keys for whoever asks; nobody does here, and its own program switches that off in each thread.
+    /// Keeps the library from counting what the calling thread does. By default it counts each
+    /// comparison of keys. Nothing here reads that count, and the library's own program switches it
+    /// off in each thread.
     pub(crate) fn count_nothing(&self) {
         // SAFETY: takes a number and changes one that belongs to the calling thread.
         unsafe { (self.set_perf_level)(PERF_DISABLE) };
     }
 
-    /// Turns the error text of a call into a result and gives the text back to the library.
+    /// Turns the error text of a call into a result and returns the text to the library.
     #[inline]
     pub(crate) fn outcome(&self, error: *mut c_char) -> Result<(), Fault> {
-        // SAFETY: null, or a text of the library's that nobody else holds.
+        // SAFETY: null, or a text of the library's that nothing else refers to.
         unsafe { engine_capi::outcome(error, self.free) }
     }
 
-    /// Copies a text of the library's and gives it back; `None` for null.
+    /// Copies a text of the library's and returns it; `None` for null.
     pub(crate) fn text(&self, text: *mut c_char) -> Option<String> {
-        // SAFETY: null, or a text of the library's that nobody else holds.
+        // SAFETY: null, or a text of the library's that nothing else refers to.
         unsafe { engine_capi::take_text(text, self.free) }
     }
 }

@@ -15,7 +15,7 @@ use engine_sample::{Sample, SampleStore};
 const NUM: u64 = 2000;
 const MEMORY: Memory = Memory::split(4 << 20, false);
 
-/// Runs a list of workloads over an empty directory and gives the result of each.
+/// Runs a list of workloads over an empty directory. Returns the result of each.
 fn rows(dir: &Path, list: &[&str]) -> Vec<Record> {
     let plan = Plan {
         engine: "sample".into(),
@@ -105,7 +105,7 @@ fn open(dir: &Path) -> Result<SampleStore, Fault> {
     Sample.open(dir, &settings)
 }
 
-/// Puts `one` and `two`, closes, and gives what the log holds.
+/// Puts `one` and `two`, closes, and returns the contents of the log.
 fn two_writes(dir: &Path) -> Vec<u8> {
     let store = open(dir).expect("an empty directory");
     let role = Role::single(Durability::Os);

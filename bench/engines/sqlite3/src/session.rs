@@ -20,7 +20,7 @@ const DELETE: &CStr = c"DELETE FROM test WHERE key = ?1";
 const MERGE: &CStr = c"INSERT INTO test (key, value) VALUES (?1, ?2) \
     ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)";
 const BEGIN: &CStr = c"BEGIN IMMEDIATE";
-/// Begins at the first read, and keeps nobody from writing that could write beside it.
+/// Begins at the first read, and stops no writer that may write at the same time.
 const BEGIN_READ: &CStr = c"BEGIN DEFERRED";
 const COMMIT: &CStr = c"COMMIT";
 
@@ -131,7 +131,7 @@ impl<'s> Session for SqliteSession<'s> {
         Ok(answer)
     }
 
-    /// All in one transaction: that of a batch, where one is running.
+    /// All in one transaction: the batch's, if one is running.
     fn multi_get(
         &mut self,
         keys: &[&[u8]],
@@ -200,7 +200,7 @@ mod tests {
             session.put(b"key", round).expect("put");
             drop(session);
             let mut sessions = [2, 2].map(|count| store.session(role(count)).expect("a session"));
-            // Held, so that whoever would need it waits for ever.
+            // Held, so that any thread that needed it would wait for ever.
             let turn = store.connection.turn();
             for session in &mut sessions {
                 let found = session.get(b"key", <[u8]>::to_vec).expect("read");
@@ -229,14 +229,14 @@ mod tests {
         let mut session = store.session(role).expect("a session");
         session.put(b"b", b"1").expect("put");
         let mut answers = Vec::new();
-        // What is not there is told when its own lookup has ended.
+        // An absent key is reported when its own lookup has ended.
         let each = |_, value: Option<&[u8]>| {
             answers.push((value.map(<[u8]>::to_vec), store.connection.is_free()));
         };
         session.multi_get(&[b"a", b"b"], each).expect("read");
         assert_eq!(answers, [(None, false), (Some(b"1".to_vec()), false)]);
         assert!(store.connection.is_free());
-        // A batch goes on after the reads in it, and has its own entries.
+        // A batch continues after the reads in it, and has its own entries.
         session.batch_put(b"c", b"2").expect("added");
         let mut found = None;
         let each = |_, value: Option<&[u8]>| found = value.map(<[u8]>::to_vec);

@@ -14,10 +14,10 @@ use crate::sys::Api;
 use crate::table;
 
 const FILE: &str = "test.db";
-/// Bytes in the log after which it is brought into the database: the 4096 pages of 1024 bytes of the program of 2011,
-/// as much as the default of 1000 is with SQLite's own page of 4 KiB.
+/// Bytes in the log after which it is brought into the database: the 4096 pages of 1024 bytes of
+/// the program of 2011, as much as the default of 1000 is with SQLite's own page of 4 KiB.
 const CHECKPOINT_BYTES: u64 = 4 << 20;
-/// Settings told as the database has them.
+/// Settings reported as the database has them.
 const TOLD: &[&str] = &[
     "page_size",
     "cache_size",
@@ -65,8 +65,8 @@ fn set_mode(turn: &Turn<'_>, name: &str, mode: &str) -> Result<(), Fault> {
 }
 
 /// Sets what must be set and makes the table. The page size comes first: it can only be chosen
-/// before anything has been written, and the log's mode writes. Locking is made exclusive last: a log that was
-/// opened so would have an index that no other connection can ever share.
+/// before anything has been written, and the log's mode writes. Locking is made exclusive last: a
+/// log that was opened so would have an index that no other connection can ever share.
 fn prepare(turn: &Turn<'_>, settings: &Settings) -> Result<(), Fault> {
     let page = settings
         .block_bytes
@@ -78,7 +78,8 @@ fn prepare(turn: &Turn<'_>, settings: &Settings) -> Result<(), Fault> {
     lock(turn, "EXCLUSIVE")
 }
 
-/// Sets what each connection has for itself, one of so many; gives the page size, which is that of the database.
+/// Sets what each connection has for itself, one of so many. Returns the page size, which is the
+/// database's.
 fn set_rest(turn: &Turn<'_>, settings: &Settings, connections: u32) -> Result<u64, Fault> {
     let synchronous = match settings.durability {
         Durability::Os => "OFF",

@@ -90,7 +90,7 @@ impl Api {
 
     /// The version in three numbers.
     pub(crate) fn version_text(&self) -> String {
-        // SAFETY: gives a static text that ends with zero.
+        // SAFETY: returns a static text that ends with zero.
         let text = unsafe { (self.libversion)() };
         // SAFETY: as above.
         unsafe { CStr::from_ptr(text) }
@@ -104,7 +104,7 @@ impl Api {
     /// `db` is null or a connection that no other thread is using.
     #[cold]
     pub(crate) unsafe fn fault(&self, db: *mut c_void) -> Fault {
-        // SAFETY: as the caller promises; null gives "out of memory".
+        // SAFETY: as the caller promises; null yields "out of memory".
         let text = unsafe { (self.errmsg)(db) };
         // SAFETY: the text ends with zero and stays until the next call.
         Fault::new(

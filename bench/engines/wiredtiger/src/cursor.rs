@@ -29,7 +29,7 @@ pub struct TigerCursor<'c> {
 }
 
 impl<'c> TigerCursor<'c> {
-    /// A walk with `cursor`, which nobody else uses for as long.
+    /// A scan with `cursor`, which nothing else uses meanwhile.
     #[inline]
     pub(crate) const fn new(
         connection: &'c Connection<'c>,

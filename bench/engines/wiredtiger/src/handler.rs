@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::structs::{EventHandler, Session};
 
-/// The handler handed to the library, and behind it the first message since the last look.
+/// The handler passed to the library, followed by the first message since the last look.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Handler {
@@ -33,7 +33,7 @@ impl Handler {
 
     /// The first message since the last look, which is forgotten.
     pub(crate) fn take(&self) -> String {
-        // A text behind a panicked thread is still a text.
+        // A text is still a text after another thread panicked.
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *told)
     }
@@ -41,7 +41,8 @@ impl Handler {
 
 /// A handler at a place of its own, given back with its owner.
 ///
-/// Not a `Box`: the library keeps a pointer to it, and a box says whenever it is moved that there is none but its own.
+/// Not a `Box`: the library keeps a pointer to it, and a box says whenever it is moved that there
+/// is none but its own.
 #[derive(Debug)]
 pub(crate) struct OwnHandler(NonNull<Handler>);
 
@@ -60,15 +61,17 @@ impl Deref for OwnHandler {
     type Target = Handler;
 
     fn deref(&self) -> &Handler {
-        // SAFETY: made from a box that the owner's drop alone gives back. The library writes to the table only while
-        // it opens a connection, when it fills in what is null and nobody has such a reference.
+        // SAFETY: made from a box that only the owner's drop frees. The library writes to the table
+        // only while it opens a connection, when it fills in what is null and no such reference
+        // exists.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl Drop for OwnHandler {
     fn drop(&mut self) {
-        // SAFETY: made from a box, and its owner sees to it that the library has let go of the pointer.
+        // SAFETY: made from a box, and its owner sees to it that the library has let go of the
+        // pointer.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
@@ -107,7 +110,7 @@ unsafe extern "C" fn error(
     0
 }
 
-/// Remarks that are no errors are nobody's concern here.
+/// Remarks that are no errors are ignored here.
 const unsafe extern "C" fn message(
     _handler: *mut EventHandler,
     _session: *mut Session,
@@ -127,7 +130,7 @@ mod tests {
         let owner = OwnHandler::new();
         let given = owner.pointer();
         let tell = |text: &CStr| {
-            // SAFETY: the table is that of a live handler.
+            // SAFETY: the table belongs to a live handler.
             let error = unsafe { (*given).error };
             // SAFETY: as above; the text ends with zero, and the session is not looked at.
             unsafe { error(given, null_mut(), 5, text.as_ptr()) }

@@ -7,8 +7,8 @@ use bench_core::workload::settings::Settings;
 
 use crate::kind::Kind;
 
-/// Uncompressed bytes of a page, inner or leaf, as the program behind the engine's own page had them:
-/// smaller in a small cache, which then holds more of them.
+/// Uncompressed bytes of a page, inner or leaf, as in the program for the engine's own page of
+/// results; smaller in a small cache, which then holds more of them.
 const PAGE_BYTES_DEFAULT: u64 = 16 << 10;
 const PAGE_BYTES_SMALL: u64 = 4 << 10;
 const SMALL_CACHE_BYTES: u64 = 10 << 20;
@@ -27,18 +27,18 @@ const CHECKPOINT_SECONDS: u32 = 60;
 /// Segments of the log are made in advance at their full size, three of them: the engine's 100 MB
 /// would be most of what a small database occupies.
 const LOG_FILE_BYTES: u64 = 16 << 20;
-/// Percent of the cache that may be waiting to be written: what the engine itself had in the days of
-/// its page. With the 5 and 20 of today it writes every page many times over instead of using the
-/// memory it was given: random fills of a million in 128 MB take a B-tree 10.7 us an entry then, and 2.1
-/// so; an LSM tree's batches in 4 MB 10 us, and 3.
+/// Percent of the cache that may be waiting to be written: what the engine itself had in the days
+/// of its page. With the 5 and 20 of today it writes every page many times over instead of using
+/// the memory it was given: random fills of a million in 128 MB take a B-tree 10.7 us an entry
+/// then, and 2.1 so; an LSM tree's batches in 4 MB 10 us, and 3.
 const DIRTY_PERCENT: (u32, u32) = (80, 95);
-/// The engine's own, for a B-tree in a small cache, which goes nowhere without room for clean pages:
-/// random fills of a million in 4 MB take 4.3 to 9.3 us an entry so, and 350 with the other.
+/// The engine's own, for a B-tree in a small cache, which goes nowhere without room for clean
+/// pages: random fills of a million in 4 MB take 4.3 to 9.3 us an entry so, and 350 with the other.
 const DIRTY_PERCENT_SMALL: (u32, u32) = (5, 20);
 
-/// Handles that nobody used are closed after two to three seconds. The engine keeps them for half a
-/// minute, and a tree that makes hundreds of chunks in that time would fail for the memory of those
-/// that were merged away. Chunks that are still there are opened again when they are used.
+/// Unused handles are closed after two to three seconds. The engine keeps them for half a minute,
+/// and a tree that makes hundreds of chunks in that time would run out of memory for those that
+/// were merged. Chunks that still exist are opened again when they are used.
 const LSM_HANDLES: &str =
     ",file_manager=(close_handle_minimum=0,close_idle_time=1,close_scan_interval=1)";
 
@@ -99,9 +99,8 @@ fn connection(kind: Kind, settings: &Settings, cache: u64, snappy: Option<&Path>
         Kind::Btree if fair && cache < SMALL_CACHE_BYTES => DIRTY_PERCENT_SMALL,
         _ => DIRTY_PERCENT,
     };
-    // The counters are off unless asked for. They tell what was written and when the engine is quiet, so they
-    // count from the start: a B-tree's scan of entries in the cache takes 23.7 ns an entry so, and 23.1 without;
-    // random reads need up to 1 % more instructions.
+    // The counters are off by default. They report what was written and whether the engine is idle,
+    // so they are kept from the start; the ledger has what they cost.
     format!(
         "create,cache_size={cache},eviction_dirty_target={target},eviction_dirty_trigger={trigger},\
          session_max={SESSIONS_MAX},statistics=(fast){log}{handles}{extension}"
@@ -149,7 +148,7 @@ fn lsm(settings: &Settings, cache: u64, page: u64) -> String {
     format!("type=lsm,lsm=(chunk_size={chunk}{bloom})")
 }
 
-/// What is shown of a table's settings as the engine tells them.
+/// The settings of a table that are shown, as the engine reports them.
 const SHOWN: &[&str] = &[
     "type",
     "key_format",

@@ -35,7 +35,7 @@ pub struct TigerSession<'s> {
     session: OwnedSession,
 }
 
-/// Entries that wait for their transaction: keys and values behind each other, and their ends.
+/// Entries that wait for their transaction: keys and values back to back, and their ends.
 #[derive(Debug, Default)]
 struct Batch {
     bytes: Vec<u8>,
@@ -142,7 +142,7 @@ impl<'s> TigerSession<'s> {
             set_value(self.cursor, &value);
             let inserted = step!(self.cursor, insert);
             if inserted != 0 {
-                // The first error is the one to tell.
+                // The first error is the one to report.
                 let _ = self.act(|session| session.rollback_transaction, c"");
                 return inserted;
             }

@@ -32,11 +32,11 @@ pub struct TigerStore<'e> {
     configuration: String,
     /// Whether a compression that was asked for is not there.
     uncompressed: bool,
-    /// The engine's own description of the table, read when somebody asks: opening does not need it.
+    /// The engine's own description of the table, read on demand: opening does not need it.
     table: OnceLock<String>,
 }
 
-/// What is told among the settings of [`Rescue`].
+/// What the settings say about [`Rescue`].
 const STANDSTILL: &str = "log synced after 40 ms of little processor time (WT-10207)";
 
 fn c_text(text: impl Into<Vec<u8>>) -> Result<CString, Fault> {
@@ -97,7 +97,7 @@ impl<'e> TigerStore<'e> {
     }
 }
 
-/// The settings in effect, with the size of the cache as the counters tell it.
+/// The settings in effect, with the size of the cache as the counters report it.
 fn effective(cache: Option<u64>, table: &str, kind: Kind) -> Vec<(String, String)> {
     let cache = cache.map(|bytes| ("cache_size".to_owned(), bytes.to_string()));
     let compressor = told(table, "block_compressor").filter(|name| !name.is_empty());

@@ -1,7 +1,7 @@
 //! WiredTiger's library, found at run time.
 //!
-//! Only three functions are exported by name; the rest hangs in structures whose shape belongs to one
-//! version, so any other one is refused.
+//! Only three functions are exported by name; the rest hangs in structures whose shape belongs to
+//! one version, so any other one is refused.
 
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
@@ -143,7 +143,7 @@ impl Api {
     fn fault(&self, result: c_int, handler: &Handler) -> Fault {
         // SAFETY: takes a number.
         let text = unsafe { (self.strerror)(result) };
-        // SAFETY: the library gives texts that end with zero.
+        // SAFETY: the library returns texts that end with zero.
         let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
         let said = handler.take();
         Fault::new(if said.is_empty() {

@@ -1,18 +1,18 @@
 //! Ends a standstill that this version of the engine falls into by itself.
 //!
 //! Flags of a log slot are set without an atomic operation in every version before December 2022
-//! (WT-9796, WT-10207). With a log that is written at each commit and synced by the threads that drop
-//! the LSM tree's old chunks, a commit's flag now and then overwrites the other's wish to be synced: that
-//! thread waits for a sync nobody makes, with the lock on the schema in its hands, and everybody else
-//! soon waits for it. Rows of seconds then take minutes, or never end.
+//! (WT-9796, WT-10207). If the log is written at each commit and synced by the threads that drop
+//! the LSM tree's old chunks, a commit's flag now and then overwrites the other thread's request
+//! for a sync. That thread then waits for a sync that never comes, holding the lock on the schema,
+//! and soon all others wait for it. Rows of seconds then take minutes, or never end.
 //!
-//! One explicit sync of the log lets all of them go on. A thread looks [`LOOK`] by [`LOOK`] at how much
-//! processor time the process used, and asks for that sync once it was less than [`STILL_NS`] twice in a
-//! row. The waits double with each sync and shrink by a quarter with each look that finds more: an idle
-//! store is left in peace, one that the engine throttles or the disk slows is asked for at most eight
-//! syncs a second that it did not need, and one that keeps a third of a core busy for none. Counting
-//! operations instead would have cost each of them an atomic store. Readers that are busy hide a writer
-//! that stands still.
+//! One explicit sync of the log lets all of them go on. A thread looks [`LOOK`] by [`LOOK`] at how
+//! much processor time the process used, and asks for that sync once it was less than [`STILL_NS`]
+//! twice in a row. The waits double with each sync and shrink by a quarter with each look that
+//! finds more: an idle store is left in peace, one that the engine throttles or the disk slows is
+//! asked for at most eight syncs a second that it did not need, and one that keeps a third of a
+//! core busy for none. Counting operations instead would have cost each of them an atomic store.
+//! Readers that are busy hide a writer that stands still.
 //!
 //! The checkpoints of a B-tree sync the log as well, once a minute; there it was not seen.
 
@@ -33,8 +33,8 @@ use crate::connection::OwnedSession;
 
 /// How often the processor time is looked at.
 const LOOK: Duration = Duration::from_millis(20);
-/// Processor time in [`LOOK`] below which little goes on. The engine's waiting threads, which look for
-/// themselves every one to ten milliseconds, were seen to use 4 ms of 20.
+/// Processor time in [`LOOK`] below which the engine counts as blocked. Its waiting threads, which
+/// poll every one to ten milliseconds, use less.
 const STILL_NS: u64 = 6_000_000;
 /// Looks in a row without progress before the first sync.
 const PATIENCE: u32 = 2;
@@ -49,8 +49,8 @@ unsafe impl Send for Sent {}
 
 impl Sent {
     fn sync_log(&self) {
-        // A fault of the log is told to the thread that writes. Should the engine's own log threads be
-        // gone, this never returns, and the row ends by its time limit.
+        // A fault of the log is reported to the thread that writes. If the engine's own log threads
+        // were gone, this would never return, and the row would end by its time limit.
         let _ = self.0.sync_log();
     }
 }
@@ -113,7 +113,8 @@ impl Watch {
         let used = cpu_ns.saturating_sub(std::mem::replace(&mut self.cpu_ns, cpu_ns));
         if used >= STILL_NS {
             self.still = 0;
-            // A quarter less, not all at once: a store that is slow for another reason has busy looks too.
+            // A quarter less, not all at once: a store that is slow for another reason has busy
+            // looks too.
             self.patience = (self.patience * 3 / 4).max(PATIENCE);
             return false;
         }
@@ -148,7 +149,7 @@ mod tests {
     #[test]
     fn a_busy_store_is_left_alone() {
         assert!(syncs([STILL_NS; 500]).is_empty());
-        // One quiet look between busy ones is a wait for the disk.
+        // One idle look between busy ones is a wait for the disk.
         assert!(syncs([0, STILL_NS].repeat(200)).is_empty());
     }
 
@@ -166,7 +167,8 @@ mod tests {
 
     #[test]
     fn progress_brings_the_short_patience_back_step_by_step() {
-        // Syncs at looks 1, 5, 13 and 29; then 32 are waited for, after one busy look 24, after ten 2.
+        // Syncs at looks 1, 5, 13 and 29; then 32 are waited for, after one busy look 24, after ten
+        // 2.
         let after = |busy: usize| {
             let used = [vec![0; 30], vec![STILL_NS; busy], vec![0; 40]].concat();
             let asked = syncs(used);

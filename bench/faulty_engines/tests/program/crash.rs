@@ -37,7 +37,7 @@ fn right<'e>(ended: &'e Ended, engine: &str) -> Vec<&'e str> {
     rows.map(|row| word(row, "workload")).collect()
 }
 
-/// All of the suite but one of the first section's, and what reads behind it.
+/// All rows of the suite but one of the first section, and the rows that read after it.
 fn all_but(missing: &[&str]) -> Vec<&'static str> {
     let mut all = vec![
         "fillseq",

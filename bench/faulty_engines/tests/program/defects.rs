@@ -109,7 +109,8 @@ fn flushes_that_never_reached_the_disk_are_counted() {
         let fixed = ["--num=1000000", "--engine=skips_sync", &list];
         let ended = run(home.path(), &[&fixed[..], &words].concat());
         if device_stat(home.path()).is_none() {
-            // A disk without a write cache, or none at all: nothing to count, and nothing is claimed.
+            // A disk without a write cache, or none at all: nothing to count, and nothing is
+            // claimed.
             assert!(ended.rows[0].get("fsyncs").is_none(), "{:?}", ended.rows);
             unable("flushes that reach the disk: the temporary directory's device counts none");
             return;

@@ -1,5 +1,6 @@
 //! The chapter written against ourselves: where CairnDB loses, which defaults favour whom, what the
-//! classic data flatters. Losses come from the records; the rest is what we know of our own choices.
+//! classic data flatters. Losses come from the records; the rest is what we know of our own
+//! choices.
 
 mod filters;
 mod own_choices;
@@ -92,8 +93,8 @@ fn losses(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// Of the stores that are ahead of us in every round the fastest, ranked or not; where there is none, the
-/// one whose middle is furthest ahead.
+/// Of the stores that are ahead of us in every round the fastest, ranked or not; where there is
+/// none, the one whose middle is furthest ahead.
 fn loss(table: &Table) -> Option<Loss<'_>> {
     let (row, ours) = standing::ours(table)?;
     let (peer, tie) = match standing::among_all(table, row)? {

@@ -10,7 +10,7 @@ use crate::input::{Build, Machine};
 use crate::number;
 use crate::run::Run;
 
-/// Names under which stores tell their codec.
+/// Names of the option in which stores report their codec.
 const CODECS: [&str; 4] = ["compression", "codec", "block_compressor", "compressor"];
 
 /// The chapter.

@@ -10,7 +10,7 @@ use crate::outline;
 use crate::run::Run;
 use crate::table::{Row, Table};
 
-/// Costs told over growing numbers of entries.
+/// Costs shown over growing numbers of entries.
 const GROWING: [&str; 4] = [
     "anonymous MB, peak",
     "MB on disk",
@@ -180,8 +180,8 @@ fn twin<'r>(size: &Size<'r>, table: &Table) -> Option<&'r Table> {
     })
 }
 
-/// The sections of a suite that begin with the same fill of one memory, by their entries; fewer than
-/// two where the suite does not grow.
+/// The sections of a suite that begin with the same fill of one memory, by their entries; fewer
+/// than two where the suite does not grow.
 fn sizes<'r>(run: &'r Run, suite: Option<&str>) -> Vec<Size<'r>> {
     let mut sections: Vec<(Option<&str>, Vec<&Table>)> = Vec::new();
     for table in run

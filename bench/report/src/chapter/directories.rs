@@ -6,10 +6,10 @@ use crate::document::{Block, Cell, Grid, Line};
 use crate::input::{Machine, words};
 use crate::number;
 
-/// The list of a machine's line that tells of them.
+/// The field of a machine's line that lists them.
 pub(crate) const FACT: &str = "directories";
 
-/// What is told of each, in columns.
+/// The facts about each, in columns.
 const COLUMNS: [(&str, &str); 6] = [
     ("path", "Databases in"),
     ("file_system", "File system"),

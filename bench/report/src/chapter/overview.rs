@@ -242,7 +242,8 @@ fn line(table: &Table, engines: &[String], compare: bool) -> Vec<Cell> {
     cells
 }
 
-/// `2.1x` and `LevelDB`, with a word where it is a tie, and with whom or behind whom when not with that one.
+/// `2.1x` and `LevelDB`, with a remark if it is a tie, and on the peer that it ties with or is
+/// behind if that is another one.
 pub(super) fn to_best_peer(table: &Table) -> [Cell; 2] {
     let Some((times, peer)) = tally::to_best_peer(table) else {
         return [Cell::number(None), Cell::plain("")];

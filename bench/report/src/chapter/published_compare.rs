@@ -289,7 +289,7 @@ fn wiredtiger_lines(run: &Run, row: &WiredTigerRow) -> Vec<Line> {
     lines
 }
 
-/// The row of an engine with its plain settings, or with those of a name.
+/// The row of an engine with its plain settings, or with those of a named variant.
 fn variant_of<'t>(table: &'t Table, engine: &str, variant: Option<&str>) -> Option<&'t Row> {
     table.rows.iter().find(|row| {
         row.engine == engine

@@ -1,4 +1,4 @@
-//! The tables with bars: chapters and sections of the page of 2011 in its order, then everybody else's.
+//! The tables with bars: chapters and sections of the page of 2011 in its order, then all others.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::table::{Outcome, Row, Table};
 use crate::verdict;
 use bench_core::result::spread::Spread;
 
-/// Rows with one reason from which on it is not told in each.
+/// A reason that at least this many rows share is not repeated in each.
 const MANY: usize = 6;
 
 /// Every chapter with results.
@@ -50,7 +50,7 @@ fn about(run: &Run, suite: Option<&str>) -> Option<Block> {
     (!outline.about.is_empty()).then(|| Block::text(outline.about.clone()))
 }
 
-/// A table whose only row is the harness's own is told under the harness's cost.
+/// A table whose only row is the harness's own appears under the harness's cost.
 fn shown(table: &Table) -> bool {
     table.engines().next().is_some()
 }
@@ -130,8 +130,8 @@ fn group_of(run: &Run, group: &Group<'_>) -> Vec<Block> {
     blocks
 }
 
-/// The same without reasons that many rows of a store share, such as that its directory was refused:
-/// those are told once, under Rows without a Figure.
+/// The same without reasons that many rows of a store share, such as a refused directory: those
+/// appear once, under Rows without a Figure.
 fn told_once(run: &Run, mut bars: Bars) -> Bars {
     for bar in &mut bars.rows {
         let Value::Missing(_, reason) = &mut bar.value else {
@@ -145,7 +145,8 @@ fn told_once(run: &Run, mut bars: Bars) -> Bars {
     bars
 }
 
-/// The bars of one table, scaled to the highest round of all rows, so that no line across an end is cut off.
+/// The bars of one table, scaled to the highest round of all rows, so that no line across an end is
+/// cut off.
 pub(crate) fn bars(run: &Run, table: &Table) -> Bars {
     let fastest = table
         .engines()

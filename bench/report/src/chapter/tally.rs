@@ -12,11 +12,11 @@ use crate::run::Run;
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
 
-/// Rows named in the last sentence; more are behind only where little is ahead.
+/// Rows named in the last sentence. More are named only if CairnDB is ahead in few.
 const BEHIND_NAMED: usize = 8;
 
-/// Ours over the best ranked peer's, and its title; with a word where that one does not tell the whole:
-/// that it is a tie, and with whom or behind whom when not with that one.
+/// Our rate over the best ranked peer's, and its title, with a remark if that is not the whole
+/// story: that it is a tie, and on the peer that it ties with or is behind if that is another one.
 pub(super) fn to_best_peer(table: &Table) -> Option<(f64, String)> {
     let ((row, ours), (peer, theirs)) = (standing::ours(table)?, standing::best_peer(table)?);
     let same = |other: &Row| std::ptr::eq(other, peer);
@@ -56,7 +56,7 @@ struct Tally {
     without: usize,
     /// Rows with a round far from the middle.
     wide: usize,
-    /// Rows in which a peer failed, and those of them in which it is ahead.
+    /// Rows in which a peer failed, and how many of them CairnDB is ahead in.
     failed: usize,
     ahead_of_failed: usize,
 }
@@ -137,7 +137,7 @@ impl Tally {
     }
 }
 
-/// In how many rows CairnDB is ahead, level and behind, and in which it is behind.
+/// How many rows CairnDB is ahead, level and behind in, and which it is behind in.
 pub(crate) fn wins(run: &Run) -> Option<String> {
     let tally = counted(run);
     let behind = &tally.behind;

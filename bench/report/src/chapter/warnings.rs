@@ -18,8 +18,8 @@ const ROUNDS_FEW: usize = 3;
 pub(super) const FAILURES_NOTE: &str =
     "; the reasons stand in the rows and under Rows without a Figure.";
 
-/// What the reason of a row says that failed because its process was killed and what it had promised to
-/// keep was not there, or could not be opened.
+/// What the reason of a row says that failed because its process was killed and what it had
+/// promised to keep was not there, or could not be opened.
 const KILLED: &str = "after SIGKILL";
 
 /// What must be known before a figure is believed.
@@ -70,8 +70,8 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
     notes
 }
 
-/// Suites that have not come to their end. What does not tell what fingerprint its figures is of before an end was told, or
-/// was put together by hand.
+/// Suites that did not run to their end. An outline without a fingerprint is older than the line
+/// that marks the end, or was put together by hand.
 fn stopped(source: &Source) -> Vec<String> {
     let open = source.suites.iter().filter(|outline| {
         let tells_ends = outline.fingerprint.is_some();
@@ -113,8 +113,8 @@ fn mixed(machines: &[Machine]) -> Vec<String> {
     differing.collect()
 }
 
-/// Synchronous rows whose flushes nobody counted: that their writes survive loss of power is the word of
-/// the stores alone.
+/// Synchronous rows whose flushes were not counted: that their writes survive loss of power is only
+/// the stores' claim.
 fn uncounted(run: &Run) -> Option<String> {
     let synced = |row: &Row, counted: bool| {
         let mut records = row.records.iter();
@@ -164,8 +164,8 @@ fn write_caches(machines: &[Machine]) -> String {
     verdict::list(&words)
 }
 
-/// Acknowledged writes that were gone after SIGKILL: where no more had been promised such rows end well,
-/// with a reason, and anywhere else they fail.
+/// Acknowledged writes that were gone after SIGKILL: where no more had been promised such rows end
+/// well, with a reason, and anywhere else they fail.
 fn losses(run: &Run) -> Option<String> {
     let lost = |row: &&Row| {
         let mut records = row.records.iter();
@@ -288,7 +288,7 @@ fn rounds(run: &Run) -> Vec<String> {
     notes
 }
 
-/// The rounds that the suite itself gives the rows of a table, where they are fewer than its others.
+/// The rounds that the suite itself gives the rows of a table, if fewer than its others.
 fn planned(run: &Run, table: &Table) -> Option<usize> {
     let key = &table.key;
     let outline = run.source.outline(key.suite.as_deref())?;

@@ -1,6 +1,7 @@
-//! Bars, latencies and strips as vector graphics: shapes print in every browser, backgrounds do not.
+//! Bars, latencies and strips as vector graphics: shapes print in every browser, backgrounds do
+//! not.
 //!
-//! Lengths are percentages of whatever width the page gives, so the same drawing fits a desk and a phone.
+//! Lengths are percentages of the page's width, so the same drawing fits a desk and a phone.
 
 use std::fmt::Write as _;
 
@@ -245,7 +246,8 @@ pub(super) fn timeline(strips: &[Strip]) -> Markup {
 }
 
 const STRIP_HEIGHT: f64 = 36.0;
-/// More points than this are put together, each with the lowest of its seconds, so that no stall is lost.
+/// More points than this are put together, each with the lowest of its seconds, so that no stall is
+/// lost.
 const STRIP_POINTS: usize = 600;
 
 /// A stepped area from zero to the strip's own highest second.

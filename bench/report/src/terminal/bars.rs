@@ -22,8 +22,8 @@ const WRITER: usize = 12;
 const BAR_MIN: usize = 8;
 const BAR_MAX: usize = 40;
 const WIDTH_MIN: usize = 40;
-/// Tables of a run up to which the bars of every store are shown. Of a suite, which has many more, the
-/// report has them all, and the terminal those that a reader looks for.
+/// Most tables of a run for which the bars of every store are shown. A suite has many more: then
+/// the terminal shows the ones that a reader looks for, and the report has all.
 const TABLES_WHOLE: usize = 12;
 
 /// The whole text.
@@ -79,8 +79,8 @@ pub(crate) fn bars(run: &Run, width: usize) -> String {
     text
 }
 
-/// Ours, the best other store that is ranked, the one that ours is behind where that is another, and the
-/// one that ratios refer to.
+/// Ours, the best other ranked store, the one that ours is behind if that is another, and the one
+/// that ratios refer to.
 fn principal(table: &Table) -> Vec<Name> {
     let ours = table.row(engine_style::OURS);
     let standing = ours.and_then(|ours| standing::among_ranked(table, ours));

@@ -122,8 +122,8 @@ fn has_store(table: &Table) -> bool {
     table.engines().next().is_some() && table.compares()
 }
 
-/// Sections whose rows are shown, and those of which only means are: without a section 1 of the page
-/// of 2011 as many of the first as there is room for.
+/// Sections whose rows are shown, and sections of which only means are shown. Without a section 1
+/// of the page of 2011, the first sections are shown in full while there is room.
 fn divide<'s, 'r>(sections: &'s [Section<'r>]) -> (Vec<&'s Section<'r>>, Vec<&'s Section<'r>>) {
     let is_detailed = |section: &&Section<'_>| {
         let place = section

@@ -135,7 +135,8 @@ fn numbers_without_sense_make_no_bar_and_no_panic() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// No `<` of a value reaches the page or the Markdown, and none of its quotes ends an attribute.
+    /// No `<` of a value reaches the page or the Markdown, and none of its quotes ends an
+    /// attribute.
     #[test]
     fn no_value_becomes_markup(text in any::<String>()) {
         let report = report(&run(&text));

@@ -257,7 +257,7 @@ fn rows_of_ours_that_are_too_quick_for_a_strip_are_counted() {
     let page = |ours| report(&[seconds("lmdb", 6), seconds("cairndb", ours)]).html();
     assert!(page(2).contains(told));
     assert!(!page(5).contains("too soon for a strip"));
-    // Where nobody has a strip the chapter says that.
+    // If there is no strip at all, the chapter says so.
     let html = report(&[seconds("lmdb", 2), seconds("cairndb", 2)]).html();
     assert!(html.contains("No row of this run took that long.") && !html.contains("too soon"));
 }

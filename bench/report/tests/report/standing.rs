@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::common::{rated, report, rounds, row, with};
 
-/// Ours in the middle of nothing, a noisy peer whose middle is the highest, and a steady one above ours.
+/// Ours in the middle of nothing, a noisy peer whose middle is the highest, and a steady one above
+/// ours.
 fn a_steady_peer_behind_a_noisy_one() -> Vec<Value> {
     let mut lines = rated("cairndb", "1D", "fillrandom", &[5900.0, 6000.0, 6100.0]);
     let noisy = [5000.0, 10_000.0, 15_000.0];
@@ -94,7 +95,7 @@ fn biases_count_stores_without_a_rank_one_by_one() {
     assert!(html.contains(">1.50x<"));
 }
 
-/// A row whose process was killed, as the suite tells it.
+/// A row whose process was killed, as the suite records it.
 fn killed(engine: &str, status: &str, reason: Option<&str>) -> Value {
     let line = with(row(engine, "kill", "fillrandom", 1, 1e6), "status", status);
     reason.map_or_else(
@@ -156,7 +157,8 @@ fn rows_with_filters_for_everybody_are_named_where_there_are_any() {
     assert!(!html.contains("No row of this run"));
 }
 
-/// A suite with a section that kills its process under another name, over the database of one that does not.
+/// A suite with a section that kills its process under another name, over the database of one that
+/// does not.
 fn suite_that_kills() -> Value {
     let part = |kill: bool, row: &str| serde_json::json!({"kill": kill, "workloads": [row]});
     serde_json::json!({

@@ -49,8 +49,8 @@ fn suite() -> Value {
     })
 }
 
-/// Three rounds of every engine and row, reads also after `compact`, sections 1A to 1D also with JSON
-/// records.
+/// Three rounds of every engine and row, reads also after `compact`, sections 1A to 1D also with
+/// JSON records.
 fn everything() -> Vec<Value> {
     let mut lines = vec![machine(), suite()];
     for (section, _, workloads) in SECTIONS {

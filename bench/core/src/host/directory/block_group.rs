@@ -6,14 +6,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Makes `db`, which is missing or an empty directory of ours, anew in a part of the file system that
-/// the file system takes for unused, where it can be asked for one; otherwise nothing is done.
+/// Makes `db`, which is missing or an empty directory of ours, anew in a part of the file system
+/// that the file system takes for unused, where it can be asked for one; otherwise nothing is done.
 ///
-/// ext4 without a journal does not give an inode out again for minutes, and passes over all that were
-/// deleted near by, one after the other, whenever a file is created: what one engine or round removed
-/// would be paid by the next, 60 us instead of 10 for each file. A directory's files lie in its group of
-/// blocks, and directories in one that has the attribute `T` are spread over the groups by a hash of
-/// their names. The attribute is given to a directory of our own, `staging`, never to the user's.
+/// ext4 without a journal does not reuse an inode for minutes after it was deleted, and searches
+/// past all such inodes nearby whenever a file is created: one engine or round would pay for the
+/// files that another removed. A directory's files lie in its block group, and directories whose
+/// parent has the attribute `T` are spread over the groups by a hash of their names. The attribute
+/// is set on a directory of our own, `staging`, never on the user's.
 pub(super) fn make(db: &Path, staging: &Path) {
     // A link or a mount at the place, or the file system, may refuse: then the plain way is left.
     if !is_started_in(db) {
@@ -26,8 +26,8 @@ pub(super) fn make(db: &Path, staging: &Path) {
     }
 }
 
-/// Removes a staging directory, and what a run that was killed left in it. Nothing but empty directories
-/// can be removed so.
+/// Removes a staging directory, and what a run that was killed left in it. Nothing but empty
+/// directories can be removed so.
 fn clear(staging: &Path) {
     for left in fs::read_dir(staging).into_iter().flatten().flatten() {
         let _kept = fs::remove_dir(left.path());
@@ -60,9 +60,9 @@ fn is_started_in(db: &Path) -> bool {
     id(Path::new(".")).is_some_and(|here| id(db) == Some(here))
 }
 
-/// Lets the file system write what others have left to be written, the engine of the turn before most of
-/// all: the kernel would do it during the first rows, on a processor that an engine with work for both of
-/// two would miss, and one that writes from a single thread would not.
+/// Lets the file system write what others have left to be written, the engine of the turn before
+/// most of all: the kernel would do it during the first rows, on a processor that an engine with
+/// work for both of two would miss, and one that writes from a single thread would not.
 pub(super) fn settle(db: &Path) {
     // Where it cannot be asked for, rows are measured as they were without it.
     let _asked = fs::File::open(db).map(rustix::fs::syncfs);

@@ -1,4 +1,4 @@
-//! What somebody has put into a directory of ours.
+//! Files that a user has put into a directory of ours.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -9,8 +9,8 @@ use std::path::Path;
 use super::marker::{Directory, entries_in, note};
 use super::owner::Owner;
 
-/// So long after a process has told that it lives its last files may have been made: it tells that each
-/// second, if the system lets it. Behind what it left a file system may bring times up to date as long.
+/// The last files of a process may be this much younger than its last sign of life, which it gives
+/// every second if the system lets it. A file system may also update times this long after a run.
 const GRACE_NS: i128 = 3_000_000_000;
 
 /// Names that are listed before it is said how many there are beside them.
@@ -18,10 +18,10 @@ const NAMES_SHOWN: usize = 5;
 
 /// What a directory of ours holds that no run has left there, in order.
 ///
-/// Behind a run that has told what it left that is what has another number, and files that were changed
-/// later: somebody may have written into one of ours. Behind one that has not, whatever was put in, moved
-/// in or changed later. Unlike the time of the last write, nobody can set that time back, and moving a
-/// file sets it.
+/// After a run that listed its files: those with another inode number, and those changed later,
+/// because a user may have written into one of ours. After a run without a list: whatever was
+/// added, moved in or changed later. The time compared is that of the last status change, which
+/// nobody can set back and which moving a file sets.
 pub(super) fn entries(db: &Path, directory: &Directory) -> io::Result<Vec<String>> {
     let told_nothing = directory.held.is_none();
     let mut found = Vec::new();

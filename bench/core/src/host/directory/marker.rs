@@ -22,14 +22,15 @@ pub(super) struct Directory {
     pub(super) inode: u64,
     /// When it was made, where the file system knows: numbers are given again.
     pub(super) born_ns: Option<u64>,
-    /// What it held when the last run ended, folders in it included, and the numbers of the files: another
-    /// may take a name. Unknown while a run goes on, or when nobody was left to look.
+    /// What it held when the last run ended, including folders, with the inode numbers: another
+    /// file may take a name. Unknown while a run goes on, or if no process was left to look.
     #[serde(default)]
     pub(super) held: Option<BTreeMap<String, u64>>,
-    /// Who works in it, or did and has not told what it left.
+    /// The process that works in it, or that did and has not listed its files.
     #[serde(default)]
     pub(super) worker: Option<Owner>,
-    /// What had been put into it since a run had ended, when another one went on with what is there.
+    /// What had been put into it since a run had ended, when another one went on with what is
+    /// there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) foreign: Vec<String>,
     /// It was not there before; one that was stays the one it is, with its owner and attributes.
@@ -131,7 +132,7 @@ pub(super) fn write(db: &Path, directory: &Directory, rest: &[u8]) -> io::Result
     fs::rename(new_note(db), note(db))
 }
 
-/// The directory that a note tells, and what follows.
+/// The directory that a note describes, and the rest of the note.
 pub(super) fn read(bytes: &[u8]) -> Option<(Directory, &[u8])> {
     let rest = bytes.strip_prefix(MAGIC.as_bytes())?;
     let end = rest.iter().position(|&byte| byte == b'\n')?;
@@ -139,7 +140,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Directory, &[u8])> {
     Some((directory, &rest[end + 1..]))
 }
 
-/// The directory as the note tells it, if it is this one that this program made.
+/// The directory as the note describes it, if it is the one that this program made.
 pub(super) fn made(db: &Path) -> Option<Directory> {
     let bytes = fs::read(note(db)).ok()?;
     let (directory, _) = read(&bytes)?;
@@ -153,7 +154,7 @@ pub(super) fn made(db: &Path) -> Option<Directory> {
     (same == directory).then_some(directory)
 }
 
-/// Refuses a file at the note's place that is none: somebody's.
+/// Refuses a file in the note's place that is not a note: it is the user's.
 pub(super) fn check_notes(db: &Path) -> Result<(), Fault> {
     for (path, whole) in [(note(db), true), (new_note(db), false)] {
         let Ok(bytes) = fs::read(&path) else { continue };

@@ -1,5 +1,5 @@
-//! The process that works in a directory, as the note beside it tells it: which one it is, and that it
-//! lived a second ago.
+//! The process that works in a directory, as recorded in the note next to it: which process it is,
+//! and that it was alive a second ago.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::fault::Fault;
 use crate::measure::ticker::Ticker;
 
-/// How often a note is told that its process lives.
+/// How often the note is refreshed.
 const BEAT: Duration = Duration::from_secs(1);
 
 /// How long a process that was killed may take to be gone: the kernel first ends a call under way.
@@ -68,7 +68,7 @@ fn started(process: u32) -> Option<u64> {
         .and_then(|text| text.parse().ok())
 }
 
-/// Waits until nobody else works in a directory.
+/// Waits until no other process works in a directory.
 pub(super) fn wait_for_end(db: &Path, worker: Option<&Owner>) -> Result<(), Fault> {
     wait(db, worker, DYING)
 }
@@ -91,15 +91,15 @@ fn wait(db: &Path, worker: Option<&Owner>, limit: Duration) -> Result<(), Fault>
     Ok(())
 }
 
-/// Notes that are to be told that this process lives.
+/// Notes that are refreshed every second.
 static NOTES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// From now on a note is told each second that this process lives.
+/// Refreshes a note every second from now on.
 pub(super) fn begin(note: &Path) {
     static TICKER: OnceLock<Option<Ticker>> = OnceLock::new();
     let mut notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
     notes.insert(note.to_owned());
-    // Without the thread a run that is killed leaves files that look like somebody's, which is safe.
+    // Without the thread, the files of a killed run look like the user's, which is safe.
     TICKER.get_or_init(|| Ticker::start("alive", BEAT, tell).ok());
 }
 
@@ -118,7 +118,7 @@ fn tell() {
     };
     let notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
     for note in notes.iter() {
-        // A note that somebody removed needs no telling.
+        // A note that was removed needs no refreshing.
         let _gone = utimensat(CWD, note, &times, AtFlags::empty());
     }
 }

@@ -23,7 +23,7 @@ fn somebodys_files_are_never_removed() {
     );
 }
 
-/// A run that was killed while a slow disk was waited for left a directory that nobody was told to have made.
+/// A run that was killed while it waited for a slow disk left a directory without a note.
 #[test]
 fn a_directory_is_told_before_the_disk_is_waited_for() {
     let home = tempfile::tempdir().expect("a directory");
@@ -51,7 +51,7 @@ fn a_directory_is_made_apart_and_nothing_else_is_left() {
     fs::create_dir_all(staging(&db).join("77-0")).expect("created");
     make_fresh(&db).expect("ours");
     assert!(!staging(&db).exists());
-    // Files are nobody's to remove.
+    // These files may not be removed by anyone.
     fs::create_dir(staging(&db)).expect("created");
     fs::write(staging(&db).join("letter"), "keep").expect("written");
     make_fresh(&db).expect("ours");
@@ -156,7 +156,7 @@ fn what_took_the_place_of_ours_or_went_into_a_folder_of_ours_is_kept() {
     let wanted = "holds folder/letter.txt, test.db, put there or changed";
     assert!(fault.contains(wanted), "{fault}");
     remove(&db).expect("nothing done");
-    // Gone on with, they are still somebody's.
+    // After another run over it, they still count as the user's.
     enter(&db).expect("ours");
     leave(&db, std::process::id()).expect("listed");
     let fault = make_fresh(&db).expect_err("somebody's").to_string();
@@ -210,7 +210,7 @@ fn pause(time: Duration) {
     }
 }
 
-/// The note of a run whose process is gone and has not told what it left.
+/// Writes the note of a run whose process is gone and has not listed its files.
 fn abandon(db: &Path) {
     let mut child = std::process::Command::new("true").spawn().expect("started");
     let bytes = fs::read(note(db)).expect("there");

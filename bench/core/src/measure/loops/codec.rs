@@ -1,6 +1,6 @@
 //! Compression without a store: one block, encoded or decoded until 1 GiB is done.
 //!
-//! The codecs are those of well-known crates, not those inside the engines.
+//! The codecs are the ones of well-known crates, not the engines' own.
 
 use crate::measure::meter::Meter;
 use crate::workload::definition::Values;
@@ -92,7 +92,7 @@ pub(super) fn ops(plan: &Plan) -> u64 {
     TOTAL_BYTES.div_ceil(plan.block_size.unwrap_or(BLOCK_BYTES as u64))
 }
 
-/// Runs the row; gives the text of its line.
+/// Runs the row. Returns the text of its line.
 pub(super) fn run(
     plan: &Plan,
     pool: &Pool,

@@ -1,9 +1,10 @@
 //! Keys drawn ahead, where other threads write.
 //!
-//! A thread that is alone settles with the model by the lot. Beside others the model's word has to be looked at around
-//! each operation, and a million words are in no near cache: a wait of 100 ns and more, which says nothing about an
-//! engine. So keys are drawn some at a time, and their words loaded once: these loads wait together. What is judged is
-//! what is loaded around the operation, as before.
+//! A thread that is alone settles with the model by the lot. Beside others the model's word has to
+//! be looked at around each operation, and a million words are in no near cache: a wait of 100 ns
+//! and more, which says nothing about an engine. So keys are drawn some at a time, and their words
+//! loaded once: these loads wait together. What is judged is what is loaded around the operation,
+//! as before.
 
 /// As many waits as a processor has under way, with room for the engine's own.
 const DRAWN_AT_ONCE: usize = 16;
@@ -17,7 +18,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// The next of what `draw` gives; of each `touch` was called long before.
+    /// The next index that `draw` returned. `touch` was called for it several draws ago.
     #[inline]
     pub(super) fn next(&mut self, draw: impl FnMut() -> u64, touch: impl Fn(u64)) -> u64 {
         if self.left == 0 {

@@ -49,7 +49,7 @@ impl<S: Session> Worker<'_, S> {
                 if task.contended {
                     begun.push((index, task.model.begin(position(index)), word));
                 } else {
-                    // Early, but nobody looks before the row has ended.
+                    // Early, but the model is not read before the row has ended.
                     self.note(Noted::Write(position(index), word));
                 }
                 self.meter.user_bytes += (self.key.len() + value.len()) as u64;

@@ -35,8 +35,8 @@ impl<S: Session> Worker<'_, S> {
         )
     }
 
-    /// LevelDB's text, whose second number is N and not the number of reads, or RocksDB's. Where a duration takes the
-    /// place of the count, which LevelDB's program has not, N says nothing.
+    /// LevelDB's text, whose second number is N and not the number of reads, or RocksDB's. Where a
+    /// duration takes the place of the count, which LevelDB's program has not, N says nothing.
     pub(super) fn found_message(&self) -> String {
         let found = self.meter.found;
         match self.task.plan.format {
@@ -107,7 +107,8 @@ impl<S: Session> Worker<'_, S> {
             for (buffer, slot) in buffers.iter_mut().zip(&mut asked).take(count) {
                 let index = self.draw();
                 buffer.set(index);
-                // Of a thread that is alone the word is loaded when it is judged: there the waits are one.
+                // Of a thread that is alone the word is loaded when it is judged: there the waits
+                // are one.
                 let before = task.contended.then(|| task.model.load(position(index)));
                 *slot = (index, before);
             }

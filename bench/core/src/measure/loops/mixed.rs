@@ -1,7 +1,7 @@
 //! Rows that read and write: updates, merges, mixes, and the writer beside readers.
 //!
-//! Merging means "keep the greater value in byte order". An engine without merge reads, compares and
-//! writes, and the line and the record say so.
+//! Merging means "keep the greater value in byte order". An engine without merge reads, compares
+//! and writes, and the line and the record say so.
 
 use std::sync::atomic::Ordering;
 
@@ -167,7 +167,8 @@ impl<'t, S: Session> Worker<'t, S> {
         let task = self.task;
         let at = position(index);
         let (ordinal, operand) = values.draw();
-        // Marked before anything is read: what the key becomes follows from what it is from here on.
+        // Marked before anything is read: what the key becomes follows from what it is from here
+        // on.
         let before = if task.contended {
             task.model.begin(at)
         } else {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A reader that a writer beside it goes on for, until it has ended, be it by a panic.
+/// The readers that a concurrent writer runs for: it stops when they end, even by a panic.
 #[derive(Debug)]
 pub(super) struct Reader<'t>(pub(super) &'t AtomicU32);
 

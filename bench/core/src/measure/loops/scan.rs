@@ -14,7 +14,7 @@ fn rank(key: &[u8]) -> u128 {
         .map_or(0, |digits| u128::from_le_bytes(*digits).swap_bytes())
 }
 
-/// What tells whether entries come in order.
+/// Checks that entries come in order.
 trait Sequence {
     /// Whether `key` may follow the key before.
     fn follows(&mut self, key: &[u8], backward: bool) -> bool;
@@ -64,8 +64,8 @@ impl<S: Session> Worker<'_, S> {
         }
     }
 
-    /// Apart from its callers, and for each direction by itself: inlined into what runs a row, its loop was
-    /// short of registers, and a step over nothing took 5.8 ns instead of 4.4.
+    /// Apart from its callers, and for each direction by itself: inlined into what runs a row, its
+    /// loop was short of registers, and a step over nothing took 5.8 ns instead of 4.4.
     #[inline(never)]
     fn scan_in<const BACKWARD: bool>(
         &mut self,

@@ -1,5 +1,5 @@
-//! Seeks: the key found is judged, its value is not read (as in LevelDB's program) unless
-//! `--seek_nexts` asks for entries behind it.
+//! Seeks: the key found is judged, and its value is not read (as in LevelDB's program) unless
+//! `--seek_nexts` asks for the entries after it.
 
 use super::short_scan::{Walk, walk};
 use super::{Noted, Worker, position};
@@ -23,8 +23,9 @@ impl<S: Session> Worker<'_, S> {
             cursor.seek(self.key.bytes())?;
             let landed = cursor.valid().then(|| cursor.key());
             let hit = landed == Some(self.key.bytes());
-            // The key itself is noted, as an answer is: the model's word would be waited for, a fifth of a seek. So is
-            // what a store without answers finds, which shows what the harness costs.
+            // The key itself is noted, as an answer is: the model's word would be waited for, a
+            // fifth of a seek. So is what a store without answers finds, which shows what the
+            // harness costs.
             let noted = !task.contended && (hit || !task.judged);
             if !noted && !is_right(task.model, index, landed, hit, task.contended) && task.judged {
                 let text = describe(task.model, index, landed);
@@ -92,7 +93,8 @@ impl<S: Session> Worker<'_, S> {
 #[inline]
 fn is_right(model: &Model, index: u64, landed: Option<&[u8]>, hit: bool, contended: bool) -> bool {
     if contended {
-        // Beside a writer a key may appear between the seek and the look at the model, but none before the one sought.
+        // Beside a writer a key may appear between the seek and the look at the model, but none
+        // before the one sought.
         return hit || landed.is_none_or(|key| is_behind(model, index, key));
     }
     let word = model.load(position(index));
@@ -102,7 +104,7 @@ fn is_right(model: &Model, index: u64, landed: Option<&[u8]>, hit: bool, contend
     !word.is_present() && is_next(model, position(index), landed)
 }
 
-/// Whether `key` is one of the model's and behind the one of `index`.
+/// Whether `key` is in the model and comes after the key of `index`.
 fn is_behind(model: &Model, index: u64, key: &[u8]) -> bool {
     model.layout().index_of(key).is_some_and(|at| at > index)
 }

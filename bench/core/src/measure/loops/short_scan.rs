@@ -19,11 +19,11 @@ pub(super) struct Walk {
     pub(super) entries: u64,
 }
 
-/// Reads the entries of a walk; gives how many there were.
+/// Reads the entries of a short scan. Returns how many there were.
 ///
-/// Alone, the entries must be those of the model, none left out. Beside writers each must be one that
-/// may be there, in ascending order. Where nobody asks they are judged all the same, and the verdict is
-/// dropped: what the harness costs must not depend on the store.
+/// Without concurrent writers, the entries must be exactly the model's. With writers, each must be
+/// one that may be there, in ascending order. With `--verify=0` they are judged all the same and
+/// the verdict is dropped, because the cost of the harness must not depend on the store.
 pub(super) fn walk(
     task: &Task<'_>,
     cursor: &mut impl Cursor,
@@ -42,7 +42,7 @@ pub(super) fn walk(
             let text = key::show(cursor.key());
             meter.wrong(|| format!("key {text} was never written"));
         }
-        // A store that stores nothing gives one key for all: it stands for the one that should come.
+        // An engine that stores nothing returns one key for all: it stands for the expected one.
         let index = if task.capabilities.stores {
             index
         } else {

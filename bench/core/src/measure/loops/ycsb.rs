@@ -1,7 +1,8 @@
-//! The workloads of the Yahoo! Cloud Serving Benchmark over what a fill has left behind.
+//! The workloads of the Yahoo! Cloud Serving Benchmark, over a filled store.
 //!
-//! Records are added behind the last one, in key order (`insertorder=ordered` there). A zipfian choice
-//! is scattered over all records; "latest" counts back from the newest. An update writes a whole value.
+//! Records are appended in key order (`insertorder=ordered` in the original). A zipfian choice is
+//! scattered over all records; "latest" counts back from the newest. An update writes a whole
+//! value.
 
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
@@ -112,13 +113,13 @@ impl<S: Session> Worker<'_, S> {
         index
     }
 
-    /// A key behind the last; the last there is room for once there is no more.
+    /// A key after the last one, or the last one if there is no more room.
     fn new_record(&mut self) -> u64 {
         let next = self.task.next_record.fetch_add(1, Ordering::Relaxed);
         next.min(self.task.model.keys() as u64 - 1)
     }
 
-    /// A scan of 1 to 100 entries; gives how many there were.
+    /// A scan of 1 to 100 entries. Returns how many there were.
     fn ycsb_scan(&mut self) -> Result<u64, Fault> {
         let from = self.record();
         let entries = u64::from(1 + self.random.uniform(SCAN_MAX));

@@ -13,7 +13,7 @@ use crate::host::directory;
 use crate::workload::definition::Workload;
 
 impl<E: Engine> Runner<'_, E> {
-    /// Runs the row, tells its result and ends the process.
+    /// Runs the row, reports its result and ends the process.
     pub(super) fn die_after(&mut self, workload: &'static Workload) -> Result<(), Fault> {
         let instance = self.count_instance(workload);
         let mut record = self.blank(workload, instance);

@@ -22,7 +22,7 @@ use crate::workload::model::{ABSENT, Expected};
 /// What all threads of a row did together.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
-    /// Read behind everything that is prepared, before the clock runs.
+    /// Read after everything is prepared, before the clock runs.
     pub(super) before: Before,
     pub(super) outcome: Outcome,
     pub(super) user_bytes: u64,
@@ -165,8 +165,8 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// Compares what a row has left or brought with what the model knows, outside every clock and
-    /// behind all that is counted.
+    /// Compares what a row has stored or read with the model, after the clock has stopped and all
+    /// costs have been read.
     pub(super) fn judge(&self, workload: &Workload, totals: &mut Totals) -> Result<(), Fault> {
         match workload.action {
             Action::Scan { backward } if self.judged() => {
@@ -176,8 +176,8 @@ impl<E: Engine> Runner<'_, E> {
                 }
                 Ok(())
             }
-            // Reads behind a compaction begin as warm as those behind writes, for whoever maps files and whoever
-            // does not; and a compaction that lost something is told from one that did not.
+            // Reads after a compaction thus start as warm as reads after writes, for engines that
+            // map files and for others; and a compaction that lost something is detected.
             Action::Open | Action::Compact => {
                 self.check_contents(totals)?;
                 totals.found = None;
@@ -188,7 +188,7 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// Waits for background work; gives how long it took, or `None` when it would not end.
+    /// Waits for background work. Returns how long it took, or `None` if it did not end.
     pub(super) fn rest(&self) -> Result<Option<Duration>, Fault> {
         let since = Instant::now();
         let known = self
@@ -309,7 +309,7 @@ impl<E: Engine> Runner<'_, E> {
             task.barrier.wait();
             let before = self.before();
             task.barrier.wait();
-            // All of them: the scope panics for one that nobody asked.
+            // All of them: the scope panics for a thread that was not joined.
             let ended: Vec<_> = threads.into_iter().map(join).collect();
             (ended.into_iter().collect(), before)
         });

@@ -1,4 +1,4 @@
-//! Whether an engine keeps to the memory it was told to use.
+//! Whether an engine keeps to its memory setting.
 //!
 //! What counts is the peak of anonymous memory above what the harness itself held before the store
 //! was opened, which is all the null engine ever needs. What a row may take is

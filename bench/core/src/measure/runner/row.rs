@@ -18,7 +18,7 @@ use crate::workload::definition::{Action, Values, Workload};
 use crate::workload::plan::{Data, Format};
 use crate::workload::step::Step;
 
-/// What there is to tell of a row that came to its end.
+/// What is known about a row that ran to its end.
 struct Ended {
     text: String,
     histogram: String,
@@ -95,10 +95,11 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// Tells that a row is not run.
+    /// Reports that a row is skipped.
     pub(super) fn skip(&mut self, workload: &'static Workload, instance: u32, reason: String) {
         if workload.fresh && !self.engine.contends() && !self.plan.use_existing_db {
-            // What is there is another row's: to read it would tell nothing of those that follow.
+            // The contents belong to another row: reading them says nothing about the rows that
+            // follow.
             self.missing = Some(unmade(workload));
         }
         let mut record = self.blank(workload, instance);
@@ -112,7 +113,7 @@ impl<E: Engine> Runner<'_, E> {
         });
     }
 
-    /// Tells that a row ended by an error, and remembers what that means for those after it.
+    /// Reports that a row ended with an error, and records what that means for the rows after it.
     fn fail(&mut self, workload: &'static Workload, mut record: Record, fault: &Fault) {
         record.status = Status::Failed;
         record.reason = Some(fault.to_string());
@@ -184,7 +185,7 @@ impl<E: Engine> Runner<'_, E> {
             let (value_bytes, durability) = if workload.changes() {
                 (Task::value_bytes(self.plan, workload), self.asked(workload))
             } else {
-                // What a database that was there holds only the row's name tells.
+                // The contents of an existing database are known only from the row's name.
                 let of_row = Task::value_bytes(self.plan, workload);
                 (of_row.max(self.made_for.1), Durability::Os)
             };
@@ -230,7 +231,7 @@ impl<E: Engine> Runner<'_, E> {
         Ok(())
     }
 
-    /// Measures once; `None` when it ended by an error, which has then been told.
+    /// Measures once. `None` if the row ended with an error, which has then been reported.
     fn row(&mut self, workload: &'static Workload, instance: u32) -> Option<Ended> {
         self.sampler.restart();
         let mut record = self.blank(workload, instance);
@@ -263,8 +264,8 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// Runs it, and notes what that means for the next run, of a warm-up too: behind one that writes
-    /// nothing is appended to an empty store any more.
+    /// Runs it, and records what that means for the next run, also of a warm-up: a run that writes
+    /// nothing leaves a store that is no longer appended to as empty.
     fn run_once(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
         let measured = self.measure(workload);
         self.threads_so_far += Task::threads(self.plan, workload);
@@ -441,9 +442,9 @@ impl<E: Engine> Runner<'_, E> {
             .or_else(|| self.excess(workload, record))
     }
 
-    /// That fewer flushes reached the device than synchronous writes were acknowledged. Threads may share
-    /// a flush, but not the calls of one thread: each begins when the one before has returned.
-    /// Deletes are not asked: of a key that is not there they have nothing to write.
+    /// That fewer flushes reached the device than synchronous writes were acknowledged. Threads may
+    /// share a flush, but not the calls of one thread: each begins when the one before has
+    /// returned. Deletes are not asked: of a key that is not there they have nothing to write.
     fn unflushed(&self, workload: &Workload, totals: &Totals, record: &Record) -> Option<String> {
         let synced = record.durability.as_deref() == Some(Survival::Sync.word())
             && self.engine.capabilities().stores
@@ -475,7 +476,7 @@ fn histogram_text(format: Format, workload: &Workload, histogram: &Histogram) ->
     }
 }
 
-/// Megabytes a second of a record, as the result line gives them.
+/// Megabytes a second of a record, as in the result line.
 #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
 fn megabytes(record: &Record) -> Option<f64> {
     let (bytes, wall_ns) = (record.bytes?, record.wall_ns?);

@@ -1,4 +1,4 @@
-//! The runner over an engine in memory that tells the truth or lies.
+//! The runner over an engine in memory that is correct or has a defect.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::engine::{Survival, Variant};
 use crate::result::record::Status;
 use crate::testing::{Liar, Lie, plan};
 
-/// Runs a plan and gives its rows and its texts.
+/// Runs a plan. Returns its rows and its texts.
 fn rows_of(engine: &Liar, plan: &Plan) -> (Vec<Record>, String) {
     let (mut rows, mut text) = (Vec::new(), String::new());
     run(&engine, plan, &mut |event| match event {

@@ -12,7 +12,7 @@ pub struct Outcome {
     pub thread_seconds: f64,
     /// From the first start to the last end.
     pub elapsed_seconds: f64,
-    /// Bytes behind the rate; 0 for no rate.
+    /// Bytes for the rate; 0 for no rate.
     pub bytes: u64,
     /// More of them that only RocksDB's line counts.
     pub read_bytes: u64,

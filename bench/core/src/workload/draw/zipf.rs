@@ -1,7 +1,8 @@
 //! Zipf's distribution as YCSB draws it: item `r` has a probability in proportion to 1 / r^0.99.
 //!
-//! The method is that of Gray et al., "Quickly Generating Billion-Record Synthetic Databases", 1994,
-//! figure 11; scattering ranks over all items by a hash is YCSB's (Cooper et al., 2010, section 4.1).
+//! The method is from Gray et al., "Quickly Generating Billion-Record Synthetic Databases", 1994,
+//! figure 11. Scattering ranks over all items by a hash is from YCSB (Cooper et al., 2010, section
+//! 4.1).
 
 use crate::workload::random::Random;
 
@@ -81,7 +82,8 @@ fn zeta(items: u64) -> f64 {
     if exact == items {
         return sum;
     }
-    // Euler and Maclaurin: the integral between the two ends, and half of the difference of the ends.
+    // Euler and Maclaurin: the integral between the two ends, and half of the difference of the
+    // ends.
     let (from, to) = (exact as f64, items as f64);
     let integral = (to.powf(1.0 - THETA) - from.powf(1.0 - THETA)) / (1.0 - THETA);
     sum + integral + 0.5 * (to.powf(-THETA) - from.powf(-THETA))

@@ -1,7 +1,7 @@
 //! Records of the user: a file with `key<TAB>value` on each line.
 //!
-//! The keys are sorted; a key's index is its place. The value is everything after the first tab, byte
-//! for byte. Rows of large values cut theirs from all values laid end to end.
+//! The keys are sorted; a key's index is its place. The value is everything after the first tab,
+//! byte for byte. Rows of large values cut theirs from all values laid end to end.
 
 use std::fs;
 use std::path::Path;

@@ -19,7 +19,7 @@ impl Run<'_> {
         left_out.unwrap_or(self.outline.rounds)
     }
 
-    /// Whether earlier processes have told everything there is to tell.
+    /// Whether earlier processes have reported every row.
     pub(in crate::suite) fn is_complete(&mut self, jobs: &[Job]) -> bool {
         if !self.journal.is_ended() {
             return false;
@@ -127,7 +127,7 @@ impl Run<'_> {
         engines
     }
 
-    /// Every turn in order, those of the pass that times each operation last.
+    /// Every turn in order, with the pass that times each operation last.
     fn planned(&self, jobs: &[Job], rounds: u32) -> Vec<Planned> {
         let passes = (1..=rounds).map(|round| (round, false));
         let timed = self.is_timed().then_some((0, true));

@@ -40,8 +40,8 @@ pub(super) fn filters(run: &Run) -> Item {
     )
 }
 
-/// Whether a record's options say that filters are built, where they say anything: of CairnDB, and of
-/// stores that have none unless told to.
+/// Whether a record's options say that filters are built, if they say anything: for CairnDB, and
+/// for stores that build none by default.
 fn builds_filters(record: &Record) -> Option<bool> {
     let told = |(name, value): &(String, String)| match name.as_str() {
         "bloom_bits" => Some(value.parse::<u32>().is_ok_and(|bits| bits > 0)),
