@@ -74,7 +74,7 @@ fn build(engine: &str, version: &str, library: Option<&Library>) -> Build {
     (build.assertions, build.evidence) = match read {
         None => (
             None,
-            "the kernel does not tell which file was loaded".into(),
+            "the kernel does not report which file was loaded".into(),
         ),
         Some(Err(error)) => (None, format!("the file cannot be read: {error}")),
         Some(Ok(bytes)) => {
@@ -208,6 +208,6 @@ mod tests {
         assert_eq!((line.assertions, line.library_bytes), (None, None));
         assert!(line.evidence.starts_with("the file cannot be read: "));
         let hidden = builds.line("a", "1".into(), Some(library()));
-        assert!(hidden.is_some_and(|line| line.evidence.contains("does not tell")));
+        assert!(hidden.is_some_and(|line| line.evidence.contains("does not report")));
     }
 }

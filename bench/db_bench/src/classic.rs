@@ -187,7 +187,7 @@ fn cost(record: &Record) -> String {
         parts.push("below Os, not ranked".to_owned());
     }
     if let Some(settle) = record.settle_ns {
-        parts.push(format!("quiet after {:.3} s", settle as f64 * 1e-9));
+        parts.push(format!("idle after {:.3} s", settle as f64 * 1e-9));
     }
     if let Some(disk) = record.disk_bytes {
         let live = record.live_bytes.filter(|&bytes| bytes > 0);

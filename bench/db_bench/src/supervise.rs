@@ -233,7 +233,7 @@ fn is_error(record: &Record) -> bool {
 /// The note about a child that was lost between two rows, or after the last.
 fn behind_row(plan: &Plan, entry: usize, reason: &str) -> String {
     let (engine, name) = (&plan.engine, bare(&plan.benchmarks[entry]));
-    format!("{engine}: {reason} behind {name}")
+    format!("{engine}: {reason} after {name}")
 }
 
 /// The row a child was lost in.
@@ -375,5 +375,5 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
 /// What is said of a child that has said its last word and is still there.
 fn lingered(limit: Duration) -> String {
     let limit = limit.as_secs();
-    format!("the process had not ended {limit} s behind its last word, and was ended")
+    format!("the process had not ended {limit} s after its last event, and was killed")
 }

@@ -199,7 +199,7 @@ fn reasons(text: &mut String, rows: &Rows) {
     for row in &rows.list {
         for record in &row.records {
             let word = match record.status {
-                Status::Ok if record.reason.is_some() => "told",
+                Status::Ok if record.reason.is_some() => "note",
                 Status::Ok => continue,
                 // It has no part in most rows.
                 Status::Skipped if record.engine == BARE => continue,

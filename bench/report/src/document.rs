@@ -296,7 +296,7 @@ impl Cell {
 
     /// Words, or that the fact was not reported.
     pub(crate) fn told(text: Option<String>) -> Self {
-        text.map_or_else(|| Self::toned("not told", Tone::Faint), Self::plain)
+        text.map_or_else(|| Self::toned("not reported", Tone::Faint), Self::plain)
     }
 
     pub(crate) fn name(name: Name) -> Self {

@@ -45,29 +45,29 @@ pub(crate) const CHAPTERS: [Chapter; 4] = [
             section(
                 "2A",
                 "A. Large Values",
-                "An empty database is filled with values a thousand times the usual size. What counts here is how \
-                 often each store copies a value: into a log, into a table, and again in merges.",
+                "An empty database is filled with values a thousand times the usual size. The result depends on how \
+                 often each store copies a value: into a log, into a table, and again in compactions.",
             ),
             section(
                 "2B",
                 "B. Batch Writes",
-                "A batch is there wholly or not at all, and its cost is shared by its thousand entries. Rates count \
+                "A batch is atomic, and its thousand entries share its cost. Rates count \
                  entries. A store without atomic batches has no row here.",
             ),
             section(
                 "2C",
                 "C. Synchronous Writes",
-                "Every write survives loss of power before its call returns. Where the device counts the flushes it \
-                 completes, a row with fewer flushes than writes fails; where it does not, the head of this report says so. \
+                "Every write survives loss of power before its call returns. If the device counts the flushes it \
+                 completes, a row with fewer flushes than writes fails; if it does not, the head of this report says so. \
                  The device decides most of these figures. \
-                 Note that the page of 2011 switched the write cache of the disk off for this section; whether it is on \
-                 here stands under Provenance.",
+                 Note that the page of 2011 switched the write cache of the disk off for this section; Provenance says \
+                 whether it is on here.",
             ),
             section(
                 "2D",
                 "D. Turning Compression Off",
                 "The same fills with compression off in every store that has it. A store without compression \
-                 shows how far two runs of the same thing lie apart.",
+                 shows how far two runs of the same work differ.",
             ),
             section(
                 "2E",
@@ -141,7 +141,7 @@ pub(crate) fn heading(table: &Table, siblings: &[&Table], caption: &str) -> Stri
         subject(&table.key.workload)
     };
     match table.state {
-        State::AsLeft => text.push_str(", as left"),
+        State::AsLeft => text.push_str(", as loaded"),
         State::Compacted => text.push_str(", after compact"),
         State::Irrelevant => {}
     }
@@ -242,7 +242,7 @@ pub(crate) fn label(table: &Table) -> String {
         (_, None) => key.workload.clone(),
     };
     if table.state == State::Compacted {
-        text.push_str(", compacted");
+        text.push_str(", after compact");
     }
     if let Some(data) = key.data.as_deref().filter(|data| *data != "synthetic") {
         let _ = write!(text, ", {data}");

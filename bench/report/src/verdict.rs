@@ -37,10 +37,7 @@ fn first(table: &Table, ranking: &[Ranked<'_>]) -> String {
         return "No store has a figure here that can be ranked.".into();
     };
     let Some((next, next_rate)) = rest.first() else {
-        return format!(
-            "{} alone has a figure here that can be ranked.",
-            row.title()
-        );
+        return format!("Only {} has a figure here that can be ranked.", row.title());
     };
     let leaders = standing::leaders(table);
     if leaders.len() > 1 {
@@ -148,7 +145,7 @@ fn by_hand(table: &Table) -> Option<String> {
     let verb = if names.len() == 1 { "has" } else { "have" };
     (!names.is_empty()).then(|| {
         format!(
-            "{} {verb} no merge: each is a read and a put there, where the others may write the operand alone.",
+            "{} {verb} no merge: each merge is a read and a put there, while the others may write the operand alone.",
             list(&names)
         )
     })
@@ -164,11 +161,11 @@ fn beside(table: &Table) -> Option<String> {
     match writers.as_slice() {
         [] => None,
         [only] => Some(format!(
-            "The writer beside the readers did {} operations a second.",
+            "The concurrent writer did {} operations a second.",
             told(only)
         )),
         [most, .., least] => Some(format!(
-            "The writer beside the readers did between {} and {} operations a second; what it does, the readers pay for.",
+            "The concurrent writers did between {} and {} operations a second; the readers pay for that.",
             told(least),
             told(most)
         )),
@@ -210,7 +207,7 @@ fn found(table: &Table) -> Option<String> {
     });
     let first = shares.next()?;
     let same = shares.all(|share| (share - first).abs() < 0.005);
-    same.then(|| format!("{:.1} % of the keys asked for were there.", 100.0 * first))
+    same.then(|| format!("{:.1} % of the keys asked for existed.", 100.0 * first))
 }
 
 #[cfg(test)]

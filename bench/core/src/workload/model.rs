@@ -280,7 +280,7 @@ impl Model {
         } else if self.sorted.binary_search(&answer).is_ok() {
             "another value of the pool"
         } else {
-            "bytes that nobody wrote"
+            "bytes that were never written"
         };
         format!("key {key}: expected {wanted}, got {got}")
     }

@@ -55,7 +55,7 @@ pub(super) const FLAGS: &[Refused] = &[
     valued(
         "max_scan_distance",
         &["0"],
-        "--seek_nexts says how many entries are read behind a seek",
+        "--seek_nexts sets how many entries are read after a seek",
     ),
     valued(
         "merge_operator",
@@ -96,7 +96,7 @@ pub(super) const FLAGS: &[Refused] = &[
     valued(
         "options_file",
         &[""],
-        "the flags here set every engine alike; what is in effect stands under Options",
+        "the flags here set every engine alike; Options shows what is in effect",
     ),
     switch("readahead", &["1"], "LMDB reads ahead as the system does"),
     switch(
@@ -113,7 +113,7 @@ pub(super) const FLAGS: &[Refused] = &[
     valued(
         "trace_file",
         &[""],
-        "nothing is traced; --json tells each result",
+        "nothing is traced; --json has each result",
     ),
     switch(
         "transaction_db",

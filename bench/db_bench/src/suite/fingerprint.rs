@@ -167,8 +167,7 @@ pub(super) fn difference(before: &Outline, now: &Outline) -> Option<String> {
     told.or_else(|| match (&before.fingerprint, &now.fingerprint) {
         (Some(before), Some(now)) => differing_settings(before, now),
         (None, Some(_)) => Some(
-            "it does not tell what fingerprint its figures, as a db_bench of before this one wrote it"
-                .into(),
+            "it does not record what determines its figures: an older db_bench wrote it".into(),
         ),
         (_, None) => None,
     })

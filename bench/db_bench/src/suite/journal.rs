@@ -268,7 +268,7 @@ mod tests {
         let mut older = outline(6);
         older.fingerprint = None;
         let older = refusal(&file(&[line(&older)], ""));
-        assert!(older.contains("does not tell what decided"), "{older}");
+        assert!(older.contains("does not record what determines"), "{older}");
         let none = refusal(&file(&[], "letters"));
         assert!(none.contains("is no result of a suite"), "{none}");
         let broken = refusal(&file(&["{}\n".into(), "{\n".into()], ""));

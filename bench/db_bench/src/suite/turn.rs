@@ -122,7 +122,7 @@ impl Turn<'_> {
             return;
         }
         if *ended == Status::Skipped {
-            record.reason = Some(format!("as left: {COMPACT} was skipped ({why})"));
+            record.reason = Some(format!("as loaded: {COMPACT} was skipped ({why})"));
             return;
         }
         let row = std::mem::take(record);
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!((skipped.status, skipped.ops), (Status::Ok, Some(7)));
         assert_eq!(
             skipped.reason.as_deref(),
-            Some("as left: compact was skipped (not supported by own)")
+            Some("as loaded: compact was skipped (not supported by own)")
         );
     }
 }

@@ -18,16 +18,16 @@ type Figure = fn(&Row, &str) -> Option<String>;
 /// whole folios of its cache when one byte of them is written, so the two counts must not be
 /// compared within a row.
 const FIGURES: [(&str, Figure); 5] = [
-    ("seconds until quiet", |row, engine| {
+    ("seconds until idle", |row, engine| {
         Some(digits(row.middle(engine, |record| record.settle_ns)? / 1e9))
     }),
-    ("MB on disk when quiet", |row, engine| {
+    ("MB on disk when idle", |row, engine| {
         Some(digits(
             row.middle(engine, |record| record.disk_bytes)? / MIB,
         ))
     }),
     (
-        "bytes written over raw bytes, as the store counts them (-: it does not tell in every round)",
+        "bytes written over raw bytes, as the store counts them (-: not reported in every round)",
         |row, engine| amplification(row, engine, |record| record.engine_write_bytes),
     ),
     (

@@ -198,7 +198,7 @@ impl Row {
 pub(crate) fn label(record: &Record) -> String {
     let mut text = record.workload.clone();
     if record.state.as_deref() == Some("compacted") {
-        text.push_str(", compacted");
+        text.push_str(", after compact");
     }
     let data = record.data.as_deref().filter(|&data| data != "synthetic");
     let variant = record.variant.as_deref();

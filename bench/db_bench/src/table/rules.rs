@@ -77,7 +77,7 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "reads",
-        "over the store as the fills left it when quiet, and again after compact",
+        "over the store as loaded, when idle, and again after compact",
     ),
     (
         "noise",

@@ -202,7 +202,7 @@ fn a_variant_that_ours_takes_no_part_in_is_compared_with_our_plain_row() {
     assert!(line(&text, "fillseq").ends_with("8.00x leveldb"), "{text}");
     let variant = line(&text, "fillseq [bloom10]");
     assert!(variant.ends_with("2.00x leveldb (plain)"), "{variant}");
-    let variant = line(&text, "fillseq, compacted [bloom10]");
+    let variant = line(&text, "fillseq, after compact [bloom10]");
     assert!(variant.ends_with("4.00x leveldb (plain)"), "{variant}");
     assert!(text.contains("(plain): the plain row of cairndb"), "{text}");
 }
@@ -284,7 +284,7 @@ fn trimmed_rounds_show_the_last_instance_alone() {
     assert_eq!(shown.len(), 1, "{text}");
     // The mean of 1, 2 and 3 thousand.
     assert!(
-        shown[0].contains("compacted") && shown[0].contains(" 2.00k "),
+        shown[0].contains("after compact") && shown[0].contains(" 2.00k "),
         "{text}"
     );
 }
@@ -352,7 +352,7 @@ fn rows_of_one_workload_are_told_apart() {
     };
     assert_eq!(
         label(&apart),
-        "fillseq, compacted [json] [bloom10] [ext4, /mnt/a]"
+        "fillseq, after compact [json] [bloom10] [ext4, /mnt/a]"
     );
     let plain = Record {
         state: Some("as left".into()),

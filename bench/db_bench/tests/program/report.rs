@@ -50,7 +50,7 @@ fn a_list_has_a_report_too_and_no_summary() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(!stdout(&output).contains("can be ranked"));
     let page = std::fs::read_to_string(home.path().join("index.html")).expect("written");
-    assert!(page.contains("Sequential Reads (readseq), as left"));
+    assert!(page.contains("Sequential Reads (readseq), as loaded"));
 }
 
 #[test]

@@ -306,7 +306,7 @@ fn a_file_that_does_not_tell_what_decided_its_figures_is_refused() {
     let other = small(home.path(), &[]);
     assert_eq!(other.status.code(), Some(1));
     assert!(
-        stderr(&other).contains("it does not tell what decided its figures"),
+        stderr(&other).contains("it does not record what determines its figures"),
         "{}",
         stderr(&other)
     );

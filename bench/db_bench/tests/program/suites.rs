@@ -46,8 +46,8 @@ fn quick_prints_every_row_and_removes_its_databases() {
         "fillrandom",
         "fillbatch",
         "fill100K",
-        "readrandom, compacted",
-        "readseq, compacted",
+        "readrandom, after compact",
+        "readseq, after compact",
     ] {
         let line = format!("  {row:<24} ");
         let rows = text.lines().filter(|text| text.starts_with(&line)).count();

@@ -54,7 +54,7 @@ fn a_pipe_gets_a_line_a_section_and_round_and_a_summary() {
     fits(&text);
     for row in [
         "1A readseq ",
-        "1A readseq, compacted ",
+        "1A readseq, after compact ",
         "1B readrandom ",
         "1D fillrandom ",
     ] {

@@ -117,7 +117,7 @@ fn text_at(library: &Library, symbol: &str) -> Result<*const c_char, Fault> {
 fn version(library: &Library) -> Result<String, Fault> {
     let text = text_at(library, "KCVERSION")?;
     if text.is_null() {
-        return Err(Fault::new("the Kyoto Cabinet library tells no version"));
+        return Err(Fault::new("the Kyoto Cabinet library reports no version"));
     }
     // SAFETY: the library's version is a text that ends with zero.
     let text = unsafe { CStr::from_ptr(text) };

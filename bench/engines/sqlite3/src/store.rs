@@ -91,7 +91,7 @@ fn set_rest(turn: &Turn<'_>, settings: &Settings, connections: u32) -> Result<u6
         .ask("PRAGMA page_size")?
         .and_then(|bytes| bytes.parse().ok())
         .filter(|&bytes| bytes > 0)
-        .ok_or_else(|| Fault::new("the database tells no page size"))?;
+        .ok_or_else(|| Fault::new("the database reports no page size"))?;
     let log = CHECKPOINT_BYTES.div_ceil(page);
     turn.run(&format!("PRAGMA wal_autocheckpoint={log}"))?;
     let pages = settings.memory.total_bytes / page / u64::from(connections);

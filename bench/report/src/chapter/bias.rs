@@ -66,7 +66,7 @@ fn losses(run: &Run) -> Vec<Block> {
     let mut blocks = Vec::new();
     if losses.is_empty() {
         blocks.push(Block::text(
-            "In no row of this run is a peer ahead by more than the spread, ranked or not.",
+            "No peer, ranked or not, is ahead by more than the spread in any row of this run.",
         ));
     } else {
         blocks.push(Block::text(

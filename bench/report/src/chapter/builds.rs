@@ -80,8 +80,8 @@ fn state(machine: &Machine) -> Option<String> {
     let mut text = format!(
         "Clock governor: {}. Turbo: {}. Transparent huge pages: {}. Load average before the start: {load}.",
         or("governor", "the kernel shows none"),
-        or("turbo", "the kernel does not tell"),
-        or("huge_pages", "the kernel does not tell"),
+        or("turbo", "not reported by the kernel"),
+        or("huge_pages", "not reported by the kernel"),
     );
     if let Some(bytes) = machine.number("memory_available_bytes") {
         let _ = write!(text, " Memory available then: {}", number::memory(bytes));
@@ -92,7 +92,7 @@ fn state(machine: &Machine) -> Option<String> {
     }
     if machine.flag("virtual_machine") == Some(true) {
         text.push_str(
-            " It is a virtual machine: what its neighbours do, and what its disk promises, is not visible from inside.",
+            " It is a virtual machine: the load of its neighbours and the promises of its disk are not visible from inside.",
         );
     }
     Some(text)
@@ -153,7 +153,7 @@ fn place(build: &Build, engine: &str) -> String {
         (None, _) if engine == engine_style::OURS => {
             "compiled into db_bench, called as Rust".to_owned()
         }
-        (None, _) => "compiled into the program, or not told".to_owned(),
+        (None, _) => "compiled into the program, or not recorded".to_owned(),
     }
 }
 
@@ -161,7 +161,7 @@ fn asserting(build: &Build) -> Cell {
     match build.assertions {
         Some(true) => Cell::toned("on", Tone::Bad),
         Some(false) => Cell::plain("off"),
-        None => Cell::toned("cannot be known", Tone::Faint),
+        None => Cell::toned("unknown", Tone::Faint),
     }
 }
 
@@ -181,7 +181,7 @@ fn evidence(run: &Run) -> Vec<Block> {
     }
     vec![
         Block::text(
-            "Assertions are code that makes a store slower and is left out of builds made for speed. How it is known:",
+            "Assertions make a store slower and are left out of builds made for speed. The evidence:",
         ),
         Block::List(items),
     ]
@@ -217,7 +217,7 @@ fn variants(run: &Run) -> Vec<Block> {
         .map(|(name, about)| Item::new(*name, *about))
         .collect();
     vec![
-        Block::text("Rows with a word beside the store\u{2019}s name have other settings:"),
+        Block::text("Rows with a word after the store\u{2019}s name have other settings:"),
         Block::List(items),
     ]
 }

@@ -99,7 +99,7 @@ pub(crate) const COSTS: [Cost; 11] = [
         floor: 0.0,
     },
     Cost {
-        title: "until quiet",
+        title: "until idle",
         of: |record| record.settle_ns.map(float),
         show: number::time,
         floor: QUIET_NS,

@@ -28,14 +28,14 @@ pub(crate) fn harness(run: &Run) -> Vec<Block> {
         .collect();
     if lines.is_empty() {
         blocks.push(Block::text(
-            "The store that stores nothing (null) was not part of this run; what the harness costs is not known.",
+            "The store that stores nothing (null) was not part of this run, so the cost of the harness is unknown.",
         ));
         return blocks;
     }
     blocks.push(Block::text(format!(
         "The same loops over a store that stores nothing and answers reads with a value held in memory. The \
          harness may cost {} on fills and point reads of small values, and {} on a step of a scan. The last two columns are the fastest ranked store \
-         and which part of its time is the harness's; nothing is subtracted from any figure.",
+         and the harness's share of its time; nothing is subtracted from any figure.",
         number::round_time(POINT_NS),
         number::round_time(SCAN_NS)
     )));

@@ -191,8 +191,8 @@ pub(crate) fn glance(run: &Run) -> Vec<Block> {
     }
     blocks.push(Block::Grid(Grid { head, lines }));
     blocks.push(Block::text(format!(
-        "Operations a second, times for events, \u{b1} how far the farthest round lies from the middle; the first and whoever \
-         ties with it in bold. Figures in brackets are not ranked.{}",
+        "Operations a second, times for events, \u{b1} the distance of the farthest round from the middle; the first and those \
+         that tie with it in bold. Figures in brackets are not ranked.{}",
         fairness::by_hand(run).map_or_else(String::new, |text| format!(" {text}"))
     )));
     blocks

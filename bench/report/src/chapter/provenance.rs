@@ -179,8 +179,8 @@ fn options(run: &Run) -> Vec<Block> {
     vec![
         Block::heading(3, "Options"),
         Block::text(
-            "Read back from the store where it can tell; otherwise what it was given. Rows with the same options \
-             are told once.",
+            "Read back from the store if it reports them, otherwise as it was given them. Rows with the \
+             same options are listed once.",
         ),
         Block::Grid(Grid { head, lines }),
     ]

@@ -30,13 +30,13 @@ fn page_2011(run: &Run) -> Vec<Block> {
     let page = published::page_2011();
     let mut blocks = vec![
         Block::PageBreak,
-        Block::heading(2, "The Figures of 2011 beside Today's"),
+        Block::heading(2, "The Figures of 2011 and Today's"),
         Block::text(format!(
             "Every figure of LevelDB Benchmarks (July 2011: {}; six cores of a Xeon X5650, disks of 7200 revolutions, \
              ext3) beside today's figure of the same store and of CairnDB. Between the two lie many years of \
              processors and disks, so absolute rates mean little; how the stores stand to each other is what can be \
              compared. Bars are scaled to the fastest of their own year. Reads of today are those of the store as the \
-             fills left it, since the page of 2011 compacted nothing.",
+             fills left it, because the page of 2011 compacted nothing.",
             verdict::list(&page.engines.values().cloned().collect::<Vec<_>>())
         )),
     ];
@@ -190,7 +190,7 @@ fn checked(check: Option<Check>, show: fn(f64) -> String) -> [Cell; 2] {
 fn page_wiredtiger(run: &Run) -> Vec<Block> {
     let page = published::page_wiredtiger();
     let mut blocks = vec![
-        Block::heading(2, "The WiredTiger Page beside Today's"),
+        Block::heading(2, "The WiredTiger Page and Today's Figures"),
         Block::text(
             "LevelDB VS WiredTiger Benchmark (WiredTiger 1.4.2, LevelDB 1.5, 128 MB of cache, an instance with two SSDs) \
              prints no rates, only how many times LevelDB's throughput WiredTiger reaches. Today's columns are the last \
@@ -232,7 +232,7 @@ fn page_wiredtiger(run: &Run) -> Vec<Block> {
         "Its sequential insert into the B-tree used a bulk cursor, which works on a new and empty table only.",
         "It ran WiredTiger without a log and without checksums against LevelDB with its log: a write there did not \
          survive the death of the process.",
-        "LevelDB had its default write buffer of 4 MB beside the cache of 128 MB, where its 2011 page gave it 120 MB of \
+        "LevelDB had its default write buffer of 4 MB in addition to the cache of 128 MB, where its 2011 page gave it 120 MB of \
          write buffer. The suite shows both.",
         "It calls 128 MB not quite large enough for a million entries; their raw bytes are 116,000,000 of 134,217,728, \
          so that holds only with overheads above 15 %, and not for compressed blocks.",

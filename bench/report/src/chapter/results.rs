@@ -90,7 +90,7 @@ fn baseline(tables: &[&Table]) -> Vec<Block> {
     if let Some(record) = known {
         let size = |bytes: Option<u64>| bytes.map_or_else(|| "-".into(), number::size);
         items.push(format!(
-            "Each store is told to use {} of memory.",
+            "Each store may use {} of memory.",
             size(record.memory_bytes)
         ));
         items.push("Every write is handed to the operating system before its call returns, and no call waits for the device.".into());
@@ -139,7 +139,7 @@ fn told_once(run: &Run, mut bars: Bars) -> Bars {
         };
         let count = provenance::rows_without(run, &bar.name.title, reason);
         if count >= MANY {
-            *reason = format!("for one reason in {count} rows: see Rows without a Figure");
+            *reason = format!("the same reason in {count} rows: see Rows without a Figure");
         }
     }
     bars

@@ -110,7 +110,7 @@ impl Tally {
         if self.without > 0 {
             let _ = write!(
                 text,
-                " In {} row{} more CairnDB failed or was skipped and a peer was not.",
+                " In {} more row{} CairnDB failed or was skipped and a peer was not.",
                 self.without,
                 plural(self.without)
             );
@@ -118,8 +118,7 @@ impl Tally {
         if self.failed > 0 {
             let _ = write!(
                 text,
-                " In {} row{} of these a peer failed in a round or more and has no rank, whatever its other rounds were; \
-                 CairnDB is ahead in {} of them.",
+                " In {} row{} of these a peer failed in at least one round and has no rank; CairnDB is ahead in {} of them.",
                 self.failed,
                 plural(self.failed),
                 self.ahead_of_failed
@@ -128,8 +127,8 @@ impl Tally {
         if self.wide > 0 {
             let _ = write!(
                 text,
-                " In {} rows a round of ours or of the best peer lies more than a tenth from the middle: the row is \
-                 short, or the machine was not quiet; another run may order them otherwise.",
+                " In {} rows a round of CairnDB or of the best peer is more than a tenth away from the middle: the row is \
+                 short, or the machine was busy, and another run may order them otherwise.",
                 self.wide
             );
         }

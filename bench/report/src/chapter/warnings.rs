@@ -15,8 +15,7 @@ use crate::verdict;
 const ROUNDS_FEW: usize = 3;
 
 /// How the note ends that counts failures.
-pub(super) const FAILURES_NOTE: &str =
-    "; the reasons stand in the rows and under Rows without a Figure.";
+pub(super) const FAILURES_NOTE: &str = "; the rows, and Rows without a Figure, give the reasons.";
 
 /// What the reason of a row says that failed because its process was killed and what it had
 /// promised to keep was not there, or could not be opened.
@@ -30,17 +29,14 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
     let told = notes.iter().any(|note| note.contains("resumed"));
     if source.machines.len() > 1 && !told {
         notes.push(format!(
-            "This run was stopped and resumed: it was started {} times. Rows that had ended were kept.",
+            "This run was stopped and resumed: it was started {} times. Finished rows were kept.",
             source.machines.len()
         ));
     }
     notes.extend(mixed(&source.machines));
     let asserting = |machine: &Machine| machine.flag("assertions") == Some(true);
     if source.machines.iter().any(asserting) {
-        notes.push(
-            "db_bench was built with assertions; CairnDB's figures are slower than they need be."
-                .into(),
-        );
+        notes.push("db_bench was built with assertions, which make CairnDB slower.".into());
     }
     notes.extend(rounds(run));
     let failed = source
@@ -79,8 +75,8 @@ fn stopped(source: &Source) -> Vec<String> {
     });
     let told = open.map(|outline| {
         format!(
-            "Suite {} had not come to its end: it was stopped, or still runs. This is what there was by then; its command, which stands \
-             under Provenance, goes on with --resume.",
+            "Suite {} did not run to its end: it was stopped, or is still running. This report has what was finished by \
+             then. The command under Provenance resumes the suite with --resume.",
             outline.name
         )
     });
@@ -105,7 +101,7 @@ fn mixed(machines: &[Machine]) -> Vec<String> {
         }
         (values.len() > 1).then(|| {
             format!(
-                "Rows before and after the stop are not of the same {what}: {}.",
+                "Rows before and after the stop have a different {what}: {}.",
                 values.join(", then ")
             )
         })
@@ -142,8 +138,8 @@ fn uncounted(run: &Run) -> Option<String> {
         format!("some synchronous rows ({})", some(&labels))
     };
     Some(format!(
-        "Flushes of the device could not be counted in {place}, for it tells of none (write cache: {}). Whether such writes survive \
-         loss of power was not checked there.",
+        "Flushes of the device could not be counted in {place}, because it reports none (write cache: {}). Whether \
+         such writes survive loss of power was not checked there.",
         write_caches(&run.source.machines)
     ))
 }
@@ -200,7 +196,7 @@ fn losses(run: &Run) -> Option<String> {
     let mut sentences = Vec::new();
     if !allowed.is_empty() {
         let nobody = if promised.is_empty() && !unknown {
-            "; nobody else did"
+            "; no other store did"
         } else {
             ""
         };

@@ -37,7 +37,7 @@ pub(crate) fn bars(run: &Run, width: usize) -> String {
     }
     let whole = run.tables.len() <= TABLES_WHOLE;
     if !whole {
-        let told = "Shown are CairnDB, the best other store that is ranked, one that is ahead of CairnDB, LevelDB, and what failed; the report has the bars of all.";
+        let told = "Shown are CairnDB, the best other ranked store, a store that is ahead of CairnDB, LevelDB, and failures; the report has the bars of all.";
         text.push_str(&wrapped(told, width));
     }
     for table in &run.tables {

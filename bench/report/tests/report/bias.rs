@@ -73,5 +73,5 @@ fn memory_that_belongs_to_the_system_is_compared_too() {
 #[test]
 fn what_reads_as_left_find_is_told() {
     let html = report(&rounds("cairndb", "1A", "readseq", 1e6)).html();
-    assert!(html.contains("The wait for quiet favours CairnDB in reads as left."));
+    assert!(html.contains("Waiting until stores are idle favours CairnDB in reads as loaded."));
 }

@@ -194,7 +194,7 @@ fn reads_after_a_compaction_are_another_table() {
     lines.push(row("lmdb", "1B", "compact", 1, 5.0));
     lines.push(with(row("lmdb", "1B", "readrandom", 1, 2e6), "instance", 2));
     let html = report(&lines).html();
-    assert!(html.contains("Random Reads (readrandom), as left</h4>"));
+    assert!(html.contains("Random Reads (readrandom), as loaded</h4>"));
     assert!(html.contains("Random Reads (readrandom), after compact</h4>"));
     assert!(html.contains("Compaction (compact)</h4>"));
     assert!(html.contains("200 ms"), "an event is told as a time");

@@ -96,7 +96,7 @@ fn a_whole_suite_fits_a_screen() {
     println!("{text}");
     for row in [
         "1A readseq ",
-        "1A readseq, compacted, json ",
+        "1A readseq, after compact, json ",
         "1B readrandom, json ",
         "1C fillseq ",
         "1D fillrandom, json ",

@@ -130,7 +130,7 @@ impl<E: Engine> Runner<'_, E> {
         if self.silent && workload.action == Action::Compact {
             let name = workload.name;
             self.undone = Some(Fault::new(format!(
-                "{name}, done again for the rows behind it, failed: {fault}"
+                "{name}, repeated for the rows after it, failed: {fault}"
             )));
         }
         if workload.changes() {
