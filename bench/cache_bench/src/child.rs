@@ -93,7 +93,7 @@ pub(crate) fn complete(
         Ok(Err(error)) => ended(&mut child).and(Err(format!("reading its output: {error}"))),
         Err(RecvTimeoutError::Disconnected) => ended(&mut child).and(Err("no output".to_owned())),
         Err(RecvTimeoutError::Timeout) => {
-            // It may have ended by itself in this moment.
+            // It may have ended at this very moment.
             let _ = child.kill();
             let _ = child.wait();
             Err(format!("time limit of {} s (--timeout)", timeout.as_secs()))

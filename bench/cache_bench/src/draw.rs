@@ -77,7 +77,7 @@ impl Draws {
         scaled(raw, self.max_key)
     }
 
-    /// An operation, by the shares asked for.
+    /// An operation, drawn by the requested shares.
     #[inline]
     pub(crate) fn op(&mut self) -> Op {
         let percent = scaled(self.next(), 100);

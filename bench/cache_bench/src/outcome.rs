@@ -13,7 +13,7 @@ pub(crate) enum Status {
     Ok,
     /// The cache is not there.
     Skipped,
-    /// It gave a wrong answer, or ended before its time.
+    /// It returned a wrong answer, or ended early.
     Failed,
 }
 
@@ -31,12 +31,12 @@ pub(crate) struct Outcome {
     /// Why it was skipped or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
-    /// What was asked for.
+    /// The plan.
     #[serde(flatten)]
     pub(crate) plan: Option<Plan>,
     /// Whether every value found was compared with its key's.
     pub(crate) verified: bool,
-    /// What the reader must know of this run.
+    /// A note for the reader of this run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
     /// Shards the cache really has.

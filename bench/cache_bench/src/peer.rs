@@ -1,4 +1,4 @@
-//! RocksDB's own `cache_bench`, run beside ours and read with care.
+//! RocksDB's own `cache_bench` as a peer: runs it and reads its output.
 //!
 //! The figures come from its own harness: it draws eight bytes of a value at a time from a slow
 //! generator, hashes what it finds, and reads the clock around every operation of the pass that is
@@ -130,7 +130,8 @@ fn notes(plan: &Plan) -> Vec<String> {
     notes
 }
 
-/// Its command line. Only flags of 7.8 are used; what is a default of one version is said aloud.
+/// Its command line. Only flags of 7.8 are used; defaults that differ between versions are spelled
+/// out.
 fn words(plan: &Plan) -> Vec<String> {
     let bytes = value_bytes(plan);
     let mut words = vec![

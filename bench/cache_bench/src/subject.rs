@@ -20,7 +20,7 @@ pub(crate) use moka::Moka;
 pub(crate) use null::Null;
 pub(crate) use quick_cache::Quick;
 
-/// What a reference-counted value allocates beside its bytes: two counts.
+/// What a reference-counted value allocates in addition to its bytes: two counts.
 pub(crate) const ARC_BYTES: u64 = 16;
 
 /// A cache as the benchmark uses it.

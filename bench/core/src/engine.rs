@@ -1,4 +1,4 @@
-//! What an engine must be able to do to be measured.
+//! The interface of an engine: the traits that an adapter implements.
 //!
 //! Three layers: an [`Engine`] opens directories, a [`Store`] is one open directory shared by all
 //! threads, a [`Session`] is one thread's way into it (its transaction, batch and buffers).
@@ -108,13 +108,12 @@ pub trait Engine: Sync {
         true
     }
 
-    /// Why it runs no rows with values of `value_bytes` whose writes are to survive what
-    /// `durability` says, in a few words.
+    /// Why it does not run rows with values of `value_bytes` at this durability, in a few words.
     fn declines(&self, _value_bytes: usize, _durability: Durability) -> Option<&'static str> {
         None
     }
 
-    /// Why it has no batches, in a word or two, where they are not simply missing.
+    /// Why it has no batches, if there is a special reason.
     fn without_batch(&self) -> Option<&'static str> {
         None
     }
@@ -309,13 +308,13 @@ pub trait Cursor {
     /// Whatever the engine says.
     fn prev(&mut self) -> Result<(), Fault>;
 
-    /// Whether it stands on an entry.
+    /// Whether it is at an entry.
     fn valid(&self) -> bool;
 
-    /// The key it stands on.
+    /// The key of the current entry.
     fn key(&self) -> &[u8];
 
-    /// The value it stands on.
+    /// The value of the current entry.
     ///
     /// # Errors
     /// Whatever the engine says.

@@ -91,7 +91,7 @@ impl Family {
         self.flags.iter().find(is_named)
     }
 
-    /// What a name stands for. Dashes inside names count as underscores.
+    /// The flag that a name means. Dashes inside names count as underscores.
     fn find(&self, name: &str) -> Found {
         let plain = name.replace('-', "_");
         let positive = plain.strip_prefix("no");
@@ -152,10 +152,10 @@ pub struct Given {
 const FILES_DEEP: u32 = 8;
 
 impl Given {
-    /// Reads the words of a command line.
+    /// Parses a command line.
     ///
     /// # Errors
-    /// A sentence that names the word and what is wrong with it.
+    /// A sentence that names the word and the problem.
     pub fn parse(family: &'static Family, words: &[String]) -> Result<Self, String> {
         let mut given = Self {
             family,

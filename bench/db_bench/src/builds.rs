@@ -1,5 +1,5 @@
-//! What is known of how each engine's code was built: the library that was really loaded, its
-//! version in its own words, and whether it checks itself by assertions.
+//! How each engine's code was built: the library that was really loaded, its version as it reports
+//! it, and whether it has assertions.
 //!
 //! A child reports which file it loaded. The file is examined here, because reading megabytes in a
 //! process that is about to be measured would change its memory layout.
@@ -130,8 +130,8 @@ fn holds(bytes: &[u8], text: &str) -> bool {
     !part.is_empty() && bytes.windows(part.len()).any(|place| place == part)
 }
 
-/// How many signatures of functions of a namespace stand in the bytes, as texts of their own. The
-/// compiler puts them there for the message of an assertion that does not hold.
+/// The number of function signatures of a namespace in the bytes, as texts of their own. The
+/// compiler stores them for the message of a failed assertion.
 fn signatures(bytes: &[u8], namespace: &str) -> usize {
     let is_signature = |text: &&[u8]| {
         let printable = text.iter().all(|byte| matches!(byte, b' '..=b'~'));

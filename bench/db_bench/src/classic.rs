@@ -179,7 +179,7 @@ impl Run<'_> {
     }
 }
 
-/// What a writing row cost beside its time, as one line for stderr; nothing for other rows.
+/// What a writing row cost in addition to its time, as one line for stderr; nothing for other rows.
 #[expect(clippy::cast_precision_loss, reason = "shown with two decimals")]
 fn cost(record: &Record) -> String {
     let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! What the flags mean: engines, plans, where things go.
+//! The meaning of the flags: engines, plans, output files.
 
 mod suite_overrides;
 
@@ -57,13 +57,13 @@ pub(crate) struct Config {
     pub(crate) detail: Detail,
     /// The suite to run instead of the list.
     pub(crate) suite: Option<String>,
-    /// How long ago the suite was asked for: its limits of time count from there.
+    /// How long ago the suite was requested: its time limits count from there.
     pub(crate) spent: Duration,
     /// The directories of `--db`, or the usual one.
     pub(crate) bases: Vec<PathBuf>,
     /// Whether `--db` was given: it is then a single engine's own directory.
     own_directory: bool,
-    /// The seed that the clock chose, where `--seed=0` asked for one.
+    /// The seed from the clock, if `--seed=0` asked for one.
     pub(crate) chosen_seed: Option<u32>,
     /// A library with an allocator, for every child.
     pub(crate) allocator: Option<PathBuf>,
@@ -238,7 +238,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
         .filter(|name| !name.is_empty())
 }
 
-/// The engine a name stands for.
+/// The engine for a name.
 fn picked<'n>(name: &'n str, given: &Given) -> &'n str {
     let (either, two) = engines::EITHER;
     if name == either {

@@ -48,7 +48,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
     NAMES.iter().copied().chain(brought)
 }
 
-/// The engine that two names stand for, by `--use_lsm`.
+/// The engine for two names, chosen by `--use_lsm`.
 pub(crate) const EITHER: (&str, [&str; 2]) = ("wiredtiger", ["wiredtiger_btree", "wiredtiger_lsm"]);
 
 /// The flag that names another build of an engine's library.

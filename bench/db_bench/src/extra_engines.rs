@@ -1,4 +1,4 @@
-//! Engines that another program brings along.
+//! Engines added by another program.
 
 use std::sync::OnceLock;
 

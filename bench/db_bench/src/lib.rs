@@ -52,7 +52,7 @@ pub fn main(extra: &'static [Extra]) -> ExitCode {
     }
 }
 
-/// Does what the words say; false when something asked for was absent or wrong.
+/// Executes a command line; false if something requested was absent or wrong.
 fn run(words: &[String]) -> Result<bool, String> {
     if words.iter().any(|word| word == "-h") {
         print(&flags::help());

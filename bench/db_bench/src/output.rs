@@ -1,4 +1,4 @@
-//! Where results go: the files of `--json` and `--csv`, stdout, stderr.
+//! Output: the files of `--json` and `--csv`, stdout, stderr.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -83,7 +83,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Cuts off what is there of a line. A pipe has nothing that could be cut.
+    /// Removes a partial line. A pipe has nothing that could be removed.
     fn cut(&mut self) -> io::Result<()> {
         self.file.set_len(self.bytes)?;
         self.file.seek(SeekFrom::Start(self.bytes))?;

@@ -1,4 +1,4 @@
-//! Reports: made from the records of a run that has ended, or again from what an earlier one left.
+//! Reports: made from the records of the run that has ended, or again from an earlier one's.
 
 use std::fs;
 use std::io::IsTerminal as _;

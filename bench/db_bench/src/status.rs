@@ -48,8 +48,8 @@ pub(crate) fn clear() {
     }
 }
 
-/// What rewrites a line of `before` characters, and the characters of the new one. Blanks overwrite
-/// the rest of a longer line: every terminal knows them.
+/// The characters that rewrite a line of `before` characters, and the length of the new one. Blanks
+/// overwrite the rest of a longer line: every terminal supports that.
 fn rewritten(text: &str, columns: usize, before: usize) -> (String, usize) {
     let fitting: String = text.chars().take(columns.saturating_sub(1)).collect();
     let length = fitting.chars().count();

@@ -38,8 +38,8 @@ struct Plan {
     left_out: Vec<String>,
 }
 
-/// Runs the suite. Returns whether everything asked for was there and right, and what to print: a
-/// summary, or with `--verbose` the whole table.
+/// Runs the suite. Returns whether everything requested was available and correct, and what to
+/// print: a summary, or with `--verbose` the whole table.
 pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String> {
     let plan = plan(config, name)?;
     let _results = config.json.as_deref().map(lock::results).transpose()?;
@@ -161,7 +161,7 @@ fn plan(config: &Config, name: &str) -> Result<Plan, String> {
     })
 }
 
-/// Refuses `--shuffle` beside a section that draws some keys more often.
+/// Refuses `--shuffle` with a section that draws some keys more often than others.
 fn refuse_shuffle(config: &Config, file: &File) -> Result<(), String> {
     if !config.plan.shuffle {
         return Ok(());
@@ -201,7 +201,7 @@ fn refuse_more_than_are_drawn(config: &Config, jobs: &[Job]) -> Result<(), Strin
     }
 }
 
-/// Refuses a section with more entries than a file of records is asked for.
+/// Refuses a section that needs more entries than the data file has.
 fn refuse_more_than_a_file_has(config: &Config, jobs: &[Job]) -> Result<(), String> {
     let Data::File { path, .. } = &config.plan.data else {
         return Ok(());

@@ -54,20 +54,20 @@ pub(crate) struct Position {
 pub(crate) struct Start {
     /// Rows before this one have been reported by an earlier run of the program.
     pub(crate) at: Position,
-    /// Rows of them that ended their process.
+    /// Rows among them that ended their process.
     pub(crate) lost: Vec<Position>,
 }
 
 /// How one child ended.
 enum ChildEnding {
     Told(Told),
-    /// It went without a word, in this entry of the list if any was reached.
+    /// It ended without a last event, in this entry of the list if any was reached.
     Lost {
         entry: Option<usize>,
         /// Whether everything about that entry had been reported.
         over: bool,
         reason: String,
-        /// Whether it was ended for being slow.
+        /// Whether it was killed for being slow.
         slow: bool,
     },
 }
@@ -321,7 +321,7 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
             return ChildEnding::Told(Told::Broken(reason));
         }
     };
-    // Entries before the one to resume at are done again without a word: each gets its time.
+    // Entries before the one to resume at are repeated unreported: each gets its time.
     let replays = u32::try_from(plan.resume_at).unwrap_or(u32::MAX - 1) + 1;
     let mut begun = Instant::now();
     let mut deadline = begun + limit.saturating_mul(replays);
@@ -372,7 +372,7 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
     ChildEnding::Told(last_word)
 }
 
-/// What is said of a child that has said its last word and is still there.
+/// The note about a child that has sent its last event and still runs.
 fn lingered(limit: Duration) -> String {
     let limit = limit.as_secs();
     format!("the process had not ended {limit} s after its last event, and was killed")

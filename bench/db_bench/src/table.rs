@@ -20,11 +20,11 @@ use layout::{head, line, sheets, width};
 use row::{BARE, Row, is_event};
 pub(crate) use row::{Rows, label};
 
-/// Columns kept for the ratio to the best peer, its name and a word.
+/// Columns kept for the ratio to the best peer, its name and a remark.
 const RATIO: usize = 38;
 /// Mark of figures that are shown and not compared.
 const UNRANKED: &str = "*";
-/// In front of the rates of the writer beside readers.
+/// Label of the rates of the concurrent writer.
 const WRITER: &str = "writer";
 
 /// What the table is about.
@@ -73,7 +73,7 @@ fn cell(row: &Row, engine: &str, absent: bool, aggregate: Aggregate) -> String {
     }
 }
 
-/// The middle rate of the writer beside the readers.
+/// The middle rate of the concurrent writer.
 fn writer(row: &Row, engine: &str) -> String {
     let rate = row.writer(engine);
     rate.map_or_else(|| "-".into(), |rate| figure::short(rate.middle))
@@ -131,7 +131,7 @@ pub(crate) fn render(
     text
 }
 
-/// Some of the engines, beside the names of all rows.
+/// Some of the engines, with the names of all rows.
 struct Sheet<'t> {
     outline: &'t Outline,
     rows: &'t Rows,

@@ -1,4 +1,4 @@
-//! What the engines of this program do that they should not.
+//! The defects of this program's engines.
 
 /// What an engine does that it should not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

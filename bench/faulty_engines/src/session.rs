@@ -1,4 +1,4 @@
-//! One thread's way into a store that lies.
+//! One thread's session in a faulty store.
 
 use bench_core::engine::Session;
 use bench_core::fault::Fault;

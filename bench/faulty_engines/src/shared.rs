@@ -1,4 +1,4 @@
-//! What all sessions of a store that lies have in common.
+//! What all sessions of a faulty store share.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -25,7 +25,7 @@ pub(crate) struct Shared {
     /// Copies of values that serve no purpose.
     hoard: Mutex<Vec<Vec<u8>>>,
     calls: AtomicU64,
-    /// Beside the database: there when the process has crashed before.
+    /// Next to the database: exists if the process has crashed before.
     crashed: PathBuf,
 }
 

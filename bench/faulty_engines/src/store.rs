@@ -30,7 +30,7 @@ impl FaultyStore {
         self.session(ROLE)?.catch_up()
     }
 
-    /// Deletes the first entry, without a word.
+    /// Deletes the first entry silently.
     fn lose_first(&self) -> Result<(), Fault> {
         let mut session = self.inner.session(ROLE)?;
         let mut cursor = session.cursor()?;

@@ -77,7 +77,7 @@ pub(crate) fn bars_end(run: &Run) -> Option<String> {
     tally::wins(run)
 }
 
-/// What the mark of rows that merge by hand stands for, where there are any.
+/// The meaning of the mark of rows that merge by hand, if there are any.
 pub(crate) fn by_hand(run: &Run) -> Option<String> {
     fairness::by_hand(run)
 }

@@ -149,7 +149,7 @@ pub(crate) enum Value {
     Missing(&'static str, String),
 }
 
-/// Where a bar ends and what stands beside it; lengths are parts of the fastest row's.
+/// The end of a bar and the texts after it; lengths are parts of the fastest row's.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
     /// `4,030,000 ops/sec`.
@@ -162,7 +162,7 @@ pub(crate) struct Measured {
     pub(crate) high: f64,
     /// `3.91M to 4.10M`, where there were several rounds.
     pub(crate) range: Option<String>,
-    /// `writer 48.6k`: operations a second of the writer beside the readers.
+    /// `writer 48.6k`: operations a second of the concurrent writer.
     pub(crate) writer: Option<String>,
     /// The figures in full sentences.
     pub(crate) hint: String,
@@ -198,7 +198,7 @@ pub(crate) struct Percentiles {
 }
 
 impl Latency {
-    /// Where a time stands on the axis, 0 to 1.
+    /// The position of a time on the axis, 0 to 1.
     pub(crate) fn at(&self, nanoseconds: u64) -> f64 {
         let log = number::float(nanoseconds.max(1)).log10();
         let (first, last) = (f64::from(self.first), f64::from(self.last));
@@ -213,7 +213,7 @@ pub(crate) struct Strip {
     pub(crate) name: Name,
     /// Operations in each second.
     pub(crate) values: Vec<u64>,
-    /// Length, highest and lowest second in words.
+    /// Length, highest and lowest second as text.
     pub(crate) text: String,
 }
 
@@ -254,15 +254,15 @@ pub(crate) enum Tone {
 /// A cell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
-    /// Words or number.
+    /// Text or number.
     pub(crate) text: String,
     /// How it is meant.
     pub(crate) tone: Tone,
-    /// Engine whose colour stands before the text, or whose bar under it.
+    /// Engine whose colour comes before the text, or whose bar is under it.
     pub(crate) style: Option<usize>,
     /// Length of the bar under the text, 0 to 1.
     pub(crate) bar: Option<f64>,
-    /// A word about it: a variant.
+    /// A remark on it: a variant.
     pub(crate) tag: Option<String>,
     /// How far the rounds lie apart: `±3%`, or `±12x`.
     pub(crate) spread: Option<String>,
@@ -294,7 +294,7 @@ impl Cell {
         Self::toned(text.unwrap_or_else(|| "-".into()), tone)
     }
 
-    /// Words, or that the fact was not reported.
+    /// Text, or that the fact was not reported.
     pub(crate) fn told(text: Option<String>) -> Self {
         text.map_or_else(|| Self::toned("not reported", Tone::Faint), Self::plain)
     }

@@ -1,4 +1,4 @@
-//! How an engine looks: title, colour, pattern, and where its adapter stands.
+//! The look of an engine: title, colour, pattern, and the folder of its adapter.
 //!
 //! LevelDB, TreeDB and SQLite keep the colours of the page of 2011. Every engine also has a pattern
 //! of its own, so that bars can be distinguished without colours and in black ink.
@@ -180,7 +180,7 @@ pub(crate) fn title(engine: &str) -> &str {
     }
 }
 
-/// Where the source of the adapter stands, for an engine that has one.
+/// The folder of the adapter's source, for an engine that has one.
 pub(crate) fn source(engine: &str) -> Option<String> {
     let style = &STYLES[index(engine)];
     (style.name.is_some() && !style.folder.is_empty())

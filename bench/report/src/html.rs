@@ -231,7 +231,7 @@ fn unbroken(title: &str) -> String {
     title.replace('-', "\u{2011}")
 }
 
-/// Whether a column holds numbers, which stand to the right.
+/// Whether a column holds numbers, which are aligned right.
 fn is_numeric(grid: &Grid, column: usize) -> bool {
     let counts = |cell: &Cell| match cell.tone {
         Tone::Number | Tone::Best => true,
@@ -280,7 +280,7 @@ fn unit(grid: &Grid, column: usize) -> usize {
 /// remark.
 const SHORT: usize = 24;
 
-/// Tables of more columns are set closer, to stand on a page of 1280 pixels.
+/// Tables of more columns are set closer, to fit a page of 1280 pixels.
 const WIDE: usize = 9;
 
 /// Tables of more columns have many.
@@ -289,7 +289,7 @@ const NARROW: usize = 6;
 /// The longest unit with a place in the style sheet.
 const UNIT_MAX: usize = 4;
 
-/// Where a cell stands.
+/// The alignment of a cell.
 #[derive(Clone, Copy)]
 struct Place {
     first: bool,

@@ -1,4 +1,4 @@
-//! What a report is made from: the lines of `--json`, read and checked.
+//! The input of a report: the lines of `--json`, read and checked.
 //!
 //! A line is a result, or an object with a `type`: `machine` (one at the start of each run; a
 //! second one means that the run was stopped and resumed), `suite` (its sections, and how its
@@ -21,7 +21,7 @@ const LINE_BYTES_MAX: u64 = 64 << 20;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Machine {
-    /// As they stand in the line.
+    /// As in the line.
     pub(crate) facts: Map<String, Value>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Build {
     pub(crate) evidence: String,
 }
 
-/// A value in words: texts as they are, lists with blanks between, nothing for nothing.
+/// A value as text: texts as they are, lists with blanks between, nothing for nothing.
 pub(crate) fn words(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -84,9 +84,9 @@ pub(crate) struct Source {
     pub(crate) builds: Vec<Build>,
     /// Names of the suites that ran to their end.
     pub(crate) ended: Vec<String>,
-    /// What the reader must know.
+    /// Notes for the reader.
     pub(crate) notes: Vec<String>,
-    /// The results, in the order they ended.
+    /// The results, in the order in which they ended.
     pub(crate) records: Vec<Record>,
     /// How rounds become one figure, where it was chosen.
     pub(crate) aggregate: Option<Aggregate>,

@@ -60,7 +60,7 @@ pub(crate) struct Statistics {
     pub(crate) by_hand: bool,
     pub(crate) aggregate: Aggregate,
     pub(crate) ops_per_sec: Option<Spread>,
-    /// Of the writer beside the readers; the middle is the median.
+    /// Of the concurrent writer; the middle is the median.
     pub(crate) writer_ops_per_sec: Option<Spread>,
     pub(crate) times_baseline: Option<f64>,
     pub(crate) times_leveldb: Option<f64>,

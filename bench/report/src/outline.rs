@@ -1,4 +1,4 @@
-//! The order of the page of 2011: its chapters and sections, and which rows stand in which.
+//! The outline of the page of 2011: its chapters and sections in order, and the rows of each.
 
 use std::fmt::Write as _;
 
@@ -103,7 +103,7 @@ pub(crate) const CHAPTERS: [Chapter; 4] = [
     },
 ];
 
-/// The place in the outline that a section of a suite names, by its first word.
+/// The place in the outline for a suite's section, by the first word of its name.
 pub(crate) fn place(key: &Key) -> Option<&'static str> {
     let section = key.section.as_deref()?;
     let word = section.split([' ', ':', '.', ',']).next()?;
@@ -128,7 +128,7 @@ pub(crate) fn text(place: &str) -> &'static str {
         .map_or("", |section| section.text)
 }
 
-/// The heading of one table, inside the section it stands in; `caption` is the section's own.
+/// The heading of one table within its section; `caption` is the section's own.
 pub(crate) fn heading(table: &Table, siblings: &[&Table], caption: &str) -> String {
     let named = |other: &&Table| other.key.section == table.key.section;
     let own = siblings.iter().copied().filter(|other| named(other));
@@ -180,8 +180,8 @@ pub(crate) fn heading(table: &Table, siblings: &[&Table], caption: &str) -> Stri
     text
 }
 
-/// The words of 2011 for its workloads, and words like them for those it did not have; each with
-/// the name it goes by.
+/// The words of 2011 for its workloads, and similar words for those that it did not have; each with
+/// the workload's name.
 fn subject(workload: &str) -> String {
     let words = match workload {
         "readseq" | "readseq100K" => "Sequential Reads",
@@ -207,7 +207,7 @@ fn subject(workload: &str) -> String {
     format!("{words} ({workload})")
 }
 
-/// Whether two names stand for the same workload, as `fillsync` and `fillrandsync` do.
+/// Whether two names mean the same workload, as `fillsync` and `fillrandsync` do.
 pub(crate) fn same_workload(one: &str, other: &str) -> bool {
     let known = |name| {
         bench_core::workload::catalog::named(name).map(|workload| {

@@ -58,7 +58,7 @@ pub(crate) struct WiredTigerRow {
     pub(crate) section: String,
     /// Times LevelDB's throughput.
     pub(crate) times_leveldb: Figures,
-    /// `about`, `over`, where the document says so.
+    /// `about`, `over`, if the document says so.
     #[serde(default)]
     pub(crate) qualifier: BTreeMap<String, String>,
     /// How it was run.

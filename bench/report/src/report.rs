@@ -60,7 +60,7 @@ impl Report {
         Self::of(source)
     }
 
-    /// The same with something more that the reader must know.
+    /// The same with one more note for the reader.
     #[must_use]
     pub fn noted(mut self, text: impl Into<String>) -> Self {
         self.run.source.notes.push(text.into());

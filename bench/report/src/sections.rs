@@ -1,5 +1,4 @@
-//! In which chapter and under which heading each table stands: as its suite says, else as the page
-//! of 2011 has it.
+//! The chapter and heading of each table: from its suite, else from the page of 2011.
 
 use crate::outline::{self, CHAPTERS};
 use crate::run::Run;
@@ -10,7 +9,7 @@ use crate::table::Table;
 pub(crate) struct Chapter<'r> {
     /// Heading.
     pub(crate) title: String,
-    /// What stands under it.
+    /// Its contents.
     pub(crate) groups: Vec<Group<'r>>,
 }
 

@@ -1,4 +1,4 @@
-//! Who is ahead: of a table's ranked rows, and against the baseline of the same engine.
+//! Rankings: of a table's ranked rows, and against the baseline of the same engine.
 
 use bench_core::result::spread::Spread;
 use bench_core::result::standing::{self, Standing};
@@ -34,7 +34,7 @@ pub(crate) fn leaders(table: &Table) -> Vec<Ranked<'_>> {
 }
 
 /// How a row stands among the ranked rows of other stores, which our own interfaces are not; `None`
-/// where it has no rate or there are none.
+/// if it has no rate or there are no others.
 pub(crate) fn among_ranked<'t>(table: &'t Table, row: &Row) -> Option<Standing<&'t Row>> {
     let others = ranking(table)
         .into_iter()

@@ -42,8 +42,7 @@ impl Key {
         }
     }
 
-    /// Whether a record belongs here; what a row that was never reached does not know fits
-    /// anything.
+    /// Whether a record belongs here; a field that an unreached row does not have fits anything.
     fn takes(&self, record: &Record) -> bool {
         let fits = |here: &Option<String>, there: &Option<String>| {
             here.is_none() || there.is_none() || here == there
@@ -78,7 +77,7 @@ pub(crate) enum Outcome {
     Measured(Spread),
     /// Not run, and why.
     Skipped(String),
-    /// Wrong or ended, and why.
+    /// Wrong or aborted, and why.
     Failed(String),
 }
 
@@ -186,7 +185,7 @@ impl Row {
         Spread::of(self.records.iter().filter_map(figure), aggregate)
     }
 
-    /// Rates of the writer beside the readers, where there was one; the middle is the median.
+    /// Rates of the concurrent writer, if there was one; the middle is the median.
     pub(crate) fn writer(&self) -> Option<Spread> {
         self.rate()?;
         self.figure(Aggregate::Median, Record::writer_rate)

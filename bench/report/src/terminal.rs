@@ -1,4 +1,4 @@
-//! What a terminal shows of a run: a summary that fits a screen, or every table as bars.
+//! The output on a terminal: a summary that fits a screen, or every table as bars.
 
 mod bars;
 mod summary;

@@ -1,4 +1,4 @@
-//! What stands under a table, computed from it.
+//! The sentence under a table, computed from it.
 
 use bench_core::workload::definition::{Action, Target};
 
@@ -192,7 +192,7 @@ fn remarks(table: &Table) -> Vec<String> {
     measured.filter_map(remark).collect()
 }
 
-/// How many of the keys asked for were there.
+/// The share of requested keys that existed.
 fn found(table: &Table) -> Option<String> {
     if !matches!(
         table.workload()?.action,

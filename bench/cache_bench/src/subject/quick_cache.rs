@@ -8,7 +8,7 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use super::{Subject, charge};
 use crate::plan::Plan;
 
-/// Bytes it keeps for each entry beside the value: a slot with key, pointer and links, its place in
+/// Bytes for each entry in addition to the value: a slot with key, pointer and links, its place in
 /// the hash table, and its share of the keys remembered after eviction. A test measures it.
 pub(super) const ENTRY_BYTES: u64 = 112;
 

@@ -1,4 +1,4 @@
-//! RocksDB's own program beside ours.
+//! RocksDB's own program as a peer.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ fn its_absence_is_an_error_only_where_it_was_named() {
         "{}",
         stderr(&named)
     );
-    // Our own program is not mistaken for it, even where it stands first in PATH.
+    // Our own program is not mistaken for it, even if it comes first in PATH.
     let own = format!(
         "--rocksdb_cache_bench={}",
         env!("CARGO_BIN_EXE_cache_bench")

@@ -1,4 +1,4 @@
-//! What the value of a flag may be.
+//! Kinds of flag values.
 
 /// What a flag's value may be.
 #[derive(Clone, Copy, Debug, PartialEq)]

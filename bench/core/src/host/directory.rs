@@ -1,4 +1,4 @@
-//! The directory of a database, and the note beside it.
+//! The directory of a database, and the note next to it.
 //!
 //! A directory is emptied only if the note `DIR.db_bench` next to it says that this program made
 //! that very directory, if no other run works in it, and if nothing was added to it, or to a folder
@@ -164,8 +164,8 @@ pub fn remove(db: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes what the model knows into the note, if the directory is ours. What it holds is listed by
-/// [`leave`], when this process is gone: libraries write until their very end.
+/// Writes the model's state into the note, if the directory is ours. The files in it are listed by
+/// [`leave`] after this process has ended: libraries write until their very end.
 ///
 /// # Errors
 /// As the system reports it.
@@ -183,8 +183,7 @@ pub fn keep(db: &Path, plan: &Plan, model: &Model) -> io::Result<()> {
     write(db, &directory.taken(), &rest)
 }
 
-/// A run begins over an existing database: from now on the note does not know what the directory
-/// holds.
+/// A run begins over an existing database: from now on the note has no list of its files.
 ///
 /// # Errors
 /// When another run works in it, or as the system reports it.

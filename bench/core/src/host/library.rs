@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// Bytes of a file that are read at once.
 const PIECE: usize = 1 << 20;
 
-/// Which file it is, whatever its name: its bytes and their checksum, in words.
+/// Identifies a file regardless of its name: size and checksum, as text.
 ///
 /// # Errors
 /// As the system reports it.
@@ -36,8 +36,8 @@ pub struct Library {
     /// The file, with links resolved; absent if the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The C++ namespace of its own code, such as `leveldb::`. Where assertions are compiled in,
-    /// the file holds the signatures of the functions they stand in, and otherwise not one.
+    /// The C++ namespace of its own code, such as `leveldb::`. With assertions compiled in, the
+    /// file holds the signatures of the functions that contain them; without, it holds none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// What else in the file shows how it was built.

@@ -1,5 +1,5 @@
-//! Loading a store's library: the one that was asked for by its path, or the first of its names
-//! that the system's loader finds.
+//! Loads a store's library: from the given path, or the first of its names that the system's loader
+//! finds.
 //!
 //! A library stays until the process ends: some keep threads and thread-local values whose
 //! destructors run later than the last store's.
@@ -20,7 +20,7 @@ fn open(name: &OsStr) -> Result<Library, libloading::Error> {
     unsafe { Library::open(Some(name), flags) }
 }
 
-/// The library at `path`, or the first of `names` that is there; Debian's `package` brings one.
+/// The library at `path`, or the first of `names` that is found; Debian's `package` contains one.
 ///
 /// # Errors
 /// What the loader said of `path`, or that none of `names` was found.

@@ -1,4 +1,4 @@
-//! What `bench/install-peers.sh` has unpacked where it might not install packages.
+//! Peers that `bench/install-peers.sh` unpacked because it could not install packages.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! How much of a directory lies in the page cache.
+//! The part of a directory that is in the page cache.
 //!
 //! An engine that maps its files, or reads them through the kernel, uses memory that its own limit
 //! does not count: this memory. The kernel reports it page by page for a mapped file; mapping reads

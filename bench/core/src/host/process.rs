@@ -1,4 +1,4 @@
-//! What the kernel says about this process and its disk: memory, CPU time, bytes written, flushes.
+//! Kernel counters of this process and its disk: memory, CPU time, bytes written, flushes.
 //!
 //! Everything is read from `/proc` and `/sys`; what a kernel does not offer is `None`, never zero.
 
@@ -44,7 +44,7 @@ fn written() -> Option<u64> {
     Some(field(io, "write_bytes:")?.saturating_sub(cancelled))
 }
 
-/// CPU time of all threads, ended ones included, user and system together.
+/// CPU time of all threads, including finished ones, user and system together.
 pub fn cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);

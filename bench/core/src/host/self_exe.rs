@@ -6,8 +6,8 @@ use std::{env, io};
 /// This process's own program, whatever has become of its file.
 const SELF: &str = "/proc/self/exe";
 
-/// Where this program can be started again: its path, or what the system keeps of it where the file
-/// was removed or replaced since (`make build` beside a suite that runs).
+/// The path to start this program again: its own, or the kernel's link if the file was removed or
+/// replaced meanwhile (`make build` while a suite runs).
 ///
 /// # Errors
 /// If the system does not report the path.

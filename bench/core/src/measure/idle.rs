@@ -1,9 +1,9 @@
-//! Waiting until an engine that cannot say so has ended its background work.
+//! Waits until an engine that does not report it has finished its background work.
 //!
-//! An engine with counters is asked for them until they rest. Without any, the threads of the
-//! process other than the harness's are watched: when none of them has used CPU time or waited for
-//! the disk for 60 ms, work ended at the last sign of life. The result is exact to about one look;
-//! LevelDB through its C interface offers nothing better.
+//! An engine with counters is asked for them until they stop changing. Without any, the threads of
+//! the process other than the harness's are watched: if none of them has used CPU time or waited
+//! for the disk for 60 ms, work ended at the last sign of life. The result is exact to about one
+//! look; LevelDB's C interface offers nothing better.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -131,7 +131,7 @@ mod tests {
         let since = Instant::now();
         let busy = Duration::from_millis(150);
         let worker = std::thread::spawn(move || while since.elapsed() < busy {});
-        // Other tests of this binary run beside it, so only the lower bound is sure.
+        // Other tests of this binary run at the same time, so only the lower bound is certain.
         let settled = wait(since, &[]).expect("ends");
         assert!(settled + 2 * LOOK >= busy, "{settled:?}");
         worker.join().expect("no panic");

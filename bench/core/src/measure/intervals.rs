@@ -44,7 +44,7 @@ impl Intervals {
         &self.counts
     }
 
-    /// Notes that `done` operations had ended `at` this long after the start.
+    /// Records that `done` operations had ended `at` this long after the start.
     pub fn look(&mut self, done: u64, at: Duration) {
         let ops = done - self.looked_done;
         let took = at.saturating_sub(self.looked_at);

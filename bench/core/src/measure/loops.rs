@@ -44,10 +44,9 @@ use reader::Reader;
 /// Operations a second of one thread that room for new keys is made for in rows of `--duration`.
 const TIMED_OPS_PER_SECOND: u64 = 500_000;
 
-/// Answers and writes of a thread that is alone are noted, and settled with the model so many at a
-/// time. The model is larger than the near caches: loads that stand next to each other wait
-/// together, and a store after each write would be waited for at the engine's next atomic
-/// operation, 70 ns a random put.
+/// Answers and writes of a single thread are recorded, and checked against the model in lots. The
+/// model is larger than the near caches: adjacent loads miss at the same time, while a store after
+/// each write would delay the engine's next atomic operation.
 const NOTED_AT_ONCE: usize = 128;
 
 /// What is still to be settled with the model, in the order in which it came to be.
@@ -182,7 +181,7 @@ impl Task<'_> {
         }
     }
 
-    /// Whether thread `index` is the writer beside the measured readers.
+    /// Whether thread `index` is the concurrent writer.
     const fn is_writer(&self, index: u32) -> bool {
         index == 0
             && matches!(
@@ -214,25 +213,25 @@ pub struct Worker<'t, S> {
     draws: Draws,
     ahead: Ahead,
     meter: Meter,
-    /// Holds fills, or the writer beside readers, back.
+    /// Limits the rate of fills, or of the concurrent writer.
     write_pace: Option<Pace>,
     /// Holds point reads and seeks back.
     read_pace: Option<Pace>,
     /// Of rows in which no thread can see what another writes.
     noted: Vec<Noted>,
-    /// How many are settled at once: each by itself where operations are timed one by one, so that
-    /// none pays for the others.
+    /// How many are checked at once: one if operations are timed one by one, so that none pays for
+    /// the others.
     noted_at_once: usize,
 }
 
-/// What a thread brings home.
+/// The results of a thread.
 #[derive(Debug)]
 pub struct Report {
     /// Counters and clock.
     pub meter: Meter,
     /// The text for the line.
     pub message: String,
-    /// Whether it was the writer beside the readers, whose time does not count.
+    /// Whether it was the concurrent writer, whose time does not count.
     pub beside: bool,
     /// What a scan summed up.
     pub scan: Option<ScanSum>,

@@ -271,7 +271,7 @@ impl Meter {
 
 /// Cells of a bar of progress.
 const BAR_CELLS: usize = 30;
-/// Clears the line that a bar stands in, from where `\r` has left the cursor.
+/// Clears the line of a progress bar, where `\r` has left the cursor.
 const BAR_ERASED: &str = "\x1b[K";
 
 /// A bar of progress: the share done, and operations a second so far.

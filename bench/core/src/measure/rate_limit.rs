@@ -48,7 +48,7 @@ impl Pace {
     }
 }
 
-/// A pause, in pieces between which it may be ended.
+/// A pause in pieces, so that it can be interrupted.
 #[cold]
 pub(crate) fn rest(pause: Duration, goes_on: impl Fn() -> bool) {
     let start = Instant::now();

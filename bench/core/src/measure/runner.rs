@@ -229,7 +229,7 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// Forgets what the note beside the database knew, before the first row that changes it.
+    /// Clears the state in the note next to the database, before the first row that changes it.
     fn forget_note(&mut self) -> Result<(), Fault> {
         if !std::mem::take(&mut self.noted) {
             return Ok(());

@@ -1,8 +1,8 @@
-//! What a suite is, for those who only have its results: the second object of `--json`.
+//! The outline of a suite, for readers of its results: the second object of `--json`.
 //!
-//! Records name their section; here stand the headings of the sections in the order in which they
-//! are to be shown, what a figure is divided by, and how rounds become one figure. After it come
-//! records, and now and then a [`Note`]; the last is an [`End`].
+//! Records name their section. The outline holds the headings of the sections in the order in which
+//! they are shown, what a figure is divided by, and how rounds become one figure. It is followed by
+//! records, and now and then a [`Note`]; the last object is an [`End`].
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub enum Aggregate {
     /// The middle one, or the mean of the two in the middle.
     #[default]
     Median,
-    /// The lowest and the highest round are left out and the rest averaged. Where the suite itself
+    /// The lowest and the highest round are left out and the rest averaged. If the suite itself
     /// says so, the last instance of a workload counts ([`Outline::last_instance_counts`]).
     Trimmed,
 }
@@ -86,7 +86,7 @@ pub struct Outline {
     pub directories: Vec<String>,
     /// Sections in the order of showing.
     pub sections: Vec<Section>,
-    /// Variants beside the plain settings.
+    /// Variants in addition to the plain settings.
     pub variants: Vec<Named>,
     /// Rows that have fewer rounds than the others by the suite itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -186,7 +186,7 @@ pub struct Note {
     pub fact: Option<Fact>,
 }
 
-/// What a later process must know of a run.
+/// Facts that a later process needs to know about a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fact {

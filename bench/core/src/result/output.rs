@@ -1,4 +1,4 @@
-//! Where programs put what they say: stdout, stderr, a file of JSON lines.
+//! Output of the programs: stdout, stderr, a file of JSON lines.
 
 use std::fs::File;
 use std::io::{self, Write as _};

@@ -109,7 +109,7 @@ pub struct Record {
     /// Bytes allocated in the directory when idle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_bytes: Option<u64>,
-    /// Raw bytes of the keys and values that are live then, as the model knows them.
+    /// Raw bytes of the keys and values that are live then, according to the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live_bytes: Option<u64>,
     /// Bytes that the kernel counts as written by the process until idle.
@@ -155,7 +155,7 @@ pub struct Record {
     /// Operations in each second of the row, the last second not whole.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<u64>,
-    /// Operations of the writer beside the measured readers.
+    /// Operations of the concurrent writer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writer_ops: Option<u64>,
     /// Whether each merge of the row was a read and a put, as the engine has none of its own: more

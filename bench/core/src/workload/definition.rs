@@ -1,4 +1,4 @@
-//! What a workload is: the words for what it does, to which keys, with which values.
+//! The definition of a workload: what it does, to which keys, with which values.
 
 /// Where the keys of a row come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct Mix {
     pub scan: u32,
     /// Reads followed by a write of the same key.
     pub modify: u32,
-    /// Whether the newest records are asked for most; else a few of all.
+    /// Whether the newest records are read most; else a few of all.
     pub latest: bool,
 }
 
@@ -79,9 +79,9 @@ pub enum Action {
     Merge,
     /// Reads and merges; `--mergereadpercent` of a hundred are merges.
     ReadMerge,
-    /// Point reads beside one writer.
+    /// Point reads with one concurrent writer.
     GetBeside(Beside),
-    /// Seeks beside one writer.
+    /// Seeks with one concurrent writer.
     SeekBeside(Beside),
     /// A workload of the Yahoo! Cloud Serving Benchmark.
     Ycsb(Mix),
@@ -225,7 +225,7 @@ impl Workload {
         )
     }
 
-    /// A row of N operations over what is there.
+    /// A row of N operations over the existing contents.
     pub(crate) const fn new(name: &'static str, action: Action, help: &'static str) -> Self {
         Self {
             name,

@@ -1,4 +1,4 @@
-//! Where the next key index of a thread comes from.
+//! Draws the next key index of a thread.
 //!
 //! LevelDB's and RocksDB's programs draw with replacement, each with a generator of its own: about
 //! 37 % of the keys are never drawn in as many draws as there are keys. `--shuffle` takes each

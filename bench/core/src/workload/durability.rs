@@ -1,4 +1,4 @@
-//! What an acknowledged write survives: asked for, and given.
+//! What an acknowledged write survives: as requested, and as provided.
 
 /// What a write is asked to survive when the call has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum Durability {
     Sync,
 }
 
-/// What a write really survives, which for some engines is less than what they were asked for.
+/// What a write really survives, which for some engines is less than requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Survival {
     /// Nothing is kept at all.

@@ -1,4 +1,4 @@
-//! What the store must answer: for every key index, which value was written last.
+//! The model of a store's contents: for every key index, the value that was written last.
 //!
 //! One word of four bytes a key, allocated and touched before any clock runs. A word is the
 //! position of the value's fold in a table that holds the folds of all values there can be
@@ -202,7 +202,8 @@ impl Model {
         Word(before)
     }
 
-    /// Ends what [`Model::begin`] began: `before` is what it gave, `word` what was written.
+    /// Completes what [`Model::begin`] began: `before` is what it returned, `word` what was
+    /// written.
     #[inline]
     pub fn end(&self, index: usize, before: Word, word: Word) {
         let cell = &self.words[index];
@@ -216,12 +217,12 @@ impl Model {
                 )
                 .is_ok();
         if !alone {
-            // Two writes met: which of them is last cannot be known, nor when both have ended.
+            // Two writes met: their order is unknown, even after both have ended.
             cell.store(word.0 | PENDING | AMBIGUOUS, Ordering::SeqCst);
         }
     }
 
-    /// The fold that a word demands.
+    /// The fold that a word requires.
     #[inline]
     pub fn expected(&self, word: Word) -> u64 {
         self.folds[(word.0 & POSITION) as usize]
@@ -242,8 +243,8 @@ impl Model {
         answer != ABSENT && self.sorted.binary_search(&answer).is_ok()
     }
 
-    /// The word a key has after `operand` was merged into what it held by the operator "greater in
-    /// byte order".
+    /// The word of a key after `operand` was merged into its value by the operator "greater in byte
+    /// order".
     pub fn greater(&self, pool: &Pool, stored: Word, operand: Word) -> Word {
         let Some(value) = self.value(pool, stored) else {
             return operand;
@@ -325,7 +326,7 @@ impl Model {
         live.sum()
     }
 
-    /// The words as bytes, to be kept beside a database that outlives the process.
+    /// The words as bytes, to be stored next to a database that outlives the process.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.words
             .iter()

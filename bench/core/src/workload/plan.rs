@@ -79,7 +79,7 @@ impl Distribution {
     /// The words of flags and suites.
     pub const WORDS: &[&str] = &["uniform", "zipfian", "latest"];
 
-    /// The one that a word stands for.
+    /// The value for a word.
     pub fn named(word: &str) -> Option<Self> {
         match word {
             "uniform" => Some(Self::Uniform),
@@ -106,8 +106,8 @@ pub struct Plan {
     /// Entries of the list below this one were run by an earlier process: what changes the store is
     /// run again without being reported, the rest is left out.
     pub resume_at: usize,
-    /// Entries of the list that ended an earlier process; they are not run again, and what reads a
-    /// database that one of them should have made is skipped.
+    /// Entries of the list that ended an earlier process. They are not run again, and rows that
+    /// read a database that one of them should have made are skipped.
     pub lost: Vec<usize>,
     /// The process ends itself by SIGKILL as soon as the calls of the last entry have returned, so
     /// that another one can look for what was acknowledged.

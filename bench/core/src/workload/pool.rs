@@ -1,9 +1,9 @@
-//! Where values come from: a pool of bytes that is cut into values before any clock runs.
+//! The source of values: a pool of bytes that is cut into values before any clock runs.
 //!
 //! The classic pool is LevelDB's: 1 MiB of 100-byte pieces, each a random printable string repeated
-//! until it fills the piece, so that a compressor shrinks it to the ratio asked for. It flatters
-//! stores that compress each value alone; the records of `json` share their structure across values
-//! and not within one. A `file` brings keys and values of its user.
+//! until it fills the piece, so that it compresses to the requested ratio. It flatters stores that
+//! compress each value alone; the records of `json` share their structure across values and not
+//! within one. A `file` contains the user's own keys and values.
 //!
 //! Every value is named by its *ordinal*: its place in a [`ValueSet`], and after the last comes the
 //! first again. That is what lets the model remember a value in a few bits.

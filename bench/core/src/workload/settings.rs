@@ -1,4 +1,4 @@
-//! What a store is opened with: the same total for every engine, split as each can.
+//! The settings of a store: the same total memory for every engine, split as each can.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ pub const MEMORY_BYTES_DEFAULT: u64 = 4 << 20;
 
 const HALVES_UP_TO: u64 = 16 << 20;
 const SMALL_SIDE: u64 = 8 << 20;
-/// Allowed to every store beside twice its setting.
+/// Allowed to every store in addition to twice its setting.
 const OVERHEADS_BYTES: u64 = 48 << 20;
 
 /// Memory given to a store, and the two shares for engines that divide it.
@@ -59,8 +59,8 @@ impl Memory {
         }
     }
 
-    /// Anonymous memory that a store may have beside the harness's own before it counts as one that
-    /// ignores its setting: twice the total and 48 MiB.
+    /// Anonymous memory that a store may use above the harness's own before it counts as ignoring
+    /// its setting: twice the total and 48 MiB.
     ///
     /// Every store has overheads: a full write buffer waits while the next one fills, tables have
     /// indexes, allocators keep pages. LevelDB and RocksDB take two write buffers and the cache.

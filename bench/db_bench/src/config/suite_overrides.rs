@@ -1,4 +1,4 @@
-//! What a suite says itself.
+//! Flags that a suite sets itself.
 
 use bench_core::flags::Given;
 

@@ -1,4 +1,4 @@
-//! What the program was built from and by, as its build script left it.
+//! What the program was built from and by, as recorded by its build script.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub(crate) struct Build {
     profile: &'static str,
     /// The profile's level of optimisation.
     opt_level: &'static str,
-    /// Flags given to the compiler beside the profile.
+    /// Compiler flags in addition to the profile.
     #[serde(skip_serializing_if = "str::is_empty")]
     flags: &'static str,
     /// Whether our own assertions are compiled in.

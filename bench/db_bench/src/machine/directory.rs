@@ -1,4 +1,4 @@
-//! Where databases are: file system, mount, device and free room of a directory.
+//! The place of databases: file system, mount, device and free space of a directory.
 
 use std::path::{Path, PathBuf};
 
@@ -110,7 +110,7 @@ fn mount_of(mounts: &str, path: &Path) -> Option<Mount> {
         .map(|(_, mount)| mount)
 }
 
-/// A field of the list without its escapes: blanks and the like stand there as octal numbers.
+/// A field of the list without its escapes: blanks and the like are octal numbers there.
 fn plain(field: &str) -> String {
     let mut parts = field.split('\\');
     let mut text = parts.next().unwrap_or_default().to_owned();

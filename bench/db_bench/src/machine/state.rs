@@ -1,4 +1,4 @@
-//! What the machine is set to and doing when a run starts: clock rate, large pages, load, memory.
+//! Settings and state of the machine when a run starts: clock rate, large pages, load, memory.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub(crate) struct State {
     /// Whether this is a virtual machine, as far as the processor reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     virtual_machine: Option<bool>,
-    /// When memory comes in large pages by itself.
+    /// When the kernel uses large pages automatically.
     #[serde(skip_serializing_if = "Option::is_none")]
     huge_pages: Option<String>,
     /// Processes that ran or waited, over one, five and fifteen minutes.

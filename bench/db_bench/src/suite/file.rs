@@ -67,7 +67,7 @@ pub(crate) struct File {
     pub(crate) section: Vec<Section>,
 }
 
-/// Settings that run beside the plain ones.
+/// Settings that run in addition to the plain ones.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Variant {
@@ -148,8 +148,8 @@ pub(crate) struct Section {
     /// Whether it runs in each directory of `--db=DIR1,DIR2`; without a second one it is left out.
     #[serde(default)]
     pub(crate) each_db: bool,
-    /// Whether the process is ended by SIGKILL after its last call, and another one looks for what
-    /// had been acknowledged.
+    /// Whether the process is killed by SIGKILL after its last call, and another process looks for
+    /// what had been acknowledged.
     #[serde(default)]
     pub(crate) kill: bool,
 }

@@ -1,4 +1,4 @@
-//! What decides a suite's figures, and in what two runs of it differ.
+//! The fingerprint of a suite: what determines its figures, and how two runs of it differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! From a suite to the jobs that run it: which lists, over which database, in which processes.
+//! Turns a suite into the jobs that run it: lists, databases, processes.
 //!
 //! A job is one database: a section that begins with an empty directory and the sections `over` it,
 //! in file order, with one variant and one data set, in one directory. Each part of it is a list

@@ -16,7 +16,7 @@ use super::fingerprint;
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     known: HashMap<Key, Status>,
-    /// Rows that ended by an error: they have no figures.
+    /// Rows that ended with an error: they have no figures.
     errors: HashSet<Key>,
     /// In the order of the file.
     pub(crate) records: Vec<Record>,
@@ -168,7 +168,7 @@ impl Journal {
         cut.map_err(|error| format!("--resume: {}: {error}", path.display()))
     }
 
-    /// Whether the row ended by an error, and not only with figures that are wrong.
+    /// Whether the row ended with an error, and not only with wrong answers.
     pub(crate) fn is_error(&self, key: &Key) -> bool {
         self.errors.contains(key)
     }

@@ -1,4 +1,4 @@
-//! What a run of a suite has brought, earlier processes included.
+//! The results of a suite, including those of earlier processes.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use bench_core::result::outline::Fact;
 use super::journal::Journal;
 use crate::table::Rows;
 
-/// What a run has brought.
+/// The results of a run.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     pub(super) rows: Rows,
@@ -20,7 +20,7 @@ pub(super) struct Results {
 }
 
 impl Results {
-    /// What earlier processes have brought.
+    /// The results of earlier processes.
     pub(super) fn of(journal: &Journal) -> Self {
         let mut results = Self::default();
         for record in journal.records.clone() {

@@ -1,4 +1,4 @@
-//! Runs the jobs of a suite, round by round, and keeps what they bring.
+//! Runs the jobs of a suite, round by round, and records the results.
 
 mod schedule;
 

@@ -1,4 +1,4 @@
-//! One engine's turn at a job: where it stands, and what a suite knows about its rows.
+//! One engine's turn at a job: its position, and what the suite knows about its rows.
 
 use bench_core::result::outline::Outline;
 use bench_core::result::record::{Record, Status};
@@ -25,7 +25,7 @@ pub(super) struct Turn<'t> {
     pub(super) held: Option<Box<Record>>,
     /// Why later parts have no database, and the part that did not make it.
     pub(super) ruined: Option<(usize, String)>,
-    /// How the last compaction ended, where not well, and why.
+    /// How the last compaction ended, if not well, and why.
     pub(super) uncompacted: Option<(Status, String)>,
 }
 
@@ -51,7 +51,7 @@ impl Turn<'_> {
         shown.map_or(&self.job.section, |shown| &shown.section)
     }
 
-    /// Fills in what a suite knows about a row and a child does not.
+    /// Fills in what the suite knows about a row and a child does not.
     pub(super) fn mark(
         &self,
         record: &mut Record,

@@ -15,7 +15,7 @@ use crate::child;
 
 const SIGKILL: i32 = 9;
 
-/// Between two looks whether a child that has said its last word has ended.
+/// Time between two looks whether a child has ended after its last event.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// A child at work. Dropping it ends it, and lists what it left in its directory.
@@ -52,7 +52,7 @@ impl Process {
 
     /// Ends it.
     pub(super) fn kill(&mut self) -> io::Result<ExitStatus> {
-        // One that has ended meanwhile cannot be ended.
+        // A child that has ended meanwhile cannot be killed.
         let _ = self.child.kill();
         self.child.wait()
     }
@@ -92,12 +92,12 @@ fn listen(stdout: impl Read, sender: &Sender<Event>) {
     }
 }
 
-/// Whether a process was ended by SIGKILL.
+/// Whether a process was killed by SIGKILL.
 pub(super) fn is_killed(status: ExitStatus) -> bool {
     status.signal() == Some(SIGKILL)
 }
 
-/// How a process ended, in words.
+/// How a process ended, as text.
 pub(super) fn describe(status: ExitStatus) -> String {
     status.signal().map_or_else(
         || {

@@ -4,7 +4,7 @@ use bench_core::result::outline::{Outline, Section};
 
 use super::row::{Row, Rows};
 
-/// What stands in front of the line.
+/// Label of the line.
 pub(super) const NAME: &str = "x baseline";
 
 /// With two digits that count: a synced row has a thousandth of the rate of one that is not.

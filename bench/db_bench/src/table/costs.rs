@@ -1,4 +1,4 @@
-//! What writing rows cost beside their time: a table for each figure.
+//! What writing rows cost in addition to their time: a table for each figure.
 
 use std::fmt::Write as _;
 
@@ -58,7 +58,7 @@ fn amplification(row: &Row, engine: &str, count: fn(&Record) -> Option<u64>) -> 
     (raw > 0.0).then(|| digits(written / raw))
 }
 
-/// What writing rows cost beside their time.
+/// What writing rows cost in addition to their time.
 pub(super) fn write(text: &mut String, outline: &Outline, rows: &Rows, columns: Option<usize>) {
     let sections = outline.sections.iter();
     let settled: Vec<(&Section, Vec<&Row>)> = sections

@@ -1,4 +1,4 @@
-//! Where the parts of a line stand.
+//! The layout of a line.
 
 use std::fmt::Write as _;
 use std::ops::Range;

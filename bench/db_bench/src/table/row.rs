@@ -74,7 +74,7 @@ impl Rows {
         self.failed
     }
 
-    /// The row with plain settings beside one of a variant.
+    /// The row with plain settings that corresponds to one of a variant.
     pub(super) fn plain_of(&self, row: &Row) -> Option<&Row> {
         let (variant, data, place) = row.setting()?;
         variant.filter(|name| !is_plain(name))?;
@@ -154,13 +154,13 @@ impl Row {
         Spread::of(good.filter_map(Record::rate), aggregate)
     }
 
-    /// Rates of the writer beside the readers; the middle is the median.
+    /// Rates of the concurrent writer; the middle is the median.
     pub(super) fn writer(&self, engine: &str) -> Option<Spread> {
         let good = self.of(engine).filter(|record| record.status == Status::Ok);
         Spread::of(good.filter_map(Record::writer_rate), Aggregate::Median)
     }
 
-    /// Whether any engine's readers had a writer beside them.
+    /// Whether any engine's readers had a concurrent writer.
     pub(super) fn has_writer(&self) -> bool {
         let mut records = self.records.iter();
         records.any(|record| record.status == Status::Ok && record.writer_rate().is_some())

@@ -1,4 +1,4 @@
-//! What stands under the tables.
+//! The explanations under the tables.
 
 use super::row::{Row, Rows};
 

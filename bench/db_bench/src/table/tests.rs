@@ -94,7 +94,7 @@ fn a_narrow_terminal_gets_the_engines_in_several_sheets() {
             .all(|line| line.chars().count() <= 80),
         "{text}"
     );
-    // Each engine once, and the ratio beside the first of them alone.
+    // Each engine once, and the ratio only after the first of them.
     for name in names {
         let heads = figures
             .lines()

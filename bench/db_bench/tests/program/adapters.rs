@@ -1,5 +1,5 @@
-//! What every adapter owes the harness, asked of each one that can be loaded here: its answers, its
-//! cursors in both directions, and that a write has left the process when its call returns, where
+//! What every adapter owes the harness, tested with each one that can be loaded here: its answers,
+//! its cursors in both directions, and that a write has left the process when its call returns, if
 //! it says so.
 
 use std::collections::BTreeMap;
@@ -410,7 +410,7 @@ fn lmdb_flushes_the_pages_of_its_map() {
     }
     let file = home.join("data.mdb");
     let mut store = (&engine).open(&home, &settings(100)).expect("opens");
-    // Others that run beside this write the system's pages out at any time, these too.
+    // Other programs write the system's pages out at any time, these too.
     let written = (0..TRIES).any(|_| {
         write(&&engine, &store, 100);
         dirty(&file) > 0

@@ -1,7 +1,7 @@
 //! A disk that is full costs the rows that needed more of it, and those alone.
 //!
-//! Where this user may mount a file system in a name space of its own, one of 2 MB in memory; else
-//! no file may grow beyond 1 MB, which the system refuses with another word at the same places.
+//! If this user may mount a file system in a mount namespace: one of 2 MB in memory. Otherwise no
+//! file may grow beyond 1 MB, which the system refuses with another error at the same places.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -35,7 +35,7 @@ static MAY_MOUNT: LazyLock<bool> = LazyLock::new(|| {
     output.is_ok_and(|output| output.status.success())
 });
 
-/// The program with these words and little room for its database.
+/// The program with these words and little space for its database.
 fn cramped(home: &Path, words: &[&str]) -> Output {
     let room = home.join("room");
     std::fs::create_dir(&room).expect("created");
@@ -63,7 +63,7 @@ fn refusal() -> &'static str {
     }
 }
 
-/// Runs a list that fills the disk in its third row, over an engine that may say so in these words
+/// Runs a list that fills the disk in its third row, over an engine that may use these words for it
 /// too.
 fn the_row_alone_is_lost(engine: &str, words: &[&str]) {
     let list =
@@ -174,8 +174,8 @@ workloads = ["fillrandom", "compact", "readreverse"]
     file
 }
 
-/// What becomes of each row of the suite, of an engine that fills its disk and says so, and of one
-/// that does not.
+/// The status of each row of the suite, for an engine that fills its disk and reports it, and for
+/// one that does not.
 fn check(rows: &[Value], engine: &str, reads: usize, said: &str) {
     let of = |engine: &str| -> Vec<[String; 3]> {
         let same = rows.iter().filter(|row| row["engine"] == engine);

@@ -254,7 +254,7 @@ fn the_file_of_a_library_that_was_loaded_is_told_and_looked_into() {
     });
 }
 
-/// It was taken for one whose flushes never reach the device.
+/// It used to be mistaken for one whose flushes never reach the device.
 #[test]
 fn a_store_that_syncs_no_delete_of_an_absent_key_is_believed() {
     with_library("lmdb", "liblmdb0", || {

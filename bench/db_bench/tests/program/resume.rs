@@ -124,7 +124,7 @@ fn a_suite_killed_at_many_moments_ends_with_every_row_once() {
     );
 }
 
-/// A small suite, run with these words more than those every run of it has.
+/// A small suite, run with additional words.
 fn small(home: &Path, more: &[&str]) -> Output {
     let words = words(home);
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -164,7 +164,7 @@ fn a_finished_suite_is_shown_again_and_its_file_is_left_alone() {
     assert_eq!(cells.lines().count(), results(&json).len() + 1);
 }
 
-/// Killed between its last row and the line that says so, a run is not complete: nothing is left to
+/// A run that is killed between its last row and the end line is not complete: nothing is left to
 /// run, and the line is written.
 #[test]
 fn a_suite_that_lacks_its_end_alone_is_given_one() {

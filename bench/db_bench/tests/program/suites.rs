@@ -115,7 +115,7 @@ fn the_sign_of_make_bench_is_older_than_its_build() {
     assert!(at("bench/prepare.sh") < at("--suite=quick --started=report/.begun"));
 }
 
-/// A suite of one's own, in a file beside the database.
+/// A suite of one's own, in a file next to the database.
 pub(crate) fn own(home: &Path, text: &str, words: &[&str]) -> std::process::Output {
     let file = home.join("own.toml");
     std::fs::write(&file, text).expect("written");

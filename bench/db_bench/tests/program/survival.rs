@@ -1,4 +1,4 @@
-//! What a process leaves that dies without closing anything: every acknowledged write, for every
+//! What remains when a process dies without closing anything: every acknowledged write, for every
 //! engine whose rows promise that.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a suite shows on a terminal and in a pipe.
+//! The output of a suite on a terminal and in a pipe.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! An open CairnDB, and one thread's way into it.
+//! An open CairnDB, and one thread's session.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::max_merge::Greater;
 const MAPPED: &str = "default (on local file systems, below half of the memory)";
 const VERIFY_ALWAYS: &str =
     "false (a mapped page or large value once an open, what is read by pread each time)";
-/// How gets are asked for, which is no setting.
+/// How gets are called, which is no setting.
 const GETS: &str = "into one buffer; in place (get) after a value of 64 KiB or more";
 
 /// An open CairnDB.
@@ -115,8 +115,8 @@ impl Store for CairnStore {
         self.number("cairndb.stats", "written_bytes")
     }
 
-    /// The budget as the store has it. Nothing reads the rest back: it is what was asked for, and
-    /// the library's defaults where nothing was.
+    /// The budget as the store reports it. The rest cannot be read back: it is what was requested,
+    /// and otherwise the library's defaults.
     fn options(&self) -> Vec<(String, String)> {
         let word = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
         let bits = self.asked.bloom_bits;
@@ -141,7 +141,7 @@ impl Store for CairnStore {
     }
 }
 
-/// One thread's way into an open CairnDB.
+/// One thread's session in an open CairnDB.
 #[derive(Debug)]
 pub struct CairnSession<'s> {
     db: &'s Db,
@@ -151,8 +151,8 @@ pub struct CairnSession<'s> {
     batch: WriteBatch,
 }
 
-/// Bytes from which on a value is large: the next is asked for in place, and not to be copied into
-/// a buffer. As many as the library lends.
+/// Bytes from which on a value is large: the next one is read in place, not copied into a buffer.
+/// As many as the library hands out without a copy.
 const LARGE_BYTES: usize = 64 << 10;
 
 impl CairnSession<'_> {

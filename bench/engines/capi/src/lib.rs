@@ -1,5 +1,5 @@
-//! What the adapters of C libraries share: functions found by name, error texts, the iterator of
-//! LevelDB's interface, which RocksDB has under another prefix.
+//! Common code of the adapters of C libraries: functions found by name, error texts, the iterator
+//! of LevelDB's interface, which RocksDB has under another prefix.
 //!
 //! Every function is looked up once, when the library is loaded; a missing one is an error that
 //! names it.

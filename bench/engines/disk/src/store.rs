@@ -1,4 +1,4 @@
-//! An open file, and one thread's way into it.
+//! An open file, and one thread's session.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

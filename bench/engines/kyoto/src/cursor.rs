@@ -18,7 +18,7 @@ use bench_core::fault::Fault;
 use crate::sys::{Api, NOREC};
 use crate::visit::Visit;
 
-/// Where the library's cursor stands relative to the record that was copied.
+/// The position of the library's cursor relative to the record that was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// On it.
@@ -60,7 +60,7 @@ impl<'c> TreeCursor<'c> {
         }
     }
 
-    /// Copies the record the library's cursor stands on, which then is in `place` to it.
+    /// Copies the record at the library's cursor, which is then at that record.
     #[inline]
     fn fetch(&mut self, place: Place) -> Result<(), Fault> {
         let (record, key_length) = (&mut self.record, &mut self.key_length);

@@ -1,4 +1,4 @@
-//! An open TreeDB, and one thread's way into it.
+//! An open TreeDB, and one thread's session.
 
 #![expect(
     unsafe_code,
@@ -156,7 +156,7 @@ impl Store for TreeStore<'_> {
     }
 }
 
-/// One thread's way into an open TreeDB.
+/// One thread's session in an open TreeDB.
 #[derive(Debug)]
 pub struct TreeSession<'s> {
     /// Keeps the store open while the session lives.

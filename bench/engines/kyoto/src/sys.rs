@@ -36,7 +36,7 @@ pub(crate) type Full = unsafe extern "C" fn(
     *mut c_void,
 ) -> *const c_char;
 
-/// Hears that there is no record.
+/// Called if there is no record.
 pub(crate) type Empty =
     unsafe extern "C" fn(*const u8, usize, *mut usize, *mut c_void) -> *const c_char;
 
@@ -140,7 +140,7 @@ impl Api {
         &self.version
     }
 
-    /// The last error of a database in the calling thread, in the library's words.
+    /// The last error of a database in the calling thread, as the library's text.
     #[cold]
     pub(crate) fn fault(&self, db: *mut c_void) -> Fault {
         // SAFETY: the object is live, open or not.

@@ -1,8 +1,9 @@
 //! LevelDB through its C interface.
 //!
-//! What the interface itself costs is part of the row: a call through a pointer for each step, an
-//! allocation for each value that `get` returns, and a copy of each error path. Settings as its own
-//! program's: Snappy unless switched off, blocks of 4 KiB, no filter unless asked for.
+//! The cost of the interface itself is part of the row: a call through a pointer for each step, an
+//! allocation for each value that `get` returns, and a copy of each error path. The settings are
+//! those of LevelDB's own program: Snappy unless switched off, blocks of 4 KiB, no filter unless
+//! requested.
 
 mod options;
 mod store;

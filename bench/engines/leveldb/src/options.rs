@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use bench_core::workload::settings::Settings;
 
-/// Files LevelDB holds open when nothing else is asked for.
+/// Files that LevelDB holds open by default.
 const OPEN_FILES_DEFAULT: u32 = 1000;
 const BLOCK_BYTES_DEFAULT: u64 = 4 << 10;
 const FILE_BYTES_DEFAULT: u64 = 2 << 20;

@@ -1,4 +1,4 @@
-//! An open LevelDB, and one thread's way into it.
+//! An open LevelDB, and one thread's session.
 
 #![expect(
     unsafe_code,
@@ -166,7 +166,7 @@ impl Store for LevelStore<'_> {
     }
 }
 
-/// One thread's way into an open LevelDB.
+/// One thread's session in an open LevelDB.
 #[derive(Debug)]
 pub struct LevelSession<'s> {
     api: &'s Api,

@@ -1,4 +1,4 @@
-//! An open LMDB environment, and one thread's way into it.
+//! An open LMDB environment, and one thread's session.
 
 #![expect(
     unsafe_code,
@@ -44,7 +44,7 @@ pub struct LmdbStore<'e> {
     flags: c_uint,
     env: *mut c_void,
     dbi: c_uint,
-    /// What was asked for and is not there to be set.
+    /// Requested settings that LMDB does not have.
     unused: Vec<(String, String)>,
 }
 
@@ -271,7 +271,7 @@ impl Store for LmdbStore<'_> {
     }
 }
 
-/// One thread's way into an open environment.
+/// One thread's session in an open environment.
 #[derive(Debug)]
 pub struct LmdbSession<'s> {
     api: &'s Api,

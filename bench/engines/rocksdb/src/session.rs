@@ -1,4 +1,4 @@
-//! One thread's way into an open RocksDB.
+//! One thread's session in an open RocksDB.
 
 #![expect(
     unsafe_code,
@@ -15,7 +15,7 @@ use engine_capi::IteratorCursor;
 use crate::database::Database;
 use crate::sys::Api;
 
-/// One thread's way into an open RocksDB.
+/// One thread's session in an open RocksDB.
 #[derive(Debug)]
 pub struct RocksSession<'s> {
     database: &'s Database<'s>,

@@ -51,7 +51,7 @@ impl<'e> RocksStore<'e> {
         })
     }
 
-    /// How much the library says is left to do; `None` when it does not know the question.
+    /// The pending work that the library reports; `None` if it does not have the property.
     fn work(&self) -> Option<u64> {
         WORK.iter().map(|name| self.database.number(name)).sum()
     }

@@ -1,9 +1,9 @@
 //! The version the library itself reports.
 //!
-//! The C interface of RocksDB has no such call, only the C++ one, `GetRocksVersionAsString`, whose
-//! result is a `std::string`. Its first two words have been the bytes' place and their number in
-//! every release of the C++ library since 2015, and a result of its size travels in memory under
-//! the C and the C++ calling convention alike.
+//! RocksDB's C interface has no such call, only the C++ interface, `GetRocksVersionAsString`, whose
+//! result is a `std::string`. Its first two words have been the address and the number of its bytes
+//! in every release of the C++ library since 2015, and a result of its size is returned in memory
+//! under both the C and the C++ calling convention.
 
 #![expect(
     unsafe_code,

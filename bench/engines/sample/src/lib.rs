@@ -1,10 +1,9 @@
 //! The pattern for a new adapter: a map in memory and a log of every write, measured like any
 //! store.
 //!
-//! It is no contender and `db_bench` does not know it; `sample_bench`, the program of this folder,
-//! is `db_bench` with it. What it shows is what an adapter owes the harness: a write is with the
-//! operating system when the call returns, on the medium where that was asked for, and a batch is
-//! there wholly or not at all.
+//! It is no contender, and `db_bench` does not know it; `sample_bench`, the program of this folder,
+//! is `db_bench` with it. It shows what an adapter owes the harness: a write is with the operating
+//! system when the call returns, on the medium if that was requested, and a batch is atomic.
 //!
 //! The log is a row of writes, each a number of bytes and that many bytes of entries. What a killed
 //! process left of its last write is cut off on opening.

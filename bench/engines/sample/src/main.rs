@@ -1,4 +1,4 @@
-//! `db_bench` with the sample beside its own engines.
+//! `db_bench` with the sample in addition to its own engines.
 
 use std::process::ExitCode;
 

@@ -126,7 +126,7 @@ impl<'e> Connection<'e> {
         self.turn.try_lock().is_ok()
     }
 
-    /// Closes it; SQLite then brings everything from the log into the database.
+    /// Closes it; SQLite then checkpoints its log.
     pub(crate) fn close(mut self) -> Result<(), Fault> {
         // SAFETY: open, or null, which is nothing to do; no statement is left.
         let closed = unsafe { (self.api.close)(self.db) };
@@ -236,7 +236,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Column `at`, from 0, of the row a statement stands on.
+    /// Column `at`, from 0, of the statement's current row.
     #[inline]
     pub(crate) fn column(&self, statement: Statement, at: c_int) -> Column {
         // SAFETY: the statement stands on a row that has such a column.
@@ -269,7 +269,7 @@ impl Turn<'_> {
         answer
     }
 
-    /// Brings everything from the log into the database and empties the log.
+    /// Checkpoints the log and empties it.
     pub(crate) fn checkpoint(&self) -> Result<(), Fault> {
         let (frames, done) = (null_mut(), null_mut());
         // SAFETY: the connection is open; null is every database; null places are allowed.

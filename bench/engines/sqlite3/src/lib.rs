@@ -1,12 +1,12 @@
 //! SQLite through its C interface: a table of keys and values, prepared statements, zero copies.
 //!
 //! Settings of the 2011 document: pages of 1024 bytes (set before anything is written, so for
-//! real), a page cache of the whole memory setting (4096 pages for 4 MB), a write-ahead log that is
-//! brought into the database every 4 MB, exclusive locking, `synchronous` OFF where writes need
-//! only survive the process (the log is written to the operating system at every commit) and FULL
-//! where they must survive a loss of power. A batch is a transaction. Where entries do not fit such
-//! a page, pages have SQLite's own 4096 bytes: values of 100,000 bytes are written and read in less
-//! than half the time so.
+//! real), a page cache of the whole memory setting (4096 pages for 4 MB), a write-ahead log with a
+//! checkpoint every 4 MB, exclusive locking, `synchronous` OFF if writes need only survive the
+//! process (the log is written to the operating system at every commit) and FULL if they must
+//! survive a loss of power. A batch is a transaction. If entries do not fit such a page, pages have
+//! SQLite's own 4096 bytes: values of 100,000 bytes are then written and read in less than half the
+//! time.
 //!
 //! One thing differs from 2011: where entries fit into a page the table is `WITHOUT ROWID`, one
 //! tree of keys and values, which SQLite did not have then. The old one keeps two trees, a table

@@ -1,4 +1,4 @@
-//! One thread's way into an open SQLite database: its prepared statements and its batch.
+//! One thread's session in an open SQLite database: its prepared statements and its batch.
 
 #![expect(
     unsafe_code,
@@ -36,7 +36,7 @@ struct Statements {
     commit: Statement,
 }
 
-/// One thread's way into an open SQLite database.
+/// One thread's session in an open SQLite database.
 #[derive(Debug)]
 pub struct SqliteSession<'s> {
     access: Access<'s>,

@@ -14,8 +14,8 @@ use crate::sys::Api;
 use crate::table;
 
 const FILE: &str = "test.db";
-/// Bytes in the log after which it is brought into the database: the 4096 pages of 1024 bytes of
-/// the program of 2011, as much as the default of 1000 is with SQLite's own page of 4 KiB.
+/// Bytes in the log after which it is checkpointed: the 4096 pages of 1024 bytes of the program of
+/// 2011, as much as the default of 1000 is with SQLite's own page of 4 KiB.
 const CHECKPOINT_BYTES: u64 = 4 << 20;
 /// Settings reported as the database has them.
 const TOLD: &[&str] = &[
@@ -45,7 +45,7 @@ pub struct SqliteStore<'e> {
     file: PathBuf,
     settings: Settings,
     pub(crate) connection: Connection<'e>,
-    /// Whether others may be opened beside that connection now.
+    /// Whether other connections may be open now.
     together: Mutex<bool>,
 }
 
@@ -134,7 +134,7 @@ impl<'e> SqliteStore<'e> {
         Ok(())
     }
 
-    /// A connection beside the store's, one of so many.
+    /// A connection in addition to the store's, one of so many.
     fn another(&self, connections: u32) -> Result<Connection<'e>, Fault> {
         let connection = Connection::open(self.api, &self.file)?;
         let turn = connection.turn();
@@ -161,8 +161,8 @@ impl Store for SqliteStore<'_> {
         })
     }
 
-    /// What users of SQLite do: the whole database is written anew, in order and without gaps, and
-    /// the log is brought in and emptied.
+    /// What users of SQLite do: the whole database is rewritten, in order and without gaps, and the
+    /// log is checkpointed and emptied.
     fn compact(&mut self) -> Result<(), Fault> {
         self.let_others(false)?;
         let turn = self.connection.turn();

@@ -16,7 +16,7 @@ const WITH_ROWID: &str =
 pub(crate) const FORM: &str = "SELECT CASE WHEN sql LIKE '%WITHOUT ROWID' THEN 'without rowid' \
     ELSE 'with rowid' END FROM sqlite_master WHERE name = 'test'";
 
-/// Bytes of a record beside its key and value: lengths and kinds.
+/// Bytes of a record in addition to its key and value: lengths and kinds.
 const RECORD_BYTES: u64 = 8;
 
 /// The most of an entry that lies in a page of a tree of whole entries (SQLite's file format, 1.6).

@@ -1,4 +1,4 @@
-//! What WiredTiger says when something goes wrong, kept for the fault instead of going to stderr.
+//! WiredTiger's error messages, kept for the fault instead of going to stderr.
 
 #![expect(unsafe_code, reason = "callbacks of the foreign interface")]
 

@@ -6,10 +6,9 @@
 //! and not ranked. One session for each thread and one cursor in it, reset after each read so that
 //! nothing stays pinned; values are read where they lie in the cache.
 //!
-//! What was chosen where the engine's own choice is another, with the figures that say why, stands
-//! in `chosen`: how much of the cache may be dirty, by shape and size of the cache; segments of the
-//! log; when an LSM tree's idle handles are closed. `rescue` syncs the log of an LSM tree that
-//! stands still by itself.
+//! `options` holds what differs from the engine's own defaults, with the reasons: how much of the
+//! cache may be dirty, by shape and size of the cache; segments of the log; when an LSM tree's idle
+//! handles are closed. `unblock` syncs the log of an LSM tree that has come to a standstill.
 
 mod connection;
 mod cursor;

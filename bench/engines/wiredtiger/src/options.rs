@@ -17,7 +17,7 @@ const LSM_CHUNK_BYTES_MAX: u64 = 20 << 20;
 const LSM_CHUNK_BYTES_MIN: u64 = 512 << 10;
 /// Pages the engine sets aside for merges: three for each of fifteen chunks.
 const LSM_MERGE_PAGES: u64 = 45;
-/// Chunks for which the cache has room beside them; the engine demands three.
+/// Chunks that the cache has room for in addition; the engine demands three.
 const LSM_CHUNKS: u64 = 6;
 /// The smallest cache the engine takes.
 const CACHE_BYTES_MIN: u64 = 1 << 20;
@@ -42,7 +42,7 @@ const DIRTY_PERCENT_SMALL: (u32, u32) = (5, 20);
 const LSM_HANDLES: &str =
     ",file_manager=(close_handle_minimum=0,close_idle_time=1,close_scan_interval=1)";
 
-/// The two configuration texts, and what the seed variant needs beside them.
+/// The two configuration texts, and what the seed variant needs in addition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chosen {
     /// For opening the directory.
@@ -132,8 +132,8 @@ fn table(kind: Kind, settings: &Settings, cache: u64, compressed: bool) -> Strin
     )
 }
 
-/// A chunk takes at most a quarter of the cache, and less in a small one: chunks and merges beside
-/// it need room too.
+/// A chunk takes at most a quarter of the cache, and less in a small one: other chunks and merges
+/// need room too.
 fn lsm(settings: &Settings, cache: u64, page: u64) -> String {
     let room = cache.saturating_sub(LSM_MERGE_PAGES * page) / LSM_CHUNKS;
     let chunk = LSM_CHUNK_BYTES_MAX

@@ -19,7 +19,7 @@ use crate::sys::{NOTFOUND, ROLLBACK, open_cursor, step};
 /// Times a write that lost against another one is tried again.
 const TRIES: u32 = 10_000;
 
-/// One thread's way into an open table.
+/// One thread's session in an open table.
 #[derive(Debug)]
 pub struct TigerSession<'s> {
     connection: &'s Connection<'s>,

@@ -30,7 +30,7 @@ pub struct TigerStore<'e> {
     asked: Settings,
     /// What the directory was opened with.
     configuration: String,
-    /// Whether a compression that was asked for is not there.
+    /// Whether a requested compression is not available.
     uncompressed: bool,
     /// The engine's own description of the table, read on demand: opening does not need it.
     table: OnceLock<String>,
@@ -120,7 +120,7 @@ impl Store for TigerStore<'_> {
 
     fn session(&self, role: Role) -> Result<TigerSession<'_>, Fault> {
         let bulk = self.bulk && role.appending;
-        // A table made by an earlier run keeps its shape, whatever is asked for now.
+        // A table made by an earlier run keeps its shape, whatever is requested now.
         let zero_ended = told(self.table()?, "key_format") == Some("S");
         TigerSession::new(&self.connection, zero_ended, bulk)
     }

@@ -18,7 +18,7 @@ use crate::structs::{Connection, Cursor, EventHandler, Session};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["libwiredtiger.so.0", "libwiredtiger.so"];
-/// The extension that compresses, beside the library.
+/// The extension that compresses, next to the library.
 const SNAPPY: &str = "libwiredtiger_snappy.so";
 /// The version whose structures are known here.
 const KNOWN: (c_int, c_int) = (3, 2);
@@ -56,7 +56,7 @@ macro_rules! symbol {
     }};
 }
 
-/// The compressing extension: beside a library that was named, else where the loader finds it.
+/// The compressing extension: next to a named library, else where the loader finds it.
 fn snappy(library: Option<&Path>) -> Option<PathBuf> {
     let beside = library
         .and_then(Path::parent)

@@ -1,4 +1,4 @@
-//! Ends a standstill that this version of the engine falls into by itself.
+//! Ends a standstill that this version of the engine falls into.
 //!
 //! Flags of a log slot are set without an atomic operation in every version before December 2022
 //! (WT-9796, WT-10207). If the log is written at each commit and synced by the threads that drop
@@ -83,13 +83,13 @@ impl Rescue {
         })
     }
 
-    /// Syncs asked for so far.
+    /// Syncs requested so far.
     pub(crate) fn syncs(&self) -> u64 {
         self.syncs.load(Ordering::Relaxed)
     }
 }
 
-/// Whether processor time stands still.
+/// Whether processor time has stopped growing.
 #[derive(Debug)]
 struct Watch {
     cpu_ns: u64,
@@ -132,7 +132,7 @@ impl Watch {
 mod tests {
     use super::*;
 
-    /// The looks at which a sync is asked for, of processor times used between them.
+    /// The looks at which a sync is requested, from the processor time used between them.
     fn syncs(used: impl IntoIterator<Item = u64>) -> Vec<usize> {
         let mut watch = Watch::new(0);
         let mut cpu_ns = 0;

@@ -1,4 +1,4 @@
-//! What is said about an engine that says it did what it did not.
+//! Verdicts on engines that do not do what they report.
 
 use bench_core::host::process::device_stat;
 use bench_core::host::test_skip::unable;

@@ -1,6 +1,5 @@
 //! The chapter written against ourselves: where CairnDB loses, which defaults favour whom, what the
-//! classic data flatters. Losses come from the records; the rest is what we know of our own
-//! choices.
+//! classic data flatters. Losses come from the records; the rest is prose about our own choices.
 
 mod filters;
 mod own_choices;

@@ -1,4 +1,4 @@
-//! What was compared: the program, the machine's settings, and each store's library.
+//! The builds compared: the program, the machine's settings, and each store's library.
 
 use std::fmt::Write as _;
 
@@ -200,7 +200,7 @@ pub(super) fn peers_asserting(run: &Run) -> Vec<String> {
         .collect()
 }
 
-/// Settings that ran beside the plain ones.
+/// Settings that ran in addition to the plain ones.
 fn variants(run: &Run) -> Vec<Block> {
     let mut items: Vec<(&str, &str)> = Vec::new();
     for variant in run.source.suites.iter().flat_map(|suite| &suite.variants) {

@@ -1,4 +1,4 @@
-//! The same rows beside each other: in several directories, and over growing numbers of entries.
+//! Comparisons of the same rows: in several directories, and over growing numbers of entries.
 
 use bench_core::result::outline::Aggregate;
 
@@ -18,7 +18,7 @@ const GROWING: [&str; 4] = [
     "write amplification (kernel)",
 ];
 
-/// A figure of a row: to be compared, and in words.
+/// A figure of a row: to be compared, and as text.
 type Figure = (f64, String);
 
 /// Lines of one kind of figure: a heading, and for each store its figure in every table.

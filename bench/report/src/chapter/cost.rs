@@ -1,4 +1,4 @@
-//! What rows cost beside time: CPU, memory, disk, writes.
+//! What rows cost in addition to time: CPU, memory, disk, writes.
 
 use bench_core::result::outline::Aggregate;
 use bench_core::result::record::Record;
@@ -20,13 +20,13 @@ pub(crate) struct Cost {
     pub(crate) title: &'static str,
     /// From a record.
     pub(crate) of: fn(&Record) -> Option<f64>,
-    /// In words.
+    /// As text.
     pub(crate) show: fn(f64) -> String,
     /// Less than this is as good as nothing when stores are compared.
     pub(crate) floor: f64,
 }
 
-/// For each operation of the whole process: the writer beside the readers takes CPU time too.
+/// For each operation of the whole process: the concurrent writer takes CPU time too.
 fn per_op(record: &Record, total: Option<u64>) -> Option<f64> {
     let ops = record.ops?.saturating_add(record.writer_ops.unwrap_or(0));
     (ops > 0).then_some(float(total?) / float(ops))

@@ -51,7 +51,7 @@ const RULES: [(&str, &str); 7] = [
     ),
 ];
 
-/// What the mark of rows that merge by hand stands for, where there are any.
+/// The meaning of the mark of rows that merge by hand, if there are any.
 pub(crate) fn by_hand(run: &Run) -> Option<String> {
     let mut rows = run.tables.iter().flat_map(Table::engines);
     rows.any(Row::by_hand).then(|| {

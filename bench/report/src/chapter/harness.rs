@@ -1,4 +1,4 @@
-//! What the harness itself costs: the rows of the engine that stores nothing.
+//! The cost of the harness itself: the rows of the engine that stores nothing.
 
 use bench_core::workload::definition::Action;
 

@@ -1,4 +1,4 @@
-//! Where the figures come from: sources, builds, machine, options, and what could not be measured.
+//! The origin of the figures: sources, builds, machine, options, and what could not be measured.
 
 use std::fmt::Write as _;
 
@@ -45,7 +45,7 @@ const FACTS: [(&str, &str); 28] = [
     ("free_bytes", "Free space"),
 ];
 
-/// Where the code of the benchmark stands.
+/// The folder with the code of the benchmark.
 pub(crate) fn source_code(run: &Run) -> Vec<Block> {
     let items: Vec<Item> = run
         .engines()
@@ -186,7 +186,7 @@ fn options(run: &Run) -> Vec<Block> {
     ]
 }
 
-/// Why a row has no figure, after the word for it.
+/// Why a row has no figure, after the word for its status.
 fn reason(row: &Row) -> Option<(&'static str, &str)> {
     match &row.outcome {
         Outcome::Measured(_) => None,

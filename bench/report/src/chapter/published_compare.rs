@@ -1,4 +1,4 @@
-//! Published figures beside today's, and what does not follow from its own document.
+//! Published figures next to today's, and what does not follow from its own document.
 
 use crate::document::{Block, Cell, Grid, Item, Line, Name, Tone};
 use crate::engine_style;
@@ -13,7 +13,8 @@ use crate::verdict;
 /// The suite that runs the operations of the WiredTiger page.
 const WIREDTIGER_SUITE: &str = "wiredtiger";
 
-/// The variant of LevelDB with its default write buffer beside the cache, as that page ran it.
+/// The variant of LevelDB with its default write buffer in addition to the cache, as that page ran
+/// it.
 const BESIDE: &str = "default-buffer";
 
 /// Both chapters.

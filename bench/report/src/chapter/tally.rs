@@ -45,7 +45,7 @@ fn has_failed_peer(table: &Table) -> bool {
     table.engines().any(failed)
 }
 
-/// How rows ended for CairnDB.
+/// The outcome of the rows for CairnDB.
 #[derive(Default)]
 struct Tally {
     ahead: usize,

@@ -1,4 +1,4 @@
-//! What must be known before a figure is believed.
+//! Warnings that the reader needs before believing a figure.
 
 use bench_core::result::record::{Record, Status};
 use bench_core::workload::definition::Workload;
@@ -83,8 +83,8 @@ fn stopped(source: &Source) -> Vec<String> {
     told.collect()
 }
 
-/// What a stopped run went on with that it had not begun with: rows of two programs or two machines
-/// stand in one table then.
+/// Differences between the starts of a resumed run: rows of two programs or two machines are then
+/// in one table.
 fn mixed(machines: &[Machine]) -> Vec<String> {
     const FACTS: [(&str, &str); 4] = [
         ("commit", "db_bench"),

@@ -37,7 +37,7 @@ fn ground(style: usize, width: &str, height: u32) -> Markup {
     }
 }
 
-/// An engine's title, its variant beside it.
+/// An engine's title, followed by its variant.
 pub(super) fn title(name: &Name) -> Markup {
     html! {
         (name.marked())
@@ -76,7 +76,7 @@ pub(super) fn bars(bars: &Bars) -> Markup {
     }
 }
 
-/// Which columns stand to the right of the bars.
+/// Which columns follow the bars.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "a list of independent columns, not a state"
@@ -144,7 +144,7 @@ fn drawn(style: usize, measured: &Measured) -> Markup {
     }
 }
 
-/// Percentiles on a logarithmic axis, with the numbers beside them.
+/// Percentiles on a logarithmic axis, followed by the numbers.
 pub(super) fn latency(latency: &Latency) -> Markup {
     html! {
         table.latency {

@@ -292,7 +292,7 @@ fn geometric_mean(ratios: &[f64]) -> Option<f64> {
     (count > 0.0).then(|| (sum / count).exp())
 }
 
-/// What failed, what the reader must know, and the tally.
+/// Failures, notes and the tally.
 fn end(run: &Run, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let failed = failed(run);
@@ -315,7 +315,7 @@ fn end(run: &Run, width: usize) -> Vec<String> {
     lines
 }
 
-/// As many texts as there is room for, and how many there are beside them.
+/// As many texts as there is room for, and the number of the others.
 fn limited(lines: &mut Vec<String>, texts: &[String], most: usize, word: &str) {
     lines.extend(
         texts
@@ -329,7 +329,7 @@ fn limited(lines: &mut Vec<String>, texts: &[String], most: usize, word: &str) {
     }
 }
 
-/// Rows that failed, with the reason; of one engine and reason the first stands for all.
+/// Failed rows with the reason. Rows of one engine and reason are reported together.
 fn failed(run: &Run) -> Vec<String> {
     let mut kinds: Vec<(&str, &str, String, usize)> = Vec::new();
     for table in &run.tables {

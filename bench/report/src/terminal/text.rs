@@ -7,7 +7,7 @@ pub(super) fn plain(text: &str) -> String {
         .collect()
 }
 
-/// Words in lines of at most this many columns.
+/// Wraps words into lines of at most this many columns.
 pub(super) fn wrapped(text: &str, width: usize) -> String {
     let mut lines = String::from("  ");
     let mut column = 2;

@@ -1,4 +1,4 @@
-//! What the chapter against ourselves says, where it comes from the records.
+//! The part of the chapter against ourselves that comes from the records.
 
 use serde_json::{Value, json};
 

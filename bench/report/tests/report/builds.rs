@@ -1,4 +1,4 @@
-//! Where program, machine and libraries come from, and what assertions in a peer mean.
+//! Provenance of program, machine and libraries, and the meaning of assertions in a peer.
 
 use serde_json::{Value, json};
 

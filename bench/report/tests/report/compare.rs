@@ -1,4 +1,4 @@
-//! Rows with a writer beside readers, and rows that merge.
+//! Rows with a concurrent writer, and rows that merge.
 
 use serde_json::Value;
 

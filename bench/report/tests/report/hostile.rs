@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::common::{report, row, with};
 
-/// Stands at the head of every hostile value; raw, it would begin a tag.
+/// The beginning of every hostile value; raw, it would begin a tag.
 const TAG: &str = "<zq";
 
 /// A run in which every text is the given one.

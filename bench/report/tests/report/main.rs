@@ -1,4 +1,4 @@
-//! What the report makes of records: numbers, pages, hostile values.
+//! Reports from records: numbers, pages, hostile values.
 
 mod bias;
 mod builds;

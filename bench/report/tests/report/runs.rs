@@ -222,7 +222,7 @@ fn percentiles_come_from_their_own_pass() {
     assert!(html.contains("data-label=\"p50\">950 ns"));
     assert!(html.contains("data-label=\"p99.9\">-"));
     assert!(html.contains("data-label=\"max\">7.00 ms"));
-    // From 100 ns to 10 ms are five decades; 950 ns stand 0.978 / 5 from the left.
+    // From 100 ns to 10 ms are five decades; 950 ns is 0.978 / 5 from the left.
     assert!(html.contains("cx=\"19.55%\""));
 }
 
@@ -329,7 +329,7 @@ fn of_a_suite_that_trims_its_rounds_the_last_instance_counts() {
     lines[0]["aggregate_asked"] = true.into();
     let html = report(&lines).html();
     assert!(html.contains("CairnDB is ahead in 1 of 3") && html.contains("900,000"));
-    // Without a word of the suite's every instance is a table of its own.
+    // Unless the suite says otherwise, every instance is a table of its own.
     let html = report(&lines[1..]).html();
     assert!(html.contains("CairnDB is ahead in 1 of 3"));
 }

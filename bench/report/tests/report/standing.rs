@@ -1,4 +1,4 @@
-//! Who is ahead of whom, and what is said about it.
+//! Who is ahead of whom, and the sentences about it.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ fn a_row_is_lost_to_any_peer_that_is_ahead_in_every_round() {
     let csv = report.csv();
     assert_eq!(ours(&csv, "standing"), "behind");
     assert_eq!(ours(&csv, "best_peer"), "LevelDB");
-    // Only the two that tie for it stand in front.
+    // Only the two that tie for it come first.
     assert_eq!(html.matches(" leads\">").count(), 2);
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Makes `db`, which is missing or an empty directory of ours, anew in a part of the file system
-/// that the file system takes for unused, where it can be asked for one; otherwise nothing is done.
+/// that counts as unused, if the file system supports that; otherwise does nothing.
 ///
 /// ext4 without a journal does not reuse an inode for minutes after it was deleted, and searches
 /// past all such inodes nearby whenever a file is created: one engine or round would pay for the
@@ -64,6 +64,6 @@ fn is_started_in(db: &Path) -> bool {
 /// most of all: the kernel would do it during the first rows, on a processor that an engine with
 /// work for both of two would miss, and one that writes from a single thread would not.
 pub(super) fn settle(db: &Path) {
-    // Where it cannot be asked for, rows are measured as they were without it.
+    // If that is not supported, rows are measured without it.
     let _asked = fs::File::open(db).map(rustix::fs::syncfs);
 }

@@ -13,7 +13,7 @@ use super::owner::Owner;
 /// every second if the system lets it. A file system may also update times this long after a run.
 const GRACE_NS: i128 = 3_000_000_000;
 
-/// Names that are listed before it is said how many there are beside them.
+/// Names listed before the rest is only counted.
 const NAMES_SHOWN: usize = 5;
 
 /// What a directory of ours holds that no run has left there, in order.

@@ -1,4 +1,5 @@
-//! The note beside a directory: which one it is about, what it held, who works in it.
+//! The note next to a directory: which directory it describes, its files, the process that works in
+//! it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -20,7 +21,7 @@ const MAGIC: &str = "directory made by db_bench; it may be removed together with
 pub(super) struct Directory {
     pub(super) device: u64,
     pub(super) inode: u64,
-    /// When it was made, where the file system knows: numbers are given again.
+    /// When it was made, if the file system knows: inode numbers are reused.
     pub(super) born_ns: Option<u64>,
     /// What it held when the last run ended, including folders, with the inode numbers: another
     /// file may take a name. Unknown while a run goes on, or if no process was left to look.
@@ -29,8 +30,7 @@ pub(super) struct Directory {
     /// The process that works in it, or that did and has not listed its files.
     #[serde(default)]
     pub(super) worker: Option<Owner>,
-    /// What had been put into it since a run had ended, when another one went on with what is
-    /// there.
+    /// Foreign files that were found when a later run continued with the contents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) foreign: Vec<String>,
     /// It was not there before; one that was stays the one it is, with its owner and attributes.
@@ -107,7 +107,7 @@ pub(super) fn names_in(db: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The note beside a directory, however its path is written.
+/// The note next to a directory, however its path is written.
 pub(super) fn note(db: &Path) -> PathBuf {
     let mut plain: PathBuf = db.components().collect();
     if plain.file_name().is_none() {

@@ -57,7 +57,7 @@ impl Owner {
 fn started(process: u32) -> Option<u64> {
     const STARTED: usize = 19;
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // Its name stands before in brackets and may hold anything.
+    // The process name precedes it in brackets and may hold anything.
     let (_, fields) = text.rsplit_once(')')?;
     let mut fields = fields.split_whitespace();
     let state = fields.next()?;
@@ -145,7 +145,7 @@ mod tests {
             "{told}"
         );
         child.kill().expect("killed");
-        // Not asked for its end yet: it is still in the table of processes.
+        // Not waited for yet: it is still in the process table.
         wait(db, Some(&worker), Duration::from_secs(9)).expect("it has ended");
         child.wait().expect("ended");
         wait(db, Some(&worker), limit).expect("it is gone");

@@ -1,4 +1,4 @@
-//! What is emptied and removed, and what never.
+//! What is emptied and removed, and what is never touched.
 
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};

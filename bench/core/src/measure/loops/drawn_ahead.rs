@@ -1,10 +1,9 @@
 //! Keys drawn ahead, where other threads write.
 //!
-//! A thread that is alone settles with the model by the lot. Beside others the model's word has to
-//! be looked at around each operation, and a million words are in no near cache: a wait of 100 ns
-//! and more, which says nothing about an engine. So keys are drawn some at a time, and their words
-//! loaded once: these loads wait together. What is judged is what is loaded around the operation,
-//! as before.
+//! A single thread checks against the model in lots. With other threads, the model's word has to be
+//! read around each operation, and a million words are in no near cache: the miss would say nothing
+//! about an engine. So keys are drawn some operations ahead, and their words are loaded early, so
+//! that these misses overlap. What is judged is still what is loaded around the operation.
 
 /// As many waits as a processor has under way, with room for the engine's own.
 const DRAWN_AT_ONCE: usize = 16;

@@ -107,8 +107,8 @@ impl<S: Session> Worker<'_, S> {
             for (buffer, slot) in buffers.iter_mut().zip(&mut asked).take(count) {
                 let index = self.draw();
                 buffer.set(index);
-                // Of a thread that is alone the word is loaded when it is judged: there the waits
-                // are one.
+                // With a single thread, the word is loaded when it is judged: there the misses
+                // overlap.
                 let before = task.contended.then(|| task.model.load(position(index)));
                 *slot = (index, before);
             }

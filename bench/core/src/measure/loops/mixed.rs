@@ -1,7 +1,7 @@
-//! Rows that read and write: updates, merges, mixes, and the writer beside readers.
+//! Rows that read and write: updates, merges, mixes, and the concurrent writer.
 //!
-//! Merging means "keep the greater value in byte order". An engine without merge reads, compares
-//! and writes, and the line and the record say so.
+//! Merging means "keep the greater value in byte order". For an engine without merge, the harness
+//! reads, compares and writes, and the line and the record say so.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! How a writer beside readers learns that one of them has ended.
+//! Signals the concurrent writer that the readers have ended.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

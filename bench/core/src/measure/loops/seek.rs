@@ -23,9 +23,9 @@ impl<S: Session> Worker<'_, S> {
             cursor.seek(self.key.bytes())?;
             let landed = cursor.valid().then(|| cursor.key());
             let hit = landed == Some(self.key.bytes());
-            // The key itself is noted, as an answer is: the model's word would be waited for, a
-            // fifth of a seek. So is what a store without answers finds, which shows what the
-            // harness costs.
+            // The key itself is recorded, as an answer is: loading the model's word at once would
+            // cost a fifth of a seek. An engine without answers is recorded, too, which shows the
+            // cost of the harness.
             let noted = !task.contended && (hit || !task.judged);
             if !noted && !is_right(task.model, index, landed, hit, task.contended) && task.judged {
                 let text = describe(task.model, index, landed);
@@ -93,8 +93,8 @@ impl<S: Session> Worker<'_, S> {
 #[inline]
 fn is_right(model: &Model, index: u64, landed: Option<&[u8]>, hit: bool, contended: bool) -> bool {
     if contended {
-        // Beside a writer a key may appear between the seek and the look at the model, but none
-        // before the one sought.
+        // With a concurrent writer, a key may appear between the seek and the look at the model,
+        // but none before the one sought.
         return hit || landed.is_none_or(|key| is_behind(model, index, key));
     }
     let word = model.load(position(index));

@@ -1,4 +1,4 @@
-//! A short walk forward from where a cursor stands, every entry judged as it comes.
+//! A short scan forward from a cursor's position, every entry judged as it comes.
 
 use std::hint::black_box;
 

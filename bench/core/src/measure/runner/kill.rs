@@ -1,8 +1,8 @@
 //! A row whose process ends itself by SIGKILL the moment its last call has returned.
 //!
-//! What the model expects is put beside the database first, so that another process can look for
-//! everything that was acknowledged. Nothing is flushed, closed or waited for: whatever the engine
-//! had only in its own memory is gone.
+//! The model is first written next to the database, so that another process can look for everything
+//! that was acknowledged. Nothing is flushed, closed or waited for: whatever the engine had only in
+//! its own memory is lost.
 
 use rustix::process::{Signal, getpid, kill_process};
 

@@ -32,7 +32,7 @@ pub(super) struct Totals {
     pub(super) intervals: Vec<u64>,
     pub(super) wrong: u64,
     pub(super) first_wrong: Option<String>,
-    /// What the writer beside the readers has to say.
+    /// The results of the concurrent writer.
     beside: String,
     scans: Vec<ScanSum>,
     span: Option<(Instant, Instant)>,
@@ -118,7 +118,7 @@ impl<E: Engine> Runner<'_, E> {
             .ok_or_else(|| Fault::new("the store is not open"))
     }
 
-    /// Runs the row once. What a reading row brings is still to be judged.
+    /// Runs the row once. The answers of a reading row are still to be judged.
     pub(super) fn measure(&mut self, workload: &'static Workload) -> Result<Totals, Fault> {
         let before = self.before();
         let totals = match workload.action {

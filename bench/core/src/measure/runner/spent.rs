@@ -1,4 +1,4 @@
-//! What had been spent when a row began.
+//! Counters when a row began.
 
 use crate::host::process::Counters;
 

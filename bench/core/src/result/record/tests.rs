@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A record with every field; a new field does not compile until it stands here.
+/// A record with every field; a new field does not compile until it is added here.
 fn full() -> Record {
     Record {
         engine: "a \"b\", c".into(),

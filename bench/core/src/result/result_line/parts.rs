@@ -1,4 +1,4 @@
-//! What the lines of both programs are made from.
+//! Common parts of both programs' lines.
 
 /// Bytes of what both call a megabyte.
 pub(super) const MIB: f64 = 1_048_576.0;

@@ -1,7 +1,7 @@
 //! JSON records: the same fields in every one, in the same order, and nothing twice within one.
 //!
 //! A store that compresses a value alone gains little on them; one that looks across values gains
-//! much. Each is filled up with a random text to exactly the length asked for.
+//! much. Each is padded with random text to exactly the requested length.
 
 use super::set::{POOL_BYTES, POOL_SEED, ValueSet};
 use crate::workload::random::Random;

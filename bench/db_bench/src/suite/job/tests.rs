@@ -1,4 +1,4 @@
-//! From files to lists.
+//! Suite files and the lists made from them.
 
 use super::*;
 

@@ -102,7 +102,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// How long ago the run was asked for.
+    /// How long ago the run was requested.
     fn elapsed(&self) -> Duration {
         self.config.spent + self.started.elapsed()
     }

@@ -45,7 +45,7 @@ pub(super) fn filters(run: &Run) -> Item {
 fn builds_filters(record: &Record) -> Option<bool> {
     let told = |(name, value): &(String, String)| match name.as_str() {
         "bloom_bits" => Some(value.parse::<u32>().is_ok_and(|bits| bits > 0)),
-        // Ours, which are a number or a word for the default.
+        // Ours, which is a number or a word for the default.
         "filter_bits" => Some(value != "0"),
         "filter_policy" => Some(value != "nullptr"),
         _ => None,

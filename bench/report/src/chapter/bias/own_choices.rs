@@ -1,4 +1,4 @@
-//! What is known of our own choices: defaults, and the classic data.
+//! Prose about our own choices: defaults, and the classic data.
 
 use crate::chapter::bias::filters;
 use crate::chapter::builds;

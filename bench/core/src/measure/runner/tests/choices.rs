@@ -1,4 +1,4 @@
-//! What flags choose: data sets, keys, draws, batches, formats.
+//! Choices by flags: data sets, keys, draws, batches, formats.
 
 use super::*;
 use crate::workload::plan::{Data, Distribution, Format, Keys};
@@ -155,7 +155,7 @@ fn inserted_records_stay_and_are_judged_by_later_rows() {
     assert_eq!(rows[7].found, Some(1000), "a fresh store has no added keys");
 }
 
-/// The writer beside them went on until the row's time limit.
+/// The concurrent writer used to continue until the row's time limit.
 #[test]
 fn a_reader_that_panics_ends_its_row() {
     let home = tempfile::tempdir().expect("a directory");
