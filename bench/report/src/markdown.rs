@@ -136,7 +136,7 @@ fn bars_grid(bars: &Bars) -> Grid {
         .map(|bar| Line::Cells(bar_cells(bar, writers)));
     let mut head = vec!["", "", "", "spread", "to LevelDB", "to baseline"];
     if writers {
-        head.push("beside");
+        head.push("writer");
     }
     Grid {
         head: head.into_iter().map(str::to_owned).collect(),

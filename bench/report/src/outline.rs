@@ -140,10 +140,9 @@ pub(crate) fn heading(table: &Table, siblings: &[&Table], caption: &str) -> Stri
     } else {
         subject(&table.key.workload)
     };
-    match table.state {
-        State::AsLeft => text.push_str(", as loaded"),
-        State::Compacted => text.push_str(", after compact"),
-        State::Irrelevant => {}
+    if let Some(state) = state_text(table.state) {
+        text.push_str(", ");
+        text.push_str(state);
     }
     let differ =
         |get: fn(&Table) -> Option<String>| siblings.iter().any(|other| get(other) != get(table));
@@ -223,12 +222,21 @@ pub(crate) fn same_workload(one: &str, other: &str) -> bool {
     one == other || known(one).is_some_and(|found| known(other) == Some(found))
 }
 
-/// The word for a state of the store.
+/// The state of the store in `report.json` and `report.csv`.
 pub(crate) const fn state(state: State) -> Option<&'static str> {
     match state {
         State::Irrelevant => None,
         State::AsLeft => Some("as left"),
         State::Compacted => Some("compacted"),
+    }
+}
+
+/// The state of the store as text.
+pub(crate) const fn state_text(state: State) -> Option<&'static str> {
+    match state {
+        State::Irrelevant => None,
+        State::AsLeft => Some("as loaded"),
+        State::Compacted => Some("after compact"),
     }
 }
 

@@ -118,7 +118,7 @@ fn make_fresh_then(db: &Path, settle: impl FnOnce(&Path)) -> Result<(), Fault> {
         };
         write(db, &directory, &[])
     });
-    taken.map_err(|error| Fault::io(format!("writing a note beside {shown}"), &error))?;
+    taken.map_err(|error| Fault::io(format!("writing a note next to {shown}"), &error))?;
     owner::begin(&note(db));
     // Last: on a slow disk it takes seconds, and a process that is killed meanwhile has written its
     // note.
@@ -201,7 +201,7 @@ pub fn enter(db: &Path) -> Result<(), Fault> {
         };
         write(db, &directory, rest)
     });
-    taken.map_err(|error| Fault::io("the note beside the database", &error))?;
+    taken.map_err(|error| Fault::io("the note next to the database", &error))?;
     owner::begin(&note(db));
     Ok(())
 }

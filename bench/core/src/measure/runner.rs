@@ -235,7 +235,7 @@ impl<E: Engine> Runner<'_, E> {
             return Ok(());
         }
         directory::forget(&self.plan.db)
-            .map_err(|error| Fault::io("the note beside the database", &error))
+            .map_err(|error| Fault::io("the note next to the database", &error))
     }
 
     fn settings(&self, durability: Durability) -> Settings {
@@ -379,7 +379,7 @@ impl<E: Engine> Runner<'_, E> {
         // Without the note a later run is unverified, nothing worse.
         if let Err(error) = directory::keep(&self.plan.db, self.plan, &self.model) {
             self.tell(Event::Note(format!(
-                "the note beside the database: {error}\n"
+                "the note next to the database: {error}\n"
             )));
         }
         // Reported even if the whole list was complete.

@@ -44,13 +44,13 @@ pub(super) const FLAGS: &[Refused] = &[
     switch(
         "disable_wal",
         &["0"],
-        "every write that was acknowledged must survive the end of its process, in every engine alike",
+        "every acknowledged write must survive the end of its process, in every engine alike",
     ),
     switch("intkey", &["0"], "keys are the same bytes for every engine"),
     valued(
         "max_compact_wait",
         &[],
-        "compact and waitforcompaction wait until it has ended; --row_timeout ends a row",
+        "compact and waitforcompaction wait until compaction has ended; --row_timeout limits a row",
     ),
     valued(
         "max_scan_distance",
@@ -75,7 +75,7 @@ pub(super) const FLAGS: &[Refused] = &[
     valued(
         "num_column_families",
         &["1", "0"],
-        "one space of keys is what every engine has",
+        "every engine has one key space",
     ),
     valued(
         "num_multi_db",
@@ -85,7 +85,7 @@ pub(super) const FLAGS: &[Refused] = &[
     valued(
         "num_pages",
         &[],
-        "--cache_size or --memory says it in bytes, for every engine alike",
+        "--cache_size or --memory sets it in bytes, for every engine alike",
     ),
     switch("open_as_follower", &["0"], "a row opens its own database"),
     switch(
@@ -102,14 +102,14 @@ pub(super) const FLAGS: &[Refused] = &[
     switch(
         "readonly",
         &["0"],
-        "not every engine can be opened so; with --use_existing_db, reading rows leave the data as it is",
+        "not every engine can be opened read-only; with --use_existing_db, reading rows do not change the data",
     ),
     switch(
         "reverse_iterator",
         &["0"],
         "seeks step forward here; readreverse goes backwards",
     ),
-    switch("stagger", &["0"], "the threads of a row begin together"),
+    switch("stagger", &["0"], "the threads of a row start together"),
     valued(
         "trace_file",
         &[""],
@@ -128,12 +128,12 @@ pub(super) const FLAGS: &[Refused] = &[
     switch(
         "use_blob_db",
         &["0"],
-        "RocksDB is opened as itself; CairnDB keeps large values apart without being asked",
+        "RocksDB is opened without it; CairnDB always keeps large values apart",
     ),
     switch(
         "use_existing_keys",
         &["0"],
-        "keys are drawn from all of --num and the line says how many were found",
+        "keys are drawn from all of --num, and the line shows how many were found",
     ),
     switch(
         "use_rowids",
@@ -149,16 +149,16 @@ pub(super) const FLAGS: &[Refused] = &[
     valued(
         "value_size_distribution_type",
         &["fixed"],
-        "values of a row are of one size, --value_size; --data=FILE brings sizes of its own",
+        "values of a row have one size, --value_size; with --data=FILE each has its own",
     ),
     switch(
         "writemap",
         &[],
-        "LMDB writes through its map in rows that need not be synced, and not in those that need",
+        "LMDB writes through its map in unsynced rows only",
     ),
     valued(
         "writes_per_second",
         &["0"],
-        "--benchmark_write_rate_limit says it in bytes a second",
+        "--benchmark_write_rate_limit sets it in bytes a second",
     ),
 ];

@@ -31,7 +31,7 @@ const FIGURES: [(&str, Figure); 5] = [
         |row, engine| amplification(row, engine, |record| record.engine_write_bytes),
     ),
     (
-        "bytes written over raw bytes, as the kernel counts them for everybody",
+        "bytes written over raw bytes, as the kernel counts them for every store",
         |row, engine| amplification(row, engine, |record| record.io_write_bytes),
     ),
     (

@@ -86,7 +86,7 @@ fn a_narrow_terminal_gets_the_engines_in_several_sheets() {
         columns: Some(80),
     };
     let text = render(&shape, &rows, &BTreeMap::new(), &[]);
-    let figures = text.split("seconds until quiet").next().expect("a text");
+    let figures = text.split("seconds until idle").next().expect("a text");
     assert!(
         figures
             .lines()

@@ -182,7 +182,7 @@ fn a_suite_that_lacks_its_end_alone_is_given_one() {
     let shown = command(&home.path().join("db"), &[&render])
         .output()
         .expect("runs");
-    let word = "Suite own had not come to its end";
+    let word = "Suite own did not run to its end";
     assert!(stdout(&shown).contains(word), "{}", stdout(&shown));
     assert!(small(home.path(), &[]).status.success());
     let after = std::fs::read_to_string(&json).expect("there");

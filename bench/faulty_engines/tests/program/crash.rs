@@ -113,7 +113,7 @@ fn a_process_that_does_not_end_is_ended_and_costs_no_row() {
     assert!(begun.elapsed().as_secs() < 50, "{:?}", begun.elapsed());
     assert_eq!(ended.failed(), []);
     assert_eq!(right(&ended, "lingers"), ["fillseq", "readseq"]);
-    let told = "lingers: the process had not ended 2 s behind its last word, and was ended\n";
+    let told = "lingers: the process had not ended 2 s after its last event, and was killed\n";
     let said = String::from_utf8_lossy(&ended.output.stderr);
     assert!(said.ends_with(told), "{said}");
     assert_eq!(ended.output.status.code(), Some(1));

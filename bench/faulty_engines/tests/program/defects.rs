@@ -38,7 +38,7 @@ fn one_flipped_byte_in_ten_thousand_answers_fails_the_row_that_read_it() {
     let reason = only_failure(&ended, "flips_bytes", "readrandom");
     assert!(
         reason.starts_with("1 wrong answer; first: key ")
-            && reason.ends_with("expected its last value, got bytes that nobody wrote"),
+            && reason.ends_with("expected its last value, got bytes that were never written"),
         "{reason}"
     );
 }

@@ -139,7 +139,7 @@ pub(crate) fn growth(run: &Run) -> Vec<Block> {
         let mut all = Vec::new();
         for table in &first.tables {
             let beside: Vec<Option<&Table>> = sizes.iter().map(|size| twin(size, table)).collect();
-            let state = outline::state(table.state).map(|state| format!(", {state}"));
+            let state = outline::state_text(table.state).map(|state| format!(", {state}"));
             let title = format!("{}{}", table.key.workload, state.unwrap_or_default());
             all.extend(lines(&title, &beside, rate));
             if table.workload().is_some_and(|workload| workload.fresh) {

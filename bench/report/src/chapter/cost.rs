@@ -161,10 +161,10 @@ pub(crate) fn costs(run: &Run) -> Vec<Block> {
         Block::heading(2, "Costs"),
         Block::text(
             "Medians of the rounds, the lowest of ranked rows in bold. CPU time is that of all threads of the process, \
-             background work until quiet included, for each operation of the readers and of a writer beside them; anonymous memory is the highest that was seen above what the harness \
+             background work until idle included, for each operation of the readers and of a concurrent writer; anonymous memory is the highest that was seen above what the harness \
              itself held before the store was opened. \
              Space amplification is bytes on disk when quiet over the raw bytes of the keys and values that are live then: \
-             below 1 a store compresses more than it wastes. Write amplification is bytes written until quiet over the raw \
+             below 1 a store compresses more than it wastes. Write amplification is bytes written until idle over the raw \
              bytes put, as the engine counts them and as the kernel does. \
              Flushes are those the device was seen to complete in synchronous rows, where every write owes one. \
              Mapped memory and page cache belong to the system and are given back when it needs them.",

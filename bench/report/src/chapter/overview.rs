@@ -139,14 +139,14 @@ fn machine(run: &Run) -> String {
 
 /// What became of the instances that do not count, where there are any.
 fn earlier(run: &Run) -> String {
-    let (tables, stand) = match run.earlier.len() {
+    let (tables, are) = match run.earlier.len() {
         0 => return String::new(),
-        1 => ("table", "stands"),
-        _ => ("tables", "stand"),
+        1 => ("table", "is"),
+        _ => ("tables", "are"),
     };
     format!(
-        " Where a suite says that the last instance of a workload in a section counts, it alone is shown and tallied; {} \
-         {tables} of instances before it {stand} in report.csv and report.json.",
+        " If a suite counts the last instance of a workload in a section, only that one is shown and counted; {} \
+         {tables} of earlier instances {are} in report.csv and report.json.",
         run.earlier.len()
     )
 }

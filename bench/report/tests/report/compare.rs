@@ -26,7 +26,7 @@ fn the_writers_rate_is_in_every_form() {
         "; the writer: lowest 495,000, figure 500,000, highest 510,000, of 3 measurements"
     ));
     assert!(report.markdown().contains("| writer 2.00k |"));
-    let sentence = "The writer beside the readers did between 2,000 (LevelDB) and 500,000 (CairnDB) operations a second";
+    let sentence = "The concurrent writers did between 2,000 (LevelDB) and 500,000 (CairnDB) operations a second";
     assert!(report.html().contains(sentence), "{}", report.html());
     assert!(
         report.bars(140).contains("  writer 500k"),
@@ -60,7 +60,7 @@ fn the_writers_rate_is_in_every_form() {
 fn no_writer_no_column() {
     let report = report(&rounds("lmdb", "1B", "readrandom", 1e6));
     assert!(!report.html().contains("class=\"writer\""));
-    assert!(!report.markdown().contains("beside |"));
+    assert!(!report.markdown().contains("writer |"));
 }
 
 #[test]

@@ -231,7 +231,7 @@ leveldb-2011 1C fillseq
 
 leveldb-2011 2D fillseq
   LevelDB                         600,000 ops/sec  \u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{258b}  594k to 612k  (0.86x baseline)
-  LevelDB alone has a figure here that can be ranked.
+  Only LevelDB has a figure here that can be ranked.
 
   Against all ranked peers of each row, CairnDB is ahead in 1 of 1, ties in 0 and is behind in 0.
 ";

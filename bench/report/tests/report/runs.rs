@@ -17,7 +17,7 @@ fn nothing_measured_is_a_page_too() {
 fn one_engine_alone_has_bars_and_no_rivals() {
     let html = report(&rounds("cairndb", "1A", "readseq", 4e7)).html();
     assert!(html.contains("40,000,000 ops/sec"));
-    assert!(html.contains("CairnDB alone has a figure here that can be ranked."));
+    assert!(html.contains("Only CairnDB has a figure here that can be ranked."));
     assert!(html.contains("One store was measured"));
     assert!(!html.contains("to best peer"));
 }
@@ -126,7 +126,7 @@ fn a_run_that_has_not_ended_says_so() {
     let suite = json!({"type": "suite", "name": "leveldb-2011", "decided": {}});
     let mut lines = vec![machine(), suite];
     lines.extend(rounds("lmdb", "1A", "readseq", 1e6));
-    let word = "Suite leveldb-2011 had not come to its end";
+    let word = "Suite leveldb-2011 did not run to its end";
     let stopped = report(&lines);
     assert!(stopped.html().contains(word));
     let note = format!("  note: {word}");
@@ -165,7 +165,7 @@ fn a_failure_in_one_round_fails_the_row_with_its_reason() {
     assert!(html.contains(r#"<tr class="missing failed">"#));
     assert!(html.contains("failed: 1 wrong answer"));
     assert!(html.contains("RocksDB failed."));
-    assert!(html.contains("LMDB alone has a figure here"));
+    assert!(html.contains("Only LMDB has a figure here"));
     assert!(!html.contains("2,000,000"));
 }
 

@@ -141,7 +141,9 @@ fn rows_with_filters_for_everybody_are_named_where_there_are_any() {
     let html = report(&lines).html();
     assert!(html.contains("No row of this run shows them with filters."));
     assert!(
-        html.contains("are told how much of their memory is write buffer and how much is cache")
+        html.contains(
+            "need to know how much of their memory is write buffer and how much is cache"
+        )
     );
     let bloom = rounds("leveldb", "1B", "readrandom", 6e5);
     lines.extend(bloom.into_iter().map(|line| {

@@ -27,7 +27,7 @@ impl<E: Engine> Runner<'_, E> {
             self.judge(workload, &mut totals)?;
         }
         directory::keep(&self.plan.db, self.plan, &self.model)
-            .map_err(|error| Fault::io("the note beside the database", &error))?;
+            .map_err(|error| Fault::io("the note next to the database", &error))?;
         let text = self.verdict(workload, &totals, &mut record);
         self.tell(Event::Row {
             text,

@@ -360,7 +360,7 @@ fn a_resumed_list_compacts_again_and_ends_where_that_fails() {
         } else {
             let told = ended.expect_err("not compacted").to_string();
             assert!(
-                told.starts_with("compact, done again for the rows behind it, failed: no space"),
+                told.starts_with("compact, repeated for the rows after it, failed: no space"),
                 "{told}"
             );
             assert!(rows.is_empty(), "{rows:?}");

@@ -9,9 +9,10 @@ use crate::run::Run;
 use crate::table::{Row, Table};
 use crate::verdict;
 
-const FILTERS: &str = "CairnDB builds filters of 10 bits a key unless told otherwise; LevelDB and RocksDB have none unless told to, and \
-     the suites, like the pages they come from, tell their plain rows nothing; WiredTiger's LSM has 16 bits of its own. In the random \
-     rows more than a third of the keys asked for do not exist, so filters help there too, not only in readmissing.";
+const FILTERS: &str = "CairnDB builds filters of 10 bits a key by default; LevelDB and RocksDB build none by \
+     default, and the suites, like the pages they come from, leave that so in their plain rows; \
+     WiredTiger's LSM has 16 bits of its own. In the random rows more than a third of the \
+     requested keys do not exist, so filters help there too, not only in readmissing.";
 
 /// Filters, whether rows of this run show the peers with filters too, and which do not.
 pub(super) fn filters(run: &Run) -> Item {
@@ -137,8 +138,8 @@ fn lacking(run: &Run) -> Option<String> {
     });
     let verb = if titles.len() == 1 { "does" } else { "do" };
     Some(format!(
-        "In these rows that look for keys CairnDB has filters and {} {verb} not, nor is there a variant beside them that \
-         has: {}.",
+        "In these rows that look for keys CairnDB has filters and {} {verb} not, and no variant of \
+         them has: {}.",
         verdict::list(&titles),
         rows.collect::<Vec<_>>().join("; ")
     ))
