@@ -24,7 +24,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bench_core::flags::Given;
-use bench_core::result::output::{JsonLines, print, tell};
+use bench_core::result::output::{JsonLines, notify, print};
 
 use crate::config::Config;
 use crate::outcome::{Outcome, Status};
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(sentence) => {
-            tell(&format!("{sentence}\n"));
+            notify(&format!("{sentence}\n"));
             ExitCode::FAILURE
         }
     }
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
 fn begin(words: &[String]) -> Result<bool, String> {
     let given = Given::parse(&flags::FAMILY, words)?;
     for warning in &given.warnings {
-        tell(&format!("warning: {warning}\n"));
+        notify(&format!("warning: {warning}\n"));
     }
     if given.is_on("help") {
         print(&flags::help());

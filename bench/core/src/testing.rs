@@ -223,7 +223,7 @@ impl Session for LiarSession<'_> {
     }
 
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
-        assert!(self.engine.lie != Lie::Panics, "as it was told");
+        assert!(self.engine.lie != Lie::Panics, "as requested");
         let flips = self.lies(Lie::FlipsGets);
         let Some(mut value) = self.with(|map| map.get(key).cloned()) else {
             return Ok(None);

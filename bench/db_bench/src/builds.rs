@@ -32,7 +32,7 @@ pub(crate) struct Build {
 /// The builds reported so far.
 #[derive(Debug, Default)]
 pub(crate) struct Builds {
-    told: BTreeMap<String, (String, Option<Library>)>,
+    reported: BTreeMap<String, (String, Option<Library>)>,
 }
 
 impl Builds {
@@ -44,11 +44,11 @@ impl Builds {
         library: Option<Library>,
     ) -> Option<Build> {
         let loaded = (version, library);
-        if self.told.get(engine) == Some(&loaded) {
+        if self.reported.get(engine) == Some(&loaded) {
             return None;
         }
         let build = build(engine, &loaded.0, loaded.1.as_ref());
-        self.told.insert(engine.to_owned(), loaded);
+        self.reported.insert(engine.to_owned(), loaded);
         Some(build)
     }
 }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_is_told_once_until_it_changes() {
+    fn a_build_is_reported_once_until_it_changes() {
         let mut builds = Builds::default();
         let line = builds.line("a", "1".into(), None).expect("new");
         assert_eq!(line.assertions, Some(cfg!(debug_assertions)));

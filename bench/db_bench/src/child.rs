@@ -103,9 +103,9 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         && word == LOADED
     {
         let library = library.first().map(Path::new);
-        if let Some(told) = engines::loaded_from(engine, library) {
+        if let Some(reported) = engines::loaded_from(engine, library) {
             // Nobody reads it, and nothing else can be done.
-            let _ = serde_json::to_writer(io::stdout(), &told);
+            let _ = serde_json::to_writer(io::stdout(), &reported);
         }
         return ExitCode::SUCCESS;
     }

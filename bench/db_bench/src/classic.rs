@@ -13,7 +13,7 @@ use crate::config::{Config, ROW_TIMEOUT_DEFAULT};
 use crate::flags::nearest;
 use crate::latency_pass::Timed;
 use crate::machine::Machine;
-use crate::output::{Output, print, tell};
+use crate::output::{Output, notify, print};
 use crate::supervise::{self, Ending, Start};
 use crate::turn_order;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(config: &Config) -> Result<bool, String> {
     // Before anything is opened, for what it says about a directory would hide a slip of the pen.
     let unknown = unknown(&config.plan.benchmarks);
     for sentence in unknown.values() {
-        tell(&format!("{sentence}\n"));
+        notify(&format!("{sentence}\n"));
     }
     let mut asked = config
         .plan
@@ -99,7 +99,7 @@ impl Run<'_> {
         let limit = self.config.row_timeout.unwrap_or(ROW_TIMEOUT_DEFAULT);
         let mut timed = Timed::default();
         if asked.histogram {
-            tell("every operation is timed first, in a pass of its own\n");
+            notify("every operation is timed first, in a pass of its own\n");
             timed = Timed::measure(&asked, limit)?;
         }
         let plan = Plan {
@@ -117,12 +117,12 @@ impl Run<'_> {
         match ending {
             Ending::Complete => {}
             Ending::Unavailable(reason) => {
-                tell(&format!("{engine}: {reason}\n"));
+                notify(&format!("{engine}: {reason}\n"));
                 self.good &= !self.config.named;
                 self.absent.insert(engine.to_owned());
             }
             Ending::Broken { reason, .. } => {
-                tell(&format!("open error: {reason}\n"));
+                notify(&format!("open error: {reason}\n"));
                 self.good = false;
             }
         }
@@ -140,15 +140,15 @@ impl Run<'_> {
                 version,
                 options,
             } => {
-                tell(&self.machine.header(&title, &version));
+                notify(&self.machine.header(&title, &version));
                 let shown: Vec<String> = options
                     .iter()
                     .map(|(name, value)| format!("{name}={value}"))
                     .collect();
-                tell(&format!("Options:    {}\n", shown.join(" ")));
+                notify(&format!("Options:    {}\n", shown.join(" ")));
             }
             Event::Text(text) => print(&text),
-            Event::Note(text) => tell(&text),
+            Event::Note(text) => notify(&text),
             Event::Row {
                 text,
                 histogram,
@@ -156,13 +156,13 @@ impl Run<'_> {
             } => {
                 print(&text);
                 if !histogram.is_empty() {
-                    tell(&format!(
+                    notify(&format!(
                         "the times of {} are of a pass of their own, the rate is not\n",
                         record.workload
                     ));
                     print(&histogram);
                 }
-                tell(&cost(&record));
+                notify(&cost(&record));
                 self.good &= record.status != Status::Failed;
                 self.output.row(&record)?;
                 if let Some(file) = &self.config.intervals {
@@ -170,7 +170,7 @@ impl Run<'_> {
                 }
             }
             Event::Broken(reason) => {
-                tell(&format!("{reason}\n"));
+                notify(&format!("{reason}\n"));
                 self.good = false;
             }
             Event::Begin(_) | Event::Waiting { .. } | Event::Unavailable(_) | Event::End => {}

@@ -31,7 +31,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::detail::Detail;
-use crate::output::{print, tell};
+use crate::output::{notify, print};
 
 pub use extra_engines::{Extra, Run};
 
@@ -46,7 +46,7 @@ pub fn main(extra: &'static [Extra]) -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(sentence) => {
-            tell(&format!("{sentence}\n"));
+            notify(&format!("{sentence}\n"));
             ExitCode::FAILURE
         }
     }
@@ -60,7 +60,7 @@ fn run(words: &[String]) -> Result<bool, String> {
     }
     let given = flags::parse(words)?;
     for warning in &given.warnings {
-        tell(&format!("warning: {warning}\n"));
+        notify(&format!("warning: {warning}\n"));
     }
     if given.is_on("help") {
         print(&flags::help());
@@ -95,7 +95,7 @@ fn run(words: &[String]) -> Result<bool, String> {
     print(&summary);
     written?;
     if let Some(dir) = &config.report {
-        report::tell_where(dir);
+        report::print_place(dir);
     }
     Ok(good)
 }

@@ -57,7 +57,7 @@ impl Lines {
         match self.settle() {
             Err(trouble) if self.torn => Err(trouble),
             Err(trouble) if !waits => {
-                tell(&format!("{trouble}; kept and tried again\n"));
+                notify(&format!("{trouble}; kept and tried again\n"));
                 Ok(())
             }
             _ => Ok(()),
@@ -196,7 +196,7 @@ pub(crate) fn print(text: &str) {
 }
 
 /// Prints something that is not a result.
-pub(crate) fn tell(text: &str) {
+pub(crate) fn notify(text: &str) {
     status::clear();
     // Without a stderr nobody reads it.
     let _ = io::stderr().lock().write_all(text.as_bytes());
@@ -213,8 +213,8 @@ mod tests {
         let mut lines = Lines::create(&path).expect("created");
         lines.line("one").expect("written");
         lines.file = File::open(&path).expect("for reading alone");
-        let told = lines.line("two").expect_err("refused");
-        assert!(told.starts_with("writing "), "{told}");
+        let reported = lines.line("two").expect_err("refused");
+        assert!(reported.starts_with("writing "), "{reported}");
         lines.file = OpenOptions::new().append(true).open(&path).expect("there");
         lines.line("three").expect_err("the second is not there");
         assert_eq!(std::fs::read_to_string(&path).expect("there"), "one\n");

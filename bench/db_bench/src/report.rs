@@ -10,7 +10,7 @@ use rustix::termios::tcgetwinsize;
 
 use crate::config::Config;
 use crate::detail::Detail;
-use crate::output::{print, tell};
+use crate::output::{notify, print};
 use crate::table::Rows;
 
 /// Columns if the width of the terminal is unknown.
@@ -29,8 +29,8 @@ pub(crate) fn write(config: &Config, dir: &Path) -> Result<(), String> {
 }
 
 /// Says where the page of the report is.
-pub(crate) fn tell_where(dir: &Path) {
-    tell(&format!("report: {}\n", dir.join("index.html").display()));
+pub(crate) fn print_place(dir: &Path) {
+    notify(&format!("report: {}\n", dir.join("index.html").display()));
 }
 
 /// The summary of a suite: of its records, read from the file of `--json` if there is one.
@@ -66,7 +66,7 @@ pub(crate) fn render(file: &Path, dir: Option<&Path>, detail: Detail) -> Result<
     let beside = || file.parent().map(Path::to_owned).unwrap_or_default();
     let dir: PathBuf = dir.map_or_else(beside, Path::to_owned);
     report.write(&dir).map_err(|error| error.to_string())?;
-    tell_where(&dir);
+    print_place(&dir);
     Ok(())
 }
 
@@ -87,9 +87,9 @@ pub(crate) fn terminal() -> Option<usize> {
     if !stdout.is_terminal() {
         return None;
     }
-    let told = std::env::var("COLUMNS").ok();
-    let told = told.and_then(|text| text.parse().ok());
+    let reported = std::env::var("COLUMNS").ok();
+    let reported = reported.and_then(|text| text.parse().ok());
     let own = || Some(usize::from(tcgetwinsize(&stdout).ok()?.ws_col));
     let known = |&columns: &usize| columns > 0;
-    told.filter(known).or_else(own).filter(known)
+    reported.filter(known).or_else(own).filter(known)
 }

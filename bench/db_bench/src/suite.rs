@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::detail::Detail;
 use crate::flags::bounds;
 use crate::machine::Machine;
-use crate::output::{Output, print, tell};
+use crate::output::{Output, notify, print};
 use crate::report;
 use crate::table;
 
@@ -80,10 +80,10 @@ fn measure(
     let machine = Machine::here(&config.bases, config.allocator.as_deref());
     run.begin(output(config, journal)?, &machine)?;
     for line in machine.summary(&config.bases[0]) {
-        tell(&format!("{line}\n"));
+        notify(&format!("{line}\n"));
     }
     if let Some(json) = &config.json {
-        tell(&after_a_stop(config, json));
+        notify(&after_a_stop(config, json));
     }
     run.everything(&plan.jobs)?;
     for text in &plan.left_out {
@@ -95,7 +95,7 @@ fn measure(
             print(&format!("{line}\n"));
         }
     }
-    tell(&format!("took {:.0} s\n", begun.elapsed().as_secs_f64()));
+    notify(&format!("took {:.0} s\n", begun.elapsed().as_secs_f64()));
     Ok(())
 }
 

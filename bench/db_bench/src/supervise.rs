@@ -140,7 +140,7 @@ impl Job<'_> {
                     (self.sink)(
                         part,
                         if over {
-                            Event::Broken(behind_row(&plan, entry, &reason))
+                            Event::Broken(after_row(&plan, entry, &reason))
                         } else {
                             lost_row(&plan, entry, &reason)
                         },
@@ -150,7 +150,7 @@ impl Job<'_> {
                     } else if !over {
                         self.lost.push(at);
                     }
-                    report_from = self.behind(at);
+                    report_from = self.after(at);
                     if report_from.part >= self.parts.len() {
                         return Ending::Complete;
                     }
@@ -197,7 +197,7 @@ impl Job<'_> {
     }
 
     /// The next row after one, in its part or at the head of the next.
-    fn behind(&self, at: Position) -> Position {
+    fn after(&self, at: Position) -> Position {
         let rest = &self.parts[at.part].benchmarks[at.entry + 1..];
         if rest.iter().all(String::is_empty) {
             Position {
@@ -231,7 +231,7 @@ fn is_error(record: &Record) -> bool {
 }
 
 /// The note about a child that was lost between two rows, or after the last.
-fn behind_row(plan: &Plan, entry: usize, reason: &str) -> String {
+fn after_row(plan: &Plan, entry: usize, reason: &str) -> String {
     let (engine, name) = (&plan.engine, bare(&plan.benchmarks[entry]));
     format!("{engine}: {reason} after {name}")
 }

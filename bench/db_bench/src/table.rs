@@ -195,7 +195,7 @@ fn title(section: &Section) -> String {
 
 /// Why rows failed or were skipped, each reason once.
 fn reasons(text: &mut String, rows: &Rows) {
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for row in &rows.list {
         for record in &row.records {
             let word = match record.status {
@@ -211,9 +211,9 @@ fn reasons(text: &mut String, rows: &Rows) {
                 "{word}: {} {} of {}: {reason}",
                 record.engine, row.label, row.section
             );
-            if !told.contains(&line) {
+            if !reported.contains(&line) {
                 let _ = writeln!(text, "{line}");
-                told.push(line);
+                reported.push(line);
             }
         }
     }

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn every_engine_stands_at_every_place_and_behind_every_other_equally_often() {
+    fn every_engine_stands_at_every_place_and_after_every_other_equally_often() {
         for count in 1..=11 {
             let engines = names(count);
             for start in [0, 1, count, 2 * count - 1] {

@@ -295,7 +295,7 @@ impl Cell {
     }
 
     /// Text, or that the fact was not reported.
-    pub(crate) fn told(text: Option<String>) -> Self {
+    pub(crate) fn reported(text: Option<String>) -> Self {
         text.map_or_else(|| Self::toned("not reported", Tone::Faint), Self::plain)
     }
 

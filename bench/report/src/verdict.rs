@@ -157,17 +157,17 @@ fn beside(table: &Table) -> Option<String> {
     let writers = rows.filter_map(|row| Some((row, row.writer()?.middle)));
     let mut writers: Vec<(&Row, f64)> = writers.collect();
     writers.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let told = |(row, rate): &(&Row, f64)| format!("{} ({})", number::rate(*rate), row.title());
+    let reported = |(row, rate): &(&Row, f64)| format!("{} ({})", number::rate(*rate), row.title());
     match writers.as_slice() {
         [] => None,
         [only] => Some(format!(
             "The concurrent writer did {} operations a second.",
-            told(only)
+            reported(only)
         )),
         [most, .., least] => Some(format!(
             "The concurrent writers did between {} and {} operations a second; the readers pay for that.",
-            told(least),
-            told(most)
+            reported(least),
+            reported(most)
         )),
     }
 }

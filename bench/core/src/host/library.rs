@@ -127,16 +127,16 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_told_by_its_contents() {
+    fn a_file_is_reported_by_its_contents() {
         let home = tempfile::tempdir().expect("a directory");
         let (one, other) = (home.path().join("one"), home.path().join("other"));
         std::fs::write(&one, "123456789").expect("written");
         std::fs::write(&other, vec![0; PIECE + 1]).expect("written");
-        let told = fingerprint(&one).expect("readable");
-        assert_eq!(told, "9 bytes with checksum e3069283");
-        let told = fingerprint(&other).expect("readable");
+        let reported = fingerprint(&one).expect("readable");
+        assert_eq!(reported, "9 bytes with checksum e3069283");
+        let reported = fingerprint(&other).expect("readable");
         let whole = crc32c::crc32c(&vec![0; PIECE + 1]);
-        assert_eq!(told, format!("1048577 bytes with checksum {whole:08x}"));
+        assert_eq!(reported, format!("1048577 bytes with checksum {whole:08x}"));
         fingerprint(&home.path().join("none")).expect_err("not there");
     }
 
@@ -145,9 +145,9 @@ mod tests {
         let library = Library::at(file_at as *const ());
         let program = std::env::current_exe().expect("known");
         assert_eq!(library.path, Some(program.display().to_string()));
-        let told = library.of_namespace("x::").with("x", true, "holds x");
+        let reported = library.of_namespace("x::").with("x", true, "holds x");
         assert_eq!(
-            (told.namespace.as_deref(), told.signs.len()),
+            (reported.namespace.as_deref(), reported.signs.len()),
             (Some("x::"), 1)
         );
     }

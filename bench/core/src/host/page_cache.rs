@@ -68,11 +68,11 @@ fn resident_pages(file: &File, offset: u64, window: u64) -> Option<u64> {
         return None;
     }
     // SAFETY: the mapping covers `length` bytes and the vector has one byte for each of its pages.
-    let told = unsafe { libc::mincore(address, length, flags.as_mut_ptr().cast()) };
+    let reported = unsafe { libc::mincore(address, length, flags.as_mut_ptr().cast()) };
     // SAFETY: exactly the mapping made above; nothing else knows its address.
     let unmapped = unsafe { libc::munmap(address, length) };
     debug_assert_eq!(unmapped, 0, "a mapping of our own is removed");
-    (told == 0).then(|| flags.iter().map(|flag| u64::from(flag & 1)).sum())
+    (reported == 0).then(|| flags.iter().map(|flag| u64::from(flag & 1)).sum())
 }
 
 #[cfg(test)]

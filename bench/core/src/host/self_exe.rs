@@ -41,7 +41,7 @@ mod tests {
     fn a_program_whose_file_is_gone_starts_itself() {
         let home = tempfile::tempdir().expect("a directory");
         let copy = home.path().join("copy");
-        std::fs::copy(program().expect("told"), &copy).expect("copied");
+        std::fs::copy(program().expect("reported"), &copy).expect("copied");
         let output = child(&copy).output().expect("started");
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{text}");
@@ -56,8 +56,8 @@ mod tests {
             println!("here again");
             return;
         }
-        std::fs::remove_file(program().expect("told")).expect("removed");
-        let mut again = child(&program().expect("told"));
+        std::fs::remove_file(program().expect("reported")).expect("removed");
+        let mut again = child(&program().expect("reported"));
         assert!(again.env(AGAIN, "1").status().expect("started").success());
     }
 }

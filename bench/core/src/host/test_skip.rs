@@ -29,10 +29,10 @@ fn note(reason: &str) {
     eprintln!("skipped: {reason}");
     if let Ok(path) = std::env::var("CAIRN_SKIPS") {
         let file = OpenOptions::new().create(true).append(true).open(path);
-        let told = file.and_then(|mut file| writeln!(file, "{reason}"));
+        let reported = file.and_then(|mut file| writeln!(file, "{reason}"));
         assert!(
-            told.is_ok(),
-            "the list of skips cannot be written: {told:?}"
+            reported.is_ok(),
+            "the list of skips cannot be written: {reported:?}"
         );
     }
 }

@@ -122,7 +122,7 @@ mod tests {
         let settled = settled.expect("no fault").expect("rests");
         assert!(settled >= 4 * LOOK && left == 0, "{settled:?}");
         assert!(since.elapsed() >= settled + STILL);
-        let fault = wait_still(since, 0, || Err(Fault::new("gone"))).expect_err("told");
+        let fault = wait_still(since, 0, || Err(Fault::new("gone"))).expect_err("reported");
         assert_eq!(fault.to_string(), "gone");
     }
 

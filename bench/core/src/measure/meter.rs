@@ -35,7 +35,7 @@ pub struct Meter {
     every: Option<Every>,
     thread: u32,
     /// When the last line in RocksDB's form was printed, and how many operations were done by then.
-    told: (Instant, u64),
+    reported: (Instant, u64),
     duration: Duration,
     started: Instant,
     last_op: Instant,
@@ -89,7 +89,7 @@ impl Meter {
             bar: mode.progress && mode.every.is_none() && std::io::stderr().is_terminal(),
             every: mode.every,
             thread: mode.thread,
-            told: (now, 0),
+            reported: (now, 0),
             duration: mode.duration,
             started: now,
             last_op: now,
@@ -109,7 +109,7 @@ impl Meter {
     pub fn start(&mut self) {
         self.started = Instant::now();
         self.last_op = self.started;
-        self.told.0 = self.started;
+        self.reported.0 = self.started;
     }
 
     /// Notes a pause: it belongs to no operation.
@@ -122,7 +122,7 @@ impl Meter {
         self.finished = Instant::now();
         self.intervals.look(self.done, self.finished - self.started);
         if self.bar {
-            tell(format_args!("{BAR_ERASED}"));
+            notify(format_args!("{BAR_ERASED}"));
         }
     }
 
@@ -201,7 +201,7 @@ impl Meter {
             self.last_op = now;
             if took > LONG_OP && self.progress {
                 let micros = took.as_secs_f64() * 1e6;
-                tell(format_args!("long op: {micros:.1} micros{:30}\r", ""));
+                notify(format_args!("long op: {micros:.1} micros{:30}\r", ""));
             }
         }
         if self.done >= self.intervals.next_look() {
@@ -224,25 +224,25 @@ impl Meter {
         let Some(every) = self.every else {
             if self.bar {
                 let elapsed = self.started.elapsed();
-                tell(format_args!(
+                notify(format_args!(
                     "{}\r",
                     bar(self.share(elapsed), self.done, elapsed)
                 ));
             } else if self.progress {
-                tell(format_args!("... finished {} ops{:30}\r", self.done, ""));
+                notify(format_args!("... finished {} ops{:30}\r", self.done, ""));
             }
             self.next_report += report_step(self.next_report);
             return;
         };
         self.next_report += every.ops;
         let now = Instant::now();
-        let (last, done) = self.told;
+        let (last, done) = self.reported;
         let (part, whole) = (now - last, now - self.started);
         if self.progress && part >= Duration::from_secs(every.seconds) {
             let ops = (self.done - done, self.done);
             let line = interval_line(unix_seconds(), self.thread, ops, (part, whole));
-            tell(format_args!("{line}\n"));
-            self.told = (now, self.done);
+            notify(format_args!("{line}\n"));
+            self.reported = (now, self.done);
         }
     }
 
@@ -331,7 +331,7 @@ fn interval_line(at: u64, thread: u32, ops: (u64, u64), took: (Duration, Duratio
 }
 
 /// Writes to stderr; a closed stderr is no reason to stop measuring.
-fn tell(text: std::fmt::Arguments<'_>) {
+fn notify(text: std::fmt::Arguments<'_>) {
     // In one piece: stderr has no buffer, and padding would be a system call a space.
     let _ = std::io::stderr().write_all(text.to_string().as_bytes());
 }
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_progress_are_told_no_oftener_than_asked() {
+    fn lines_of_progress_are_reported_no_oftener_than_asked() {
         let every = |ops, seconds| {
             let mut meter = Meter::new(MeterMode {
                 progress: true,
@@ -368,7 +368,7 @@ mod tests {
             while meter.wants() {
                 meter.op();
             }
-            meter.told.1
+            meter.reported.1
         };
         assert_eq!(every(1000, 0), 2000);
         assert_eq!(every(1000, 3600), 0);

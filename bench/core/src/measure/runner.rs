@@ -163,7 +163,7 @@ pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> R
 }
 
 impl<E: Engine> Runner<'_, E> {
-    fn tell(&mut self, event: Event) {
+    fn send(&mut self, event: Event) {
         if !self.silent {
             (self.emit)(event);
         }
@@ -205,8 +205,8 @@ impl<E: Engine> Runner<'_, E> {
             version: self.engine.version(),
             options: self.store.as_ref().map(Store::options).unwrap_or_default(),
         };
-        self.tell(event);
-        self.tell(Event::Text(result_line::header(plan)));
+        self.send(event);
+        self.send(Event::Text(result_line::header(plan)));
         Ok(())
     }
 
@@ -264,16 +264,16 @@ impl<E: Engine> Runner<'_, E> {
             return Ok(());
         }
         self.silent = index < self.plan.resume_at;
-        self.tell(Event::Begin(index));
+        self.send(Event::Begin(index));
         let step = match Step::parse(text) {
             Ok(step) => step,
             Err(sentence) => {
-                self.tell(Event::Note(format!("{sentence}\n")));
+                self.send(Event::Note(format!("{sentence}\n")));
                 return Ok(());
             }
         };
         let Some(workload) = catalog::named(&step.name) else {
-            self.tell(Event::Note(format!("unknown benchmark '{}'\n", step.name)));
+            self.send(Event::Note(format!("unknown benchmark '{}'\n", step.name)));
             return Ok(());
         };
         if self.plan.lost.contains(&index) {
@@ -330,7 +330,7 @@ impl<E: Engine> Runner<'_, E> {
                 result_line::skipped(workload.name, &reason)
             ))
         });
-        self.tell(event);
+        self.send(event);
     }
 
     /// A text of the engine.
@@ -373,18 +373,18 @@ impl<E: Engine> Runner<'_, E> {
                     .or_else(|| store.property("leveldb.stats"))
             });
             let text = text.unwrap_or_else(|| format!("({} keeps none)", self.engine.name()));
-            self.tell(Event::Text(format!("STATISTICS:\n{}\n", text.trim_end())));
+            self.send(Event::Text(format!("STATISTICS:\n{}\n", text.trim_end())));
         }
         self.close()?;
         // Without the note a later run is unverified, nothing worse.
         if let Err(error) = directory::keep(&self.plan.db, self.plan, &self.model) {
-            self.tell(Event::Note(format!(
+            self.send(Event::Note(format!(
                 "the note next to the database: {error}\n"
             )));
         }
         // Reported even if the whole list was complete.
         self.silent = false;
-        self.tell(Event::End);
+        self.send(Event::End);
         Ok(())
     }
 }

@@ -59,15 +59,15 @@ mod tests {
 
     #[test]
     fn leap_days_and_ends_of_years_are_right() {
-        let told = |seconds| {
+        let reported = |seconds| {
             let at = Civil::of(seconds);
             (
                 at.year, at.month, at.day, at.weekday, at.hour, at.minute, at.second,
             )
         };
-        assert_eq!(told(0), (1970, 1, 1, 4, 0, 0, 0));
-        assert_eq!(told(951_782_400), (2000, 2, 29, 2, 0, 0, 0));
-        assert_eq!(told(978_307_199), (2000, 12, 31, 0, 23, 59, 59));
-        assert_eq!(told(1_311_811_199), (2011, 7, 27, 3, 23, 59, 59));
+        assert_eq!(reported(0), (1970, 1, 1, 4, 0, 0, 0));
+        assert_eq!(reported(951_782_400), (2000, 2, 29, 2, 0, 0, 0));
+        assert_eq!(reported(978_307_199), (2000, 12, 31, 0, 23, 59, 59));
+        assert_eq!(reported(1_311_811_199), (2011, 7, 27, 3, 23, 59, 59));
     }
 }

@@ -16,7 +16,7 @@ pub fn print(text: &str) {
 }
 
 /// Prints something that is not a result.
-pub fn tell(text: &str) {
+pub fn notify(text: &str) {
     // Without a stderr nobody reads it.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_width_beyond_ten_times_the_figure_is_told_in_times() {
+    fn a_width_beyond_ten_times_the_figure_is_reported_in_times() {
         let text = |values: &[f64]| {
             Spread::of(values.iter().copied(), Aggregate::Median).and_then(|it| it.width_text())
         };

@@ -149,10 +149,11 @@ impl Settings {
             ("max_file_size", self.file_bytes),
             ("open_files", self.open_files.map(u64::from)),
         ];
-        let told = asked
+        let reported = asked
             .into_iter()
             .filter_map(|(name, value)| Some((name, value?)));
-        told.map(|(name, value)| (name.to_owned(), format!("not used ({value} was asked for)")))
+        reported
+            .map(|(name, value)| (name.to_owned(), format!("not used ({value} was asked for)")))
             .collect()
     }
 }

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_build_script_has_left_every_fact() {
+    fn the_build_script_has_loaded_every_fact() {
         let hash = BUILD.commit.trim_end_matches("-dirty");
         let known = hash.len() == 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
         assert!(known || BUILD.commit == "unknown", "{}", BUILD.commit);

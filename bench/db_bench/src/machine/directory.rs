@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_not_there_yet_is_told_by_the_one_above() {
+    fn a_directory_that_is_not_there_yet_is_reported_by_the_one_above() {
         let home = tempfile::tempdir().expect("a directory");
         let there = Directory::at(home.path());
         let later = Directory::at(&home.path().join("a/b"));

@@ -80,9 +80,9 @@ pub(super) fn of(config: &Config, file: &File, jobs: &[Job]) -> Fingerprint {
 
 /// Which code is measured: this program and the libraries that were found.
 fn builds(config: &Config) -> Settings {
-    let told = |path: &Path| fingerprint(path).unwrap_or_else(|error| error.to_string());
+    let reported = |path: &Path| fingerprint(path).unwrap_or_else(|error| error.to_string());
     let mut builds = Settings::new();
-    builds.insert(OWN_BUILD.into(), told(Path::new(PROGRAM)).into());
+    builds.insert(OWN_BUILD.into(), reported(Path::new(PROGRAM)).into());
     for engine in &config.engines {
         let mut named = config.libraries().iter();
         let library = named.find_map(|(name, path)| (name == engine).then_some(path.as_path()));
@@ -91,7 +91,7 @@ fn builds(config: &Config) -> Settings {
         };
         let path = library.and_then(|library| library.path);
         let file = path.map_or(String::new(), |path| {
-            format!(", {path} of {}", told(Path::new(&path)))
+            format!(", {path} of {}", reported(Path::new(&path)))
         });
         builds.insert(format!("{BUILD}{engine}"), (version + &file).into());
     }
@@ -163,8 +163,8 @@ pub(super) fn difference(before: &Outline, now: &Outline) -> Option<String> {
         })
         .unwrap_or_default()
     };
-    let told = differing("", &plain(before), &plain(now));
-    told.or_else(|| match (&before.fingerprint, &now.fingerprint) {
+    let reported = differing("", &plain(before), &plain(now));
+    reported.or_else(|| match (&before.fingerprint, &now.fingerprint) {
         (Some(before), Some(now)) => differing_settings(before, now),
         (None, Some(_)) => Some(
             "it does not record what determines its figures: an older db_bench wrote it".into(),
@@ -206,12 +206,12 @@ fn process(
     // An engine that was not there stays away.
     let absent = |key: &&String| key.starts_with(BUILD) && !before.everywhere.contains_key(*key);
     keys.into_iter().filter(|key| !absent(key)).find_map(|key| {
-        let told = differing(key, &value(key, one, before), &value(key, other, now))?;
+        let reported = differing(key, &value(key, one, before), &value(key, other, now))?;
         let own = one.contains_key(key) || other.contains_key(key);
         Some(if own {
-            format!("{told}, in {name}")
+            format!("{reported}, in {name}")
         } else {
-            told
+            reported
         })
     })
 }

@@ -148,12 +148,12 @@ pub(crate) fn fewer_rounds(jobs: &[Job], rounds: u32) -> Vec<FewerRounds> {
         }
     }
     let fewer = most.into_iter().filter(|(_, own)| *own < rounds);
-    let told = fewer.map(|((section, data), rounds)| FewerRounds {
+    let reported = fewer.map(|((section, data), rounds)| FewerRounds {
         section: section.to_owned(),
         data: data.to_owned(),
         rounds,
     });
-    told.collect()
+    reported.collect()
 }
 
 /// Numbers the occurrences of each workload in its section, for each variant, data set and

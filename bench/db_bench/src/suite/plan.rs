@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_behind_a_seek_are_those_of_the_section_else_of_the_flag() {
+    fn entries_after_a_seek_are_those_of_the_section_else_of_the_flag() {
         let base = Plan {
             seek_nexts: 3,
             ..Plan::default()

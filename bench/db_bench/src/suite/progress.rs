@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bench_core::result::record::{Record, Status};
 
 use crate::detail::Detail;
-use crate::output::tell;
+use crate::output::notify;
 use crate::{status, table};
 
 /// How progress is shown.
@@ -92,7 +92,7 @@ impl Progress {
             began: Instant::now(),
         });
         if self.style == Style::Sections && !same {
-            tell(&format!(
+            notify(&format!(
                 "{}: section {section}, {}\n",
                 self.pass(),
                 self.left()
@@ -123,7 +123,7 @@ impl Progress {
             self.status(&current.section, workload, &word);
         } else {
             let planned = &current.planned;
-            tell(&format!(
+            notify(&format!(
                 "round {} {:<16} {workload}: running for {seconds} s, limit {limit} s\n",
                 planned.round.max(1),
                 planned.engine
@@ -134,21 +134,21 @@ impl Progress {
     /// A row has ended.
     pub(super) fn row(&self, record: &Record) {
         if self.style == Style::Rows {
-            tell(&row(record));
+            notify(&row(record));
         }
     }
 
     /// The pass that times each operation begins.
     pub(super) fn timing(&self) {
         if self.style == Style::Rows {
-            tell("timing every operation, in a pass of its own\n");
+            notify("timing every operation, in a pass of its own\n");
         }
     }
 
     /// Shows a message, once unless every row is shown.
     pub(super) fn message(&mut self, text: &str) {
         if self.shown.insert(text.to_owned()) || self.style == Style::Rows {
-            tell(&format!("{text}\n"));
+            notify(&format!("{text}\n"));
         }
     }
 

@@ -160,25 +160,25 @@ impl<'c> Run<'c> {
                 self.progress.waiting(turn.workload(), seconds, limit);
             }
             Event::Loaded { version, library } => {
-                let told = self.output.build(turn.engine, version, library);
-                trouble = trouble.take().or(told.err());
+                let reported = self.output.build(turn.engine, version, library);
+                trouble = trouble.take().or(reported.err());
             }
             Event::Row { record, .. } => {
-                let told = self.row(turn, part, record);
-                trouble = trouble.take().or(told.err());
+                let reported = self.row(turn, part, record);
+                trouble = trouble.take().or(reported.err());
             }
             Event::Broken(reason) => {
                 self.results.crashed = true;
-                let told = self.note(reason, Some(Fact::Lost));
-                trouble = trouble.take().or(told.err());
+                let reported = self.note(reason, Some(Fact::Lost));
+                trouble = trouble.take().or(reported.err());
             }
             _ => {}
         });
-        let told = trouble.map_or_else(|| self.end(turn, ending), Err);
+        let reported = trouble.map_or_else(|| self.end(turn, ending), Err);
         // What cannot be removed does no harm: the next run tries again.
         let _ = directory::remove(&parts[0].db);
         // Results may lie on the disk that the database had filled.
-        told.and_then(|()| self.output.settle())
+        reported.and_then(|()| self.output.settle())
     }
 
     /// Reports the rows that a turn could not reach.
@@ -314,7 +314,7 @@ impl<'c> Run<'c> {
                 let mut shown = turn.next_shown(at);
                 shown.state = None;
                 turn.mark(&mut record, listed, &shown, self.outline);
-                return self.tell(*record);
+                return self.keep(*record);
             }
             return Ok(());
         };
@@ -324,7 +324,7 @@ impl<'c> Run<'c> {
             turn.held = Some(record);
             return Ok(());
         }
-        self.tell(*record)
+        self.keep(*record)
     }
 
     /// Reports the result of a row whose process was killed after it. If less than `Os` was
@@ -348,11 +348,11 @@ impl<'c> Run<'c> {
                 held.reason = Some(text);
             }
         }
-        self.tell(*held)
+        self.keep(*held)
     }
 
     /// Keeps a result and shows a line of progress.
-    fn tell(&mut self, record: Record) -> Result<(), String> {
+    fn keep(&mut self, record: Record) -> Result<(), String> {
         self.output.row(&record)?;
         self.progress.row(&record);
         self.results.rows.add(record);
@@ -377,7 +377,7 @@ impl<'c> Run<'c> {
                     ..supervise::blank(&plans[part])
                 };
                 turn.mark(&mut record, listed, shown, self.outline);
-                self.tell(record)?;
+                self.keep(record)?;
             }
         }
         Ok(())

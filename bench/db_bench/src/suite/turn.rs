@@ -103,9 +103,12 @@ impl Turn<'_> {
                 self.mark(&mut asked, listed, shown, outline);
                 self.engine.clone_into(&mut asked.engine);
                 let key = Key::of(&asked);
-                let told = journal.records.iter().find(|told| Key::of(told) == key);
-                if let Some(told) = told {
-                    self.look(listed, told);
+                let reported = journal
+                    .records
+                    .iter()
+                    .find(|reported| Key::of(reported) == key);
+                if let Some(reported) = reported {
+                    self.look(listed, reported);
                 }
             }
         }
@@ -187,12 +190,12 @@ mod tests {
             workload: COMPACT.into(),
             shown: None,
         };
-        let told = Record {
+        let reported = Record {
             status: ended,
             reason: why.map(str::to_owned),
             ..Record::default()
         };
-        turn.look(&listed, &told);
+        turn.look(&listed, &reported);
         let mut row = Record {
             engine: "own".into(),
             workload: "readseq".into(),
@@ -208,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_compacted_only_behind_a_compaction_that_ended_well() {
+    fn a_row_is_compacted_only_after_a_compaction_that_ended_well() {
         let good = judged(Status::Ok, None);
         assert_eq!(
             (good.status, good.reason, good.ops),

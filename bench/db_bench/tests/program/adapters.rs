@@ -325,7 +325,7 @@ fn several_keys_are_read_at_one_moment() {
 }
 
 #[test]
-fn rocksdb_tells_why_it_does_not_open() {
+fn rocksdb_shows_why_it_does_not_open() {
     let Ok(engine) = engine_rocksdb::RocksDb::load(None) else {
         return skip("RocksDB's errors: install librocksdb7.8");
     };
@@ -336,7 +336,7 @@ fn rocksdb_tells_why_it_does_not_open() {
 }
 
 #[test]
-fn sqlite3_tells_why_it_does_not_open() {
+fn sqlite3_shows_why_it_does_not_open() {
     let Ok(engine) = engine_sqlite3::Sqlite::load(None) else {
         return skip("SQLite's errors: install libsqlite3-0");
     };
@@ -349,7 +349,7 @@ fn sqlite3_tells_why_it_does_not_open() {
 }
 
 #[test]
-fn sqlite3_pages_have_the_size_it_was_told() {
+fn sqlite3_pages_have_the_size_it_was_reported() {
     let Ok(engine) = engine_sqlite3::Sqlite::load(None) else {
         return skip("SQLite's settings: install libsqlite3-0");
     };
@@ -360,8 +360,8 @@ fn sqlite3_pages_have_the_size_it_was_told() {
         ..settings(100)
     };
     let store = (&engine).open(home.path(), &wide).expect("opens");
-    let told = store.options();
-    let told: Vec<(&str, &str)> = told
+    let reported = store.options();
+    let reported: Vec<(&str, &str)> = reported
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect();
@@ -375,7 +375,7 @@ fn sqlite3_pages_have_the_size_it_was_told() {
         ("table", "without rowid"),
     ];
     for pair in expected {
-        assert!(told.contains(&pair), "{pair:?} in {told:?}");
+        assert!(reported.contains(&pair), "{pair:?} in {reported:?}");
     }
     store.close().expect("closes");
     // The file's own word, big-endian, after the magic of sixteen bytes.
@@ -404,7 +404,7 @@ fn lmdb_flushes_the_pages_of_its_map() {
     let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     // As the system's list of maps spells it.
     let home = home.path().canonicalize().expect("there");
-    let system = rustix::fs::statfs(&home).expect("told");
+    let system = rustix::fs::statfs(&home).expect("reported");
     if system.f_type == 0x0102_1994 {
         return unable("LMDB's flush: the build directory is in memory");
     }

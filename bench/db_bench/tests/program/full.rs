@@ -83,8 +83,8 @@ fn the_row_alone_is_lost(engine: &str, words: &[&str]) {
         rows[2]
     );
     for at in [3, 4] {
-        let told = "skipped (the database it needs is not there: fillrandom before it failed)";
-        assert!(rows[at].ends_with(told), "{engine}: {}", rows[at]);
+        let reported = "skipped (the database it needs is not there: fillrandom before it failed)";
+        assert!(rows[at].ends_with(reported), "{engine}: {}", rows[at]);
     }
     for at in [0, 1, 5, 6, 7] {
         assert!(rows[at].contains(" micros/op;"), "{engine}: {}", rows[at]);
@@ -113,7 +113,7 @@ fn a_full_disk_costs_the_row_that_filled_it() {
 }
 
 #[test]
-fn a_process_that_the_full_disk_kills_is_told_with_its_signal() {
+fn a_process_that_the_full_disk_kills_is_reported_with_its_signal() {
     with_library("lmdb", "liblmdb0", || {
         let home = tempfile::tempdir().expect("a directory");
         let list = "--benchmarks=fillseqsync,fillrandom,readseq,fillseqsync,readseq";
@@ -121,8 +121,8 @@ fn a_process_that_the_full_disk_kills_is_told_with_its_signal() {
         assert_eq!(output.status.code(), Some(1));
         if !*MAY_MOUNT {
             // It maps a file of the size it may grow to, and is refused that.
-            let told = format!("open error: {}\n", refusal());
-            assert!(stderr(&output).ends_with(&told), "{}", stderr(&output));
+            let reported = format!("open error: {}\n", refusal());
+            assert!(stderr(&output).ends_with(&reported), "{}", stderr(&output));
             return;
         }
         let text = stdout(&output);
@@ -213,7 +213,7 @@ fn check(rows: &[Value], engine: &str, reads: usize, said: &str) {
 }
 
 #[test]
-fn a_suite_goes_on_behind_a_full_disk() {
+fn a_suite_goes_on_after_a_full_disk() {
     let home = tempfile::tempdir().expect("a directory");
     let json = home.path().join("own.json");
     let words = [
@@ -229,7 +229,7 @@ fn a_suite_goes_on_behind_a_full_disk() {
 /// The first line that found no room used to end the whole suite. SQLite fills the last page and
 /// leaves its contents after the error.
 #[test]
-fn results_on_the_disk_that_is_full_are_written_behind_the_turn() {
+fn results_on_the_disk_that_is_full_are_written_after_the_turn() {
     with_library("sqlite3", "libsqlite3-0", || {
         if *MAY_MOUNT {
             results_are_kept();
@@ -259,10 +259,10 @@ fn results_are_kept() {
         "--engine=sqlite3,null".to_owned(),
     ]);
     let output = command.output().expect("it starts");
-    let told = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{told}");
+    let reported = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{reported}");
     let refused = "own.json: No space left on device (os error 28); kept and tried again\n";
-    assert_eq!(told.matches(refused).count(), 1, "{told}");
+    assert_eq!(reported.matches(refused).count(), 1, "{reported}");
     let rows = results(&copy.join("own.json"));
     check(&rows, "sqlite3", READS, "database or disk is full");
     let csv = std::fs::read_to_string(copy.join("own.csv")).expect("written");

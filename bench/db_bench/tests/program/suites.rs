@@ -77,15 +77,15 @@ fn limits_of_time_count_from_when_the_suite_was_asked_for() {
     let text = "num = 100\nrounds = 3\nrounds_begin_within = 480\n\
         [[section]]\nname = \"a\"\nworkloads = [\"fillseq\"]\n";
     let output = own(home.path(), text, &["--engine=null", &started]);
-    let told = stderr(&output);
-    assert!(output.status.success(), "{told}");
+    let reported = stderr(&output);
+    assert!(output.status.success(), "{reported}");
     assert!(
-        told.contains("rounds 2 to 3 were left out after 5"),
-        "{told}"
+        reported.contains("rounds 2 to 3 were left out after 5"),
+        "{reported}"
     );
     assert!(
-        told.contains("the pass that times each operation was left out after 5"),
-        "{told}"
+        reported.contains("the pass that times each operation was left out after 5"),
+        "{reported}"
     );
     let output = own(home.path(), text, &["--engine=null"]);
     assert!(!stderr(&output).contains("left out"), "{}", stderr(&output));
@@ -106,10 +106,11 @@ fn the_sign_of_make_bench_is_older_than_its_build() {
     let Ok(output) = make else {
         return skip("the clock of make bench: install make");
     };
-    let told = stdout(&output);
+    let reported = stdout(&output);
     let at = |what: &str| {
-        told.find(what)
-            .unwrap_or_else(|| panic!("{what} in {told}"))
+        reported
+            .find(what)
+            .unwrap_or_else(|| panic!("{what} in {reported}"))
     };
     assert!(at("touch report/.begun") < at("bench/prepare.sh"));
     assert!(at("bench/prepare.sh") < at("--suite=quick --started=report/.begun"));
@@ -171,7 +172,7 @@ fn a_file_of_ones_own_is_a_suite() {
             .iter()
             .all(|row| row["ranked"] == false && row["memory_bytes"] == 2 << 20)
     );
-    let told = |row: &&Value| {
+    let reported = |row: &&Value| {
         (
             row["round"].as_u64().expect("a number"),
             row["workload"].as_str().expect("a text").to_owned(),
@@ -181,7 +182,7 @@ fn a_file_of_ones_own_is_a_suite() {
     };
     let state = |text: &str| Some(text.to_owned());
     assert_eq!(
-        small[..4].iter().map(told).collect::<Vec<_>>(),
+        small[..4].iter().map(reported).collect::<Vec<_>>(),
         [
             (1, "readrandom".into(), 1, state("as left")),
             (1, "updaterandom".into(), 1, None),
@@ -314,7 +315,7 @@ fn a_library_that_is_no_allocator_of_anybodys_is_refused() {
 }
 
 #[test]
-fn a_row_that_takes_long_is_told_of_while_it_runs() {
+fn a_row_that_takes_long_is_reported_while_it_runs() {
     let home = tempfile::tempdir().expect("a directory");
     let suite = r#"
 num = 10000000
@@ -326,11 +327,11 @@ heading = "Load"
 workloads = ["acquireload"]
 "#;
     let output = own(home.path(), suite, &["--engine=null"]);
-    let told = stderr(&output);
+    let reported = stderr(&output);
     for text in ["round 1 null", " acquireload: running for 1 s, limit 2 s\n"] {
-        assert!(told.contains(text), "{told}");
+        assert!(reported.contains(text), "{reported}");
     }
-    assert!(told.contains("time limit of 2 s"), "{told}");
+    assert!(reported.contains("time limit of 2 s"), "{reported}");
 }
 
 #[test]

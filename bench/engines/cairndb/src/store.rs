@@ -121,7 +121,7 @@ impl Store for CairnStore {
         let word = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
         let bits = self.asked.bloom_bits;
         let bits = bits.unwrap_or(cairndb::FILTER_BITS_DEFAULT);
-        let told = [
+        let reported = [
             ("compression", word(&compression(&self.asked))),
             ("durability", word(&durability(&self.asked))),
             ("filter_bits", bits.to_string()),
@@ -131,7 +131,7 @@ impl Store for CairnStore {
         ];
         let budget = self.number("cairndb.memory", "budget");
         let budget = budget.map(|bytes| ("memory_budget", bytes.to_string()));
-        let all = budget.into_iter().chain(told);
+        let all = budget.into_iter().chain(reported);
         let all = all.map(|(name, value)| (name.to_owned(), value));
         all.chain(self.asked.unused()).collect()
     }
@@ -250,35 +250,35 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let dir = home.path().join("db");
         let store = Cairn.open(&dir, &settings()).expect("opens");
-        let told = store.options();
-        let told = |name: &str| {
-            let found = told.iter().find(|(known, _)| known == name);
+        let reported = store.options();
+        let reported = |name: &str| {
+            let found = reported.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| value.as_str())
         };
-        assert_eq!(told("memory_budget"), Some("4194304"));
-        assert_eq!(told("compression"), Some("fast"));
-        assert_eq!(told("filter_bits"), Some("10"));
-        assert!(told("mapped").is_some() && told("verify_always").is_some());
-        assert!(told("block_size").is_none());
+        assert_eq!(reported("memory_budget"), Some("4194304"));
+        assert_eq!(reported("compression"), Some("fast"));
+        assert_eq!(reported("filter_bits"), Some("10"));
+        assert!(reported("mapped").is_some() && reported("verify_always").is_some());
+        assert!(reported("block_size").is_none());
         store.close().expect("closes");
     }
 
     #[test]
-    fn settings_that_the_store_has_not_are_told() {
+    fn settings_that_the_store_has_not_are_reported() {
         let home = tempfile::tempdir().expect("a directory");
         let asked = Settings {
             block_bytes: Some(8192),
             ..settings()
         };
         let store = Cairn.open(&home.path().join("db"), &asked).expect("opens");
-        let told = ("block_size".into(), "not used (8192 was asked for)".into());
-        assert!(store.options().contains(&told));
+        let reported = ("block_size".into(), "not used (8192 was asked for)".into());
+        assert!(store.options().contains(&reported));
         store.close().expect("closes");
     }
 
     /// As the report's chapter of biases and the guide say.
     #[test]
-    fn a_small_store_that_is_quiet_is_one_run() {
+    fn a_small_store_that_is_idle_is_one_run() {
         const ENTRIES: u32 = 60_000;
         let home = tempfile::tempdir().expect("a directory");
         let store = Cairn
@@ -292,7 +292,7 @@ mod tests {
         }
         drop(session);
         store.quiesce().expect("quiet");
-        let number = |name| store.number("cairndb.stats", name).expect("told");
+        let number = |name| store.number("cairndb.stats", name).expect("reported");
         assert!(number("flushes") > 1, "else there was nothing to merge");
         assert_eq!(number("runs"), 1);
         assert!(

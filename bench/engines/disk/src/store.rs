@@ -79,12 +79,12 @@ impl Store for DiskStore {
     }
 
     fn options(&self) -> Vec<(String, String)> {
-        let told = [
+        let reported = [
             ("prewritten", PREWRITTEN.to_string()),
             ("checksums", "none".to_owned()),
         ];
-        let told = told.map(|(name, value)| (name.to_owned(), value));
-        told.into_iter().chain(self.asked.unused()).collect()
+        let reported = reported.map(|(name, value)| (name.to_owned(), value));
+        reported.into_iter().chain(self.asked.unused()).collect()
     }
 
     fn close(self) -> Result<(), Fault> {

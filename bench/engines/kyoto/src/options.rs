@@ -49,14 +49,16 @@ pub(crate) fn tuned_path(dir: &Path, settings: &Settings) -> Result<CString, Fau
 
 /// The settings in effect, out of the library's own status text.
 pub(crate) fn describe(status: &str, autosync: bool) -> Vec<(String, String)> {
-    let told = |name: &str| {
+    let reported = |name: &str| {
         status
             .lines()
             .filter_map(|line| line.split_once('\t'))
             .find(|(key, _)| *key == name)
             .map(|(_, value)| value.to_owned())
     };
-    let bits: u64 = told("opts").and_then(|text| text.parse().ok()).unwrap_or(0);
+    let bits: u64 = reported("opts")
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0);
     let words: Vec<&str> = [(SMALL, "small"), (LINEAR, "linear"), (COMPRESS, "compress")]
         .into_iter()
         .filter(|(bit, _)| bits & bit != 0)
@@ -74,7 +76,7 @@ pub(crate) fn describe(status: &str, autosync: bool) -> Vec<(String, String)> {
         ("bnum", "buckets"),
         ("apow", "alignment_power"),
     ] {
-        options.extend(told(name).map(|value| (shown.to_owned(), value)));
+        options.extend(reported(name).map(|value| (shown.to_owned(), value)));
     }
     options.push(("autosync".into(), u8::from(autosync).to_string()));
     options
@@ -110,9 +112,9 @@ mod tests {
     }
 
     #[test]
-    fn what_the_status_says_is_told() {
-        let told = describe("apow\t8\nopts\t7\npccap\t4194304\npsiz\t1024\n", false);
-        let words: Vec<String> = told
+    fn what_the_status_says_is_reported() {
+        let reported = describe("apow\t8\nopts\t7\npccap\t4194304\npsiz\t1024\n", false);
+        let words: Vec<String> = reported
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
             .collect();

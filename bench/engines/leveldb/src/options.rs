@@ -78,27 +78,27 @@ mod tests {
 
     #[test]
     fn no_bits_are_no_filter() {
-        let told = |bits| {
+        let reported = |bits| {
             let settings = Settings {
                 bloom_bits: bits,
                 ..settings()
             };
             Chosen::new(&settings).bloom_bits
         };
-        assert_eq!(told(None), None);
-        assert_eq!(told(Some(0)), None);
-        assert_eq!(told(Some(10)), Some(10));
+        assert_eq!(reported(None), None);
+        assert_eq!(reported(Some(0)), None);
+        assert_eq!(reported(Some(10)), Some(10));
     }
 
     #[test]
     fn four_megabytes_are_two_halves_with_snappy_and_no_filter() {
-        let told = Chosen::new(&settings()).describe();
-        let told: Vec<(&str, &str)> = told
+        let reported = Chosen::new(&settings()).describe();
+        let reported: Vec<(&str, &str)> = reported
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("write_buffer_size", "2097152"),
                 ("cache_size", "2097152"),

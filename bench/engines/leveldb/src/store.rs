@@ -300,7 +300,7 @@ mod tests {
     use crate::LevelDb;
 
     #[test]
-    fn a_compaction_that_ends_by_an_error_tells_it() {
+    fn a_compaction_that_ends_by_an_error_shows_it() {
         let Ok(engine) = LevelDb::load(None) else {
             bench_core::host::test_skip::skip("install libleveldb1d");
             return;
@@ -327,7 +327,7 @@ mod tests {
         }
         // Opening looks at no table but for its being there.
         let mut store = open();
-        let told = store.compact().expect_err("refused").to_string();
-        assert!(told.starts_with("Corruption: "), "{told}");
+        let reported = store.compact().expect_err("refused").to_string();
+        assert!(reported.starts_with("Corruption: "), "{reported}");
     }
 }

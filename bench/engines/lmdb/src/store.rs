@@ -143,10 +143,10 @@ impl<'e> LmdbStore<'e> {
         };
         let mut flags = 0;
         // SAFETY: the environment is open and the place is live.
-        let told = unsafe { (self.api.env_info)(self.env, &raw mut info) };
+        let reported = unsafe { (self.api.env_info)(self.env, &raw mut info) };
         // SAFETY: as above.
         let flagged = unsafe { (self.api.env_get_flags)(self.env, &raw mut flags) };
-        (told == 0 && flagged == 0).then_some((info, flags))
+        (reported == 0 && flagged == 0).then_some((info, flags))
     }
 }
 
@@ -228,9 +228,9 @@ impl Store for LmdbStore<'_> {
         }
         let mut stat = Stat::default();
         // SAFETY: the environment is open and the place is live.
-        let told = unsafe { (self.api.env_stat)(self.env, &raw mut stat) };
+        let reported = unsafe { (self.api.env_stat)(self.env, &raw mut stat) };
         let (info, _) = self.effective()?;
-        (told == 0).then(|| {
+        (reported == 0).then(|| {
             format!(
                 "page bytes {}, depth {}, branch pages {}, leaf pages {}, overflow pages {}, entries {}, \
                  pages used {}, last transaction {}",

@@ -126,8 +126,8 @@ fn every_thread_a_row_may_have_gets_its_session() {
                 })
                 .collect();
             let (senders, threads): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
-            let told = store.options();
-            assert!(told.contains(&("maxreaders".to_owned(), "1200".to_owned())));
+            let reported = store.options();
+            assert!(reported.contains(&("maxreaders".to_owned(), "1200".to_owned())));
             drop(senders);
             for thread in threads {
                 assert_eq!(thread.join().expect("ended"), Ok(()));
@@ -137,7 +137,7 @@ fn every_thread_a_row_may_have_gets_its_session() {
 }
 
 #[test]
-fn settings_that_the_store_has_not_are_told() {
+fn settings_that_the_store_has_not_are_reported() {
     let Ok(engine) = Lmdb::load(None) else {
         bench_core::host::test_skip::skip("LMDB's settings: install liblmdb0");
         return;
@@ -148,8 +148,8 @@ fn settings_that_the_store_has_not_are_told() {
         ..Settings::plain(Memory::split(4 << 20, false))
     };
     let store = (&engine).open(dir.path(), &asked).expect("open");
-    let told = ("open_files".into(), "not used (77 was asked for)".into());
-    assert!(store.options().contains(&told));
+    let reported = ("open_files".into(), "not used (77 was asked for)".into());
+    assert!(store.options().contains(&reported));
 }
 
 #[test]
@@ -167,8 +167,8 @@ fn an_environment_just_made_is_read_written_and_opened_again_while_empty() {
         };
         for _ in 0..3 {
             let store = engine.open(dir.path(), &settings).expect("open");
-            let told = store.property("statistics").expect("told");
-            assert!(told.ends_with("last transaction 0"), "{told}");
+            let reported = store.property("statistics").expect("reported");
+            assert!(reported.ends_with("last transaction 0"), "{reported}");
             let mut session = store.session(ROLE).expect("a session");
             assert_eq!(session.get(&key(1), <[u8]>::len).expect("read"), None);
             assert!(walk(&mut session, 0).is_empty());
@@ -201,7 +201,7 @@ fn more_than_the_machine_s_memory_is_opened_without_read_ahead() {
             ..Settings::plain(Memory::split(4 << 20, false))
         };
         let store = (&engine).open(dir.path(), &settings).expect("open");
-        let told = store.options();
-        assert!(told.contains(&("nordahead".to_owned(), expected.to_owned())));
+        let reported = store.options();
+        assert!(reported.contains(&("nordahead".to_owned(), expected.to_owned())));
     }
 }

@@ -73,8 +73,8 @@ impl<'e> Database<'e> {
     pub(crate) fn number(&self, name: &CStr) -> Option<u64> {
         let mut number = 0;
         // SAFETY: the database is open, the name ends with zero, the place is ours.
-        let told = unsafe { (self.api.property_int)(self.db, name.as_ptr(), &raw mut number) };
-        (told == 0).then_some(number)
+        let reported = unsafe { (self.api.property_int)(self.db, name.as_ptr(), &raw mut number) };
+        (reported == 0).then_some(number)
     }
 
     /// One of the properties that are texts.

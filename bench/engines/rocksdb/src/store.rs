@@ -178,8 +178,8 @@ mod tests {
         let store = (&engine).open(home.path(), &settings()).expect("opens");
         let later = "[DBOptions]\n  max_open_files=77\n";
         std::fs::write(home.path().join("OPTIONS-999999"), later).expect("written");
-        let told = store.options();
-        assert!(told.contains(&("max_open_files".to_owned(), "77".to_owned())));
+        let reported = store.options();
+        assert!(reported.contains(&("max_open_files".to_owned(), "77".to_owned())));
         store.close().expect("closes");
     }
     /// Comparisons of keys that the library has counted in the calling thread.

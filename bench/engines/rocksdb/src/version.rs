@@ -31,12 +31,12 @@ struct CppString {
 pub(crate) fn version_text(api: &Api) -> String {
     type Tell = unsafe extern "C" fn(bool) -> CppString;
     // SAFETY: the symbol's name spells out its types.
-    let Ok(tell) = (unsafe { api.library.get::<Tell>(SYMBOL) }) else {
+    let Ok(version_of) = (unsafe { api.library.get::<Tell>(SYMBOL) }) else {
         return UNKNOWN.to_owned();
     };
     // SAFETY: takes a flag and touches nothing else; a version of more than fifteen letters would
     // leak a few bytes, once.
-    let text = unsafe { tell(true) };
+    let text = unsafe { version_of(true) };
     text.inside[..INSIDE_MAX]
         .get(..text.length)
         .and_then(|bytes| std::str::from_utf8(bytes).ok())

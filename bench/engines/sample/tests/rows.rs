@@ -135,7 +135,7 @@ fn a_torn_write_is_cut_off_and_the_ones_before_stay() {
 }
 
 #[test]
-fn damage_is_told_by_file_and_place() {
+fn damage_is_reported_by_file_and_place() {
     let home = tempfile::tempdir().expect("a directory");
     let mut log = two_writes(home.path());
     log[8] = 7;

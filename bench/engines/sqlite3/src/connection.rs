@@ -293,8 +293,8 @@ impl Turn<'_> {
         let (mut now, mut highest) = (0, 0);
         let (now_at, highest_at) = (&raw mut now, &raw mut highest);
         // SAFETY: the connection is open; the places are ours.
-        let told =
+        let reported =
             unsafe { (self.api.db_status)(self.db, which, now_at, highest_at, c_int::from(reset)) };
-        (told == OK).then_some(now)
+        (reported == OK).then_some(now)
     }
 }

@@ -18,7 +18,7 @@ const FILE: &str = "test.db";
 /// 2011, as much as the default of 1000 is with SQLite's own page of 4 KiB.
 const CHECKPOINT_BYTES: u64 = 4 << 20;
 /// Settings reported as the database has them.
-const TOLD: &[&str] = &[
+const REPORTED: &[&str] = &[
     "page_size",
     "cache_size",
     "journal_mode",
@@ -204,13 +204,13 @@ impl Store for SqliteStore<'_> {
     fn options(&self) -> Vec<(String, String)> {
         let turn = self.connection.turn();
         let ask = |name: &str, sql: &str| Some((name.to_owned(), turn.ask(sql).ok()??));
-        let mut told: Vec<(String, String)> = TOLD
+        let mut reported: Vec<(String, String)> = REPORTED
             .iter()
             .filter_map(|name| ask(name, &format!("PRAGMA {name}")))
             .collect();
-        told.extend(ask("table", table::FORM));
-        told.push(("compression".to_owned(), "none".to_owned()));
-        told
+        reported.extend(ask("table", table::FORM));
+        reported.push(("compression".to_owned(), "none".to_owned()));
+        reported
     }
 
     fn close(self) -> Result<(), Fault> {
@@ -240,8 +240,8 @@ mod tests {
         let turn = store.connection.turn();
         turn.run("PRAGMA wal_autocheckpoint=77").expect("set");
         drop(turn);
-        let told = store.options();
-        assert!(told.contains(&("wal_autocheckpoint".to_owned(), "77".to_owned())));
+        let reported = store.options();
+        assert!(reported.contains(&("wal_autocheckpoint".to_owned(), "77".to_owned())));
         store.close().expect("closes");
     }
 }

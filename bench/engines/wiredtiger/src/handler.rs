@@ -15,7 +15,7 @@ use crate::structs::{EventHandler, Session};
 pub(crate) struct Handler {
     /// First, so that a pointer to it is one to the whole.
     table: EventHandler,
-    told: Mutex<String>,
+    reported: Mutex<String>,
 }
 
 impl Handler {
@@ -27,15 +27,15 @@ impl Handler {
                 progress: null(),
                 close: null(),
             },
-            told: Mutex::new(String::new()),
+            reported: Mutex::new(String::new()),
         }
     }
 
     /// The first message since the last look, which is forgotten.
     pub(crate) fn take(&self) -> String {
         // A text is still a text after another thread panicked.
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *told)
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *reported)
     }
 }
 
@@ -102,10 +102,13 @@ unsafe extern "C" fn error(
     let handler = unsafe { &*handler.cast::<Handler>() };
     // SAFETY: promised by the caller.
     let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
-    let mut told = handler.told.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reported = handler
+        .reported
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     // The first is the cause; what follows it follows from it.
-    if told.is_empty() {
-        plain(&text).clone_into(&mut told);
+    if reported.is_empty() {
+        plain(&text).clone_into(&mut reported);
     }
     0
 }
@@ -129,23 +132,23 @@ mod tests {
     fn what_the_library_says_is_kept_wherever_the_owner_goes() {
         let owner = OwnHandler::new();
         let given = owner.pointer();
-        let tell = |text: &CStr| {
+        let notify = |text: &CStr| {
             // SAFETY: the table belongs to a live handler.
             let error = unsafe { (*given).error };
             // SAFETY: as above; the text ends with zero, and the session is not looked at.
             unsafe { error(given, null_mut(), 5, text.as_ptr()) }
         };
-        assert_eq!(tell(c"[1:2] first"), 0);
+        assert_eq!(notify(c"[1:2] first"), 0);
         let moved = Box::new(owner);
-        assert_eq!(tell(c"second"), 0);
+        assert_eq!(notify(c"second"), 0);
         assert_eq!(moved.take(), "first");
-        assert_eq!(tell(c"third"), 0);
+        assert_eq!(notify(c"third"), 0);
         assert_eq!(moved.take(), "third");
         assert_eq!(moved.take(), "");
     }
 
     #[test]
-    fn a_message_is_told_without_its_time_and_thread() {
+    fn a_message_is_reported_without_its_time_and_thread() {
         let text = "[1795244513:365565][27536:0x7f96b2b53c40], file:data.wt: pwrite: [5] failed";
         assert_eq!(plain(text), "file:data.wt: pwrite: [5] failed");
         assert_eq!(plain("no [brackets] first"), "no [brackets] first");

@@ -163,7 +163,7 @@ const SHOWN: &[&str] = &[
 ];
 
 /// The value of a setting in one of the engine's own texts.
-pub(crate) fn told<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+pub(crate) fn reported<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let mut rest = text;
     loop {
         let at = rest.find(name)?;
@@ -182,7 +182,7 @@ pub(crate) fn describe(table: &str, kind: Kind) -> Vec<(String, String)> {
     SHOWN
         .iter()
         .filter(|name| kind == Kind::Lsm || !lsm_only(name))
-        .filter_map(|name| Some(((*name).to_owned(), told(table, name)?.to_owned())))
+        .filter_map(|name| Some(((*name).to_owned(), reported(table, name)?.to_owned())))
         .collect()
 }
 

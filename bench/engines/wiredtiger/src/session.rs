@@ -170,8 +170,8 @@ fn open(
     config: &CStr,
 ) -> Result<*mut Cursor, Fault> {
     open_cursor(session.0, TABLE, config).map_err(|result| {
-        let told = connection.check(result).err();
-        told.unwrap_or_else(|| Fault::new("the cursor was not opened"))
+        let reported = connection.check(result).err();
+        reported.unwrap_or_else(|| Fault::new("the cursor was not opened"))
     })
 }
 

@@ -12,7 +12,7 @@ use bench_core::workload::settings::Settings;
 
 use crate::connection::Connection;
 use crate::kind::Kind;
-use crate::options::{Chosen, describe, told};
+use crate::options::{Chosen, describe, reported};
 use crate::session::TigerSession;
 use crate::statistics::Statistics;
 use crate::sys::Api;
@@ -100,7 +100,7 @@ impl<'e> TigerStore<'e> {
 /// The settings in effect, with the size of the cache as the counters report it.
 fn effective(cache: Option<u64>, table: &str, kind: Kind) -> Vec<(String, String)> {
     let cache = cache.map(|bytes| ("cache_size".to_owned(), bytes.to_string()));
-    let compressor = told(table, "block_compressor").filter(|name| !name.is_empty());
+    let compressor = reported(table, "block_compressor").filter(|name| !name.is_empty());
     let compressor = (
         "block_compressor".to_owned(),
         compressor.unwrap_or("none").to_owned(),
@@ -121,7 +121,7 @@ impl Store for TigerStore<'_> {
     fn session(&self, role: Role) -> Result<TigerSession<'_>, Fault> {
         let bulk = self.bulk && role.appending;
         // A table made by an earlier run keeps its shape, whatever is requested now.
-        let zero_ended = told(self.table()?, "key_format") == Some("S");
+        let zero_ended = reported(self.table()?, "key_format") == Some("S");
         TigerSession::new(&self.connection, zero_ended, bulk)
     }
 
@@ -168,19 +168,19 @@ impl Store for TigerStore<'_> {
     fn options(&self) -> Vec<(String, String)> {
         let cache = self.counters(Statistics::cache_bytes).ok().flatten();
         let mut options = effective(cache, self.table().unwrap_or_default(), self.kind);
-        let mut tell = |name: &str, value: &str| options.push((name.to_owned(), value.to_owned()));
+        let mut show = |name: &str, value: &str| options.push((name.to_owned(), value.to_owned()));
         if self.rescue.is_some() {
-            tell("standstill", STANDSTILL);
+            show("standstill", STANDSTILL);
         }
         if self.uncompressed {
-            tell(
+            show(
                 "compression",
                 "none (libwiredtiger_snappy.so was not found)",
             );
         }
-        tell("variant", self.asked.variant.word());
+        show("variant", self.asked.variant.word());
         // Nothing reads this back; the engine refuses what it does not understand.
-        tell("connection", &self.configuration);
+        show("connection", &self.configuration);
         options
     }
 

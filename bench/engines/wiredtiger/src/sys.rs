@@ -71,11 +71,11 @@ impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
         let library = load_library::load(path, SONAMES, "libwiredtiger0")?;
-        let told: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char =
+        let reported: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char =
             symbol!(library, "wiredtiger_version");
         let (mut major, mut minor, mut third) = (0, 0, 0);
         // SAFETY: the three places are ours.
-        unsafe { told(&raw mut major, &raw mut minor, &raw mut third) };
+        unsafe { reported(&raw mut major, &raw mut minor, &raw mut third) };
         if (major, minor) != KNOWN {
             return Err(Fault::new(format!(
                 "the WiredTiger library is version {major}.{minor}.{third}; its structures are known \

@@ -55,14 +55,14 @@ fn all_but(missing: &[&str]) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_crash_costs_one_row_and_is_told_with_its_signal() {
+fn a_crash_costs_one_row_and_is_reported_with_its_signal() {
     for engine in ["crashes", "crashes_once"] {
         let home = tempfile::tempdir().expect("a directory");
         let ended = suite(home.path(), engine);
         let reason = "the process was ended by signal 6 (SIGABRT)";
         assert_eq!(ended.failed(), [(engine, "mergerandom", reason)]);
-        let told = format!("FAILED: {engine} mergerandom of mixed: {reason}\n");
-        assert!(ended.stdout().contains(&told), "{}", ended.stdout());
+        let reported = format!("FAILED: {engine} mergerandom of mixed: {reason}\n");
+        assert!(ended.stdout().contains(&reported), "{}", ended.stdout());
         assert_eq!(ended.output.status.code(), Some(1));
         assert_eq!(right(&ended, "cairndb"), all_but(&[]));
         assert_eq!(right(&ended, engine), all_but(&["mergerandom"]));
@@ -70,7 +70,7 @@ fn a_crash_costs_one_row_and_is_told_with_its_signal() {
 }
 
 #[test]
-fn a_crash_behind_an_error_costs_no_second_row() {
+fn a_crash_after_an_error_costs_no_second_row() {
     let home = tempfile::tempdir().expect("a directory");
     let engine = "crashes_after_error";
     let ended = suite(home.path(), engine);
@@ -85,7 +85,7 @@ fn a_crash_behind_an_error_costs_no_second_row() {
 }
 
 #[test]
-fn a_crash_in_closing_costs_no_row_that_was_told() {
+fn a_crash_in_closing_costs_no_row_that_was_reported() {
     let home = tempfile::tempdir().expect("a directory");
     let list = "--benchmarks=fillseq,mergerandom,readseq";
     let words = ["--engine=crashes_closing", "--num=2000", list];
@@ -93,9 +93,9 @@ fn a_crash_in_closing_costs_no_row_that_was_told() {
     assert_eq!(ended.failed(), []);
     let workloads = ["fillseq", "mergerandom", "readseq"];
     assert_eq!(right(&ended, "crashes_closing"), workloads);
-    let told = "crashes_closing: the process was ended by signal 6 (SIGABRT) behind readseq\n";
+    let reported = "crashes_closing: the process was ended by signal 6 (SIGABRT) behind readseq\n";
     let said = String::from_utf8_lossy(&ended.output.stderr);
-    assert!(said.ends_with(told), "{said}");
+    assert!(said.ends_with(reported), "{said}");
     assert_eq!(ended.output.status.code(), Some(1));
 }
 
@@ -113,8 +113,8 @@ fn a_process_that_does_not_end_is_ended_and_costs_no_row() {
     assert!(begun.elapsed().as_secs() < 50, "{:?}", begun.elapsed());
     assert_eq!(ended.failed(), []);
     assert_eq!(right(&ended, "lingers"), ["fillseq", "readseq"]);
-    let told = "lingers: the process had not ended 2 s after its last event, and was killed\n";
+    let reported = "lingers: the process had not ended 2 s after its last event, and was killed\n";
     let said = String::from_utf8_lossy(&ended.output.stderr);
-    assert!(said.ends_with(told), "{said}");
+    assert!(said.ends_with(reported), "{said}");
     assert_eq!(ended.output.status.code(), Some(1));
 }

@@ -117,8 +117,8 @@ fn stores(run: &Run) -> Grid {
         for build in &builds {
             lines.push(Line::Cells(vec![
                 Cell::name(crate::document::Name::plain(&engine)),
-                Cell::told(Some(build.version.clone()).filter(|version| !version.is_empty())),
-                Cell::told(codec.clone()),
+                Cell::reported(Some(build.version.clone()).filter(|version| !version.is_empty())),
+                Cell::reported(codec.clone()),
                 Cell::plain(place(build, &engine)),
                 asserting(build),
             ]));
@@ -126,10 +126,10 @@ fn stores(run: &Run) -> Grid {
         if builds.is_empty() {
             lines.push(Line::Cells(vec![
                 Cell::name(crate::document::Name::plain(&engine)),
-                Cell::told(overview::version(run, &engine)),
-                Cell::told(codec),
-                Cell::told(None),
-                Cell::told(None),
+                Cell::reported(overview::version(run, &engine)),
+                Cell::reported(codec),
+                Cell::reported(None),
+                Cell::reported(None),
             ]));
         }
     }

@@ -145,7 +145,7 @@ pub(crate) fn growth(run: &Run) -> Vec<Block> {
             if table.workload().is_some_and(|workload| workload.fresh) {
                 for cost in COSTS.iter().filter(|cost| GROWING.contains(&cost.title)) {
                     let title = format!("{title}: {}", cost.title);
-                    all.extend(lines(&title, &beside, |_, row| told(row, cost)));
+                    all.extend(lines(&title, &beside, |_, row| reported(row, cost)));
                 }
             }
         }
@@ -165,7 +165,7 @@ pub(crate) fn growth(run: &Run) -> Vec<Block> {
     blocks
 }
 
-fn told(row: &Row, cost: &Cost) -> Option<Figure> {
+fn reported(row: &Row, cost: &Cost) -> Option<Figure> {
     let value = row.figure(Aggregate::Median, cost.of)?.middle;
     Some((value, (cost.show)(value)))
 }

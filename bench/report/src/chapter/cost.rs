@@ -152,8 +152,8 @@ pub(crate) fn compared(row: &Row, cost: &Cost) -> Option<f64> {
 
 /// The chapter.
 pub(crate) fn costs(run: &Run) -> Vec<Block> {
-    let told = |record: &Record| COSTS.iter().any(|cost| (cost.of)(record).is_some());
-    if !run.source.records.iter().any(told) {
+    let reported = |record: &Record| COSTS.iter().any(|cost| (cost.of)(record).is_some());
+    if !run.source.records.iter().any(reported) {
         return Vec::new();
     }
     let mut blocks = vec![
@@ -195,8 +195,8 @@ pub(crate) fn costs(run: &Run) -> Vec<Block> {
 /// The costs of one section, without columns that would be empty.
 fn grid(tables: &[&Table]) -> Grid {
     let rows = || tables.iter().flat_map(|table| table.engines());
-    let told = |cost: &&Cost| rows().any(|row| value(row, cost).is_some());
-    let columns: Vec<&Cost> = COSTS.iter().filter(told).collect();
+    let reported = |cost: &&Cost| rows().any(|row| value(row, cost).is_some());
+    let columns: Vec<&Cost> = COSTS.iter().filter(reported).collect();
     let mut head = vec![String::new()];
     head.extend(columns.iter().map(|cost| cost.title.to_owned()));
     let lines = tables

@@ -33,7 +33,7 @@ fn line(place: &Value) -> Line {
         if name.ends_with("_bytes") {
             return Cell::number(value.and_then(Value::as_u64).map(number::memory));
         }
-        Cell::told(value.and_then(words))
+        Cell::reported(value.and_then(words))
     };
     Line::Cells(COLUMNS.map(cell).to_vec())
 }

@@ -124,7 +124,7 @@ fn group_of(run: &Run, group: &Group<'_>) -> Vec<Block> {
             let heading = outline::heading(table, &tables, caption);
             blocks.push(Block::heading(4, heading));
         }
-        blocks.push(Block::Bars(told_once(run, bars(run, table))));
+        blocks.push(Block::Bars(reported_once(run, bars(run, table))));
         blocks.push(Block::Verdict(verdict::verdict(table)));
     }
     blocks
@@ -132,7 +132,7 @@ fn group_of(run: &Run, group: &Group<'_>) -> Vec<Block> {
 
 /// The same without reasons that many rows of a store share, such as a refused directory: those
 /// appear once, under Rows without a Figure.
-fn told_once(run: &Run, mut bars: Bars) -> Bars {
+fn reported_once(run: &Run, mut bars: Bars) -> Bars {
     for bar in &mut bars.rows {
         let Value::Missing(_, reason) = &mut bar.value else {
             continue;
@@ -247,16 +247,20 @@ fn hint(table: &Table, row: &Row, rate: &Spread) -> String {
             number::rate(value)
         }
     };
-    let mut text = told(rate, ends(table, rate), show);
+    let mut text = reported(rate, ends(table, rate), show);
     if let Some(writer) = row.writer() {
         let ends = (writer.low, writer.high);
         // Writing to a String cannot fail.
-        let _ = write!(text, "; the writer: {}", told(&writer, ends, number::rate));
+        let _ = write!(
+            text,
+            "; the writer: {}",
+            reported(&writer, ends, number::rate)
+        );
     }
     text
 }
 
-fn told(rate: &Spread, (lowest, highest): (f64, f64), show: impl Fn(f64) -> String) -> String {
+fn reported(rate: &Spread, (lowest, highest): (f64, f64), show: impl Fn(f64) -> String) -> String {
     if rate.rounds == 1 {
         return format!("{}, measured once", show(rate.middle));
     }

@@ -81,10 +81,11 @@ impl Tally {
             }
             Standing::Tied(_) => self.level += 1,
             Standing::Behind(_) => {
-                let told = to_best_peer(table).map_or_else(String::new, |(times, peer)| {
+                let reported = to_best_peer(table).map_or_else(String::new, |(times, peer)| {
                     format!(" ({}x {peer})", number::ratio(times))
                 });
-                self.behind.push(format!("{}{told}", outline::label(table)));
+                self.behind
+                    .push(format!("{}{reported}", outline::label(table)));
             }
         }
     }

@@ -26,8 +26,8 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
     let source = &run.source;
     let mut notes = stopped(source);
     notes.extend(source.notes.iter().cloned());
-    let told = notes.iter().any(|note| note.contains("resumed"));
-    if source.machines.len() > 1 && !told {
+    let reported = notes.iter().any(|note| note.contains("resumed"));
+    if source.machines.len() > 1 && !reported {
         notes.push(format!(
             "This run was stopped and resumed: it was started {} times. Finished rows were kept.",
             source.machines.len()
@@ -73,14 +73,14 @@ fn stopped(source: &Source) -> Vec<String> {
         let tells_ends = outline.fingerprint.is_some();
         tells_ends && !source.ended.contains(&outline.name)
     });
-    let told = open.map(|outline| {
+    let reported = open.map(|outline| {
         format!(
             "Suite {} did not run to its end: it was stopped, or is still running. This report has what was finished by \
              then. The command under Provenance resumes the suite with --resume.",
             outline.name
         )
     });
-    told.collect()
+    reported.collect()
 }
 
 /// Differences between the starts of a resumed run: rows of two programs or two machines are then
@@ -167,8 +167,8 @@ fn losses(run: &Run) -> Option<String> {
         let mut records = row.records.iter();
         records.any(|record| {
             // A row that reads has nothing to lose: it says over what state it ran.
-            let told = record.status == Status::Ok && record.reason.is_some();
-            told && record.state.is_none()
+            let reported = record.status == Status::Ok && record.reason.is_some();
+            reported && record.state.is_none()
         })
     };
     let broken =

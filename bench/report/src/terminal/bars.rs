@@ -37,8 +37,8 @@ pub(crate) fn bars(run: &Run, width: usize) -> String {
     }
     let whole = run.tables.len() <= TABLES_WHOLE;
     if !whole {
-        let told = "Shown are CairnDB, the best other ranked store, a store that is ahead of CairnDB, LevelDB, and failures; the report has the bars of all.";
-        text.push_str(&wrapped(told, width));
+        let reported = "Shown are CairnDB, the best other ranked store, a store that is ahead of CairnDB, LevelDB, and failures; the report has the bars of all.";
+        text.push_str(&wrapped(reported, width));
     }
     for table in &run.tables {
         let mut bars = chapter::bars(run, table);

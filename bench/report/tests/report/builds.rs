@@ -15,7 +15,7 @@ fn build(engine: &str, assertions: Option<bool>) -> Value {
     line
 }
 
-fn told() -> Value {
+fn reported() -> Value {
     let mut line = machine();
     for (field, value) in [
         ("commit", "0123456789abcdef0123456789abcdef01234567-dirty"),
@@ -39,8 +39,8 @@ fn told() -> Value {
 }
 
 #[test]
-fn the_program_the_machine_and_each_directory_are_told_in_every_form() {
-    let mut lines = vec![told()];
+fn the_program_the_machine_and_each_directory_are_reported_in_every_form() {
+    let mut lines = vec![reported()];
     lines.extend(rounds("cairndb", "1A", "readseq", 1e6));
     let report = report(&lines);
     let json = report.json().expect("plain data");
@@ -65,9 +65,9 @@ fn the_program_the_machine_and_each_directory_are_told_in_every_form() {
 }
 
 #[test]
-fn libraries_are_told_with_their_assertions_and_how_that_is_known() {
+fn libraries_are_reported_with_their_assertions_and_how_that_is_known() {
     let mut lines = vec![
-        told(),
+        reported(),
         build("leveldb", Some(true)),
         build("lmdb", Some(false)),
         build("sqlite3", None),
@@ -96,7 +96,7 @@ fn without_assertions_in_a_peer_the_biases_say_so() {
 }
 
 #[test]
-fn a_library_that_changed_between_two_starts_is_told_twice() {
+fn a_library_that_changed_between_two_starts_is_reported_twice() {
     let mut lines = vec![build("lmdb", Some(false)), build("lmdb", Some(false))];
     lines.push(with(build("lmdb", Some(false)), "version", "9.9"));
     lines.extend(rounds("lmdb", "1A", "readseq", 1e6));

@@ -48,10 +48,10 @@ fn the_writers_rate_is_in_every_form() {
         "{rate}"
     );
     let json: Value = serde_json::from_str(&report.json().expect("plain data")).expect("JSON");
-    let told = json["results"][0]["writer_ops_per_sec"]["middle"].as_f64();
+    let reported = json["results"][0]["writer_ops_per_sec"]["middle"].as_f64();
     assert!(
-        told.is_some_and(|rate| (rate - 5e5).abs() < 1.0),
-        "{told:?}"
+        reported.is_some_and(|rate| (rate - 5e5).abs() < 1.0),
+        "{reported:?}"
     );
     assert_eq!(json["results"][0]["by_hand"], false);
 }
@@ -87,10 +87,10 @@ fn merges_by_hand_are_marked_and_explained() {
         .iter()
         .map(|line| with(line.clone(), "variant", "bloom10"))
         .collect();
-    let told = report(&lines);
+    let reported = report(&lines);
     let legend = "\u{2020} stands behind a store that has no merge of its own";
     let sentence = "LevelDB\u{2020} has no merge: each is a read and a put there";
-    for text in [told.html(), told.markdown(), told.bars(400)] {
+    for text in [reported.html(), reported.markdown(), reported.bars(400)] {
         assert!(
             text.contains("CairnDB is fastest, 5.00 times LevelDB\u{2020}, the next."),
             "{text}"
@@ -100,14 +100,14 @@ fn merges_by_hand_are_marked_and_explained() {
     lines.extend(variant);
     let html = report(&lines).html();
     assert!(html.contains(sentence), "once, whatever its variants");
-    let html = told.html();
+    let html = reported.html();
     assert!(
         html.contains("<th scope=\"row\">LevelDB\u{2020}</th>"),
         "behind the name at the bar"
     );
     assert!(html.contains("200k\u{2020}"), "at a glance");
     assert!(html.contains("Merging favours CairnDB, RocksDB and SQLite."));
-    let csv = told.csv();
+    let csv = reported.csv();
     let line = csv
         .lines()
         .find(|line| line.contains(",leveldb,"))

@@ -41,7 +41,7 @@ fn the_json_holds_statistics_for_other_programs() {
 }
 
 #[test]
-fn the_rows_it_is_behind_in_are_named_at_the_end() {
+fn the_rows_it_is_after_in_are_named_at_the_end() {
     let mut lines = vec![machine()];
     for (workload, ours) in [("fillseq", 7e5), ("readseq", 3.5e5), ("readhot", 1e6)] {
         lines.extend(rounds("cairndb", "1C", workload, ours));
@@ -127,7 +127,7 @@ fn of_many_tables_the_summary_shows_ours_the_best_and_leveldb_and_what_failed() 
 }
 
 #[test]
-fn at_a_glance_tells_how_far_rounds_lie_apart_as_rates_and_as_times() {
+fn at_a_glance_shows_how_far_rounds_lie_apart_as_rates_and_as_times() {
     let mut lines = vec![machine()];
     lines.extend(rounds("cairndb", "1C", "fillseq", 1e6));
     // An event of one operation: 100 ms in the middle, 200 at most.

@@ -39,11 +39,11 @@ fn a_resumed_run_says_so_once() {
 #[test]
 fn a_run_resumed_by_another_build_or_elsewhere_says_so() {
     let built = |commit: &str| with(machine(), "commit", commit);
-    let told = |second: serde_json::Value| report(&[built("abc"), second]).html();
+    let reported = |second: serde_json::Value| report(&[built("abc"), second]).html();
     let text = "Rows before and after the stop are not of the same";
-    assert!(!told(built("abc")).contains(text));
-    assert!(told(built("def")).contains(&format!("{text} db_bench: abc, then def.")));
-    let moved = told(with(built("abc"), "cpu", "Other CPU"));
+    assert!(!reported(built("abc")).contains(text));
+    assert!(reported(built("def")).contains(&format!("{text} db_bench: abc, then def.")));
+    let moved = reported(with(built("abc"), "cpu", "Other CPU"));
     assert!(moved.contains(&format!("{text} processor: Some CPU, then Other CPU.")));
 }
 
@@ -73,10 +73,10 @@ fn rows_in_which_a_peer_failed_are_counted_beside_the_verdict() {
     lines[7] = with(with(lines[7].clone(), "status", "failed"), "reason", "lost");
     let html = report(&lines).html();
     assert!(html.contains("CairnDB is ahead in 1 of 1"));
-    let told = format!(
+    let reported = format!(
         "In 1 row of these {WORD}, whatever its other rounds were; CairnDB is ahead in 1 of them."
     );
-    assert!(html.contains(&told), "{html}");
+    assert!(html.contains(&reported), "{html}");
     // One that would have no rank anyway changes nothing.
     for line in &mut lines[6..] {
         *line = with(line.clone(), "ranked", false);
@@ -85,7 +85,7 @@ fn rows_in_which_a_peer_failed_are_counted_beside_the_verdict() {
 }
 
 #[test]
-fn rounds_left_out_and_rounds_missing_are_told() {
+fn rounds_left_out_and_rounds_missing_are_reported() {
     let mut lines = rounds("lmdb", "1A", "readseq", 1e6);
     lines.extend(rounds("leveldb", "1A", "readseq", 1e6));
     lines.pop();
@@ -109,16 +109,16 @@ fn rows_with_fewer_rounds_by_the_suite_itself_miss_none() {
     let outline = |fewer: serde_json::Value| json!({"type": "suite", "name": "leveldb-2011", "rounds": 3, "fewer_rounds": fewer});
     let mut lines = rounds("lmdb", "1A", "readseq", 1e6);
     lines.push(row("lmdb", "1C", "fillseq", 1, 1e6));
-    let told = |first: serde_json::Value, lines: &[serde_json::Value]| {
+    let reported = |first: serde_json::Value, lines: &[serde_json::Value]| {
         let all: Vec<_> = std::iter::once(first).chain(lines.to_vec()).collect();
         report(&all).html()
     };
     let word = "fewer rounds than the others of the suite: 1C fillseq.";
-    assert!(told(outline(json!([])), &lines).contains(word));
+    assert!(reported(outline(json!([])), &lines).contains(word));
     let of = |data: &str, rounds: u32| json!([{"section": "1C", "data": data, "rounds": rounds}]);
-    assert!(!told(outline(of("synthetic", 1)), &lines).contains("fewer rounds"));
-    assert!(told(outline(of("json", 1)), &lines).contains(word));
-    assert!(told(outline(of("synthetic", 2)), &lines).contains(word));
+    assert!(!reported(outline(of("synthetic", 1)), &lines).contains("fewer rounds"));
+    assert!(reported(outline(of("json", 1)), &lines).contains(word));
+    assert!(reported(outline(of("synthetic", 2)), &lines).contains(word));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn reads_after_a_compaction_are_another_table() {
     assert!(html.contains("Random Reads (readrandom), as loaded</h4>"));
     assert!(html.contains("Random Reads (readrandom), after compact</h4>"));
     assert!(html.contains("Compaction (compact)</h4>"));
-    assert!(html.contains("200 ms"), "an event is told as a time");
+    assert!(html.contains("200 ms"), "an event is shown as a time");
 }
 
 #[test]
@@ -253,9 +253,9 @@ fn rows_of_ours_that_are_too_quick_for_a_strip_are_counted() {
         let row = row(engine, "1D", "fillrandom", 1, 700.0);
         with(row, "intervals", vec![1000; count])
     };
-    let told = "In 1 of the 1 row below with a figure of CairnDB it was over too soon";
+    let reported = "In 1 of the 1 row below with a figure of CairnDB it was over too soon";
     let page = |ours| report(&[seconds("lmdb", 6), seconds("cairndb", ours)]).html();
-    assert!(page(2).contains(told));
+    assert!(page(2).contains(reported));
     assert!(!page(5).contains("too soon for a strip"));
     // If there is no strip at all, the chapter says so.
     let html = report(&[seconds("lmdb", 2), seconds("cairndb", 2)]).html();
@@ -263,7 +263,7 @@ fn rows_of_ours_that_are_too_quick_for_a_strip_are_counted() {
 }
 
 #[test]
-fn the_harness_is_told_apart() {
+fn the_harness_is_distinguished() {
     let mut lines = rounds("cairndb", "1C", "fillseq", 5e6);
     lines.extend(rounds("null", "1C", "fillseq", 2e7));
     lines.extend(rounds("null", "1D", "fillrandom", 1e8));
@@ -364,7 +364,7 @@ fn flushes_that_nobody_counted_are_not_claimed() {
 }
 
 #[test]
-fn a_reason_that_all_rows_of_a_store_share_is_told_once() {
+fn a_reason_that_all_rows_of_a_store_share_is_reported_once() {
     const REASON: &str = "the directory holds something that db_bench did not make";
     let mut lines = Vec::new();
     for number in 1..=7 {

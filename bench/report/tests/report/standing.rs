@@ -6,7 +6,7 @@ use crate::common::{rated, report, rounds, row, with};
 
 /// Ours in the middle of nothing, a noisy peer whose middle is the highest, and a steady one above
 /// ours.
-fn a_steady_peer_behind_a_noisy_one() -> Vec<Value> {
+fn a_steady_peer_after_a_noisy_one() -> Vec<Value> {
     let mut lines = rated("cairndb", "1D", "fillrandom", &[5900.0, 6000.0, 6100.0]);
     let noisy = [5000.0, 10_000.0, 15_000.0];
     lines.extend(rated("leveldb", "1D", "fillrandom", &noisy));
@@ -25,7 +25,7 @@ fn ours(csv: &str, column: &str) -> String {
 
 #[test]
 fn a_row_is_lost_to_any_peer_that_is_ahead_in_every_round() {
-    let report = report(&a_steady_peer_behind_a_noisy_one());
+    let report = report(&a_steady_peer_after_a_noisy_one());
     let html = report.html();
     let wins = "CairnDB is ahead in 0 of 1, ties in 0 and is behind in 1: 1D fillrandom (0.60x LevelDB, behind LMDB).";
     assert!(html.contains(wins), "{html}");
@@ -45,7 +45,7 @@ fn a_short_summary_shows_who_is_ahead_beside_the_best_middle() {
     let mut lines = Vec::new();
     for n in 0..13 {
         let of = |line: &Value| with(line.clone(), "section", format!("S{n}"));
-        lines.extend(a_steady_peer_behind_a_noisy_one().iter().map(of));
+        lines.extend(a_steady_peer_after_a_noisy_one().iter().map(of));
         lines.extend(rounds("sqlite3", &format!("S{n}"), "fillrandom", 700.0));
     }
     let text = report(&lines).bars(132);
@@ -86,7 +86,7 @@ fn nobody_is_ahead_while_a_noisy_peer_reaches_as_high() {
 
 #[test]
 fn biases_count_stores_without_a_rank_one_by_one() {
-    let mut lines = a_steady_peer_behind_a_noisy_one();
+    let mut lines = a_steady_peer_after_a_noisy_one();
     for line in &mut lines[3..] {
         *line = with(line.clone(), "ranked", false);
     }
@@ -112,9 +112,9 @@ fn nobody_else_lost_writes_is_said_only_where_it_is_so() {
     let kyoto = killed("kyoto_treedb", "ok", Some(BELOW));
     let good = killed("cairndb", "ok", None);
     let text = report(&[kyoto.clone(), good.clone()]).bars(400);
-    let told = "Kyoto TreeDB lost acknowledged writes when the process was killed, as a store below Os may";
+    let reported = "Kyoto TreeDB lost acknowledged writes when the process was killed, as a store below Os may";
     assert!(
-        text.contains(&format!("{told}; nobody else did.")),
+        text.contains(&format!("{reported}; nobody else did.")),
         "{text}"
     );
     let broken = killed("lmdb", "failed", Some(LOST));
@@ -122,13 +122,13 @@ fn nobody_else_lost_writes_is_said_only_where_it_is_so() {
     assert!(!text.contains("nobody else"), "{text}");
     let named =
         "LMDB had promised that such writes survive and lost some when the process was killed.";
-    assert!(text.contains(&format!("{told}. {named}")), "{text}");
+    assert!(text.contains(&format!("{reported}. {named}")), "{text}");
     assert!(report(&[good.clone(), broken]).bars(400).contains(named));
     // Of a row that failed before the process was killed nothing is known.
     let other = killed("lmdb", "failed", Some("ignores its memory setting"));
     let text = report(&[kyoto, good, other]).bars(400);
     assert!(
-        text.contains(told) && !text.contains("nobody else"),
+        text.contains(reported) && !text.contains("nobody else"),
         "{text}"
     );
     assert!(!text.contains("LMDB had promised"), "{text}");

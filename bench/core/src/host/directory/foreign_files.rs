@@ -23,13 +23,13 @@ const NAMES_SHOWN: usize = 5;
 /// added, moved in or changed later. The time compared is that of the last status change, which
 /// nobody can set back and which moving a file sets.
 pub(super) fn entries(db: &Path, directory: &Directory) -> io::Result<Vec<String>> {
-    let told_nothing = directory.held.is_none();
+    let reported_nothing = directory.held.is_none();
     let mut found = Vec::new();
     if directory.worker != Some(Owner::here()) {
         let moment = changed(&fs::metadata(note(db))?) + GRACE_NS;
         for (path, about) in entries_in(db)? {
             let other = |held: &BTreeMap<_, _>| held.get(&path) != Some(&about.ino());
-            let later = changed(&about) > moment && (told_nothing || !about.is_dir());
+            let later = changed(&about) > moment && (reported_nothing || !about.is_dir());
             if later || directory.held.as_ref().is_some_and(other) {
                 found.push(path);
             }

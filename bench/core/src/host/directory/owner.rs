@@ -100,7 +100,7 @@ pub(super) fn begin(note: &Path) {
     let mut notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
     notes.insert(note.to_owned());
     // Without the thread, the files of a killed run look like the user's, which is safe.
-    TICKER.get_or_init(|| Ticker::start("alive", BEAT, tell).ok());
+    TICKER.get_or_init(|| Ticker::start("alive", BEAT, notify).ok());
 }
 
 /// No longer.
@@ -110,7 +110,7 @@ pub(super) fn end(note: &Path) {
 }
 
 /// By the clock of the file system, as the files of the database have it.
-fn tell() {
+fn notify() {
     let at = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
     let times = Timestamps {
         last_access: at(UTIME_OMIT),
@@ -136,13 +136,13 @@ mod tests {
             .spawn()
             .expect("started");
         let worker = Owner::of(child.id());
-        let told = wait(db, Some(&worker), limit)
+        let reported = wait(db, Some(&worker), limit)
             .expect_err("it lives")
             .to_string();
         let number = format!("(process {})", child.id());
         assert!(
-            told.contains("somewhere") && told.contains(&number),
-            "{told}"
+            reported.contains("somewhere") && reported.contains(&number),
+            "{reported}"
         );
         child.kill().expect("killed");
         // Not waited for yet: it is still in the process table.

@@ -25,13 +25,13 @@ fn somebodys_files_are_never_removed() {
 
 /// A run that was killed while it waited for a slow disk left a directory without a note.
 #[test]
-fn a_directory_is_told_before_the_disk_is_waited_for() {
+fn a_directory_is_reported_before_the_disk_is_waited_for() {
     let home = tempfile::tempdir().expect("a directory");
     let db = home.path().join("db");
     for _ in 0..2 {
-        let mut told = None;
-        make_fresh_then(&db, |db| told = made(db)).expect("ours");
-        assert!(told.is_some_and(|told| told.worker == Some(owner::Owner::here())));
+        let mut reported = None;
+        make_fresh_then(&db, |db| reported = made(db)).expect("ours");
+        assert!(reported.is_some_and(|reported| reported.worker == Some(owner::Owner::here())));
         fs::write(db.join("000001.log"), "x").expect("written");
     }
 }

@@ -147,7 +147,7 @@ mod tests {
     use crate::measure::meter::MeterMode;
 
     #[test]
-    fn every_codec_gives_back_what_it_was_given_and_tells_its_ratio() {
+    fn every_codec_gives_back_what_it_was_given_and_shows_its_ratio() {
         let plan = crate::testing::plan(std::path::Path::new("db"), 10, &[]);
         let pool = Pool::new(0.5, 100);
         for name in ["snappy", "lz4", "zstd"] {

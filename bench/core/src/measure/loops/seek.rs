@@ -95,7 +95,7 @@ fn is_right(model: &Model, index: u64, landed: Option<&[u8]>, hit: bool, contend
     if contended {
         // With a concurrent writer, a key may appear between the seek and the look at the model,
         // but none before the one sought.
-        return hit || landed.is_none_or(|key| is_behind(model, index, key));
+        return hit || landed.is_none_or(|key| is_after(model, index, key));
     }
     let word = model.load(position(index));
     if hit {
@@ -105,7 +105,7 @@ fn is_right(model: &Model, index: u64, landed: Option<&[u8]>, hit: bool, contend
 }
 
 /// Whether `key` is in the model and comes after the key of `index`.
-fn is_behind(model: &Model, index: u64, key: &[u8]) -> bool {
+fn is_after(model: &Model, index: u64, key: &[u8]) -> bool {
     model.layout().index_of(key).is_some_and(|at| at > index)
 }
 

@@ -29,7 +29,7 @@ impl<E: Engine> Runner<'_, E> {
         directory::keep(&self.plan.db, self.plan, &self.model)
             .map_err(|error| Fault::io("the note next to the database", &error))?;
         let text = self.verdict(workload, &totals, &mut record);
-        self.tell(Event::Row {
+        self.send(Event::Row {
             text,
             histogram: String::new(),
             record: Box::new(record),

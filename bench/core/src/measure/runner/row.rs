@@ -42,18 +42,18 @@ impl<E: Engine> Runner<'_, E> {
         self.warn_of_emptiness(workload);
         if self.plan.format == Format::RocksDb && !workload.is_engineless() {
             let text = format!("DB path: [{}]\n", self.plan.db.display());
-            self.tell(Event::Text(text));
+            self.send(Event::Text(text));
         }
         if step.warmups > 0 {
             let text = format!("Warming up benchmark by running {} times\n", step.warmups);
-            self.tell(Event::Text(text));
+            self.send(Event::Text(text));
         }
         for _ in 0..step.warmups {
             // A fault of a warm-up shows again in the run that counts.
             let _ = self.run_once(workload);
         }
         if step.repeats > 1 {
-            self.tell(Event::Text(format!(
+            self.send(Event::Text(format!(
                 "Running benchmark for {} times\n",
                 step.repeats
             )));
@@ -65,14 +65,14 @@ impl<E: Engine> Runner<'_, E> {
             };
             let rate = ended.record.rate().filter(|_| step.repeats > 1);
             mbs.extend(rate.and_then(|_| megabytes(&ended.record)));
-            self.tell(Event::Row {
+            self.send(Event::Row {
                 text: ended.text,
                 histogram: ended.histogram,
                 record: Box::new(ended.record),
             });
             if let Some(rate) = rate {
                 ops.push(rate);
-                self.tell(Event::Text(if self.plan.confidence_interval_only {
+                self.send(Event::Text(if self.plan.confidence_interval_only {
                     result_line::interval(workload.name, &ops, &mbs)
                 } else {
                     result_line::combined(workload.name, &ops, &mbs)
@@ -80,7 +80,7 @@ impl<E: Engine> Runner<'_, E> {
             }
             if run == step.repeats && run > 1 {
                 let text = result_line::combined_at_the_end(workload.name, &ops, &mbs);
-                self.tell(Event::Text(text));
+                self.send(Event::Text(text));
             }
         }
     }
@@ -89,7 +89,7 @@ impl<E: Engine> Runner<'_, E> {
     fn warn_of_emptiness(&mut self, workload: &Workload) {
         if self.empty && workload.only_reads() && self.engine.capabilities().stores {
             let name = workload.name;
-            self.tell(Event::Note(format!(
+            self.send(Event::Note(format!(
                 "{name} reads an empty database: a list begins with one; fill it first, or give --use_existing_db\n"
             )));
         }
@@ -106,7 +106,7 @@ impl<E: Engine> Runner<'_, E> {
         record.status = Status::Skipped;
         let text = format!("{}\n", result_line::skipped(workload.name, &reason));
         record.reason = Some(reason);
-        self.tell(Event::Row {
+        self.send(Event::Row {
             text,
             histogram: String::new(),
             record: Box::new(record),
@@ -121,7 +121,7 @@ impl<E: Engine> Runner<'_, E> {
             "{}\n",
             result_line::failed(workload.name, &fault.to_string())
         );
-        self.tell(Event::Row {
+        self.send(Event::Row {
             text,
             histogram: String::new(),
             record: Box::new(record),

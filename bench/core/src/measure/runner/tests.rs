@@ -358,10 +358,10 @@ fn a_resumed_list_compacts_again_and_ends_where_that_fails() {
             ended.expect("compacted");
             assert_eq!(rows, ["readseq"]);
         } else {
-            let told = ended.expect_err("not compacted").to_string();
+            let reported = ended.expect_err("not compacted").to_string();
             assert!(
-                told.starts_with("compact, repeated for the rows after it, failed: no space"),
-                "{told}"
+                reported.starts_with("compact, repeated for the rows after it, failed: no space"),
+                "{reported}"
             );
             assert!(rows.is_empty(), "{rows:?}");
         }
@@ -451,14 +451,14 @@ fn writes_below_os_are_shown_and_not_ranked() {
         verify: false,
         ..plan(&home.path().join("db"), 300, &list)
     };
-    let told = |rows: Vec<Record>| -> Vec<_> {
+    let reported = |rows: Vec<Record>| -> Vec<_> {
         rows.into_iter()
             .map(|row| (row.durability, row.ranked, row.variant))
             .collect()
     };
     let word = |text: &str| Some(text.to_owned());
     assert_eq!(
-        told(rows_of(&engine, &plan).0),
+        reported(rows_of(&engine, &plan).0),
         [
             (word("below_os"), Some(false), None),
             (None, Some(true), None),
@@ -472,7 +472,7 @@ fn writes_below_os_are_shown_and_not_ranked() {
         ..plan
     };
     assert_eq!(
-        told(rows_of(&engine, &plan).0),
+        reported(rows_of(&engine, &plan).0),
         [(None, Some(false), word("seed"))],
         "nothing of the seed variant is ranked"
     );
@@ -494,13 +494,13 @@ fn rows_that_an_engine_declines_are_skipped_and_its_others_not_ranked() {
     let mut engine = Liar::new(Lie::None);
     engine.least = Some(1000);
     let rows = rows_of(&engine, &plan(&home.path().join("db"), 3000, &list)).0;
-    let told: Vec<_> = rows
+    let reported: Vec<_> = rows
         .iter()
         .map(|row| (row.status == Status::Skipped, row.ranked))
         .collect();
     let (declined, run) = ((true, Some(false)), (false, Some(false)));
     assert_eq!(
-        told,
+        reported,
         [declined, declined, run, run, run, run, declined, declined],
         "nothing reads what another row has left"
     );

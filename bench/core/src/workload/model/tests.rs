@@ -38,7 +38,7 @@ fn the_greater_of_two_values_stays() {
 }
 
 #[test]
-fn keys_are_added_and_given_up_behind_those_of_num() {
+fn keys_are_added_and_given_up_after_those_of_num() {
     let (_, mut model) = model();
     model.store(99, model.words(Values::Flag).word(1));
     model.grow(300);

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_sorted_and_values_are_what_stands_behind_the_first_tab() {
+    fn keys_are_sorted_and_values_are_what_stands_after_the_first_tab() {
         let (_home, path) = written(b"pear\tgreen\tsoft\napple\t\nfig\tblue\r\n");
         let shape = examine(&path).expect("well formed");
         assert_eq!(
@@ -150,10 +150,10 @@ mod tests {
             (b"", "line 1: the file is empty"),
         ] {
             let (_home, path) = written(text);
-            let told = examine(&path).expect_err("malformed").to_string();
+            let reported = examine(&path).expect_err("malformed").to_string();
             assert!(
-                told.contains(wanted) && told.contains("records.tsv"),
-                "{told}"
+                reported.contains(wanted) && reported.contains("records.tsv"),
+                "{reported}"
             );
         }
         let absent = examine(Path::new("no/such/file")).expect_err("absent");

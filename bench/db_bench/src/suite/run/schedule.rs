@@ -37,8 +37,8 @@ impl Run<'_> {
                     .iter()
                     .map(|name| self.turn_of(job, name, round, latency));
                 let open = turns.any(|turn| {
-                    let told = self.results.absent.contains_key(turn.engine);
-                    self.start(&turn).is_some() && (!told || turn.is_first())
+                    let reported = self.results.absent.contains_key(turn.engine);
+                    self.start(&turn).is_some() && (!reported || turn.is_first())
                 });
                 if open {
                     return false;

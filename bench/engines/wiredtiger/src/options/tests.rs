@@ -36,14 +36,14 @@ fn the_fair_variant_writes_its_log_to_the_system_and_checks_its_pages() {
 
 #[test]
 fn what_may_be_dirty_goes_by_shape_and_cache() {
-    let told = |kind, total| {
+    let reported = |kind, total| {
         let fair = settings(total, Variant::Fair, Durability::Os);
         Chosen::new(kind, &fair, None).connection
     };
-    assert!(told(Kind::Btree, 128 * MIB).contains("eviction_dirty_trigger=95"));
-    assert!(told(Kind::Lsm, 4 * MIB).contains("eviction_dirty_trigger=95"));
-    assert!(told(Kind::Lsm, 4 * MIB).contains("close_idle_time=1"));
-    assert!(!told(Kind::Btree, 4 * MIB).contains("close_idle_time"));
+    assert!(reported(Kind::Btree, 128 * MIB).contains("eviction_dirty_trigger=95"));
+    assert!(reported(Kind::Lsm, 4 * MIB).contains("eviction_dirty_trigger=95"));
+    assert!(reported(Kind::Lsm, 4 * MIB).contains("close_idle_time=1"));
+    assert!(!reported(Kind::Btree, 4 * MIB).contains("close_idle_time"));
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_chunk_leaves_room_for_merges_in_a_small_cache() {
             ..settings(total, Variant::Fair, Durability::Os)
         };
         let text = Chosen::new(Kind::Lsm, &settings, None).table;
-        told(&text, "chunk_size").map(str::to_owned)
+        reported(&text, "chunk_size").map(str::to_owned)
     };
     // 4 MiB less 45 pages of 4 KiB, in six.
     assert_eq!(chunk(4 * MIB, None).as_deref(), Some("668330"));
@@ -89,9 +89,9 @@ fn a_chunk_leaves_room_for_merges_in_a_small_cache() {
 fn settings_are_found_by_their_whole_name() {
     let text = "app_metadata=,checksum=on,lsm=(auto_throttle=true,chunk_size=1MB),leaf_page_max=16KB,\
                 old_leaf_page_max=4KB,type=lsm";
-    assert_eq!(told(text, "leaf_page_max"), Some("16KB"));
-    assert_eq!(told(text, "chunk_size"), Some("1MB"));
-    assert_eq!(told(text, "page_max"), None);
+    assert_eq!(reported(text, "leaf_page_max"), Some("16KB"));
+    assert_eq!(reported(text, "chunk_size"), Some("1MB"));
+    assert_eq!(reported(text, "page_max"), None);
     let shown = describe(text, Kind::Btree);
     assert!(!shown.iter().any(|(name, _)| name == "chunk_size"));
     assert!(shown.contains(&("type".to_owned(), "lsm".to_owned())));

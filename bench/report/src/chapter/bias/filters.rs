@@ -44,14 +44,14 @@ pub(super) fn filters(run: &Run) -> Item {
 /// Whether a record's options say that filters are built, if they say anything: for CairnDB, and
 /// for stores that build none by default.
 fn builds_filters(record: &Record) -> Option<bool> {
-    let told = |(name, value): &(String, String)| match name.as_str() {
+    let reported = |(name, value): &(String, String)| match name.as_str() {
         "bloom_bits" => Some(value.parse::<u32>().is_ok_and(|bits| bits > 0)),
         // Ours, which is a number or a word for the default.
         "filter_bits" => Some(value != "0"),
         "filter_policy" => Some(value != "nullptr"),
         _ => None,
     };
-    record.options.iter().find_map(told)
+    record.options.iter().find_map(reported)
 }
 
 fn has_filters(row: &Row) -> Option<bool> {

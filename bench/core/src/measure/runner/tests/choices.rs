@@ -179,8 +179,8 @@ fn a_scan_that_swaps_values_fails_ycsb_e() {
     let engine = Liar::new(Lie::SwapsValues);
     let plan = plan(&home.path().join("db"), 2000, &["fillseq", "ycsbe"]);
     let (rows, _) = rows_of(&engine, &plan);
-    let told = rows[1].reason.as_deref().expect("failed");
-    assert!(told.contains("another value of the pool"), "{told}");
+    let reported = rows[1].reason.as_deref().expect("failed");
+    assert!(reported.contains("another value of the pool"), "{reported}");
 }
 
 #[test]
