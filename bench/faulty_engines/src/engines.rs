@@ -1,4 +1,4 @@
-//! The engines: `CairnDB` as its adapter has it, each with one lie.
+//! The engines: `CairnDB` as its adapter has it, each with one defect.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ const fn extra(name: &'static str, run: Run) -> Extra {
     Extra { name, run }
 }
 
-/// Every liar.
+/// Every faulty engine.
 pub(crate) const ALL: &[Extra] = &[
     extra("drops_keys", |plan, emit| {
         runner::run(&FaultyEngine(Defect::DropsKeys), plan, emit)
@@ -56,7 +56,7 @@ pub(crate) const ALL: &[Extra] = &[
     }),
 ];
 
-/// An engine with a lie.
+/// An engine with a defect.
 #[derive(Clone, Copy, Debug)]
 struct FaultyEngine(Defect);
 

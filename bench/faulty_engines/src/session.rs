@@ -31,8 +31,8 @@ impl Session for FaultySession<'_> {
         Self: 'c;
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        match self.shared.lie {
-            Defect::DropsKeys if self.shared.lies(Defect::DropsKeys) => Ok(()),
+        match self.shared.defect {
+            Defect::DropsKeys if self.shared.shows(Defect::DropsKeys) => Ok(()),
             Defect::AcknowledgesFirst => {
                 self.shared.put_off(key, value);
                 Ok(())
@@ -52,7 +52,7 @@ impl Session for FaultySession<'_> {
 
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
         self.catch_up()?;
-        if !self.shared.lies(Defect::FlipsBytes) {
+        if !self.shared.shows(Defect::FlipsBytes) {
             return self.inner.get(key, found);
         }
         self.inner.get(key, |value| {

@@ -19,7 +19,7 @@ pub(crate) type Entry = (Vec<u8>, Vec<u8>);
 /// The defect, and the state that it needs.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) lie: Defect,
+    pub(crate) defect: Defect,
     /// Puts that were acknowledged and not done.
     unwritten: Mutex<Vec<Entry>>,
     /// Copies of values that serve no purpose.
@@ -30,9 +30,9 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(lie: Defect, dir: &Path) -> Self {
+    pub(crate) fn new(defect: Defect, dir: &Path) -> Self {
         Self {
-            lie,
+            defect,
             unwritten: Mutex::default(),
             hoard: Mutex::default(),
             calls: AtomicU64::new(0),
@@ -40,9 +40,9 @@ impl Shared {
         }
     }
 
-    /// Whether this call is one of those to lie about.
-    pub(crate) fn lies(&self, lie: Defect) -> bool {
-        self.lie == lie && self.count().is_multiple_of(EVERY)
+    /// Whether the defect shows in this call.
+    pub(crate) fn shows(&self, defect: Defect) -> bool {
+        self.defect == defect && self.count().is_multiple_of(EVERY)
     }
 
     fn count(&self) -> u64 {
@@ -72,7 +72,7 @@ impl Shared {
         if merges <= MERGES {
             return Ok(());
         }
-        match self.lie {
+        match self.defect {
             Defect::Crashes => std::process::abort(),
             Defect::CrashesOnce if !self.crashed.exists() => {
                 std::fs::write(&self.crashed, "").map_err(|error| Fault::io("a mark", &error))?;
@@ -85,7 +85,10 @@ impl Shared {
 
     /// What happens when the store is closed.
     pub(crate) fn close(&self) {
-        let doomed = matches!(self.lie, Defect::CrashesClosing | Defect::CrashesAfterError);
+        let doomed = matches!(
+            self.defect,
+            Defect::CrashesClosing | Defect::CrashesAfterError
+        );
         if doomed && self.calls.load(Ordering::Relaxed) > MERGES {
             std::process::abort();
         }

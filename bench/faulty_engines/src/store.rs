@@ -1,4 +1,4 @@
-//! An open store that lies.
+//! An open faulty store.
 
 use std::path::Path;
 
@@ -20,8 +20,8 @@ pub(crate) struct FaultyStore {
 }
 
 impl FaultyStore {
-    pub(crate) fn new(lie: Defect, dir: &Path, inner: CairnStore) -> Self {
-        let shared = Shared::new(lie, dir);
+    pub(crate) fn new(defect: Defect, dir: &Path, inner: CairnStore) -> Self {
+        let shared = Shared::new(defect, dir);
         Self { shared, inner }
     }
 
@@ -54,7 +54,7 @@ impl Store for FaultyStore {
 
     fn compact(&mut self) -> Result<(), Fault> {
         self.catch_up()?;
-        if self.shared.lie == Defect::LosesCompacting {
+        if self.shared.defect == Defect::LosesCompacting {
             self.lose_first()?;
         }
         self.inner.compact()

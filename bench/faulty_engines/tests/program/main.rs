@@ -1,4 +1,4 @@
-//! Each liar in a process of its own, as a user would run it: the row it lies in fails by name.
+//! Each faulty engine in a process of its own, as a user would run it: the row in which the defect shows fails by name.
 
 mod common;
 mod crash;

@@ -7,10 +7,10 @@ mod choices;
 use super::*;
 use crate::engine::{Survival, Variant};
 use crate::result::record::Status;
-use crate::testing::{Liar, Lie, plan};
+use crate::testing::{Defect, FaultyEngine, plan};
 
 /// Runs a plan. Returns its rows and its texts.
-fn rows_of(engine: &Liar, plan: &Plan) -> (Vec<Record>, String) {
+fn rows_of(engine: &FaultyEngine, plan: &Plan) -> (Vec<Record>, String) {
     let (mut rows, mut text) = (Vec::new(), String::new());
     run(&engine, plan, &mut |event| match event {
         Event::Row {
@@ -26,9 +26,13 @@ fn rows_of(engine: &Liar, plan: &Plan) -> (Vec<Record>, String) {
     (rows, text)
 }
 
-fn run_list(lie: Lie, num: u64, list: &[&str]) -> Vec<Record> {
+fn run_list(defect: Defect, num: u64, list: &[&str]) -> Vec<Record> {
     let home = tempfile::tempdir().expect("a directory");
-    rows_of(&Liar::new(lie), &plan(&home.path().join("db"), num, list)).0
+    rows_of(
+        &FaultyEngine::new(defect),
+        &plan(&home.path().join("db"), num, list),
+    )
+    .0
 }
 
 /// Everything that needs a store and no long time.
@@ -79,7 +83,7 @@ const EVERYTHING: &[&str] = &[
 
 #[test]
 fn an_honest_engine_passes_every_row() {
-    let rows = run_list(Lie::None, 3000, EVERYTHING);
+    let rows = run_list(Defect::None, 3000, EVERYTHING);
     assert_eq!(rows.len(), EVERYTHING.len());
     for row in &rows {
         assert_eq!(row.status, Status::Ok, "{}: {:?}", row.workload, row.reason);
@@ -125,15 +129,15 @@ fn several_threads_are_judged_without_false_alarms() {
         writes: 5000,
         ..plan
     };
-    for row in rows_of(&Liar::new(Lie::None), &plan).0 {
+    for row in rows_of(&FaultyEngine::new(Defect::None), &plan).0 {
         assert_eq!(row.status, Status::Ok, "{}: {:?}", row.workload, row.reason);
         assert_eq!(row.threads, Some(4));
     }
 }
 
-/// The rows a lie must fail by name.
-fn caught(lie: Lie, num: u64, list: &[&str]) -> BTreeSet<String> {
-    let rows = run_list(lie, num, list);
+/// The rows a defect must fail by name.
+fn caught(defect: Defect, num: u64, list: &[&str]) -> BTreeSet<String> {
+    let rows = run_list(defect, num, list);
     for row in rows.iter().filter(|row| row.status == Status::Failed) {
         assert!(
             row.reason
@@ -151,7 +155,7 @@ fn caught(lie: Lie, num: u64, list: &[&str]) -> BTreeSet<String> {
 #[test]
 fn a_dropped_key_in_ten_thousand_fails_the_row_that_dropped_it() {
     let rows = run_list(
-        Lie::DropsPuts,
+        Defect::DropsPuts,
         20_000,
         &["fillseq", "readrandom", "readseq"],
     );
@@ -162,13 +166,13 @@ fn a_dropped_key_in_ten_thousand_fails_the_row_that_dropped_it() {
         "{reason}"
     );
     assert_eq!(rows[2].status, Status::Failed);
-    assert!(caught(Lie::DropsPuts, 20_000, &["fillrandbatch"]).contains("fillrandbatch"));
+    assert!(caught(Defect::DropsPuts, 20_000, &["fillrandbatch"]).contains("fillrandbatch"));
 }
 
 #[test]
 fn a_changed_bit_fails_reads_and_scans() {
     let reads = caught(
-        Lie::FlipsGets,
+        Defect::FlipsGets,
         20_000,
         &["fillseq", "readrandom", "multireadrandom", "updaterandom"],
     );
@@ -179,7 +183,7 @@ fn a_changed_bit_fails_reads_and_scans() {
             .into()
     );
     let scans = caught(
-        Lie::FlipsScans,
+        Defect::FlipsScans,
         20_000,
         &["fillseq", "readseq", "readreverse"],
     );
@@ -194,20 +198,20 @@ fn a_changed_bit_fails_reads_and_scans() {
 #[test]
 fn repeated_swapped_undeleted_and_misplaced_entries_are_caught() {
     assert!(
-        caught(Lie::RepeatsEntries, 20_000, &["fillseq", "readreverse"]).contains("readreverse")
+        caught(Defect::RepeatsEntries, 20_000, &["fillseq", "readreverse"]).contains("readreverse")
     );
-    assert!(caught(Lie::SwapsValues, 2000, &["fillseq", "readseq"]).contains("readseq"));
-    assert!(caught(Lie::KeepsDeleted, 20_000, &["fillseq", "deleteseq"]).contains("deleteseq"));
-    assert!(caught(Lie::SeeksLate, 2000, &["fillseq", "seekrandom"]).contains("seekrandom"));
+    assert!(caught(Defect::SwapsValues, 2000, &["fillseq", "readseq"]).contains("readseq"));
+    assert!(caught(Defect::KeepsDeleted, 20_000, &["fillseq", "deleteseq"]).contains("deleteseq"));
+    assert!(caught(Defect::SeeksLate, 2000, &["fillseq", "seekrandom"]).contains("seekrandom"));
     // A seek that finds its key is judged later than one that does not.
     let seeks = ["fillseq", "deleteseq", "seekrandom"];
-    assert!(caught(Lie::KeepsDeleted, 20_000, &seeks).contains("seekrandom"));
+    assert!(caught(Defect::KeepsDeleted, 20_000, &seeks).contains("seekrandom"));
 }
 
 #[test]
 fn an_error_fails_its_row_and_the_list_goes_on() {
     let rows = run_list(
-        Lie::Fails,
+        Defect::Fails,
         1000,
         &["fillseq", "readseq", "crc32c", "fillseq"],
     );
@@ -224,7 +228,7 @@ fn an_error_fails_its_row_and_the_list_goes_on() {
 
 #[test]
 fn what_an_engine_cannot_do_is_skipped_by_name() {
-    let mut engine = Liar::new(Lie::None);
+    let mut engine = FaultyEngine::new(Defect::None);
     engine.able.reverse = false;
     engine.able.batch = false;
     engine.able.compact = false;
@@ -245,7 +249,7 @@ fn what_an_engine_cannot_do_is_skipped_by_name() {
         .collect();
     assert_eq!(skipped, ["fillbatch", "readreverse", "compact"]);
     assert!(
-        text.contains("readreverse  : skipped (not supported by liar)\n"),
+        text.contains("readreverse  : skipped (not supported by faulty)\n"),
         "{text}"
     );
     assert!(
@@ -268,13 +272,13 @@ fn unknown_names_and_texts_are_levels() {
         "resetstats",
     ];
     let (rows, text) = rows_of(
-        &Liar::new(Lie::None),
+        &FaultyEngine::new(Defect::None),
         &plan(&home.path().join("db"), 100, &list),
     );
     assert_eq!(rows.len(), 1);
     assert!(
         text.ends_with(
-            "unknown benchmark 'nosuch'\n\nall is well\n\nall is well\nsstables     : skipped (not supported by liar)\nheap profiling not supported: no allocator here keeps a profile; --allocator=libtcmalloc.so.4 with HEAPPROFILE=PREFIX set does\nresetstats   : skipped (not supported by liar)\n"
+            "unknown benchmark 'nosuch'\n\nall is well\n\nall is well\nsstables     : skipped (not supported by faulty)\nheap profiling not supported: no allocator here keeps a profile; --allocator=libtcmalloc.so.4 with HEAPPROFILE=PREFIX set does\nresetstats   : skipped (not supported by faulty)\n"
         ),
         "{text}"
     );
@@ -284,7 +288,7 @@ fn unknown_names_and_texts_are_levels() {
 fn an_existing_database_is_judged_by_its_note_and_fresh_rows_are_skipped() {
     let home = tempfile::tempdir().expect("a directory");
     let db = home.path().join("db");
-    let engine = Liar::new(Lie::None);
+    let engine = FaultyEngine::new(Defect::None);
     rows_of(&engine, &plan(&db, 1000, &["fillrandom"]));
     let again = Plan {
         use_existing_db: true,
@@ -321,7 +325,7 @@ fn a_resumed_list_does_again_what_came_before_and_leaves_out_what_was_lost() {
         lost: vec![3],
         ..plan(&home.path().join("db"), 1000, &list)
     };
-    let (rows, _) = rows_of(&Liar::new(Lie::None), &plan);
+    let (rows, _) = rows_of(&FaultyEngine::new(Defect::None), &plan);
     assert_eq!(rows.len(), 1);
     assert_eq!(
         (rows[0].workload.as_str(), rows[0].status),
@@ -337,9 +341,9 @@ fn a_resumed_list_does_again_what_came_before_and_leaves_out_what_was_lost() {
 #[test]
 fn a_resumed_list_compacts_again_and_ends_where_that_fails() {
     let list = ["fillrandom", "readrandom", "compact", "readseq"];
-    for lie in [Lie::None, Lie::FailsToCompact] {
+    for defect in [Defect::None, Defect::FailsToCompact] {
         let home = tempfile::tempdir().expect("a directory");
-        let engine = Liar::new(lie);
+        let engine = FaultyEngine::new(defect);
         let plan = Plan {
             resume_at: 3,
             ..plan(&home.path().join("db"), 1000, &list)
@@ -354,7 +358,7 @@ fn a_resumed_list_compacts_again_and_ends_where_that_fails() {
             .compactions
             .load(std::sync::atomic::Ordering::Relaxed);
         assert_eq!(done, 1);
-        if lie == Lie::None {
+        if defect == Defect::None {
             ended.expect("compacted");
             assert_eq!(rows, ["readseq"]);
         } else {
@@ -373,7 +377,7 @@ fn repeats_and_warm_ups_print_rocks_lines() {
     let home = tempfile::tempdir().expect("a directory");
     let list = ["fillseq", "readseq[X3-W2]"];
     let (rows, text) = rows_of(
-        &Liar::new(Lie::None),
+        &FaultyEngine::new(Defect::None),
         &plan(&home.path().join("db"), 500, &list),
     );
     assert_eq!(rows.len(), 4);
@@ -390,7 +394,7 @@ fn repeats_and_warm_ups_print_rocks_lines() {
 #[test]
 fn counts_of_operations_and_bytes_are_levels() {
     let rows = run_list(
-        Lie::None,
+        Defect::None,
         5000,
         &[
             "fillseq",
@@ -427,7 +431,7 @@ fn counts_of_operations_and_bytes_are_levels() {
 
 #[test]
 fn records_hold_only_what_was_measured() {
-    let rows = run_list(Lie::None, 500, &["fillseq", "readrandom", "crc32c"]);
+    let rows = run_list(Defect::None, 500, &["fillseq", "readrandom", "crc32c"]);
     let json: Vec<serde_json::Value> = rows
         .iter()
         .map(|row| serde_json::to_value(row).expect("plain data"))
@@ -445,7 +449,7 @@ fn records_hold_only_what_was_measured() {
 fn writes_below_os_are_shown_and_not_ranked() {
     let home = tempfile::tempdir().expect("a directory");
     let list = ["fillseq", "readseq", "fillseqsync"];
-    let mut engine = Liar::new(Lie::None);
+    let mut engine = FaultyEngine::new(Defect::None);
     engine.survival = Survival::BelowOs;
     let plan = Plan {
         verify: false,
@@ -491,7 +495,7 @@ fn rows_that_an_engine_declines_are_skipped_and_its_others_not_ranked() {
         "fillrandom",
         "readrandom",
     ];
-    let mut engine = Liar::new(Lie::None);
+    let mut engine = FaultyEngine::new(Defect::None);
     engine.least = Some(1000);
     let rows = rows_of(&engine, &plan(&home.path().join("db"), 3000, &list)).0;
     let reported: Vec<_> = rows
@@ -511,7 +515,7 @@ fn rows_that_an_engine_declines_are_skipped_and_its_others_not_ranked() {
 #[test]
 fn large_values_are_read_by_keys_that_are_there() {
     let home = tempfile::tempdir().expect("a directory");
-    let engine = Liar::new(Lie::None);
+    let engine = FaultyEngine::new(Defect::None);
     for fill in ["fillseq100K", "fillrand100K"] {
         let plan = plan(&home.path().join("db"), 20_000, &[fill, "readrand100K"]);
         let (rows, _) = rows_of(&engine, &plan);
@@ -530,10 +534,10 @@ fn a_variant_the_engine_has_not_skips_its_rows() {
         variant: Variant::Seed,
         ..plan(&home.path().join("db"), 300, &["fillseq", "readseq"])
     };
-    let (rows, text) = rows_of(&Liar::new(Lie::None), &plan);
+    let (rows, text) = rows_of(&FaultyEngine::new(Defect::None), &plan);
     assert!(rows.iter().all(|row| row.status == Status::Skipped));
     assert!(
-        text.contains("fillseq      : skipped (liar has no seed settings)\n"),
+        text.contains("fillseq      : skipped (faulty has no seed settings)\n"),
         "{text}"
     );
 }

@@ -8,7 +8,7 @@ fn rows_with(num: u64, list: &[&str], change: impl FnOnce(&mut Plan)) -> (Vec<Re
     let home = tempfile::tempdir().expect("a directory");
     let mut plan = plan(&home.path().join("db"), num, list);
     change(&mut plan);
-    let (rows, text) = rows_of(&Liar::new(Lie::None), &plan);
+    let (rows, text) = rows_of(&FaultyEngine::new(Defect::None), &plan);
     for row in &rows {
         assert_eq!(row.status, Status::Ok, "{}: {:?}", row.workload, row.reason);
         assert_eq!(row.verified, Some(true), "{}", row.workload);
@@ -75,7 +75,7 @@ fn merges_that_are_reads_and_puts_are_marked_as_such() {
         "updaterandom",
     ];
     for (able, marked) in [(true, &[][..]), (false, &list[1..4])] {
-        let mut engine = Liar::new(Lie::None);
+        let mut engine = FaultyEngine::new(Defect::None);
         engine.able.merge = able;
         let home = tempfile::tempdir().expect("a directory");
         let (rows, _) = rows_of(&engine, &plan(&home.path().join("db"), 300, &list));
@@ -123,7 +123,7 @@ fn records_of_a_file_are_written_read_and_judged() {
         data: Data::File { path, key_bytes: 9 },
         ..plan(&db, 300, &["fillseq", "ycsbd"])
     };
-    let (rows, _) = rows_of(&Liar::new(Lie::None), &plan);
+    let (rows, _) = rows_of(&FaultyEngine::new(Defect::None), &plan);
     assert_eq!(rows[1].status, Status::Skipped);
     assert_eq!(
         rows[1].reason.as_deref(),
@@ -159,7 +159,7 @@ fn inserted_records_stay_and_are_judged_by_later_rows() {
 #[test]
 fn a_reader_that_panics_ends_its_row() {
     let home = tempfile::tempdir().expect("a directory");
-    let engine = Liar::new(Lie::Panics);
+    let engine = FaultyEngine::new(Defect::Panics);
     let list = ["fillseq", "readwhilewriting", "fillseq"];
     let plan = Plan {
         threads: 2,
@@ -176,7 +176,7 @@ fn a_reader_that_panics_ends_its_row() {
 #[test]
 fn a_scan_that_swaps_values_fails_ycsb_e() {
     let home = tempfile::tempdir().expect("a directory");
-    let engine = Liar::new(Lie::SwapsValues);
+    let engine = FaultyEngine::new(Defect::SwapsValues);
     let plan = plan(&home.path().join("db"), 2000, &["fillseq", "ycsbe"]);
     let (rows, _) = rows_of(&engine, &plan);
     let reported = rows[1].reason.as_deref().expect("failed");
@@ -189,7 +189,7 @@ fn batches_of_any_size_are_written_and_need_an_engine_with_batches() {
         plan.batch_size = 7;
     });
     assert_eq!(rows[0].ops, Some(1000));
-    let mut engine = Liar::new(Lie::None);
+    let mut engine = FaultyEngine::new(Defect::None);
     engine.able.batch = false;
     let home = tempfile::tempdir().expect("a directory");
     let plan = Plan {
@@ -217,14 +217,14 @@ fn seek_nexts_reads_on_and_judges_what_it_reads() {
         reads: 1000,
         ..plan(&home.path().join("db"), 500, &["fillseq", "seekrandom"])
     };
-    let (rows, _) = rows_of(&Liar::new(Lie::RepeatsEntries), &plan);
+    let (rows, _) = rows_of(&FaultyEngine::new(Defect::RepeatsEntries), &plan);
     assert_eq!(
         rows[1].status,
         Status::Ok,
-        "a lie every ten thousandth step of a cursor"
+        "a defect every ten thousandth step of a cursor"
     );
     let (rows, _) = rows_of(
-        &Liar::new(Lie::SwapsValues),
+        &FaultyEngine::new(Defect::SwapsValues),
         &Plan {
             num: 1500,
             writes: 1500,
