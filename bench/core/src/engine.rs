@@ -1,11 +1,11 @@
 //! The interface of an engine: the traits that an adapter implements.
 //!
 //! Three layers: an [`Engine`] opens directories, a [`Store`] is one open directory shared by all
-//! threads, a [`Session`] is one thread's way into it (its transaction, batch and buffers).
+//! threads, a [`Session`] is one thread's access to it (its transaction, batch and buffers).
 //! Everything is a generic parameter, never `dyn`: each engine gets its own copy of every measured
 //! loop, and the harness costs the same few nanoseconds for all of them.
 //!
-//! Calling a session from the thread that made it is all the contract asks for; a store is shared.
+//! A session is only called from the thread that made it; a store is shared.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ pub use crate::workload::durability::{Durability, Survival};
 use crate::workload::settings::Settings;
 pub use crate::workload::settings::Variant;
 
-/// What an engine can do beyond put, get, delete and a forward scan. What is false here makes the
-/// rows that need it print `skipped (not supported by ENGINE)`.
+/// What an engine can do beyond put, get, delete and a forward scan. A `false` here makes the rows
+/// that need it print `skipped (not supported by ENGINE)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -35,11 +35,11 @@ pub struct Capabilities {
     pub seek: bool,
     /// A manual compaction of everything.
     pub compact: bool,
-    /// A call that moves what is in memory into its resting place.
+    /// A call that moves the contents of memory to tables or pages.
     pub flush: bool,
     /// A write that survives loss of power.
     pub sync: bool,
-    /// Keeps what it is given. Only the null engine does not; its answers are not judged.
+    /// Keeps what is written. Only the null engine does not; its answers are not judged.
     pub stores: bool,
 }
 
@@ -73,8 +73,8 @@ impl Role {
 pub enum Quiet {
     /// The engine itself says that nothing is left to do.
     Known,
-    /// How far background work has come, by the engine's own counters: the harness asks again until
-    /// they rest. For engines whose threads stir even when there is nothing to do.
+    /// Progress of background work by the engine's own counters: the harness asks again until they
+    /// stop changing. For engines whose threads are active even when there is nothing to do.
     Progress(u64),
     /// The engine does not report it: the harness watches its threads until they are idle.
     Watch,
@@ -94,7 +94,7 @@ pub trait Engine: Sync {
     /// What the library itself reports, such as `1.23`.
     fn version(&self) -> String;
 
-    /// The library it was loaded from; none where it is compiled into the program.
+    /// The library it was loaded from; none if it is compiled into the program.
     fn library(&self) -> Option<Library> {
         None
     }
@@ -118,7 +118,7 @@ pub trait Engine: Sync {
         None
     }
 
-    /// The variants of its settings. Rows of another one are skipped.
+    /// The variants of its settings. Rows of other variants are skipped.
     fn variants(&self) -> &'static [Variant] {
         &[Variant::Fair]
     }
@@ -132,7 +132,7 @@ pub trait Engine: Sync {
     /// Opens `dir`, which exists, creating a store in it if it is empty.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn open(&self, dir: &Path, settings: &Settings) -> Result<Self::Store, Fault>;
 }
 
@@ -146,42 +146,42 @@ pub trait Store: Sync + Sized {
     /// Opens a session for the calling thread.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn session(&self, role: Role) -> Result<Self::Session<'_>, Fault>;
 
     /// Compacts everything; returns when it is done.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn compact(&mut self) -> Result<(), Fault>;
 
-    /// Moves what is in memory into its resting place. Only called where [`Capabilities::flush`]
-    /// holds.
+    /// Moves the contents of memory to tables or pages. Only called if [`Capabilities::flush`] is
+    /// set.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn flush(&mut self) -> Result<(), Fault> {
         Err(Fault::new("there is no call to flush it"))
     }
 
-    /// Waits for background work, or says that it cannot.
+    /// Waits for background work, or returns that the engine cannot.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn quiesce(&self) -> Result<Quiet, Fault>;
 
     /// One of the engine's own texts under LevelDB's name for it (`leveldb.stats`).
     fn property(&self, name: &str) -> Option<String>;
 
-    /// Sets the engine's counters to zero; false where it has no such call.
+    /// Sets the engine's counters to zero; false if it has no such call.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn reset_statistics(&self) -> Result<bool, Fault> {
         Ok(false)
     }
 
-    /// Bytes the engine says it has written so far, log included, where it counts them.
+    /// Bytes that the engine has written so far, log included, if it counts them.
     fn bytes_written(&self) -> Option<u64> {
         None
     }
@@ -189,10 +189,10 @@ pub trait Store: Sync + Sized {
     /// The settings in effect, read back from the engine if it reports them.
     fn options(&self) -> Vec<(String, String)>;
 
-    /// Closes it, reporting what a drop would hide.
+    /// Closes it, reporting errors that a drop would hide.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn close(self) -> Result<(), Fault>;
 }
 
@@ -206,44 +206,45 @@ pub trait Session {
     /// Stores one entry.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault>;
 
     /// Removes one key, present or not.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn delete(&mut self, key: &[u8]) -> Result<(), Fault>;
 
-    /// Calls `found` with the value of `key` if there is one; the bytes need live no longer.
+    /// Calls `found` with the value of `key` if there is one. The bytes need not live longer than
+    /// the call.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault>;
 
     /// Adds an entry to the batch being built.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault>;
 
     /// Writes the batch as one atomic step and empties it.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn batch_write(&mut self) -> Result<(), Fault>;
 
-    /// Keeps the greater, in byte order, of the value stored and `operand`. Only called where
-    /// [`Capabilities::merge`] holds.
+    /// Keeps the greater, in byte order, of the stored value and `operand`. Only called if
+    /// [`Capabilities::merge`] is set.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), Fault>;
 
     /// Looks up several keys, calling `each` with the position of every key and its value.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn multi_get(
         &mut self,
         keys: &[&[u8]],
@@ -252,10 +253,10 @@ pub trait Session {
         self.get_each(keys, each)
     }
 
-    /// One get after the other: what [`Session::multi_get`] is without an own call or moment.
+    /// Single gets, for an engine without a multi-get or a snapshot for it.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn get_each(
         &mut self,
         keys: &[&[u8]],
@@ -272,40 +273,41 @@ pub trait Session {
     /// A new cursor over the present contents, not yet positioned.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn cursor(&mut self) -> Result<Self::Cursor<'_>, Fault>;
 }
 
-/// A position in key order. `key` and `value` may be called only while [`Cursor::valid`] holds.
+/// A position in key order. `key` and `value` may be called only while [`Cursor::valid`] returns
+/// true.
 pub trait Cursor {
     /// Goes to the first entry.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn first(&mut self) -> Result<(), Fault>;
 
-    /// Goes to the last entry. Only called where [`Capabilities::reverse`] holds.
+    /// Goes to the last entry. Only called if [`Capabilities::reverse`] is set.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn last(&mut self) -> Result<(), Fault>;
 
     /// Goes to the first entry at or after `key`.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn seek(&mut self, key: &[u8]) -> Result<(), Fault>;
 
     /// Goes one entry forward.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn next(&mut self) -> Result<(), Fault>;
 
-    /// Goes one entry back. Only called where [`Capabilities::reverse`] holds.
+    /// Goes one entry back. Only called if [`Capabilities::reverse`] is set.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn prev(&mut self) -> Result<(), Fault>;
 
     /// Whether it is at an entry.
@@ -317,13 +319,13 @@ pub trait Cursor {
     /// The value of the current entry.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn value(&mut self) -> Result<&[u8], Fault>;
 
-    /// What went wrong where the engine reports errors apart from the steps.
+    /// The error, if the engine reports errors separately from the steps.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn check(&self) -> Result<(), Fault> {
         Ok(())
     }

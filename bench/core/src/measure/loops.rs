@@ -41,7 +41,8 @@ use crate::workload::random::Random;
 use drawn_ahead::Ahead;
 use reader::Reader;
 
-/// Operations a second of one thread that room for new keys is made for in rows of `--duration`.
+/// Operations a second of one thread for which room for new keys is reserved in rows of
+/// `--duration`.
 const TIMED_OPS_PER_SECOND: u64 = 500_000;
 
 /// Answers and writes of a single thread are recorded, and checked against the model in lots. The
@@ -49,7 +50,7 @@ const TIMED_OPS_PER_SECOND: u64 = 500_000;
 /// each write would delay the engine's next atomic operation.
 const NOTED_AT_ONCE: usize = 128;
 
-/// What is still to be settled with the model, in the order in which it came to be.
+/// What is still to be checked against the model, in order.
 #[derive(Clone, Copy, Debug)]
 enum Noted {
     /// The fold of an answer for a key index.
@@ -72,7 +73,7 @@ pub struct Task<'a> {
     pub capabilities: Capabilities,
     /// Where values are cut from.
     pub pool: &'a Pool,
-    /// What the store must answer.
+    /// The model of the store.
     pub model: &'a Model,
     /// The values this row writes.
     pub values: &'a ValueSet,
@@ -88,7 +89,7 @@ pub struct Task<'a> {
     pub contended: bool,
     /// Readers that have not ended yet.
     pub running: AtomicU32,
-    /// Where the threads wait for each other.
+    /// The barrier of the threads.
     pub barrier: Barrier,
 }
 
@@ -215,7 +216,7 @@ pub struct Worker<'t, S> {
     meter: Meter,
     /// Limits the rate of fills, or of the concurrent writer.
     write_pace: Option<Pace>,
-    /// Holds point reads and seeks back.
+    /// Limits the rate of point reads and seeks.
     read_pace: Option<Pace>,
     /// Of rows in which no thread can see what another writes.
     noted: Vec<Noted>,
@@ -268,8 +269,8 @@ impl<S: Session> Worker<'_, S> {
         }
     }
 
-    /// Runs a write of one key and keeps the model in step with it; where no other thread looks,
-    /// once [`Worker::settle`] is called.
+    /// Runs a write of one key and keeps the model in step with it; if no other thread looks, later
+    /// in [`Worker::settle`].
     #[inline]
     fn write(
         &mut self,
@@ -290,7 +291,7 @@ impl<S: Session> Worker<'_, S> {
         Ok(())
     }
 
-    /// Reads one key, judges the answer, later where no other thread writes, and says whether it
+    /// Reads one key, judges the answer, later if no other thread writes, and returns whether it
     /// was found.
     #[inline]
     fn read(&mut self, index: u64) -> Result<bool, Fault> {
@@ -345,7 +346,7 @@ impl<S: Session> Worker<'_, S> {
         self.noted = noted;
     }
 
-    /// Compares the fold of an answer with what the model had before the read.
+    /// Compares the fold of an answer with the model's before the read.
     #[inline]
     fn judge(&mut self, index: u64, before: Word, answer: Option<u64>) {
         let task = self.task;
@@ -395,7 +396,7 @@ pub fn run<St: Store>(
     let key = task.pool.layout().buffer();
     let mut meter = Meter::new(task.mode(index));
     let leaving = (!beside).then(|| Reader(&task.running));
-    // Between the two it is noted what the process has spent so far.
+    // Between the two, the counters of the process are read.
     task.barrier.wait();
     task.barrier.wait();
     let (draws, session) =
@@ -424,7 +425,7 @@ pub fn run<St: Store>(
     };
     let mut scan = None;
     let result = perform(&mut worker, beside, &mut scan);
-    // Also where a later operation failed: these have returned.
+    // Even if a later operation failed: these have returned.
     worker.settle();
     worker.meter.stop();
     drop(leaving);

@@ -12,7 +12,7 @@ use crate::measure::intervals::Intervals;
 use crate::result::civil_date::Civil;
 use crate::workload::plan::Every;
 
-/// Operations between two looks at the clock when the row has a time limit.
+/// Operations between two looks at the clock if the row has a time limit.
 const DURATION_CHECK_OPS: u64 = 1000;
 
 /// With a histogram, an operation that takes longer than this is reported at once.
@@ -24,13 +24,13 @@ pub struct Meter {
     done: u64,
     wake: u64,
     limit: u64,
-    /// Operations at which the time that a row may take is looked at.
+    /// Operations at which the elapsed time is checked.
     next_check: u64,
     next_report: u64,
     histogram: Option<Histogram>,
     intervals: Intervals,
     progress: bool,
-    /// Stderr is a terminal, where a bar says more than a number.
+    /// Stderr is a terminal, where a bar is clearer than a number.
     bar: bool,
     every: Option<Every>,
     thread: u32,
@@ -112,7 +112,7 @@ impl Meter {
         self.reported.0 = self.started;
     }
 
-    /// Notes a pause: it belongs to no operation.
+    /// Records a pause: it belongs to no operation.
     pub fn rested(&mut self) {
         self.last_op = Instant::now();
     }
@@ -163,7 +163,7 @@ impl Meter {
         }
     }
 
-    /// Notes a wrong answer; only the first is described.
+    /// Records a wrong answer; only the first is described.
     #[cold]
     pub fn wrong(&mut self, describe: impl FnOnce() -> String) {
         self.wrong += 1;
@@ -246,7 +246,7 @@ impl Meter {
         }
     }
 
-    /// The part of the row that is done, by operations or by time.
+    /// The share of the row that is done, by operations or by time.
     #[expect(clippy::cast_precision_loss, reason = "a share for the eye")]
     fn share(&self, elapsed: Duration) -> f64 {
         if self.duration.is_zero() {

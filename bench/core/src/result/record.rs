@@ -1,4 +1,4 @@
-//! One line of `--json`: what was measured, and nothing that was not.
+//! One line of `--json`: the measured values of a row.
 //!
 //! Numbers are bytes and nanoseconds. A field that is `None` is left out of the line.
 
@@ -14,7 +14,7 @@ pub enum Status {
     Ok,
     /// Not run; the reason says why.
     Skipped,
-    /// Run and wrong, or ended by an error, a signal or its time limit.
+    /// Wrong, or ended by an error, a signal or its time limit.
     Failed,
 }
 
@@ -158,8 +158,8 @@ pub struct Record {
     /// Operations of the concurrent writer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writer_ops: Option<u64>,
-    /// Whether each merge of the row was a read and a put, as the engine has none of its own: more
-    /// work than an engine does that notes the operand and leaves the rest to its reads and
+    /// Whether each merge of the row was a read and a put because the engine has no merge: more
+    /// work than for an engine that writes the operand and leaves the rest to reads and
     /// compactions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub by_hand: bool,

@@ -11,7 +11,7 @@ pub enum Order {
     Unique,
 }
 
-/// Which keys a reading row asks for.
+/// The keys that a reading row reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Any key.
@@ -21,7 +21,7 @@ pub enum Target {
     Stored,
     /// One of the first hundredth.
     Hot,
-    /// A key with its last digit cut off, which is never there.
+    /// A key without its last digit, which never exists.
     Missing,
 }
 
@@ -39,7 +39,7 @@ pub enum Beside {
 pub struct Mix {
     /// Point reads.
     pub read: u32,
-    /// New values for keys that are there.
+    /// New values for existing keys.
     pub update: u32,
     /// New keys.
     pub insert: u32,
@@ -89,7 +89,7 @@ pub enum Action {
     Open,
     /// A manual compaction of everything.
     Compact,
-    /// Memory moved to its resting place.
+    /// The contents of memory moved to tables or pages.
     Flush,
     /// Waiting for background work.
     Wait,
@@ -114,7 +114,7 @@ pub enum Action {
     ResetStats,
 }
 
-/// Which values a row writes.
+/// The values that a row writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// Of `--value_size` bytes.
@@ -167,13 +167,13 @@ impl Workload {
         )
     }
 
-    /// Whether later rows may find another store than the one it found: other contents, or the same
-    /// ones laid out anew.
+    /// Whether later rows may find another store than this one found: other contents, or the same
+    /// contents laid out anew.
     pub const fn touches(&self) -> bool {
         self.changes() || matches!(self.action, Action::Compact | Action::Flush)
     }
 
-    /// Whether it looks for what is in the store, and does nothing else.
+    /// Whether it only looks for stored entries.
     pub const fn only_reads(&self) -> bool {
         !self.changes() && !self.is_event() && !self.is_text() && !self.is_engineless()
     }
@@ -217,7 +217,7 @@ impl Workload {
         )
     }
 
-    /// Whether the engine takes no part in it.
+    /// Whether it does not involve the engine.
     pub const fn is_engineless(&self) -> bool {
         matches!(
             self.action,

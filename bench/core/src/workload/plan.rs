@@ -34,7 +34,7 @@ impl Data {
     }
 }
 
-/// Whose keys and draws.
+/// The program whose keys and draws are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Keys {
     /// 16 digits, drawn by a Lehmer generator.
@@ -44,7 +44,7 @@ pub enum Keys {
     RocksDb,
 }
 
-/// Whose lines are printed.
+/// The program whose lines are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {
     /// LevelDB's.
@@ -54,11 +54,11 @@ pub enum Format {
     RocksDb,
 }
 
-/// How often which keys are drawn.
+/// The distribution of random keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Distribution {
-    /// All alike.
+    /// All keys alike.
     Uniform,
     /// A few very often, spread over all keys.
     Zipfian,
@@ -66,7 +66,7 @@ pub enum Distribution {
     Latest,
 }
 
-/// When a line of progress in RocksDB's form is due.
+/// When a progress line in RocksDB's form is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Every {
     /// Operations between two looks, at least 1.
@@ -103,13 +103,13 @@ pub struct Plan {
     pub library: Option<PathBuf>,
     /// The list, as written after `--benchmarks=`.
     pub benchmarks: Vec<String>,
-    /// Entries of the list below this one were run by an earlier process: what changes the store is
-    /// run again without being reported, the rest is left out.
+    /// Entries of the list below this one were run by an earlier process: those that change the
+    /// store are repeated unreported, the others are left out.
     pub resume_at: usize,
     /// Entries of the list that ended an earlier process. They are not run again, and rows that
     /// read a database that one of them should have made are skipped.
     pub lost: Vec<usize>,
-    /// The process ends itself by SIGKILL as soon as the calls of the last entry have returned, so
+    /// The process kills itself by SIGKILL as soon as the calls of the last entry have returned, so
     /// that another one can look for what was acknowledged.
     pub kill: bool,
     /// The database.
@@ -128,8 +128,7 @@ pub struct Plan {
     pub value_size: usize,
     /// `--compression_ratio`.
     pub compression_ratio: f64,
-    /// Bytes of each key that is made and not read from a file: at least 16, of RocksDB's keys 8; 0
-    /// says 16.
+    /// Bytes of each generated key: at least 16, of RocksDB's keys 8; 0 stands for 16.
     pub key_len: usize,
     /// `--seed`: what the running thread count is added to.
     pub seed: u32,
@@ -185,7 +184,7 @@ pub struct Plan {
     pub verify: bool,
     /// Whether progress goes to stderr: a bar on a terminal, `... finished N ops` elsewhere.
     pub progress: bool,
-    /// When a line of it is due, in RocksDB's form; `None` for LevelDB's.
+    /// When a progress line is due, in RocksDB's form; `None` for LevelDB's.
     pub every: Option<Every>,
     /// `round` of the records.
     pub round: u32,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::workload::durability::Durability;
 
-/// The total when no flag says otherwise: section 1 of the 2011 document.
+/// The default total: section 1 of the 2011 document.
 pub const MEMORY_BYTES_DEFAULT: u64 = 4 << 20;
 
 const HALVES_UP_TO: u64 = 16 << 20;
@@ -12,14 +12,14 @@ const SMALL_SIDE: u64 = 8 << 20;
 /// Allowed to every store in addition to twice its setting.
 const OVERHEADS_BYTES: u64 = 48 << 20;
 
-/// Memory given to a store, and the two shares for engines that divide it.
+/// The memory of a store, and the two shares for engines that divide it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// Everything together.
     pub total_bytes: u64,
-    /// For what is written and not yet in a table.
+    /// For writes that are not yet in a table.
     pub write_bytes: u64,
-    /// For what is read.
+    /// For reads.
     pub cache_bytes: u64,
 }
 
@@ -71,14 +71,14 @@ impl Memory {
     }
 }
 
-/// Which set of settings an engine runs with, where it has more than one.
+/// The set of settings of an engine that has several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
     /// Comparable with all others: the same durability, checksums on. Ranked.
     #[default]
     Fair,
-    /// As the engine's own published page ran it, whatever it gave up for that. Not ranked.
+    /// As in the engine's own published page, whatever it gave up for that. Not ranked.
     Seed,
 }
 
