@@ -153,7 +153,7 @@ fn rows(lines: &mut Vec<String>, sections: &[&Section<'_>], width: usize) {
     let label = label_width(width);
     lines.push(String::new());
     lines.push(format!(
-        "{:<label$} {:>FIGURE$} {:>FIGURE$} {:>FIGURE$} {:>8}  best peer",
+        "{:<label$} {:>FIGURE$} {:>FIGURE$} {:>FIGURE$} {:>8}  peer",
         "",
         engine_style::title(engine_style::OURS),
         engine_style::title(engine_style::REFERENCE),

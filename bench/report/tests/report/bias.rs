@@ -24,8 +24,8 @@ fn rows_in_which_only_ours_has_filters_are_named() {
             ["filter_policy", "nullptr"],
         ));
     }
-    let named = "In these rows that look for keys CairnDB has filters and LevelDB and RocksDB do not, nor is there a \
-                 variant beside them that has: 1B (readrandom, readmissing).";
+    let named = "In these rows that look for keys CairnDB has filters and LevelDB and RocksDB do not, and no variant of \
+                 them has: 1B (readrandom, readmissing).";
     let html = report(&lines).html();
     assert!(html.contains(named));
     assert!(html.contains("No row of this run shows them with filters."));
@@ -50,13 +50,15 @@ fn the_table_of_sqlite_is_reported_where_sqlite_is() {
     assert!(!report(&lines).html().contains(TITLE));
     lines.extend(rounds("sqlite3", "1D", "fillrandom", 1e5));
     let html = report(&lines).html();
-    assert!(html.contains(TITLE) && html.contains("No row of this run has the old one."));
+    assert!(html.contains(TITLE) && html.contains("No row of this run has the old table."));
     let old = rounds("sqlite3", "1D", "fillrandom", 1e5);
     for row in old {
         lines.push(with(with(row, "variant", "seed"), "ranked", false));
     }
     let html = report(&lines).html();
-    assert!(html.contains("The rows of the variant seed, which are not ranked, have the old one."));
+    assert!(
+        html.contains("The rows of the variant seed, which are not ranked, have the old table.")
+    );
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn libraries_are_reported_with_their_assertions_and_how_that_is_known() {
     let html = report.html();
     assert!(html.contains("/lib/libleveldb.so.9.8 (123,456 bytes)"));
     assert!(html.contains(r#"<td class="bad">on</td>"#));
-    assert!(html.contains(r#"<td class="faint">cannot be known</td>"#));
+    assert!(html.contains(r#"<td class="faint">unknown</td>"#));
     assert!(html.contains("<b>LMDB:</b> it says so."));
     assert!(html.contains("LevelDB has them compiled into its library"));
     assert!(report.markdown().contains("/lib/libleveldb.so.9.8"));

@@ -40,7 +40,7 @@ fn a_resumed_run_says_so_once() {
 fn a_run_resumed_by_another_build_or_elsewhere_says_so() {
     let built = |commit: &str| with(machine(), "commit", commit);
     let reported = |second: serde_json::Value| report(&[built("abc"), second]).html();
-    let text = "Rows before and after the stop are not of the same";
+    let text = "Rows before and after the stop have a different";
     assert!(!reported(built("abc")).contains(text));
     assert!(reported(built("def")).contains(&format!("{text} db_bench: abc, then def.")));
     let moved = reported(with(built("abc"), "cpu", "Other CPU"));
@@ -59,13 +59,13 @@ fn rows_that_only_we_failed_are_counted_beside_the_verdict() {
     let failed = with(row("cairndb", "1C", "fillseq", 1, 1.0), "status", "failed");
     lines.push(with(failed, "reason", "no space left"));
     lines.extend(rounds("lmdb", "1C", "fillseq", 1e6));
-    let text = "In 1 row more CairnDB failed or was skipped and a peer was not.";
+    let text = "In 1 more row CairnDB failed or was skipped and a peer was not.";
     assert!(report(&lines).html().contains(text));
 }
 
 #[test]
 fn rows_in_which_a_peer_failed_are_counted_beside_the_verdict() {
-    const WORD: &str = "a peer failed in a round or more and has no rank";
+    const WORD: &str = "a peer failed in at least one round and has no rank";
     let mut lines = rounds("cairndb", "1A", "readseq", 4e7);
     lines.extend(rounds("lmdb", "1A", "readseq", 1e6));
     lines.extend(rounds("leveldb", "1A", "readseq", 9e7));
@@ -73,9 +73,7 @@ fn rows_in_which_a_peer_failed_are_counted_beside_the_verdict() {
     lines[7] = with(with(lines[7].clone(), "status", "failed"), "reason", "lost");
     let html = report(&lines).html();
     assert!(html.contains("CairnDB is ahead in 1 of 1"));
-    let reported = format!(
-        "In 1 row of these {WORD}, whatever its other rounds were; CairnDB is ahead in 1 of them."
-    );
+    let reported = format!("In 1 row of these {WORD}; CairnDB is ahead in 1 of them.");
     assert!(html.contains(&reported), "{html}");
     // One that would have no rank anyway changes nothing.
     for line in &mut lines[6..] {
@@ -319,7 +317,7 @@ fn of_a_suite_that_trims_its_rounds_the_last_instance_counts() {
     let html = whole.html();
     let wins = "CairnDB is ahead in 1 of 1, ties in 0 and is behind in 0.";
     assert!(html.contains(wins));
-    assert!(html.contains("2 tables of instances before it stand in report.csv and report.json."));
+    assert!(html.contains("2 tables of earlier instances are in report.csv and report.json."));
     assert!(!html.contains("900,000") && html.contains("3,000,000"));
     // Two stores in three instances, of which one counts.
     let csv = whole.csv();
@@ -379,7 +377,7 @@ fn a_reason_that_all_rows_of_a_store_share_is_reported_once() {
     assert_eq!(html.matches(REASON).count(), 1);
     assert!(html.contains("all its 7 rows"));
     assert_eq!(
-        html.matches("for one reason in 7 rows: see Rows without a Figure")
+        html.matches("the same reason in 7 rows: see Rows without a Figure")
             .count(),
         7
     );

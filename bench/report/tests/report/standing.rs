@@ -114,12 +114,12 @@ fn nobody_else_lost_writes_is_said_only_where_it_is_so() {
     let text = report(&[kyoto.clone(), good.clone()]).bars(400);
     let reported = "Kyoto TreeDB lost acknowledged writes when the process was killed, as a store below Os may";
     assert!(
-        text.contains(&format!("{reported}; nobody else did.")),
+        text.contains(&format!("{reported}; no other store did.")),
         "{text}"
     );
     let broken = killed("lmdb", "failed", Some(LOST));
     let text = report(&[kyoto.clone(), good.clone(), broken.clone()]).bars(400);
-    assert!(!text.contains("nobody else"), "{text}");
+    assert!(!text.contains("no other store"), "{text}");
     let named =
         "LMDB had promised that such writes survive and lost some when the process was killed.";
     assert!(text.contains(&format!("{reported}. {named}")), "{text}");
@@ -128,7 +128,7 @@ fn nobody_else_lost_writes_is_said_only_where_it_is_so() {
     let other = killed("lmdb", "failed", Some("ignores its memory setting"));
     let text = report(&[kyoto, good, other]).bars(400);
     assert!(
-        text.contains(reported) && !text.contains("nobody else"),
+        text.contains(reported) && !text.contains("no other store"),
         "{text}"
     );
     assert!(!text.contains("LMDB had promised"), "{text}");
@@ -191,7 +191,7 @@ fn rows_that_compare_no_stores_are_not_counted() {
     let page = report(&lines);
     let html = page.html();
     assert!(html.contains(WINS), "{html}");
-    assert!(html.contains("In no row of this run is a peer ahead by more than the spread"));
+    assert!(html.contains("No peer, ranked or not, is ahead by more than the spread"));
     assert!(html.contains("asks what a kill leaves"));
     assert_eq!(page.csv().matches(",ahead,").count(), 1);
     // What a section does is what its suite says, whatever its name.

@@ -93,7 +93,6 @@ fn fits(text: &str, width: usize) {
 fn a_whole_suite_fits_a_screen() {
     let text = report(&everything()).summary(120);
     fits(&text, 120);
-    println!("{text}");
     for row in [
         "1A readseq ",
         "1A readseq, after compact, json ",
