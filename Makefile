@@ -3,6 +3,7 @@
 #   INSTALL=0   install no package, whatever is missing
 #   CI=true     a skipped test is a failure
 #   ROUNDS=1    of `make bench-full`, instead of the three and five of its suites
+#   VERBOSE=1   of `make bench` and `make bench-full`: print every command, row, bar and table
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -14,6 +15,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 
 INSTALL ?= 1
 CI ?= false
+VERBOSE ?= 0
 PREFIX ?= /usr/local
 HOURS ?= 8
 FUZZ_SECONDS ?= 60
@@ -24,12 +26,12 @@ SEED ?= $(shell date +%s)
 NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000 CAIRN_KILLS=5000 \
 	CAIRN_ROUNDS=500
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
-# What install-peers.sh has unpacked without rights, for tests that load peers into their own process.
+# The libraries that install-peers.sh unpacked without root, for tests that load them in-process.
 with_peers := LD_LIBRARY_PATH="$${LD_LIBRARY_PATH:+$$LD_LIBRARY_PATH:}$(CURDIR)/target/peers/libraries" \
 	PATH="$$PATH:$(CURDIR)/target/peers/usr/bin"
 # Tests append a line here for everything they could not run.
 export CAIRN_SKIPS := $(TARGET)/skips.txt
-export INSTALL CI
+export INSTALL CI VERBOSE
 
 .PHONY: help
 help: ## list the targets
@@ -39,47 +41,49 @@ help: ## list the targets
 toolchain:
 	@xtask/toolchain.sh
 
-.PHONY: peers
-peers:
-	@if [ -x bench/install-peers.sh ]; then bench/install-peers.sh; fi
-
 .PHONY: tools
 tools:
 	@if [ -x bench/install-peers.sh ]; then TOOLS=1 bench/install-peers.sh; fi
 
 .PHONY: build
-build: toolchain ## build db_bench and cache_bench and put them at the repository's root
+build: toolchain ## build db_bench and cache_bench into the root of the repository
 	cargo build --release --locked --package db_bench --package cache_bench
 	@cp -f $(TARGET)/release/db_bench $(TARGET)/release/cache_bench .
 
-# A row that failed costs that row alone: where there is a report of this run, the chore is done. One that is
-# stopped leaves the page of the run before.
+# A failed row costs that row alone: if this run wrote a report, the target has succeeded. A run that
+# is stopped leaves the report of the run before.
 begun = report/.begun
 
-# Before anything is installed or built: the limits of `make bench` count from there.
+# Before anything is installed or built: the time limits of `make bench` count from here.
 .PHONY: begun
 begun:
 	@mkdir -p report && touch $(begun)
 
-told = { test $(1)/index.html -nt $(begun) && echo "rows failed: $(1)/index.html names them and says why"; }
+report_failures = { test $(1)/index.html -nt $(begun) && echo "some rows failed: $(1)/index.html has the reasons"; }
+verbose = $(if $(filter 1,$(VERBOSE)),--verbose)
+
+# Toolchain, libraries and programs, with one line for each step; the log is target/bench-build.log.
+.PHONY: prepare
+prepare: begun
+	@bench/prepare.sh
 
 .PHONY: bench
-bench: begun toolchain peers build ## the benchmark over every engine found, at a tenth of the count
-	@./db_bench --suite=quick --started=$(begun) --report=report || $(call told,report)
+bench: prepare ## the benchmark over every engine found, at a tenth of the count
+	@./db_bench --suite=quick --started=$(begun) --report=report $(verbose) || $(call report_failures,report)
 
 rounds = $(if $(ROUNDS),--rounds=$(ROUNDS))
 # Another number of rounds is another run, with files of its own.
 full = report/$(1)$(if $(ROUNDS),-$(ROUNDS))
 
 .PHONY: bench-full
-bench-full: begun toolchain peers build ## the pages of 2011 and of WiredTiger at full size; goes on where it was stopped, shows again what is complete
-	@./db_bench --suite=leveldb-2011 $(rounds) --json=$(call full,leveldb-2011).json --resume \
-		--report=$(call full,leveldb-2011) || $(call told,$(call full,leveldb-2011))
-	@./db_bench --suite=wiredtiger $(rounds) --json=$(call full,wiredtiger).json --resume \
-		--report=$(call full,wiredtiger) || $(call told,$(call full,wiredtiger))
+bench-full: prepare ## the pages of 2011 and of WiredTiger at full size; resumes where it was stopped, shows complete results again
+	@./db_bench --suite=leveldb-2011 $(rounds) --json=$(call full,leveldb-2011).json --resume $(verbose) \
+		--report=$(call full,leveldb-2011) || $(call report_failures,$(call full,leveldb-2011))
+	@./db_bench --suite=wiredtiger $(rounds) --json=$(call full,wiredtiger).json --resume $(verbose) \
+		--report=$(call full,wiredtiger) || $(call report_failures,$(call full,wiredtiger))
 
 .PHONY: calibrate
-calibrate: toolchain tools build ## RocksDB's own db_bench, and LevelDB's with LEVELDB_DB_BENCH=PATH, beside our rows for them
+calibrate: toolchain tools build ## RocksDB's own db_bench, and LevelDB's with LEVELDB_DB_BENCH=PATH, next to our rows for them
 	bench/calibrate.sh
 
 .PHONY: test

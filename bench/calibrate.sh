@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Calibration: the programs that come with RocksDB and LevelDB, beside our rows for the same engines.
+# Calibration: compares the programs that come with RocksDB and LevelDB with our rows for the same engines.
 #
 #   bench/calibrate.sh [rocksdb] [leveldb]     both that are there, when none is named
 #
 # Each side fills, compacts and reads a database with the same keys, sizes, settings and library; the
-# sides take turns within each round and change places from one round to the next. Printed is, row by
-# row, how long an operation takes on either side and our time through theirs: the ratio of the
-# medians, and the lowest and highest ratio of a round. A row is calibrated when the medians are less
-# than LIMIT percent apart; of one that is not, though a round of it is, the last line says that another
-# run may tell.
+# sides take turns within each round and swap their order from one round to the next. For each row the
+# script prints how long an operation takes on either side, and our time divided by theirs: the ratio
+# of the medians, and the lowest and highest ratio of a round. A row is calibrated if the medians are
+# less than LIMIT percent apart. If a row is not, but one of its rounds is, the last line suggests
+# another run.
 #
 # From the environment:
 #   OURS=./db_bench          our program
@@ -174,7 +174,7 @@ table() {
                     median(ours, rounds), ours[1], ours[rounds],
                     middle, ratio[1], ratio[rounds], good ? "" : sprintf("%.0f %% apart", apart)
             }
-            if (loud) printf "of%s single rounds are within %s %%: run it again on a quieter machine\n", loud, limit
+            if (loud) printf "of%s single rounds are within %s %%: run it again on an idle machine\n", loud, limit
             exit bad
         }' "$work/times"
 }
@@ -197,7 +197,7 @@ calibrate_rocksdb() {
     find_rocksdb || return 2
     version=$("$program" --version 2>&1 | awk '{ print $NF; exit }')
     library=${ROCKSDB_LIB:-$(linked "$program" librocksdb)}
-    # From the fourth line on, what their program does otherwise than the library does untold. Comparisons are
+    # From the fourth line on: settings whose defaults in their program differ from the library's. Comparisons are
     # counted by neither side: our adapter sets what their program has as its default.
     theirs=("$program" "${shared[@]}" --key_size=16 --seed=1000 --sync=0 --compression_type=snappy
         --disable_wal=0 --mmap_read=0 --mmap_write=0 --statistics=0 --open_files=-1

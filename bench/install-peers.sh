@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Finds the libraries of the other stores, or brings them:
+# Finds the libraries of the other stores, or installs them:
 #   1. installed already: nothing to do
-#   2. as root, or with a sudo that asks no password: apt-get install, after naming the packages
+#   2. as root, or with a sudo that asks for no password: apt-get install, after naming the packages
 #   3. else: the packages are downloaded and unpacked below target/peers/, which needs no rights
-#   4. else: says what is missing and goes on; the benchmark then runs over what is there
-# INSTALL=0 stops after 1. TOOLS=1 also brings RocksDB's own programs. Always ends with status 0.
+#   4. else: reports what is missing; the benchmark then runs over what is installed
+# INSTALL=0 stops after 1. TOOLS=1 also installs RocksDB's own programs. Always ends with status 0.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 0
 
@@ -19,7 +19,7 @@ peers=(
     "liblmdb.so.0 liblmdb0"
 )
 if [ "${TOOLS:-0}" = 1 ]; then
-    # Known by another of its programs: one called db_bench may be ours.
+    # Recognised by another of its programs, because db_bench may be ours.
     peers+=("sst_dump rocksdb-tools")
 fi
 folder=$PWD/target/peers
@@ -60,7 +60,7 @@ if ! command -v apt-get >/dev/null; then
     exit 0
 fi
 
-# Installs what is missing; package lists that are old or absent are fetched and it is tried again.
+# Installs what is missing; if that fails, fetches the package lists and tries once more.
 install() {
     local command=("$@" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y
         --no-install-recommends "${missing[@]}")
@@ -69,11 +69,10 @@ install() {
     "${command[@]}" >/dev/null 2>&1
 }
 
-# apt's own state, where the user may write: package lists and what was downloaded.
+# Puts apt's package lists and downloads where the user may write.
 own=(-o "Dir::State::Lists=$folder/lists" -o "Dir::Cache=$folder/cache" -o Debug::NoLocking=1)
 
-# What packages depend on and is not installed (LevelDB needs Snappy), the packages themselves
-# included. Takes apt's options up to `--`.
+# The packages, and their dependencies that are not installed (LevelDB needs Snappy). Takes apt's options up to `--`.
 needs() {
     local options=()
     while [ "$1" != -- ]; do
@@ -101,7 +100,7 @@ download() {
         shift
     done
     shift
-    # One by one: a dependency that is only a name, or that another one provides, stops no other.
+    # One by one: a dependency that is virtual, or that another one provides, must not stop the others.
     for package in $(needs "${options[@]}" -- "$@"); do
         (cd "$work" && apt-get "${options[@]}" download -qq "$package" >/dev/null 2>&1)
     done

@@ -1,4 +1,4 @@
-//! Leaves in the program what it was built from and by, so that a report can tell it.
+//! Compiles into the program what it was built from and by, so that a report can show it.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -32,8 +32,8 @@ fn main() {
     watch(&root);
 }
 
-/// The name of cargo's profile: the folder above the one for build scripts. The variable knows only
-/// which of two it inherits from.
+/// Cargo's profile: the name of the folder above the one for build scripts. The variable only names
+/// the profile that it inherits from.
 fn profile(out_dir: &str, inherited: &str) -> String {
     let folders = || Path::new(out_dir).ancestors();
     let above = folders().find(|folder| folder.ends_with("build"));
@@ -49,7 +49,7 @@ fn commit(root: &Path) -> String {
     let top = git(root, &["rev-parse", "--show-toplevel"]);
     let same =
         |top: String| Some(Path::new(&top).canonicalize().ok()? == root.canonicalize().ok()?);
-    // A copy inside somebody else's repository has no commit of its own.
+    // A copy inside another repository has no commit of its own.
     if top.and_then(same) != Some(true) {
         return UNKNOWN.to_owned();
     }
@@ -70,7 +70,7 @@ fn git(root: &Path, words: &[&str]) -> Option<String> {
     said(command.arg("-C").arg(root).args(words))
 }
 
-/// What a program printed, when it ended well.
+/// The output of a program that succeeded.
 fn said(command: &mut Command) -> Option<String> {
     let output = command.output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

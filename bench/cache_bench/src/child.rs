@@ -1,5 +1,5 @@
-//! Processes that measure: one for each cache and round, so that no run inherits memory from another
-//! and a crash costs one row.
+//! Processes that measure: one for each cache and round, so that no run inherits memory from
+//! another and a crash costs one row.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use bench_core::own;
+use bench_core::host::self_exe;
 
 use crate::outcome::{Outcome, Status};
 use crate::plan::Plan;
@@ -49,7 +49,7 @@ pub(crate) fn measure(plan: &Plan, timeout: Duration) -> Outcome {
         Ok(input) => input,
         Err(error) => return failed(error.to_string()),
     };
-    let command = own::program().map(|program| {
+    let command = self_exe::program().map(|program| {
         let mut command = Command::new(program);
         command.arg(WORD);
         command
@@ -84,7 +84,7 @@ pub(crate) fn complete(
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = stdout.take(OUTPUT_MAX).read_to_end(&mut bytes);
-            // Nobody listens after the time limit.
+            // After the time limit nobody reads the pipe.
             let _ = sender.send(read.map(|_| String::from_utf8_lossy(&bytes).into_owned()));
         });
     }
@@ -93,7 +93,7 @@ pub(crate) fn complete(
         Ok(Err(error)) => ended(&mut child).and(Err(format!("reading its output: {error}"))),
         Err(RecvTimeoutError::Disconnected) => ended(&mut child).and(Err("no output".to_owned())),
         Err(RecvTimeoutError::Timeout) => {
-            // It may have ended by itself in this moment.
+            // It may have ended at this very moment.
             let _ = child.kill();
             let _ = child.wait();
             Err(format!("time limit of {} s (--timeout)", timeout.as_secs()))

@@ -155,7 +155,7 @@ fn keys(cache_bytes: u64, resident_ratio: f64, value_bytes: u64) -> u64 {
     ((cache_bytes as f64 / resident_ratio / value_bytes as f64) as u64).max(1)
 }
 
-/// A seed nobody named.
+/// A seed from the clock.
 fn chosen_seed() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map_or(1, |since| u64::from(since.subsec_nanos()).max(1))

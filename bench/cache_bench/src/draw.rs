@@ -1,7 +1,7 @@
 //! Which key and which operation comes next.
 //!
-//! Each thread draws from a generator of its own (`SplitMix64`; Steele, Lea and Flood, 2014), so that
-//! a thread's draws are the same for every cache and in every run with the same seed.
+//! Each thread draws from a generator of its own (`SplitMix64`; Steele, Lea and Flood, 2014), so
+//! that a thread's draws are the same for every cache and in every run with the same seed.
 
 use crate::plan::{Mix, Plan};
 
@@ -53,7 +53,7 @@ impl Draws {
             skew: plan.skew,
             below,
         };
-        // Neighbouring seeds would give neighbouring states; a draw taken as the state does not.
+        // Neighbouring seeds have neighbouring states. A draw in place of the state separates them.
         draws.state = draws.next();
         draws
     }
@@ -77,7 +77,7 @@ impl Draws {
         scaled(raw, self.max_key)
     }
 
-    /// An operation, by the shares asked for.
+    /// An operation, drawn by the requested shares.
     #[inline]
     pub(crate) fn op(&mut self) -> Op {
         let percent = scaled(self.next(), 100);

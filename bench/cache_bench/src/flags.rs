@@ -1,7 +1,7 @@
 //! The flags: RocksDB's, of the 5.x program with its defaults, and those its newer versions added.
 //!
-//! The classic profile is the 5.x program; the modern one that of 7.8. Giving any flag that only
-//! newer versions have chooses the modern profile, as does `--profile=modern`.
+//! The classic profile is the 5.x program, the modern one that of 7.8. `--profile=modern`, or any
+//! flag that only newer versions have, selects the modern profile.
 
 mod help;
 mod table;

@@ -1,4 +1,4 @@
-//! What the machine is, for the first line of `--json`.
+//! Facts about the machine, for the first line of `--json`.
 
 use serde::Serialize;
 

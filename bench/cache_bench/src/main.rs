@@ -1,7 +1,7 @@
 //! `cache_bench`: throughput, hit ratio and latency of caches, in the manner of RocksDB's program.
 //!
-//! The parent process reads the flags and prints; each cache and round runs in a child process of its
-//! own, over the same draws. Every value found is compared with its key's.
+//! The parent process reads the flags and prints; each cache and round runs in a child process of
+//! its own, over the same draws. Every value found is compared with its key's.
 
 mod child;
 mod config;
@@ -24,7 +24,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bench_core::flags::Given;
-use bench_core::output::{JsonLines, print, tell};
+use bench_core::result::output::{JsonLines, notify, print};
 
 use crate::config::Config;
 use crate::outcome::{Outcome, Status};
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(sentence) => {
-            tell(&format!("{sentence}\n"));
+            notify(&format!("{sentence}\n"));
             ExitCode::FAILURE
         }
     }
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
 fn begin(words: &[String]) -> Result<bool, String> {
     let given = Given::parse(&flags::FAMILY, words)?;
     for warning in &given.warnings {
-        tell(&format!("warning: {warning}\n"));
+        notify(&format!("warning: {warning}\n"));
     }
     if given.is_on("help") {
         print(&flags::help());
@@ -71,7 +71,8 @@ fn all(config: &Config) -> Result<bool, String> {
     let total = config.caches.len();
     for round in 0..usize::try_from(config.rounds).unwrap_or(usize::MAX) {
         for place in 0..total {
-            // Another one begins each round, so that no cache always runs on a machine warmed by another.
+            // Another one begins each round, so that no cache always runs on a machine warmed by
+            // another.
             let cache = &config.caches[(place + round) % total];
             let plan = Plan {
                 cache: cache.clone(),

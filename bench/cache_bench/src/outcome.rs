@@ -1,4 +1,4 @@
-//! The result of one run: what the measuring process tells, and what `--json` writes.
+//! The result of one run: what the measuring process reports, and what `--json` writes.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub(crate) enum Status {
     Ok,
     /// The cache is not there.
     Skipped,
-    /// It gave a wrong answer, or ended before its time.
+    /// It returned a wrong answer, or ended early.
     Failed,
 }
 
@@ -31,12 +31,12 @@ pub(crate) struct Outcome {
     /// Why it was skipped or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
-    /// What was asked for.
+    /// The plan.
     #[serde(flatten)]
     pub(crate) plan: Option<Plan>,
     /// Whether every value found was compared with its key's.
     pub(crate) verified: bool,
-    /// What the reader must know of this run.
+    /// A note for the reader of this run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
     /// Shards the cache really has.
@@ -48,7 +48,7 @@ pub(crate) struct Outcome {
     /// Bytes charged after the cache was filled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) populated_bytes: Option<u64>,
-    /// Operations of the pass that gives the rate.
+    /// Operations of the pass that is timed as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ops: Option<u64>,
     /// Its time, from the first thread's start to the last one's end.
@@ -66,7 +66,7 @@ pub(crate) struct Outcome {
     /// Lookups of that pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lookups: Option<u64>,
-    /// Those that found a value.
+    /// Lookups that found a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hits: Option<u64>,
     /// Share of lookups that found a value.
@@ -78,7 +78,7 @@ pub(crate) struct Outcome {
     /// Calls of erase of that pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) erases: Option<u64>,
-    /// Those that found something.
+    /// Lookups that found something.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) erased: Option<u64>,
     /// Entries held at its end.

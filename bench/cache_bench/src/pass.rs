@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier, RwLock};
 use std::thread::{Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use bench_core::rocksdb_histogram::RocksdbHistogram;
+use bench_core::measure::rocksdb_histogram::RocksdbHistogram;
 
 use crate::draw::{Draws, Op};
 use crate::plan::Plan;
@@ -141,7 +141,7 @@ pub(crate) struct Tally {
     pub(crate) inserts: u64,
     /// Calls of erase.
     pub(crate) erases: u64,
-    /// Those that found something to erase.
+    /// Erases that found something.
     pub(crate) erased: u64,
     /// Values that were not their key's.
     pub(crate) wrong: u64,
@@ -213,10 +213,11 @@ pub(crate) fn run<const TIMED: bool>(
 /// Does `work` in a thread for each worker; all begin together.
 ///
 /// # Panics
-/// When the system has no thread more to give: those that wait are sent home first.
+/// When the system has no more threads. Threads that wait are released first.
 fn at_once<R: Send>(workers: &mut [Worker], work: impl Fn(&mut Worker) -> R + Sync) -> Vec<R> {
     let barrier = Barrier::new(workers.len());
-    // Open once every thread is there: a barrier alone would wait for those that were not to be had.
+    // Opens once every thread has started. A barrier alone would wait for threads that could not
+    // start.
     let gate = RwLock::new(false);
     let (barrier, gate, work) = (&barrier, &gate, &work);
     std::thread::scope(|scope| {

@@ -1,8 +1,9 @@
-//! RocksDB's own `cache_bench`, run beside ours and read with care.
+//! RocksDB's own `cache_bench` as a peer: runs it and reads its output.
 //!
-//! Its figures come from its own harness: it draws eight bytes of value at a time from a slow generator,
-//! hashes what it finds, and keeps a clock around every operation of the pass that gives its rate. So
-//! its rows are shown, with these words, and are no measure of the caches alone.
+//! The figures come from its own harness: it draws eight bytes of a value at a time from a slow
+//! generator, hashes what it finds, and reads the clock around every operation of the pass that is
+//! timed as a whole. Its rows are therefore shown with this explanation and do not measure the
+//! cache alone.
 
 mod report;
 
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use bench_core::unpacked;
+use bench_core::host::local_peers;
 
 use crate::child;
 use crate::outcome::{Outcome, Status};
@@ -25,7 +26,8 @@ const NAME: &str = "cache_bench";
 /// Where packages put programs, for a PATH that lacks it or has ours first.
 const USUAL: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
 
-/// The type its own `--cache_type` gives a name of ours; `None` for caches that are not its.
+/// The `--cache_type` of RocksDB's program for one of our cache names; `None` for caches that it
+/// does not have.
 pub(crate) fn cache_type(cache: &str) -> Option<&'static str> {
     match cache {
         "rocksdb_lru" => Some("lru_cache"),
@@ -44,7 +46,7 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, String> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path)
         .chain(USUAL.map(PathBuf::from))
-        .chain(unpacked::programs())
+        .chain(local_peers::programs())
         .map(|folder| folder.join(NAME))
         .find(|program| program.is_file() && judge(program).is_ok())
         .ok_or_else(|| format!("RocksDB's cache_bench is not installed (Debian package {PACKAGE})"))
@@ -53,7 +55,7 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, String> {
 /// A program, which finds its libraries where it was unpacked with them.
 fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
-    if let (Some(programs), Some(libraries)) = (unpacked::programs(), unpacked::libraries())
+    if let (Some(programs), Some(libraries)) = (local_peers::programs(), local_peers::libraries())
         && program.starts_with(programs)
     {
         command.env("LD_LIBRARY_PATH", libraries);
@@ -128,7 +130,8 @@ fn notes(plan: &Plan) -> Vec<String> {
     notes
 }
 
-/// Its command line. Only flags of 7.8 are used; what is a default of one version is said aloud.
+/// Its command line. Only flags of 7.8 are used; defaults that differ between versions are spelled
+/// out.
 fn words(plan: &Plan) -> Vec<String> {
     let bytes = value_bytes(plan);
     let mut words = vec![
@@ -158,13 +161,13 @@ fn words(plan: &Plan) -> Vec<String> {
     words
 }
 
-/// The ratio that gives it the plan's number of keys: it has no flag for that.
+/// The ratio that yields the plan's number of keys: the program has no flag for the number.
 #[expect(
     clippy::cast_precision_loss,
     reason = "its own arithmetic is in floating numbers"
 )]
 fn resident_ratio(plan: &Plan, value_bytes: u64) -> f64 {
-    // Half a key more, so that cutting gives the number itself.
+    // Half a key more, so that truncation yields the exact number.
     plan.cache_bytes as f64 / value_bytes as f64 / (plan.max_key as f64 + 0.5)
 }
 

@@ -1,4 +1,4 @@
-//! What one run does: everything the measuring process has to know.
+//! The plan of one run: everything the measuring process has to know.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ pub(crate) struct Plan {
     pub(crate) shard_bits: Option<u32>,
     /// Keys are below this.
     pub(crate) max_key: u64,
-    /// Ratio of keys fitting in the cache to all keys, as asked for.
+    /// Requested ratio of keys that fit in the cache to all keys.
     pub(crate) resident_ratio: f64,
     /// Bytes of each value.
     pub(crate) value_bytes: u64,

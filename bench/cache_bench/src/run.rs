@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bench_core::process;
+use bench_core::host::process;
 
 use crate::outcome::{Outcome, Status};
 use crate::pass::{self, Tally, Worker};
@@ -23,8 +23,8 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// Fills, warms up, measures the rate, then the latencies. `memory` is what the process had before the
-/// cache was made.
+/// Fills, warms up, measures the rate, then the latencies. `memory` is what the process had before
+/// the cache was made.
 pub(crate) fn measure(plan: &Plan, cache: &impl Subject, memory: Option<u64>) -> Outcome {
     let mut outcome = Outcome::of(plan, subject::title(&plan.cache));
     outcome.shards = cache.shards();

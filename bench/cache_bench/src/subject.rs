@@ -1,24 +1,26 @@
-//! What is measured: one small trait, and each cache behind it.
+//! The caches under test: one small trait, and each cache as an implementation.
 //!
-//! All take the same 128-bit numbers as keys and the same reference-counted values, as a store's page
-//! cache does. All are bounded by the same bytes, bookkeeping included: our own count it to the byte,
-//! the others are told an entry's weight with what their documentation or a measurement says they add.
+//! All caches take the same 128-bit numbers as keys and the same reference-counted values, as a
+//! store's page cache does. All have the same limit in bytes, bookkeeping included: ours count it
+//! exactly, and the others are given the weight of an entry plus what their documentation or a
+//! measurement says they add.
 
+mod cairndb;
+mod lru_cache;
 mod moka;
 mod null;
-mod ours;
-mod quick;
+mod quick_cache;
 
 use std::sync::Arc;
 
 use crate::plan::Plan;
 
+pub(crate) use cairndb::{clock, lru};
 pub(crate) use moka::Moka;
 pub(crate) use null::Null;
-pub(crate) use ours::{clock, lru};
-pub(crate) use quick::Quick;
+pub(crate) use quick_cache::Quick;
 
-/// What a reference-counted value allocates beside its bytes: two counts.
+/// What a reference-counted value allocates in addition to its bytes: two counts.
 pub(crate) const ARC_BYTES: u64 = 16;
 
 /// A cache as the benchmark uses it.
@@ -27,9 +29,9 @@ pub(crate) trait Subject: Sync {
     fn insert(&self, key: u128, value: Arc<[u8]>);
     /// The value under a key, which thereby counts as used.
     fn lookup(&self, key: u128) -> Option<Arc<[u8]>>;
-    /// Drops the value under a key; whether there was one, where the cache tells.
+    /// Removes the value of a key. Returns whether there was one, if the cache reports that.
     fn erase(&self, key: u128) -> bool;
-    /// Finishes what was put off.
+    /// Finishes postponed work.
     fn settle(&self) {}
     /// Values held.
     fn entries(&self) -> u64;

@@ -90,7 +90,7 @@ fn row(text: &mut String, name: &str, rounds: &[&Outcome]) {
     );
 }
 
-/// Four digits behind the point.
+/// Four digits after the decimal point.
 fn round(ratio: f64) -> f64 {
     (ratio * 1e4).round() / 1e4
 }

@@ -1,7 +1,7 @@
-//! What is printed: RocksDB's lines, and ours behind them.
+//! The output: RocksDB's lines, followed by ours.
 //!
-//! The classic profile prints the lines of 5.x, the modern one those of 7.8 with the hit ratio of later
-//! versions; what those programs do not tell follows in lines of our own.
+//! The classic profile prints the lines of 5.x, the modern one those of 7.8 with the hit ratio of
+//! later versions. What those programs do not report follows in lines of our own.
 
 use std::fmt::Write as _;
 
@@ -68,7 +68,7 @@ fn shares(text: &mut String, plan: &Plan) {
     share("Erase percentage", plan.mix.erase);
 }
 
-/// The block behind a run.
+/// The block printed after a run.
 pub(crate) fn result(outcome: &Outcome, plan: &Plan) -> String {
     let mut text = String::new();
     for note in &outcome.notes {
@@ -178,7 +178,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
     format!("{size:.2} {}", NAMES[place])
 }
 
-/// A number as `printf` shows it with `%g`: six significant digits, no zeros behind.
+/// A number as `printf` shows it with `%g`: six significant digits, no trailing zeros.
 pub(crate) fn general(number: f64) -> String {
     if number == 0.0 {
         return "0".to_owned();

@@ -1,8 +1,8 @@
 //! Values that say whose they are.
 //!
-//! A value is a run of 64-bit words, each made from the key and its place, so that any byte of another
-//! key's value, or of none, is noticed. Making and checking are sums without branches: they must cost
-//! little beside the cache, and cost the same for all.
+//! A value is a run of 64-bit words, each made from the key and its position, so that any byte of
+//! another key's value is detected. Making and checking are sums without branches: they must be
+//! cheap compared with the cache, and cost the same for all.
 
 use std::sync::Arc;
 

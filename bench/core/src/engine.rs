@@ -1,21 +1,21 @@
-//! What an engine must be able to do to be measured.
+//! The interface of an engine: the traits that an adapter implements.
 //!
 //! Three layers: an [`Engine`] opens directories, a [`Store`] is one open directory shared by all
-//! threads, a [`Session`] is one thread's way into it (its transaction, batch and buffers). Everything
-//! is a generic parameter, never `dyn`: each engine gets its own copy of every measured loop, and the
-//! harness costs the same few nanoseconds for all of them.
+//! threads, a [`Session`] is one thread's access to it (its transaction, batch and buffers).
+//! Everything is a generic parameter, never `dyn`: each engine gets its own copy of every measured
+//! loop, and the harness costs the same few nanoseconds for all of them.
 //!
-//! Calling a session from the thread that made it is all the contract asks for; a store is shared.
+//! A session is only called from the thread that made it; a store is shared.
 
 use std::path::Path;
 
-pub use crate::durability::{Durability, Survival};
 use crate::fault::Fault;
-use crate::library::Library;
-use crate::settings::Settings;
-pub use crate::settings::Variant;
+use crate::host::library::Library;
+pub use crate::workload::durability::{Durability, Survival};
+use crate::workload::settings::Settings;
+pub use crate::workload::settings::Variant;
 
-/// What an engine can do beyond put, get, delete and a forward scan. What is false here makes the rows
+/// What an engine can do beyond put, get, delete and a forward scan. A `false` here makes the rows
 /// that need it print `skipped (not supported by ENGINE)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
@@ -35,11 +35,11 @@ pub struct Capabilities {
     pub seek: bool,
     /// A manual compaction of everything.
     pub compact: bool,
-    /// A call that moves what is in memory into its resting place.
+    /// A call that moves the contents of memory to tables or pages.
     pub flush: bool,
     /// A write that survives loss of power.
     pub sync: bool,
-    /// Keeps what it is given. Only the null engine does not; its answers are not judged.
+    /// Keeps what is written. Only the null engine does not; its answers are not judged.
     pub stores: bool,
 }
 
@@ -50,14 +50,14 @@ pub struct Role {
     pub durability: Durability,
     /// Writes come in ascending key order into an empty store, so an append mode may be used.
     pub appending: bool,
-    /// Sessions there are at a time, this one among them: those of a row's threads.
+    /// Sessions open at the same time, including this one: one for each thread of the row.
     pub sessions: u32,
     /// Whether any of them writes.
     pub changing: bool,
 }
 
 impl Role {
-    /// That of the only session there is, which writes in any order.
+    /// The role of the only session, which writes in any order.
     pub const fn single(durability: Durability) -> Self {
         Self {
             durability,
@@ -73,10 +73,10 @@ impl Role {
 pub enum Quiet {
     /// The engine itself says that nothing is left to do.
     Known,
-    /// How far background work has come, by the engine's own counters: the harness asks again until
-    /// they rest. For engines whose threads stir even when there is nothing to do.
+    /// Progress of background work by the engine's own counters: the harness asks again until they
+    /// stop changing. For engines whose threads are active even when there is nothing to do.
     Progress(u64),
-    /// The engine cannot tell: the harness watches its threads until they rest.
+    /// The engine does not report it: the harness watches its threads until they are idle.
     Watch,
 }
 
@@ -94,7 +94,7 @@ pub trait Engine: Sync {
     /// What the library itself reports, such as `1.23`.
     fn version(&self) -> String;
 
-    /// The library it was loaded from; none where it is compiled into the program.
+    /// The library it was loaded from; none if it is compiled into the program.
     fn library(&self) -> Option<Library> {
         None
     }
@@ -102,29 +102,29 @@ pub trait Engine: Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// Whether it is a store that somebody would choose; the rows of one that shows what a machine can do
-    /// are not ranked.
+    /// Whether it is a store that a user could choose. Rows of an engine that only shows what a
+    /// machine can do are not ranked.
     fn contends(&self) -> bool {
         true
     }
 
-    /// Why it runs no rows with values of `value_bytes` whose writes are to survive what `durability` says, in a few words.
+    /// Why it does not run rows with values of `value_bytes` at this durability, in a few words.
     fn declines(&self, _value_bytes: usize, _durability: Durability) -> Option<&'static str> {
         None
     }
 
-    /// Why it has no batches, in a word or two, where they are not simply missing.
+    /// Why it has no batches, if there is a special reason.
     fn without_batch(&self) -> Option<&'static str> {
         None
     }
 
-    /// The variants of its settings. Rows of another one are skipped.
+    /// The variants of its settings. Rows of other variants are skipped.
     fn variants(&self) -> &'static [Variant] {
         &[Variant::Fair]
     }
 
-    /// What a write survives when `asked` was asked for under `variant`. An engine that cannot give
-    /// it says so here; its rows are shown and not ranked.
+    /// What a write survives when `asked` was requested under `variant`. An engine that cannot
+    /// provide it says so here, and its rows are shown without a rank.
     fn survival(&self, asked: Durability, _variant: Variant) -> Survival {
         asked.into()
     }
@@ -132,7 +132,7 @@ pub trait Engine: Sync {
     /// Opens `dir`, which exists, creating a store in it if it is empty.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn open(&self, dir: &Path, settings: &Settings) -> Result<Self::Store, Fault>;
 }
 
@@ -146,52 +146,53 @@ pub trait Store: Sync + Sized {
     /// Opens a session for the calling thread.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn session(&self, role: Role) -> Result<Self::Session<'_>, Fault>;
 
     /// Compacts everything; returns when it is done.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn compact(&mut self) -> Result<(), Fault>;
 
-    /// Moves what is in memory into its resting place. Only called where [`Capabilities::flush`] holds.
+    /// Moves the contents of memory to tables or pages. Only called if [`Capabilities::flush`] is
+    /// set.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn flush(&mut self) -> Result<(), Fault> {
         Err(Fault::new("there is no call to flush it"))
     }
 
-    /// Waits for background work, or says that it cannot.
+    /// Waits for background work, or returns that the engine cannot.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn quiesce(&self) -> Result<Quiet, Fault>;
 
     /// One of the engine's own texts under LevelDB's name for it (`leveldb.stats`).
     fn property(&self, name: &str) -> Option<String>;
 
-    /// Sets the engine's counters to zero; false where it has no such call.
+    /// Sets the engine's counters to zero; false if it has no such call.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn reset_statistics(&self) -> Result<bool, Fault> {
         Ok(false)
     }
 
-    /// Bytes the engine says it has written so far, log included, where it counts them.
+    /// Bytes that the engine has written so far, log included, if it counts them.
     fn bytes_written(&self) -> Option<u64> {
         None
     }
 
-    /// The settings in effect, read back from the engine where it can tell.
+    /// The settings in effect, read back from the engine if it reports them.
     fn options(&self) -> Vec<(String, String)>;
 
-    /// Closes it, reporting what a drop would hide.
+    /// Closes it, reporting errors that a drop would hide.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn close(self) -> Result<(), Fault>;
 }
 
@@ -205,44 +206,45 @@ pub trait Session {
     /// Stores one entry.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault>;
 
     /// Removes one key, present or not.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn delete(&mut self, key: &[u8]) -> Result<(), Fault>;
 
-    /// Calls `found` with the value of `key` if there is one; the bytes need live no longer.
+    /// Calls `found` with the value of `key` if there is one. The bytes need not live longer than
+    /// the call.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault>;
 
     /// Adds an entry to the batch being built.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn batch_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault>;
 
     /// Writes the batch as one atomic step and empties it.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn batch_write(&mut self) -> Result<(), Fault>;
 
-    /// Keeps the greater, in byte order, of the value stored and `operand`. Only called where
-    /// [`Capabilities::merge`] holds.
+    /// Keeps the greater, in byte order, of the stored value and `operand`. Only called if
+    /// [`Capabilities::merge`] is set.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<(), Fault>;
 
     /// Looks up several keys, calling `each` with the position of every key and its value.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn multi_get(
         &mut self,
         keys: &[&[u8]],
@@ -251,10 +253,10 @@ pub trait Session {
         self.get_each(keys, each)
     }
 
-    /// One get after the other: what [`Session::multi_get`] is without an own call or moment.
+    /// Single gets, for an engine without a multi-get or a snapshot for it.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn get_each(
         &mut self,
         keys: &[&[u8]],
@@ -271,58 +273,59 @@ pub trait Session {
     /// A new cursor over the present contents, not yet positioned.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn cursor(&mut self) -> Result<Self::Cursor<'_>, Fault>;
 }
 
-/// A position in key order. `key` and `value` may be called only while [`Cursor::valid`] holds.
+/// A position in key order. `key` and `value` may be called only while [`Cursor::valid`] returns
+/// true.
 pub trait Cursor {
     /// Goes to the first entry.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn first(&mut self) -> Result<(), Fault>;
 
-    /// Goes to the last entry. Only called where [`Capabilities::reverse`] holds.
+    /// Goes to the last entry. Only called if [`Capabilities::reverse`] is set.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn last(&mut self) -> Result<(), Fault>;
 
     /// Goes to the first entry at or after `key`.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn seek(&mut self, key: &[u8]) -> Result<(), Fault>;
 
     /// Goes one entry forward.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn next(&mut self) -> Result<(), Fault>;
 
-    /// Goes one entry back. Only called where [`Capabilities::reverse`] holds.
+    /// Goes one entry back. Only called if [`Capabilities::reverse`] is set.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn prev(&mut self) -> Result<(), Fault>;
 
-    /// Whether it stands on an entry.
+    /// Whether it is at an entry.
     fn valid(&self) -> bool;
 
-    /// The key it stands on.
+    /// The key of the current entry.
     fn key(&self) -> &[u8];
 
-    /// The value it stands on.
+    /// The value of the current entry.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn value(&mut self) -> Result<&[u8], Fault>;
 
-    /// What went wrong where the engine reports errors apart from the steps.
+    /// The error, if the engine reports errors separately from the steps.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The engine's error.
     fn check(&self) -> Result<(), Fault> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Why something did not work, as one line of text.
+//! An error, as one line of text.
 //!
 //! The harness only ever shows faults; nothing decides by them, so a text is enough. It is boxed so
 //! that the good case of a measured call stays small.

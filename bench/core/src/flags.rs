@@ -1,10 +1,10 @@
 //! Command lines of programs in the manner of LevelDB's and RocksDB's: one table, one parser.
 //!
 //! `-flag` and `--flag`, a value after `=` or as the next word, bare booleans, `--noflag`,
-//! `--flagfile=FILE`, `--undefok=a,b`. A flag that the program's model knows and that means nothing
-//! here is told once and ignored; one that would change what is measured and that the program cannot
-//! follow is refused with the reason, unless it says what is so anyway; an unknown one is refused with the nearest name; a bad value is
-//! refused with what is allowed.
+//! `--flagfile=FILE`, `--undefok=a,b`. A flag that the original program knows and that has no
+//! effect here causes one warning. A flag that would change what is measured, and that the program
+//! cannot follow, is refused with the reason, unless its value states what is true anyway. An
+//! unknown flag is refused with the nearest name, a bad value with the allowed ones.
 
 mod kind;
 
@@ -36,7 +36,7 @@ pub struct Refused {
     pub name: &'static str,
     /// Whether it is a switch.
     pub switch: bool,
-    /// Values that say what is so anyway.
+    /// Values that state what is true anyway.
     pub harmless: &'static [&'static str],
     /// Why no other value is taken, and what to do instead.
     pub reason: &'static str,
@@ -58,7 +58,7 @@ pub struct Family {
 }
 
 impl Refused {
-    /// Whether a value says what is so anyway.
+    /// Whether a value states what is true anyway.
     fn check(&self, value: &str) -> Result<(), String> {
         let plain = if self.switch {
             Kind::Bool.check(value)
@@ -91,7 +91,7 @@ impl Family {
         self.flags.iter().find(is_named)
     }
 
-    /// What a name stands for. Dashes inside names count as underscores.
+    /// The flag that a name means. Dashes inside names count as underscores.
     fn find(&self, name: &str) -> Found {
         let plain = name.replace('-', "_");
         let positive = plain.strip_prefix("no");
@@ -152,10 +152,10 @@ pub struct Given {
 const FILES_DEEP: u32 = 8;
 
 impl Given {
-    /// Reads the words of a command line.
+    /// Parses a command line.
     ///
     /// # Errors
-    /// A sentence that names the word and what is wrong with it.
+    /// A sentence that names the word and the problem.
     pub fn parse(family: &'static Family, words: &[String]) -> Result<Self, String> {
         let mut given = Self {
             family,
@@ -206,7 +206,7 @@ impl Given {
         Ok(())
     }
 
-    /// One flag of the tables; `next` gives the word after it.
+    /// One flag of the tables; `next` returns the word after it.
     fn flag(
         &mut self,
         word: &str,
@@ -324,7 +324,8 @@ impl Given {
     }
 }
 
-/// Characters to insert, remove, replace or exchange with their neighbour to make one word of another.
+/// Characters to insert, remove, replace or exchange with their neighbour to make one word of
+/// another.
 fn distance(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
     let mut rows = vec![vec![0; to.len() + 1]; from.len() + 1];

@@ -1,4 +1,4 @@
-//! An engine for this crate's own tests: a map in memory that tells the truth, or lies as told.
+//! An engine for this crate's own tests: a map in memory, correct or with a chosen defect.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use crate::engine::{
     Capabilities, Cursor, Durability, Engine, Quiet, Role, Session, Store, Survival,
 };
 use crate::fault::Fault;
-use crate::plan::{Data, Format, Keys, Plan};
-use crate::settings::{Memory, Settings, Variant};
+use crate::workload::plan::{Data, Format, Keys, Plan};
+use crate::workload::settings::{Memory, Settings, Variant};
 
-/// How the engine lies.
+/// The defects that the engine can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lie {
+pub(crate) enum Defect {
     /// It does not.
     None,
     /// One put in ten thousand is acknowledged and forgotten.
@@ -45,8 +45,8 @@ type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// The engine; its contents survive closing, as files would.
 #[derive(Debug)]
-pub(crate) struct Liar {
-    pub(crate) lie: Lie,
+pub(crate) struct FaultyEngine {
+    pub(crate) defect: Defect,
     pub(crate) able: Capabilities,
     /// What writes survive that were asked to survive the process.
     pub(crate) survival: Survival,
@@ -57,8 +57,8 @@ pub(crate) struct Liar {
     map: Mutex<(PathBuf, Map)>,
 }
 
-impl Liar {
-    pub(crate) fn new(lie: Lie) -> Self {
+impl FaultyEngine {
+    pub(crate) fn new(defect: Defect) -> Self {
         let able = Capabilities {
             batch: true,
             merge: true,
@@ -71,7 +71,7 @@ impl Liar {
             stores: true,
         };
         Self {
-            lie,
+            defect,
             able,
             survival: Survival::Os,
             variants: &[Variant::Fair],
@@ -82,15 +82,15 @@ impl Liar {
     }
 }
 
-impl<'e> Engine for &'e Liar {
-    type Store = LiarStore<'e>;
+impl<'e> Engine for &'e FaultyEngine {
+    type Store = FaultyStore<'e>;
 
     fn name(&self) -> &'static str {
-        "liar"
+        "faulty"
     }
 
     fn title(&self) -> &'static str {
-        "Liar"
+        "Faulty"
     }
 
     fn version(&self) -> String {
@@ -121,7 +121,7 @@ impl<'e> Engine for &'e Liar {
         }
     }
 
-    fn open(&self, dir: &Path, _settings: &Settings) -> Result<LiarStore<'e>, Fault> {
+    fn open(&self, dir: &Path, _settings: &Settings) -> Result<FaultyStore<'e>, Fault> {
         let mut map = self.map.lock().expect("no panic");
         let marker = dir.join("contents");
         if !marker.exists() {
@@ -130,23 +130,23 @@ impl<'e> Engine for &'e Liar {
             map.1.clear();
         }
         map.0 = dir.to_owned();
-        Ok(LiarStore { engine: self })
+        Ok(FaultyStore { engine: self })
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct LiarStore<'e> {
-    engine: &'e Liar,
+pub(crate) struct FaultyStore<'e> {
+    engine: &'e FaultyEngine,
 }
 
-impl<'e> Store for LiarStore<'e> {
+impl<'e> Store for FaultyStore<'e> {
     type Session<'s>
-        = LiarSession<'e>
+        = FaultySession<'e>
     where
         Self: 's;
 
-    fn session(&self, _role: Role) -> Result<LiarSession<'e>, Fault> {
-        Ok(LiarSession {
+    fn session(&self, _role: Role) -> Result<FaultySession<'e>, Fault> {
+        Ok(FaultySession {
             engine: self.engine,
             batch: Vec::new(),
             calls: 0,
@@ -155,7 +155,7 @@ impl<'e> Store for LiarStore<'e> {
 
     fn compact(&mut self) -> Result<(), Fault> {
         self.engine.compactions.fetch_add(1, Ordering::Relaxed);
-        if self.engine.lie == Lie::FailsToCompact {
+        if self.engine.defect == Defect::FailsToCompact {
             return Err(Fault::new("no space left on device"));
         }
         Ok(())
@@ -170,7 +170,7 @@ impl<'e> Store for LiarStore<'e> {
     }
 
     fn options(&self) -> Vec<(String, String)> {
-        vec![("lie".into(), format!("{:?}", self.engine.lie))]
+        vec![("defect".into(), format!("{:?}", self.engine.defect))]
     }
 
     fn close(self) -> Result<(), Fault> {
@@ -179,15 +179,15 @@ impl<'e> Store for LiarStore<'e> {
 }
 
 #[derive(Debug)]
-pub(crate) struct LiarSession<'e> {
-    engine: &'e Liar,
+pub(crate) struct FaultySession<'e> {
+    engine: &'e FaultyEngine,
     batch: Vec<(Vec<u8>, Vec<u8>)>,
     calls: u64,
 }
 
-impl LiarSession<'_> {
-    fn lies(&mut self, lie: Lie) -> bool {
-        if self.engine.lie != lie {
+impl FaultySession<'_> {
+    fn shows(&mut self, defect: Defect) -> bool {
+        if self.engine.defect != defect {
             return false;
         }
         self.calls += 1;
@@ -199,32 +199,32 @@ impl LiarSession<'_> {
     }
 }
 
-impl Session for LiarSession<'_> {
+impl Session for FaultySession<'_> {
     type Cursor<'c>
-        = LiarCursor
+        = FaultyCursor
     where
         Self: 'c;
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        if self.engine.lie == Lie::Fails {
+        if self.engine.defect == Defect::Fails {
             return Err(Fault::new("no space left on device"));
         }
-        if !self.lies(Lie::DropsPuts) {
+        if !self.shows(Defect::DropsPuts) {
             self.with(|map| map.insert(key.to_vec(), value.to_vec()));
         }
         Ok(())
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
-        if !self.lies(Lie::KeepsDeleted) {
+        if !self.shows(Defect::KeepsDeleted) {
             self.with(|map| map.remove(key));
         }
         Ok(())
     }
 
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
-        assert!(self.engine.lie != Lie::Panics, "as it was told");
-        let flips = self.lies(Lie::FlipsGets);
+        assert!(self.engine.defect != Defect::Panics, "as requested");
+        let flips = self.shows(Defect::FlipsGets);
         let Some(mut value) = self.with(|map| map.get(key).cloned()) else {
             return Ok(None);
         };
@@ -256,19 +256,19 @@ impl Session for LiarSession<'_> {
         Ok(())
     }
 
-    fn cursor(&mut self) -> Result<LiarCursor, Fault> {
+    fn cursor(&mut self) -> Result<FaultyCursor, Fault> {
         self.calls += 1;
-        let late = self.engine.lie == Lie::SeeksLate && self.calls.is_multiple_of(1000);
+        let late = self.engine.defect == Defect::SeeksLate && self.calls.is_multiple_of(1000);
         let mut entries: Vec<_> = self.with(|map| map.clone().into_iter().collect());
-        if self.engine.lie == Lie::SwapsValues && entries.len() > 501 {
+        if self.engine.defect == Defect::SwapsValues && entries.len() > 501 {
             let (left, right) = entries.split_at_mut(501);
             std::mem::swap(&mut left[500].1, &mut right[0].1);
         }
-        Ok(LiarCursor {
+        Ok(FaultyCursor {
             entries,
             at: None,
             late,
-            lie: self.engine.lie,
+            defect: self.engine.defect,
             steps: 0,
         })
     }
@@ -276,17 +276,17 @@ impl Session for LiarSession<'_> {
 
 /// A cursor over a copy of the map.
 #[derive(Debug)]
-pub(crate) struct LiarCursor {
+pub(crate) struct FaultyCursor {
     entries: Vec<(Vec<u8>, Vec<u8>)>,
     at: Option<usize>,
     late: bool,
-    lie: Lie,
+    defect: Defect,
     steps: u64,
 }
 
-impl LiarCursor {
-    fn lies(&mut self, lie: Lie) -> bool {
-        if self.lie != lie {
+impl FaultyCursor {
+    fn shows(&mut self, defect: Defect) -> bool {
+        if self.defect != defect {
             return false;
         }
         self.steps += 1;
@@ -298,7 +298,7 @@ impl LiarCursor {
     }
 }
 
-impl Cursor for LiarCursor {
+impl Cursor for FaultyCursor {
     fn first(&mut self) -> Result<(), Fault> {
         self.set(Some(0));
         Ok(())
@@ -318,14 +318,14 @@ impl Cursor for LiarCursor {
     }
 
     fn next(&mut self) -> Result<(), Fault> {
-        if !self.lies(Lie::RepeatsEntries) {
+        if !self.shows(Defect::RepeatsEntries) {
             self.set(self.at.map(|at| at + 1));
         }
         Ok(())
     }
 
     fn prev(&mut self) -> Result<(), Fault> {
-        if !self.lies(Lie::RepeatsEntries) {
+        if !self.shows(Defect::RepeatsEntries) {
             self.set(self.at.and_then(|at| at.checked_sub(1)));
         }
         Ok(())
@@ -340,7 +340,7 @@ impl Cursor for LiarCursor {
     }
 
     fn value(&mut self) -> Result<&[u8], Fault> {
-        let flips = self.lies(Lie::FlipsScans);
+        let flips = self.shows(Defect::FlipsScans);
         let value = &mut self.entries[self.at.expect("valid")].1;
         if flips {
             value[99] ^= 0x20;
@@ -352,7 +352,7 @@ impl Cursor for LiarCursor {
 /// A plan over `num` keys in `db`.
 pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
     Plan {
-        engine: "liar".into(),
+        engine: "faulty".into(),
         library: None,
         benchmarks: benchmarks.iter().map(|&name| name.to_owned()).collect(),
         resume_at: 0,

@@ -1,13 +1,13 @@
-//! What is known of how each engine's code was built: the library that was really loaded, its version
-//! in its own words, and whether it checks itself by assertions.
+//! How each engine's code was built: the library that was really loaded, its version as it reports
+//! it, and whether it has assertions.
 //!
-//! A child tells which file it runs; the file is looked into here, since reading megabytes into a
-//! process that is about to be measured would change how its memory is laid out.
+//! A child reports which file it loaded. The file is examined here, because reading megabytes in a
+//! process that is about to be measured would change its memory layout.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use bench_core::library::Library;
+use bench_core::host::library::Library;
 use serde::Serialize;
 
 /// The function that C's `assert` calls when it does not hold.
@@ -29,10 +29,10 @@ pub(crate) struct Build {
     evidence: String,
 }
 
-/// The builds told so far.
+/// The builds reported so far.
 #[derive(Debug, Default)]
 pub(crate) struct Builds {
-    told: BTreeMap<String, (String, Option<Library>)>,
+    reported: BTreeMap<String, (String, Option<Library>)>,
 }
 
 impl Builds {
@@ -44,11 +44,11 @@ impl Builds {
         library: Option<Library>,
     ) -> Option<Build> {
         let loaded = (version, library);
-        if self.told.get(engine) == Some(&loaded) {
+        if self.reported.get(engine) == Some(&loaded) {
             return None;
         }
         let build = build(engine, &loaded.0, loaded.1.as_ref());
-        self.told.insert(engine.to_owned(), loaded);
+        self.reported.insert(engine.to_owned(), loaded);
         Some(build)
     }
 }
@@ -74,7 +74,7 @@ fn build(engine: &str, version: &str, library: Option<&Library>) -> Build {
     (build.assertions, build.evidence) = match read {
         None => (
             None,
-            "the kernel does not tell which file was loaded".into(),
+            "the kernel does not report which file was loaded".into(),
         ),
         Some(Err(error)) => (None, format!("the file cannot be read: {error}")),
         Some(Ok(bytes)) => {
@@ -130,8 +130,8 @@ fn holds(bytes: &[u8], text: &str) -> bool {
     !part.is_empty() && bytes.windows(part.len()).any(|place| place == part)
 }
 
-/// How many signatures of functions of a namespace stand in the bytes, as texts of their own. The
-/// compiler puts them there for the message of an assertion that does not hold.
+/// The number of function signatures of a namespace in the bytes, as texts of their own. The
+/// compiler stores them for the message of a failed assertion.
 fn signatures(bytes: &[u8], namespace: &str) -> usize {
     let is_signature = |text: &&[u8]| {
         let printable = text.iter().all(|byte| matches!(byte, b' '..=b'~'));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_is_told_once_until_it_changes() {
+    fn a_build_is_reported_once_until_it_changes() {
         let mut builds = Builds::default();
         let line = builds.line("a", "1".into(), None).expect("new");
         assert_eq!(line.assertions, Some(cfg!(debug_assertions)));
@@ -208,6 +208,6 @@ mod tests {
         assert_eq!((line.assertions, line.library_bytes), (None, None));
         assert!(line.evidence.starts_with("the file cannot be read: "));
         let hidden = builds.line("a", "1".into(), Some(library()));
-        assert!(hidden.is_some_and(|line| line.evidence.contains("does not tell")));
+        assert!(hidden.is_some_and(|line| line.evidence.contains("does not report")));
     }
 }

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
-use bench_core::library::Library;
-use bench_core::own;
-use bench_core::plan::Plan;
-use bench_core::runner::Event;
-use bench_core::unpacked;
+use bench_core::host::library::Library;
+use bench_core::host::local_peers;
+use bench_core::host::self_exe;
+use bench_core::measure::runner::Event;
+use bench_core::workload::plan::Plan;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::engines::{self, Trouble};
@@ -23,14 +23,14 @@ pub(crate) const WORD: &str = "--child-of-db-bench";
 /// The word that makes a child print what is mapped into it.
 const MAPS: &str = "--maps";
 
-/// The word that makes a child tell the version of an engine and the file of its library.
+/// The word that makes a child report the version of an engine and the file of its library.
 const LOADED: &str = "--loaded";
 
 /// The library of `--allocator`.
 static ALLOCATOR: OnceLock<PathBuf> = OnceLock::new();
 
-/// Preloads a library into every child from now on, after one has shown that it can be loaded: the
-/// loader itself goes on without a library that it does not find.
+/// Preloads a library into every child from now on, after a test child has loaded it: the loader
+/// ignores a library that it does not find.
 pub(crate) fn set_allocator(path: &Path) -> Result<(), String> {
     let path = ALLOCATOR.get_or_init(|| path.to_owned());
     let name = path.file_name().map(OsStr::to_string_lossy);
@@ -53,12 +53,12 @@ pub(crate) fn set_allocator(path: &Path) -> Result<(), String> {
 /// A child with these words. Unpacked libraries are found through the loader's own path, so that
 /// what they depend on is found as well; installed ones come first.
 pub(crate) fn command(words: &[&str]) -> io::Result<Command> {
-    let mut command = Command::new(own::program()?);
+    let mut command = Command::new(self_exe::program()?);
     command.arg(WORD).args(words);
     if let Some(path) = ALLOCATOR.get() {
         command.env("LD_PRELOAD", path);
     }
-    if let Some(folder) = unpacked::libraries() {
+    if let Some(folder) = local_peers::libraries() {
         let mut path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
         if !path.is_empty() {
             path.push(":");
@@ -89,10 +89,10 @@ pub(crate) fn loaded(engine: &str, library: Option<&Path>) -> Option<(String, Op
     serde_json::from_slice(&output.stdout).ok()
 }
 
-/// Runs the plan on stdin, or tells about the one engine named.
+/// Runs the plan on stdin, or reports on the one engine named.
 pub(crate) fn main(words: &[String]) -> ExitCode {
-    // A parent that is killed takes its child along, so that nobody works in a directory that
-    // another run then has. Where the kernel has no such thing the next line of output ends it.
+    // A parent that is killed takes its child with it, so that no child works in a directory that
+    // another run uses. If the kernel lacks the feature, the next line of output ends the child.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     if words.first().is_some_and(|word| word == MAPS) {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
@@ -103,9 +103,9 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         && word == LOADED
     {
         let library = library.first().map(Path::new);
-        if let Some(told) = engines::loaded_from(engine, library) {
-            // Nobody to tell, nothing to do.
-            let _ = serde_json::to_writer(io::stdout(), &told);
+        if let Some(reported) = engines::loaded_from(engine, library) {
+            // Nobody reads it, and nothing else can be done.
+            let _ = serde_json::to_writer(io::stdout(), &reported);
         }
         return ExitCode::SUCCESS;
     }
@@ -114,7 +114,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
             |fault| fault.to_string(),
             |version| format!("version {version}"),
         );
-        // Nobody to tell, nothing to do.
+        // Nobody reads it, and nothing else can be done.
         let _ = writeln!(io::stdout(), "{text}");
         return ExitCode::SUCCESS;
     }
@@ -135,7 +135,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Sends one event; a parent that is gone needs none, and then there is nobody to run for.
+/// Sends one event. If the parent is gone, the run has no purpose.
 fn send(event: &Event) {
     let mut stdout = io::stdout().lock();
     let sent = serde_json::to_string(event)

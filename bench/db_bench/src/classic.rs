@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bench_core::catalog;
-use bench_core::durability::Survival;
-use bench_core::plan::Plan;
-use bench_core::record::{Record, Status};
-use bench_core::runner::Event;
-use bench_core::step::Step;
+use bench_core::measure::runner::Event;
+use bench_core::result::record::{Record, Status};
+use bench_core::workload::catalog;
+use bench_core::workload::durability::Survival;
+use bench_core::workload::plan::Plan;
+use bench_core::workload::step::Step;
 
 use crate::config::{Config, ROW_TIMEOUT_DEFAULT};
 use crate::flags::nearest;
+use crate::latency_pass::Timed;
 use crate::machine::Machine;
-use crate::order;
-use crate::output::{Output, print, tell};
+use crate::output::{Output, notify, print};
 use crate::supervise::{self, Ending, Start};
-use crate::timed::Timed;
+use crate::turn_order;
 
 /// What outlives a child.
 struct Run<'c> {
@@ -23,17 +23,17 @@ struct Run<'c> {
     machine: Machine,
     output: Output,
     absent: BTreeSet<String>,
-    /// What the list names and nobody knows; told already.
+    /// Unknown names in the list, which were reported before.
     unknown: BTreeSet<&'c str>,
     good: bool,
 }
 
-/// Runs the list; gives whether everything asked for was there and right.
+/// Runs the list. Returns whether everything asked for was available and correct.
 pub(crate) fn run(config: &Config) -> Result<bool, String> {
     // Before anything is opened, for what it says about a directory would hide a slip of the pen.
     let unknown = unknown(&config.plan.benchmarks);
     for sentence in unknown.values() {
-        tell(&format!("{sentence}\n"));
+        notify(&format!("{sentence}\n"));
     }
     let mut asked = config
         .plan
@@ -56,7 +56,7 @@ pub(crate) fn run(config: &Config) -> Result<bool, String> {
     };
     let several = config.engines.len() > 1 || config.rounds > 1;
     for round in 1..=config.rounds {
-        for engine in order::turns(&config.engines, 0, round) {
+        for engine in turn_order::turns(&config.engines, 0, round) {
             if run.absent.contains(&engine) {
                 continue;
             }
@@ -99,7 +99,7 @@ impl Run<'_> {
         let limit = self.config.row_timeout.unwrap_or(ROW_TIMEOUT_DEFAULT);
         let mut timed = Timed::default();
         if asked.histogram {
-            tell("every operation is timed first, in a pass of its own\n");
+            notify("every operation is timed first, in a pass of its own\n");
             timed = Timed::measure(&asked, limit)?;
         }
         let plan = Plan {
@@ -117,12 +117,12 @@ impl Run<'_> {
         match ending {
             Ending::Complete => {}
             Ending::Unavailable(reason) => {
-                tell(&format!("{engine}: {reason}\n"));
+                notify(&format!("{engine}: {reason}\n"));
                 self.good &= !self.config.named;
                 self.absent.insert(engine.to_owned());
             }
             Ending::Broken { reason, .. } => {
-                tell(&format!("open error: {reason}\n"));
+                notify(&format!("open error: {reason}\n"));
                 self.good = false;
             }
         }
@@ -140,15 +140,15 @@ impl Run<'_> {
                 version,
                 options,
             } => {
-                tell(&self.machine.header(&title, &version));
+                notify(&self.machine.header(&title, &version));
                 let shown: Vec<String> = options
                     .iter()
                     .map(|(name, value)| format!("{name}={value}"))
                     .collect();
-                tell(&format!("Options:    {}\n", shown.join(" ")));
+                notify(&format!("Options:    {}\n", shown.join(" ")));
             }
             Event::Text(text) => print(&text),
-            Event::Note(text) => tell(&text),
+            Event::Note(text) => notify(&text),
             Event::Row {
                 text,
                 histogram,
@@ -156,13 +156,13 @@ impl Run<'_> {
             } => {
                 print(&text);
                 if !histogram.is_empty() {
-                    tell(&format!(
+                    notify(&format!(
                         "the times of {} are of a pass of their own, the rate is not\n",
                         record.workload
                     ));
                     print(&histogram);
                 }
-                tell(&cost(&record));
+                notify(&cost(&record));
                 self.good &= record.status != Status::Failed;
                 self.output.row(&record)?;
                 if let Some(file) = &self.config.intervals {
@@ -170,7 +170,7 @@ impl Run<'_> {
                 }
             }
             Event::Broken(reason) => {
-                tell(&format!("{reason}\n"));
+                notify(&format!("{reason}\n"));
                 self.good = false;
             }
             Event::Begin(_) | Event::Waiting { .. } | Event::Unavailable(_) | Event::End => {}
@@ -179,7 +179,7 @@ impl Run<'_> {
     }
 }
 
-/// What a writing row cost beside its time, as one line for stderr; nothing for other rows.
+/// What a writing row cost in addition to its time, as one line for stderr; nothing for other rows.
 #[expect(clippy::cast_precision_loss, reason = "shown with two decimals")]
 fn cost(record: &Record) -> String {
     let mut parts = Vec::new();
@@ -187,7 +187,7 @@ fn cost(record: &Record) -> String {
         parts.push("below Os, not ranked".to_owned());
     }
     if let Some(settle) = record.settle_ns {
-        parts.push(format!("quiet after {:.3} s", settle as f64 * 1e-9));
+        parts.push(format!("idle after {:.3} s", settle as f64 * 1e-9));
     }
     if let Some(disk) = record.disk_bytes {
         let live = record.live_bytes.filter(|&bytes| bytes > 0);

@@ -1,22 +1,24 @@
-//! What the flags mean: engines, plans, where things go.
+//! The meaning of the flags: engines, plans, output files.
 
-mod said;
+mod suite_overrides;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench_core::flags::Given;
-use bench_core::key::DIGITS;
-use bench_core::outline::Aggregate;
-use bench_core::plan::{Data, Distribution, Every, Format, Keys, Plan};
-use bench_core::pool;
-use bench_core::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
+use bench_core::result::outline::Aggregate;
+use bench_core::workload::key::DIGITS;
+use bench_core::workload::plan::{Data, Distribution, Every, Format, Keys, Plan};
+use bench_core::workload::pool;
+use bench_core::workload::settings::{MEMORY_BYTES_DEFAULT, Memory, Variant};
 
+use crate::detail::Detail;
 use crate::flags::nearest;
-use crate::interval::IntervalFile;
-use crate::{child, engines, machine, seed};
+use crate::interval_file::IntervalFile;
+use crate::{child, clock_seed, engines, machine};
 
-/// Operations between two looks at the clock of `--stats_interval_seconds`, as RocksDB's program has it.
+/// Operations between two looks at the clock of `--stats_interval_seconds`, as RocksDB's program
+/// has it.
 const STATS_INTERVAL_OPS: u64 = 1000;
 
 /// The records of a report, where no file was named for them.
@@ -51,19 +53,21 @@ pub(crate) struct Config {
     pub(crate) intervals: Option<IntervalFile>,
     /// Whether to go on with what is in the JSON file.
     pub(crate) resume: bool,
+    /// How much a suite prints.
+    pub(crate) detail: Detail,
     /// The suite to run instead of the list.
     pub(crate) suite: Option<String>,
-    /// How long ago the suite was asked for: its limits of time count from there.
+    /// How long ago the suite was requested: its time limits count from there.
     pub(crate) spent: Duration,
     /// The directories of `--db`, or the usual one.
     pub(crate) bases: Vec<PathBuf>,
     /// Whether `--db` was given: it is then a single engine's own directory.
     own_directory: bool,
-    /// The seed that the clock chose, where `--seed=0` asked for one.
+    /// The seed from the clock, if `--seed=0` asked for one.
     pub(crate) chosen_seed: Option<u32>,
     /// A library with an allocator, for every child.
     pub(crate) allocator: Option<PathBuf>,
-    /// What every child is told; the engine, its library, directory and round are filled in.
+    /// The plan of every child; engine, library, directory and round are filled in.
     pub(crate) plan: Plan,
     libraries: Vec<(&'static str, PathBuf)>,
 }
@@ -74,13 +78,13 @@ impl Config {
         let suite = given.given("suite").map(str::to_owned);
         let (engines, named) = engine_list(given, suite.is_some())?;
         if suite.is_some() {
-            said::refuse_what_suites_say(given)?;
+            suite_overrides::refuse_what_suites_say(given)?;
         } else if given.is_on("resume") {
             return Err("--resume: only a suite can be resumed: give --suite".into());
         }
         let bases = bases(given, suite.is_some())?;
         let mut plan = plan(given)?;
-        let chosen_seed = (plan.seed == 0).then(|| seed::of(machine::now()));
+        let chosen_seed = (plan.seed == 0).then(|| clock_seed::of(machine::now()));
         plan.seed = chosen_seed.unwrap_or(plan.seed);
         let libraries = engines::LIBRARY_FLAGS
             .iter()
@@ -115,6 +119,7 @@ impl Config {
             csv: given.given("csv").map(PathBuf::from),
             intervals: intervals(given),
             resume: given.is_on("resume"),
+            detail: Detail::of(given.is_on("verbose")),
             suite,
             spent: spent(given)?,
             bases,
@@ -213,8 +218,8 @@ fn allocator(given: &Given) -> Result<Option<PathBuf>, String> {
 pub(crate) const ROW_TIMEOUT_DEFAULT: Duration = Duration::from_mins(10);
 
 /// Below `$TEST_TMPDIR`, or the user's below the temporary one: LevelDB's choice, but never the
-/// directory that LevelDB's own program fills. A suite started in a source tree stays on its disk: the
-/// temporary directory may be no disk at all.
+/// directory that LevelDB's own program fills. A suite started in a source tree stays on its disk:
+/// the temporary directory may be no disk at all.
 fn default_db(suite: bool) -> PathBuf {
     if suite && std::env::var_os("TEST_TMPDIR").is_none() && Path::new("target").is_dir() {
         return PathBuf::from("target/db_bench");
@@ -233,7 +238,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
         .filter(|name| !name.is_empty())
 }
 
-/// The engine a name stands for.
+/// The engine for a name.
 fn picked<'n>(name: &'n str, given: &Given) -> &'n str {
     let (either, two) = engines::EITHER;
     if name == either {
@@ -368,7 +373,8 @@ fn intervals(given: &Given) -> Option<IntervalFile> {
     })
 }
 
-/// `--stats_interval` and `--stats_interval_seconds`; the second alone looks every thousand operations.
+/// `--stats_interval` and `--stats_interval_seconds`; the second alone looks every thousand
+/// operations.
 fn every(given: &Given) -> Option<Every> {
     let (ops, seconds) = (
         given.count("stats_interval"),
@@ -426,7 +432,7 @@ fn drawn(given: &Given, plan: Plan) -> Result<Plan, String> {
     })
 }
 
-/// The plan with what the stores are told.
+/// The plan with the settings of the stores.
 fn stored(given: &Given, plan: Plan) -> Plan {
     let uncompressed = given
         .given("compression_type")

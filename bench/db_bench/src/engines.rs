@@ -4,9 +4,9 @@ use std::path::Path;
 
 use bench_core::engine::Engine;
 use bench_core::fault::Fault;
-use bench_core::library::Library;
-use bench_core::plan::Plan;
-use bench_core::runner::{self, Event};
+use bench_core::host::library::Library;
+use bench_core::measure::runner::{self, Event};
+use bench_core::workload::plan::Plan;
 use engine_cairndb::Cairn;
 use engine_disk::Disk;
 use engine_kyoto::TreeDb;
@@ -17,7 +17,7 @@ use engine_rocksdb::RocksDb;
 use engine_sqlite3::Sqlite;
 use engine_wiredtiger::{Kind, WiredTiger};
 
-use crate::extra;
+use crate::extra_engines;
 
 /// Every engine, in the order of a table's first round.
 pub(crate) const NAMES: &[&str] = &[
@@ -44,11 +44,11 @@ pub(crate) fn stands_for(name: &str) -> Option<&'static str> {
 
 /// Every engine by name.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
-    let brought = extra::all().iter().map(|extra| extra.name);
+    let brought = extra_engines::all().iter().map(|extra| extra.name);
     NAMES.iter().copied().chain(brought)
 }
 
-/// The engine that two names stand for, by `--use_lsm`.
+/// The engine for two names, chosen by `--use_lsm`.
 pub(crate) const EITHER: (&str, [&str; 2]) = ("wiredtiger", ["wiredtiger_btree", "wiredtiger_lsm"]);
 
 /// The flag that names another build of an engine's library.
@@ -62,7 +62,7 @@ pub(crate) const LIBRARY_FLAGS: &[(&str, &str)] = &[
     ("lmdb", "lmdb_lib"),
 ];
 
-/// Why an engine cannot be used, in two cases that are told differently.
+/// Why an engine cannot be used: two cases with different messages.
 pub(crate) enum Trouble {
     /// Its library is not there or not the one it should be.
     Absent(Fault),
@@ -143,7 +143,7 @@ fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Outpu
 
 /// Runs a plan in this process.
 pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
-    if let Some(extra) = extra::named(&plan.engine) {
+    if let Some(extra) = extra_engines::named(&plan.engine) {
         return (extra.run)(plan, emit).map_err(Trouble::Broken);
     }
     using(&plan.engine, plan.library.as_deref(), Run { plan, emit })
@@ -151,7 +151,7 @@ pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Troubl
 
 /// Whether an engine's library can be loaded: its version, or why not.
 pub(crate) fn probe(name: &str) -> Result<String, Fault> {
-    if extra::named(name).is_some() {
+    if extra_engines::named(name).is_some() {
         return Ok(env!("CARGO_PKG_VERSION").to_owned());
     }
     using(name, None, Version).map_err(|trouble| match trouble {
@@ -161,7 +161,7 @@ pub(crate) fn probe(name: &str) -> Result<String, Fault> {
 
 /// The version of an engine and the library it was loaded from, if it can be.
 pub(crate) fn loaded_from(name: &str, library: Option<&Path>) -> Option<(String, Option<Library>)> {
-    if extra::named(name).is_some() {
+    if extra_engines::named(name).is_some() {
         return Some((env!("CARGO_PKG_VERSION").to_owned(), None));
     }
     using(name, library, Loaded).ok()

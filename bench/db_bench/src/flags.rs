@@ -1,4 +1,5 @@
-//! The flags of this program: its table, flags of its models that it tolerates or refuses, the help.
+//! The flags of this program: its table, flags of its models that it tolerates or refuses, the
+//! help.
 
 mod refused;
 mod rocksdb;
@@ -31,7 +32,8 @@ pub(crate) fn parse(words: &[String]) -> Result<Given, String> {
     Ok(given)
 }
 
-/// The least and the most that a whole number may be, as the table says it for the flag of this name.
+/// The least and the most that a whole number may be, as the table says it for the flag of this
+/// name.
 pub(crate) fn bounds(name: &str) -> (u64, u64) {
     let flag = FLAGS.iter().find(|flag| flag.name == name);
     let at_least_0 = |number| u64::try_from(number).unwrap_or(0);
@@ -76,7 +78,7 @@ pub(crate) fn help() -> String {
 /// Each workload with what it does, a line each.
 pub(crate) fn workloads() -> String {
     let mut text = String::new();
-    for workload in bench_core::catalog::CATALOG {
+    for workload in bench_core::workload::catalog::CATALOG {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {:<22} -- {}", workload.name, workload.help);
     }

@@ -1,39 +1,43 @@
 //! `db_bench`: the workloads that LevelDB's and RocksDB's users know, over several stores.
 //!
-//! The parent process reads the flags and prints; each engine and round runs in a child process of its
-//! own over a directory of its own, so that engines share no memory, no threads and no fate.
+//! The parent process reads the flags and prints; each engine and round runs in a child process of
+//! its own over a directory of its own, so that engines share no memory, no threads and no fate.
 //!
-//! A library, so that a program with other engines than the usual ones is one line: `main` with them.
+//! A library, so that a program with other engines than the usual ones is one line: `main` with
+//! them.
 
 mod builds;
 mod child;
 mod classic;
+mod clock_seed;
 mod config;
+mod detail;
 mod engines;
-mod extra;
+mod extra_engines;
 mod flags;
-mod interval;
+mod interval_file;
+mod latency_pass;
 mod machine;
-mod order;
 mod output;
 mod report;
-mod seed;
+mod status;
 mod suite;
 mod supervise;
 mod table;
-mod timed;
+mod turn_order;
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::output::{print, tell};
+use crate::detail::Detail;
+use crate::output::{notify, print};
 
-pub use extra::{Extra, Run};
+pub use extra_engines::{Extra, Run};
 
 /// The whole program, as parent or as child, with these engines beside its own.
 pub fn main(extra: &'static [Extra]) -> ExitCode {
-    extra::register(extra);
+    extra_engines::register(extra);
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.first().is_some_and(|word| word == child::WORD) {
         return child::main(&words[1..]);
@@ -42,13 +46,13 @@ pub fn main(extra: &'static [Extra]) -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(sentence) => {
-            tell(&format!("{sentence}\n"));
+            notify(&format!("{sentence}\n"));
             ExitCode::FAILURE
         }
     }
 }
 
-/// Does what the words say; false when something asked for was absent or wrong.
+/// Executes a command line; false if something requested was absent or wrong.
 fn run(words: &[String]) -> Result<bool, String> {
     if words.iter().any(|word| word == "-h") {
         print(&flags::help());
@@ -56,7 +60,7 @@ fn run(words: &[String]) -> Result<bool, String> {
     }
     let given = flags::parse(words)?;
     for warning in &given.warnings {
-        tell(&format!("warning: {warning}\n"));
+        notify(&format!("warning: {warning}\n"));
     }
     if given.is_on("help") {
         print(&flags::help());
@@ -71,14 +75,15 @@ fn run(words: &[String]) -> Result<bool, String> {
         return Ok(true);
     }
     if let Some(file) = given.given("render") {
-        report::render(Path::new(file), given.given("report").map(Path::new))?;
+        let dir = given.given("report").map(Path::new);
+        report::render(Path::new(file), dir, Detail::of(given.is_on("verbose")))?;
         return Ok(true);
     }
     let config = config::Config::new(&given)?;
     if let Some(seed) = config.chosen_seed {
         print(&format!("Set seed to {seed} because --seed was 0\n"));
     }
-    let (good, table) = match &config.suite {
+    let (good, summary) = match &config.suite {
         Some(name) => suite::run(&config, name)?,
         None => (classic::run(&config)?, String::new()),
     };
@@ -86,11 +91,11 @@ fn run(words: &[String]) -> Result<bool, String> {
         Some(dir) => report::write(&config, dir),
         None => Ok(()),
     };
-    // Last, also where no report could be written: the bars are hundreds of lines.
-    print(&table);
+    // Last, also where no report could be written.
+    print(&summary);
     written?;
     if let Some(dir) = &config.report {
-        report::tell_where(dir);
+        report::print_place(dir);
     }
     Ok(good)
 }

@@ -1,4 +1,4 @@
-//! What the machine is, for the header and the first JSON line.
+//! Facts about the machine, for the header and the first JSON line.
 
 mod build;
 mod directory;
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bench_core::civil::Civil;
+use bench_core::result::civil_date::Civil;
 use serde::Serialize;
 
 use build::{BUILD, Build};
@@ -41,7 +41,7 @@ pub(crate) struct Machine {
     file_system: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     write_cache: Option<String>,
-    /// Every directory of `--db`; what stands beside this list is the first one's.
+    /// Every directory of `--db`; the fields outside this list belong to the first.
     directories: Vec<Directory>,
     #[serde(flatten)]
     state: State,
@@ -113,7 +113,7 @@ impl Machine {
     }
 }
 
-/// The clock of the system since 1970; one that stands before that year says 0.
+/// The system clock as time since 1970; 0 if it is set before that year.
 pub(crate) fn now() -> Duration {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap_or(Duration::ZERO)

@@ -1,25 +1,27 @@
-//! Where results go: the files of `--json` and `--csv`, stdout, stderr.
+//! Output: the files of `--json` and `--csv`, stdout, stderr.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use bench_core::library::Library;
-use bench_core::record::Record;
+use bench_core::host::library::Library;
+use bench_core::result::record::Record;
 use serde::Serialize;
 
 use crate::builds::Builds;
+use crate::status;
 
-/// A file that is flushed after each line. A line that the system refuses, for want of room mostly, is
-/// kept and written when there is some again: a database that fills its disk is removed in the end.
+/// A file that is flushed after each line. A line that the system refuses, for want of room mostly,
+/// is kept and written when there is some again: a database that fills its disk is removed in the
+/// end.
 #[derive(Debug)]
 struct Lines {
     path: PathBuf,
     file: File,
     /// Bytes of the whole lines in it.
     bytes: u64,
-    /// Lines that were refused, and those behind them.
+    /// Lines that were refused, and the lines after them.
     kept: VecDeque<String>,
     /// Whether half a line may be there that could not be cut off: nothing may follow it.
     torn: bool,
@@ -55,7 +57,7 @@ impl Lines {
         match self.settle() {
             Err(trouble) if self.torn => Err(trouble),
             Err(trouble) if !waits => {
-                tell(&format!("{trouble}; kept and tried again\n"));
+                notify(&format!("{trouble}; kept and tried again\n"));
                 Ok(())
             }
             _ => Ok(()),
@@ -81,7 +83,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Cuts off what is there of a line. A pipe has nothing that could be cut.
+    /// Removes a partial line. A pipe has nothing that could be removed.
     fn cut(&mut self) -> io::Result<()> {
         self.file.set_len(self.bytes)?;
         self.file.seek(SeekFrom::Start(self.bytes))?;
@@ -107,7 +109,7 @@ impl Output {
         })
     }
 
-    /// Goes on with the JSON file, and writes the CSV file again from the results kept.
+    /// Appends to the JSON file, and rewrites the CSV file from the results kept.
     pub(crate) fn resume(json: &Path, csv: Option<&Path>, kept: &[Record]) -> Result<Self, String> {
         let mut output = Self {
             json: Some(Lines::append(json)?),
@@ -144,7 +146,7 @@ impl Output {
         self.csv_row(record)
     }
 
-    /// Tells how an engine that was loaded had been built, once in a run.
+    /// Writes how a loaded engine was built, once in a run.
     pub(crate) fn build(
         &mut self,
         engine: &str,
@@ -182,6 +184,7 @@ fn started(path: &Path) -> Result<Lines, String> {
 
 /// Prints results. A reader that went away (`| head`) ends the program quietly.
 pub(crate) fn print(text: &str) {
+    status::clear();
     let mut stdout = io::stdout().lock();
     if stdout
         .write_all(text.as_bytes())
@@ -192,9 +195,10 @@ pub(crate) fn print(text: &str) {
     }
 }
 
-/// Tells something that is no result.
-pub(crate) fn tell(text: &str) {
-    // Without a stderr there is nobody to tell.
+/// Prints something that is not a result.
+pub(crate) fn notify(text: &str) {
+    status::clear();
+    // Without a stderr nobody reads it.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
@@ -209,8 +213,8 @@ mod tests {
         let mut lines = Lines::create(&path).expect("created");
         lines.line("one").expect("written");
         lines.file = File::open(&path).expect("for reading alone");
-        let told = lines.line("two").expect_err("refused");
-        assert!(told.starts_with("writing "), "{told}");
+        let reported = lines.line("two").expect_err("refused");
+        assert!(reported.starts_with("writing "), "{reported}");
         lines.file = OpenOptions::new().append(true).open(&path).expect("there");
         lines.line("three").expect_err("the second is not there");
         assert_eq!(std::fs::read_to_string(&path).expect("there"), "one\n");

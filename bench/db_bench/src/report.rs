@@ -1,43 +1,72 @@
-//! Reports: made from the records of a run that has ended, or again from what an earlier one left.
+//! Reports: made from the records of the run that has ended, or again from an earlier one's.
 
 use std::fs;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
+use bench_core::result::outline::{End, Outline};
 use bench_report::Report;
 use rustix::termios::tcgetwinsize;
 
 use crate::config::Config;
-use crate::output::{print, tell};
+use crate::detail::Detail;
+use crate::output::{notify, print};
+use crate::table::Rows;
 
-/// Columns of the summary when nobody says how wide the terminal is.
+/// Columns if the width of the terminal is unknown.
 const COLUMNS_DEFAULT: usize = 120;
 
-/// Writes the report of the run that has just ended, and prints its summary after a suite.
+/// Writes the report of the run that has just ended. After a suite, `--verbose` prints its bars.
 pub(crate) fn write(config: &Config, dir: &Path) -> Result<(), String> {
     let Some(records) = &config.json else {
         return Ok(());
     };
     let report = read(records)?;
-    if config.suite.is_some() {
-        print(&report.summary(columns()));
+    if config.suite.is_some() && config.detail == Detail::Full {
+        print(&report.bars(columns()));
     }
     report.write(dir).map_err(|error| error.to_string())
 }
 
 /// Says where the page of the report is.
-pub(crate) fn tell_where(dir: &Path) {
-    tell(&format!("report: {}\n", dir.join("index.html").display()));
+pub(crate) fn print_place(dir: &Path) {
+    notify(&format!("report: {}\n", dir.join("index.html").display()));
 }
 
-/// Makes the report of a file again and prints its summary.
-pub(crate) fn render(file: &Path, dir: Option<&Path>) -> Result<(), String> {
+/// The summary of a suite: of its records, read from the file of `--json` if there is one.
+pub(crate) fn summary(config: &Config, rows: &Rows, outline: &Outline) -> Result<String, String> {
+    let report = match &config.json {
+        Some(records) => read(records)?,
+        None => in_memory(rows, outline)?,
+    };
+    Ok(report.summary(columns()))
+}
+
+/// The report of records that no file holds.
+fn in_memory(rows: &Rows, outline: &Outline) -> Result<Report, String> {
+    let wrong = |error: serde_json::Error| error.to_string();
+    let mut text = serde_json::to_string(outline).map_err(wrong)?;
+    for record in rows.records() {
+        text.push('\n');
+        text.push_str(&serde_json::to_string(record).map_err(wrong)?);
+    }
+    let suite = outline.name.clone();
+    text.push('\n');
+    text.push_str(&serde_json::to_string(&End { suite }).map_err(wrong)?);
+    Report::from_text(&text).map_err(|error| error.to_string())
+}
+
+/// Makes the report of a file again and prints its summary, or its bars.
+pub(crate) fn render(file: &Path, dir: Option<&Path>, detail: Detail) -> Result<(), String> {
     let report = read(file)?;
-    print(&report.summary(columns()));
+    print(&match detail {
+        Detail::Full => report.bars(columns()),
+        Detail::Summary => report.summary(columns()),
+    });
     let beside = || file.parent().map(Path::to_owned).unwrap_or_default();
     let dir: PathBuf = dir.map_or_else(beside, Path::to_owned);
     report.write(&dir).map_err(|error| error.to_string())?;
-    tell_where(&dir);
+    print_place(&dir);
     Ok(())
 }
 
@@ -51,16 +80,16 @@ fn columns() -> usize {
     terminal().unwrap_or(COLUMNS_DEFAULT)
 }
 
-/// Columns of the terminal that results go to, as the shell tells them or else the terminal itself; `None`
-/// where they go elsewhere or nobody knows.
+/// Columns of the terminal that stdout goes to, from the shell or from the terminal itself; `None`
+/// if stdout goes elsewhere or the width is unknown.
 pub(crate) fn terminal() -> Option<usize> {
     let stdout = std::io::stdout();
     if !stdout.is_terminal() {
         return None;
     }
-    let told = std::env::var("COLUMNS").ok();
-    let told = told.and_then(|text| text.parse().ok());
+    let reported = std::env::var("COLUMNS").ok();
+    let reported = reported.and_then(|text| text.parse().ok());
     let own = || Some(usize::from(tcgetwinsize(&stdout).ok()?.ws_col));
     let known = |&columns: &usize| columns > 0;
-    told.filter(known).or_else(own).filter(known)
+    reported.filter(known).or_else(own).filter(known)
 }

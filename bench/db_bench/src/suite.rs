@@ -1,7 +1,7 @@
 //! The suite mode: sections as data, every engine, several rounds, one table at the end.
 
-mod decided;
 mod file;
+mod fingerprint;
 mod job;
 mod journal;
 mod lock;
@@ -14,13 +14,14 @@ mod turn;
 use std::path::Path;
 use std::time::Instant;
 
-use bench_core::outline::{self, Aggregate, Outline};
-use bench_core::plan::Data;
+use bench_core::result::outline::{self, Aggregate, Outline};
+use bench_core::workload::plan::Data;
 
 use crate::config::Config;
+use crate::detail::Detail;
 use crate::flags::bounds;
 use crate::machine::Machine;
-use crate::output::{Output, print, tell};
+use crate::output::{Output, notify, print};
 use crate::report;
 use crate::table;
 
@@ -37,7 +38,8 @@ struct Plan {
     left_out: Vec<String>,
 }
 
-/// Runs the suite; gives whether everything asked for was there and right, and its table.
+/// Runs the suite. Returns whether everything requested was available and correct, and what to
+/// print: a summary, or with `--verbose` the whole table.
 pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String> {
     let plan = plan(config, name)?;
     let _results = config.json.as_deref().map(lock::results).transpose()?;
@@ -52,15 +54,19 @@ pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String>
         measure(config, &plan, &journal, &mut run)?;
     }
     let results = run.finish();
-    let shape = table::Shape {
-        outline: &plan.outline,
-        rounds: results.rounds,
-        columns: report::terminal(),
+    let text = if config.detail == Detail::Full {
+        let shape = table::Shape {
+            outline: &plan.outline,
+            rounds: results.rounds,
+            columns: report::terminal(),
+        };
+        table::render(&shape, &results.rows, &results.absent, &results.notes)
+    } else {
+        report::summary(config, &results.rows, &plan.outline)?
     };
-    let table = table::render(&shape, &results.rows, &results.absent, &results.notes);
     let good = !results.rows.any_failed() && !results.crashed;
     let good = good && (results.absent.is_empty() || !config.named);
-    Ok((good, table))
+    Ok((good, text))
 }
 
 /// Runs what is left to be run.
@@ -74,20 +80,22 @@ fn measure(
     let machine = Machine::here(&config.bases, config.allocator.as_deref());
     run.begin(output(config, journal)?, &machine)?;
     for line in machine.summary(&config.bases[0]) {
-        tell(&format!("{line}\n"));
+        notify(&format!("{line}\n"));
     }
     if let Some(json) = &config.json {
-        tell(&after_a_stop(config, json));
+        notify(&after_a_stop(config, json));
     }
     run.everything(&plan.jobs)?;
     for text in &plan.left_out {
         run.note(text.clone(), None)?;
     }
     run.close()?;
-    for line in machine.summary(&config.bases[0]) {
-        print(&format!("{line}\n"));
+    if config.detail == Detail::Full {
+        for line in machine.summary(&config.bases[0]) {
+            print(&format!("{line}\n"));
+        }
     }
-    tell(&format!("took {:.0} s\n", begun.elapsed().as_secs_f64()));
+    notify(&format!("took {:.0} s\n", begun.elapsed().as_secs_f64()));
     Ok(())
 }
 
@@ -103,7 +111,7 @@ fn after_a_stop(config: &Config, json: &Path) -> String {
     let report = config.report.as_ref();
     let report = report.map(|dir| format!(" --report={}", dir.display()));
     format!(
-        "to stop, press Ctrl-C; the report of what there is then is made by\n  {program} --render={}{}\nand the run goes on with\n  {}\n",
+        "Ctrl-C stops the run. To make a report of the finished part:\n  {program} --render={}{}\nTo resume:\n  {}\n",
         json.display(),
         report.unwrap_or_default(),
         words.join(" ")
@@ -138,10 +146,10 @@ fn plan(config: &Config, name: &str) -> Result<Plan, String> {
     left_out.extend(apart);
     refuse_more_than_are_drawn(config, &jobs)?;
     refuse_more_than_a_file_has(config, &jobs)?;
-    let decided = Some(decided::of(config, &file, &jobs));
+    let fingerprint = Some(fingerprint::of(config, &file, &jobs));
     let outline = outline(config, name, &file);
     let outline = Outline {
-        decided,
+        fingerprint,
         fewer_rounds: job::fewer_rounds(&jobs, outline.rounds),
         ..outline
     };
@@ -153,7 +161,7 @@ fn plan(config: &Config, name: &str) -> Result<Plan, String> {
     })
 }
 
-/// Refuses `--shuffle` beside a section that draws some keys more often.
+/// Refuses `--shuffle` with a section that draws some keys more often than others.
 fn refuse_shuffle(config: &Config, file: &File) -> Result<(), String> {
     if !config.plan.shuffle {
         return Ok(());
@@ -193,7 +201,7 @@ fn refuse_more_than_are_drawn(config: &Config, jobs: &[Job]) -> Result<(), Strin
     }
 }
 
-/// Refuses a section with more entries than a file of records is asked for.
+/// Refuses a section that needs more entries than the data file has.
 fn refuse_more_than_a_file_has(config: &Config, jobs: &[Job]) -> Result<(), String> {
     let Data::File { path, .. } = &config.plan.data else {
         return Ok(());
@@ -242,18 +250,18 @@ fn outline(config: &Config, name: &str, file: &File) -> Outline {
         sections: file.section.iter().map(section).collect(),
         variants: file.variant.iter().map(variant).collect(),
         fewer_rounds: Vec::new(),
-        decided: None,
+        fingerprint: None,
     }
 }
 
-/// What an earlier process has finished, where it is to be gone on with.
+/// What an earlier process has finished, if the run is to be resumed.
 fn journal(config: &Config, outline: &Outline) -> Result<Journal, String> {
     let json = config.json.as_deref().filter(|_| config.resume);
     let journal = json.map(|path| Journal::read(path, outline)).transpose()?;
     Ok(journal.flatten().unwrap_or_default())
 }
 
-/// Opens the files of results, new or to be gone on with.
+/// Opens the files of results, new or to be continued.
 fn output(config: &Config, journal: &Journal) -> Result<Output, String> {
     let csv = config.csv.as_deref();
     match config.json.as_deref() {

@@ -1,27 +1,28 @@
 //! Runs the parts of a job, each in a child process, and survives whatever happens to them.
 //!
-//! The parts of a job share one directory: the first makes it, the others go on with what is there. A
-//! child that dies or exceeds the time limit costs the row it was in: the row is reported as failed,
-//! and another child goes on behind it, first doing again, unreported, what earlier rows had done to
-//! the database. A row that died is tried once more on that way, since later rows may need what it
-//! writes; one that was too slow or ended by an error is not. A child that dies when its row has been
-//! told costs nothing more than a word about it.
+//! The parts of a job share one directory: the first part makes it, the others continue in it. A
+//! child that dies or exceeds the time limit costs the row that it was in: that row is reported as
+//! failed, and another child continues after it, first repeating, unreported, what earlier rows had
+//! done to the database. A row whose process died is tried once more on the way, because later rows
+//! may need what it writes; a row that was too slow or ended with an error is not. A child that
+//! dies after its row was reported only causes a note.
 
 mod process;
 
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use bench_core::catalog;
-use bench_core::line;
-use bench_core::plan::Plan;
-use bench_core::record::{Record, Status};
-use bench_core::runner::Event;
-use bench_core::step::Step;
+use bench_core::measure::runner::Event;
+use bench_core::result::record::{Record, Status};
+use bench_core::result::result_line;
+use bench_core::workload::catalog;
+use bench_core::workload::plan::Plan;
+use bench_core::workload::step::Step;
 
 use process::{Process, describe, is_killed};
 
-/// After so long without a word from the child, or a quarter of its limit, it is told that it still works.
+/// After this long without an event from the child, or a quarter of its limit, progress shows that
+/// it still works.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// How a job ended.
@@ -31,7 +32,8 @@ pub(crate) enum Ending {
     Complete,
     /// The engine is not there.
     Unavailable(String),
-    /// The store could not be opened or closed in this part; nothing of it or behind it followed.
+    /// The store could not be opened or closed in this part. Nothing more of it, and nothing after
+    /// it, has run.
     Broken {
         /// The part.
         part: usize,
@@ -52,20 +54,20 @@ pub(crate) struct Position {
 pub(crate) struct Start {
     /// Rows before this one have been reported by an earlier run of the program.
     pub(crate) at: Position,
-    /// Rows of them that ended their process.
+    /// Rows among them that ended their process.
     pub(crate) lost: Vec<Position>,
 }
 
 /// How one child ended.
 enum ChildEnding {
     Told(Told),
-    /// It went without a word, in this entry of the list if any was reached.
+    /// It ended without a last event, in this entry of the list if any was reached.
     Lost {
         entry: Option<usize>,
-        /// Whether everything about that entry had been told.
+        /// Whether everything about that entry had been reported.
         over: bool,
         reason: String,
-        /// Whether it was ended for being slow.
+        /// Whether it was killed for being slow.
         slow: bool,
     },
 }
@@ -84,12 +86,12 @@ struct Job<'j> {
     lost: Vec<Position>,
     /// Rows that died and are tried again, unreported.
     again: Vec<Position>,
-    /// Rows that were told to have ended by an error.
+    /// Rows that were reported to have ended with an error.
     errors: Vec<Position>,
 }
 
-/// Runs the parts of a job to their end, through as many children as it takes. The sink is given the
-/// part of each event.
+/// Runs the parts of a job to their end, through as many children as it takes. The sink is given
+/// the part of each event.
 pub(crate) fn run(
     parts: &[Plan],
     start: &Start,
@@ -138,7 +140,7 @@ impl Job<'_> {
                     (self.sink)(
                         part,
                         if over {
-                            Event::Broken(behind_row(&plan, entry, &reason))
+                            Event::Broken(after_row(&plan, entry, &reason))
                         } else {
                             lost_row(&plan, entry, &reason)
                         },
@@ -148,11 +150,12 @@ impl Job<'_> {
                     } else if !over {
                         self.lost.push(at);
                     }
-                    report_from = self.behind(at);
+                    report_from = self.after(at);
                     if report_from.part >= self.parts.len() {
                         return Ending::Complete;
                     }
-                    // Where nothing but reading was done, the directory is as the part before left it.
+                    // Where nothing but reading was done, the directory is as the part before left
+                    // it.
                     let touched = plan.benchmarks[..=entry].iter().any(|name| touches(name));
                     part = if touched { 0 } else { report_from.part };
                 }
@@ -194,7 +197,7 @@ impl Job<'_> {
     }
 
     /// The next row after one, in its part or at the head of the next.
-    fn behind(&self, at: Position) -> Position {
+    fn after(&self, at: Position) -> Position {
         let rest = &self.parts[at.part].benchmarks[at.entry + 1..];
         if rest.iter().all(String::is_empty) {
             Position {
@@ -215,22 +218,22 @@ fn bare(entry: &str) -> &str {
 }
 
 fn changes(entry: &str) -> bool {
-    catalog::named(bare(entry)).is_some_and(bench_core::definition::Workload::changes)
+    catalog::named(bare(entry)).is_some_and(bench_core::workload::definition::Workload::changes)
 }
 
 fn touches(entry: &str) -> bool {
-    catalog::named(bare(entry)).is_some_and(bench_core::definition::Workload::touches)
+    catalog::named(bare(entry)).is_some_and(bench_core::workload::definition::Workload::touches)
 }
 
-/// Whether a row ended by an error: one that is told to be wrong has its figures.
+/// Whether a row ended with an error. A row that is only wrong has its figures.
 fn is_error(record: &Record) -> bool {
     record.status == Status::Failed && record.ops.is_none()
 }
 
-/// What is said of a child that was lost between two rows, or behind the last.
-fn behind_row(plan: &Plan, entry: usize, reason: &str) -> String {
+/// The note about a child that was lost between two rows, or after the last.
+fn after_row(plan: &Plan, entry: usize, reason: &str) -> String {
     let (engine, name) = (&plan.engine, bare(&plan.benchmarks[entry]));
-    format!("{engine}: {reason} behind {name}")
+    format!("{engine}: {reason} after {name}")
 }
 
 /// The row a child was lost in.
@@ -248,13 +251,13 @@ fn lost_row(plan: &Plan, entry: usize, reason: &str) -> Event {
         ..blank(plan)
     };
     Event::Row {
-        text: format!("{}\n", line::failed(name, reason)),
+        text: format!("{}\n", result_line::failed(name, reason)),
         histogram: String::new(),
         record: Box::new(record),
     }
 }
 
-/// The fields of a record that a plan alone tells.
+/// The fields of a record that are known from the plan alone.
 pub(crate) fn blank(plan: &Plan) -> Record {
     Record {
         engine: plan.engine.clone(),
@@ -275,7 +278,7 @@ pub(crate) fn blank(plan: &Plan) -> Record {
 struct Reached {
     entry: Option<usize>,
     rows: u32,
-    /// Whether everything about the entry has been told.
+    /// Whether everything about the entry has been reported.
     over: bool,
 }
 
@@ -318,7 +321,7 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
             return ChildEnding::Told(Told::Broken(reason));
         }
     };
-    // Entries before the one to resume at are done again without a word: each gets its time.
+    // Entries before the one to resume at are repeated unreported: each gets its time.
     let replays = u32::try_from(plan.resume_at).unwrap_or(u32::MAX - 1) + 1;
     let mut begun = Instant::now();
     let mut deadline = begun + limit.saturating_mul(replays);
@@ -369,8 +372,8 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
     ChildEnding::Told(last_word)
 }
 
-/// What is said of a child that has said its last word and is still there.
+/// The note about a child that has sent its last event and still runs.
 fn lingered(limit: Duration) -> String {
     let limit = limit.as_secs();
-    format!("the process had not ended {limit} s behind its last word, and was ended")
+    format!("the process had not ended {limit} s after its last event, and was killed")
 }

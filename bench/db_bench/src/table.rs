@@ -12,19 +12,19 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use bench_core::outline::{Aggregate, Outline, Section};
-use bench_core::record::Status;
+use bench_core::result::outline::{Aggregate, Outline, Section};
+use bench_core::result::record::Status;
 
 pub(crate) use figure::amount;
 use layout::{head, line, sheets, width};
 use row::{BARE, Row, is_event};
 pub(crate) use row::{Rows, label};
 
-/// Columns kept for the ratio to the best peer, its name and a word.
+/// Columns kept for the ratio to the best peer, its name and a remark.
 const RATIO: usize = 38;
-/// Behind figures that are shown and not compared.
+/// Mark of figures that are shown and not compared.
 const UNRANKED: &str = "*";
-/// In front of the rates of the writer beside readers.
+/// Label of the rates of the concurrent writer.
 const WRITER: &str = "writer";
 
 /// What the table is about.
@@ -73,7 +73,7 @@ fn cell(row: &Row, engine: &str, absent: bool, aggregate: Aggregate) -> String {
     }
 }
 
-/// The middle rate of the writer beside the readers.
+/// The middle rate of the concurrent writer.
 fn writer(row: &Row, engine: &str) -> String {
     let rate = row.writer(engine);
     rate.map_or_else(|| "-".into(), |rate| figure::short(rate.middle))
@@ -131,7 +131,7 @@ pub(crate) fn render(
     text
 }
 
-/// Some of the engines, beside the names of all rows.
+/// Some of the engines, with the names of all rows.
 struct Sheet<'t> {
     outline: &'t Outline,
     rows: &'t Rows,
@@ -195,11 +195,11 @@ fn title(section: &Section) -> String {
 
 /// Why rows failed or were skipped, each reason once.
 fn reasons(text: &mut String, rows: &Rows) {
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for row in &rows.list {
         for record in &row.records {
             let word = match record.status {
-                Status::Ok if record.reason.is_some() => "told",
+                Status::Ok if record.reason.is_some() => "note",
                 Status::Ok => continue,
                 // It has no part in most rows.
                 Status::Skipped if record.engine == BARE => continue,
@@ -211,9 +211,9 @@ fn reasons(text: &mut String, rows: &Rows) {
                 "{word}: {} {} of {}: {reason}",
                 record.engine, row.label, row.section
             );
-            if !told.contains(&line) {
+            if !reported.contains(&line) {
                 let _ = writeln!(text, "{line}");
-                told.push(line);
+                reported.push(line);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The report as a sequence of blocks, from which every readable form is made.
 
-use crate::face;
+use crate::engine_style;
 use crate::number;
 
 /// One piece of a page.
@@ -58,11 +58,11 @@ impl Item {
     }
 }
 
-/// An engine's face and title.
+/// An engine's style and title.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
-    /// Position in the list of faces.
-    pub(crate) face: usize,
+    /// Position in the list of styles.
+    pub(crate) style: usize,
     /// Title.
     pub(crate) title: String,
     /// Variant of its settings, when not the plain ones.
@@ -75,8 +75,8 @@ impl Name {
     /// An engine with its plain settings.
     pub(crate) fn plain(engine: &str) -> Self {
         Self {
-            face: face::index(engine),
-            title: face::title(engine).to_owned(),
+            style: engine_style::index(engine),
+            title: engine_style::title(engine).to_owned(),
             variant: None,
             by_hand: false,
         }
@@ -84,7 +84,11 @@ impl Name {
 
     /// Title and mark.
     pub(crate) fn marked(&self) -> String {
-        let mark = if self.by_hand { face::BY_HAND } else { "" };
+        let mark = if self.by_hand {
+            engine_style::BY_HAND
+        } else {
+            ""
+        };
         format!("{}{mark}", self.title)
     }
 
@@ -145,7 +149,7 @@ pub(crate) enum Value {
     Missing(&'static str, String),
 }
 
-/// Where a bar ends and what stands beside it; lengths are parts of the fastest row's.
+/// The end of a bar and the texts after it; lengths are parts of the fastest row's.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
     /// `4,030,000 ops/sec`.
@@ -158,7 +162,7 @@ pub(crate) struct Measured {
     pub(crate) high: f64,
     /// `3.91M to 4.10M`, where there were several rounds.
     pub(crate) range: Option<String>,
-    /// `writer 48.6k`: operations a second of the writer beside the readers.
+    /// `writer 48.6k`: operations a second of the concurrent writer.
     pub(crate) writer: Option<String>,
     /// The figures in full sentences.
     pub(crate) hint: String,
@@ -194,7 +198,7 @@ pub(crate) struct Percentiles {
 }
 
 impl Latency {
-    /// Where a time stands on the axis, 0 to 1.
+    /// The position of a time on the axis, 0 to 1.
     pub(crate) fn at(&self, nanoseconds: u64) -> f64 {
         let log = number::float(nanoseconds.max(1)).log10();
         let (first, last) = (f64::from(self.first), f64::from(self.last));
@@ -209,7 +213,7 @@ pub(crate) struct Strip {
     pub(crate) name: Name,
     /// Operations in each second.
     pub(crate) values: Vec<u64>,
-    /// Length, highest and lowest second in words.
+    /// Length, highest and lowest second as text.
     pub(crate) text: String,
 }
 
@@ -250,15 +254,15 @@ pub(crate) enum Tone {
 /// A cell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
-    /// Words or number.
+    /// Text or number.
     pub(crate) text: String,
     /// How it is meant.
     pub(crate) tone: Tone,
-    /// Engine whose colour stands before the text, or whose bar under it.
-    pub(crate) face: Option<usize>,
+    /// Engine whose colour comes before the text, or whose bar is under it.
+    pub(crate) style: Option<usize>,
     /// Length of the bar under the text, 0 to 1.
     pub(crate) bar: Option<f64>,
-    /// A word about it: a variant.
+    /// A remark on it: a variant.
     pub(crate) tag: Option<String>,
     /// How far the rounds lie apart: `±3%`, or `±12x`.
     pub(crate) spread: Option<String>,
@@ -290,15 +294,15 @@ impl Cell {
         Self::toned(text.unwrap_or_else(|| "-".into()), tone)
     }
 
-    /// Words, or that nobody told.
-    pub(crate) fn told(text: Option<String>) -> Self {
-        text.map_or_else(|| Self::toned("not told", Tone::Faint), Self::plain)
+    /// Text, or that the fact was not reported.
+    pub(crate) fn reported(text: Option<String>) -> Self {
+        text.map_or_else(|| Self::toned("not reported", Tone::Faint), Self::plain)
     }
 
     pub(crate) fn name(name: Name) -> Self {
         Self {
             text: name.marked(),
-            face: Some(name.face),
+            style: Some(name.style),
             tag: name.variant,
             ..Self::default()
         }

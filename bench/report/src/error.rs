@@ -1,4 +1,4 @@
-//! What can go wrong: input that is not a result, and places that cannot be written.
+//! Errors: input that is not a result, and places that cannot be written.
 
 use std::fmt;
 use std::path::Path;

@@ -8,7 +8,7 @@ mod chart;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::document::{Block, Cell, Grid, Item, Line, Name, Tone};
-use crate::face::{FACES, NIGHT, Pattern, index};
+use crate::engine_style::{NIGHT, Pattern, STYLES, index};
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -37,11 +37,12 @@ pub(crate) fn page(blocks: &[Block]) -> String {
     markup.into_string()
 }
 
-/// Classes that give small squares their engine's colour.
+/// Classes that set the engine's colour of small squares.
 fn swatches() -> String {
-    let class =
-        |(index, face): (usize, &crate::face::Face)| format!(".f{index}{{--face:{}}}", face.colour);
-    let day: String = FACES.iter().enumerate().map(class).collect();
+    let class = |(index, style): (usize, &crate::engine_style::EngineStyle)| {
+        format!(".f{index}{{--face:{}}}", style.colour)
+    };
+    let day: String = STYLES.iter().enumerate().map(class).collect();
     let night = NIGHT.map(|(engine, colour)| format!(".f{}{{--face:{colour}}}", index(engine)));
     format!(
         "{day}@media screen and (prefers-color-scheme:dark){{{}}}",
@@ -49,16 +50,17 @@ fn swatches() -> String {
     )
 }
 
-/// What is drawn over the ground of a bar, one for each face, as long as the longest bar. Shapes are
-/// used and clipped instead of filled with a pattern: printed, every filling would become a picture.
+/// What is drawn over the ground of a bar, one for each style, as long as the longest bar. Shapes
+/// are used and clipped instead of filled with a pattern: printed, every filling would become a
+/// picture.
 fn patterns() -> Markup {
     html! {
         svg.defs width="0" height="0" aria-hidden="true" {
             defs {
-                @for (index, face) in FACES.iter().enumerate() {
-                    @let (path, width) = strokes(face.pattern);
-                    path id={"t" (index)} d=(path) stroke=(face.ink) stroke-width=(width)
-                        stroke-linecap=[(face.pattern == Pattern::Dots).then_some("round")] fill="none" {}
+                @for (index, style) in STYLES.iter().enumerate() {
+                    @let (path, width) = strokes(style.pattern);
+                    path id={"t" (index)} d=(path) stroke=(style.ink) stroke-width=(width)
+                        stroke-linecap=[(style.pattern == Pattern::Dots).then_some("round")] fill="none" {}
                 }
             }
         }
@@ -170,7 +172,7 @@ fn legend(names: &[Name]) -> Markup {
     html! {
         ul.legend aria-label="Colours" {
             @for name in names {
-                li { (chart::swatch(name.face)) (chart::title(name)) }
+                li { (chart::swatch(name.style)) (chart::title(name)) }
             }
         }
     }
@@ -229,7 +231,7 @@ fn unbroken(title: &str) -> String {
     title.replace('-', "\u{2011}")
 }
 
-/// Whether a column holds numbers, which stand to the right.
+/// Whether a column holds numbers, which are aligned right.
 fn is_numeric(grid: &Grid, column: usize) -> bool {
     let counts = |cell: &Cell| match cell.tone {
         Tone::Number | Tone::Best => true,
@@ -242,15 +244,15 @@ fn is_numeric(grid: &Grid, column: usize) -> bool {
     })
 }
 
-/// A number and what stands behind its last digit.
+/// A number and what follows its last digit.
 fn parted(text: &str) -> (&str, &str) {
     let digits = text.rfind(|letter: char| letter.is_ascii_digit());
     let end = digits.map_or(text.len(), |at| at + 1);
     text.split_at(end)
 }
 
-/// Letters of the unit that most cells of a column have, where units differ, so that its digits need a
-/// place of their own to align; 0 where they align by themselves.
+/// Letters of the unit that most cells of a column have, where units differ, so that its digits
+/// need a place of their own to align; 0 where they align by themselves.
 fn unit(grid: &Grid, column: usize) -> usize {
     let mut counts = [0; UNIT_MAX + 1];
     let mut seen: Option<&str> = None;
@@ -274,10 +276,11 @@ fn unit(grid: &Grid, column: usize) -> usize {
     most.filter(|_| differ).map_or(0, |(length, _)| length)
 }
 
-/// Words up to this length are not broken in tables of many columns, but those with a remark behind them.
+/// Words up to this length are not broken in tables of many columns, except those followed by a
+/// remark.
 const SHORT: usize = 24;
 
-/// Tables of more columns are set closer, to stand on a page of 1280 pixels.
+/// Tables of more columns are set closer, to fit a page of 1280 pixels.
 const WIDE: usize = 9;
 
 /// Tables of more columns have many.
@@ -286,7 +289,7 @@ const NARROW: usize = 6;
 /// The longest unit with a place in the style sheet.
 const UNIT_MAX: usize = 4;
 
-/// Where a cell stands.
+/// The alignment of a cell.
 #[derive(Clone, Copy)]
 struct Place {
     first: bool,
@@ -314,9 +317,9 @@ fn cell(cell: &Cell, place: Place) -> Markup {
     };
     let class = Some(class.trim_end()).filter(|class| !class.is_empty());
     let inner = html! {
-        @match (cell.face, cell.bar) {
-            (Some(face), Some(share)) => { (cell.text) (chart::small_bar(face, share)) }
-            (Some(face), None) => { (chart::swatch(face)) (cell.text) }
+        @match (cell.style, cell.bar) {
+            (Some(style), Some(share)) => { (cell.text) (chart::small_bar(style, share)) }
+            (Some(style), None) => { (chart::swatch(style)) (cell.text) }
             _ if place.unit > 0 => {
                 @let (number, unit) = parted(&cell.text);
                 (number) span class={"u u" (place.unit)} { (unit) }

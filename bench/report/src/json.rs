@@ -1,19 +1,19 @@
 //! `report.json`: the records as they came, and the statistics made from them.
 //!
-//! `results` is for whoever reads the file; when it is read back, everything is computed from
+//! `results` is for people and scripts; when the file is read back, everything is computed from
 //! `records` again.
 
 use std::fmt::Write as _;
 
-use bench_core::outline::{Aggregate, Outline};
-use bench_core::record::Record;
-use bench_core::spread::Spread;
+use bench_core::result::outline::{Aggregate, Outline};
+use bench_core::result::record::Record;
+use bench_core::result::spread::Spread;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::input::{Build, Machine, Source};
 use crate::outline;
 use crate::run::Run;
-use crate::source::{Build, Machine, Source};
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
 
@@ -60,7 +60,7 @@ pub(crate) struct Statistics {
     pub(crate) by_hand: bool,
     pub(crate) aggregate: Aggregate,
     pub(crate) ops_per_sec: Option<Spread>,
-    /// Of the writer beside the readers; the middle is the median.
+    /// Of the concurrent writer; the middle is the median.
     pub(crate) writer_ops_per_sec: Option<Spread>,
     pub(crate) times_baseline: Option<f64>,
     pub(crate) times_leveldb: Option<f64>,

@@ -1,20 +1,21 @@
 //! Reports of the benchmark: records in, pages out.
 //!
 //! [`Report::from_records`] reads the lines of `--json`; [`Report::write`] makes `index.html`,
-//! `report.md`, `report.csv` and `report.json`; [`Report::summary`] is for the terminal. Everything is
-//! computed from the records: `report.json` holds them all, and [`Report::from_json`] makes the same
-//! pages from it again.
+//! `report.md`, `report.csv` and `report.json`; [`Report::summary`] and [`Report::bars`] are for
+//! the terminal. Everything is computed from the records: `report.json` holds them all, and
+//! [`Report::from_json`] makes the same pages from it again.
 //!
-//! The readable forms are made from one sequence of blocks (`document`), so that they cannot differ in
-//! a number. The page is markup checked at compile time (maud) that escapes every value; there is no other
-//! way for a text to reach it.
+//! The readable forms are made from one sequence of blocks (`document`), so that they cannot differ
+//! in a number. The page is markup checked at compile time (maud) that escapes every value; there
+//! is no other way for a text to reach it.
 
-mod arrangement;
 mod chapter;
+mod csv;
 mod document;
+mod engine_style;
 mod error;
-mod face;
 mod html;
+mod input;
 mod json;
 mod markdown;
 mod number;
@@ -22,12 +23,11 @@ mod outline;
 mod published;
 mod report;
 mod run;
-mod sentence;
-mod sheet;
-mod source;
+mod sections;
 mod standing;
 mod table;
 mod terminal;
+mod verdict;
 
 pub use error::Error;
 pub use report::Report;

@@ -136,7 +136,7 @@ fn bars_grid(bars: &Bars) -> Grid {
         .map(|bar| Line::Cells(bar_cells(bar, writers)));
     let mut head = vec!["", "", "", "spread", "to LevelDB", "to baseline"];
     if writers {
-        head.push("beside");
+        head.push("writer");
     }
     Grid {
         head: head.into_iter().map(str::to_owned).collect(),
@@ -144,7 +144,7 @@ fn bars_grid(bars: &Bars) -> Grid {
     }
 }
 
-/// The cells of a row, with one more where some row has a writer beside it.
+/// The cells of a row, with one more if some row has a concurrent writer.
 fn bar_cells(bar: &Bar, writers: bool) -> Vec<Cell> {
     let title = match &bar.unranked {
         Some(reason) => format!("{}, not ranked: {reason}", bar.name.full()),

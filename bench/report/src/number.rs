@@ -1,4 +1,4 @@
-//! How numbers are written: as many digits as mean something, thousands apart, units last.
+//! Number formats: as many digits as mean something, thousands separated, units last.
 
 const UNITS: [(f64, &str); 3] = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
 const MIB: f64 = 1_048_576.0;

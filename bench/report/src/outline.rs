@@ -1,4 +1,4 @@
-//! The order of the page of 2011: its chapters and sections, and which rows stand in which.
+//! The outline of the page of 2011: its chapters and sections in order, and the rows of each.
 
 use std::fmt::Write as _;
 
@@ -45,29 +45,29 @@ pub(crate) const CHAPTERS: [Chapter; 4] = [
             section(
                 "2A",
                 "A. Large Values",
-                "An empty database is filled with values a thousand times the usual size. What counts here is how \
-                 often each store copies a value: into a log, into a table, and again in merges.",
+                "An empty database is filled with values a thousand times the usual size. The result depends on how \
+                 often each store copies a value: into a log, into a table, and again in compactions.",
             ),
             section(
                 "2B",
                 "B. Batch Writes",
-                "A batch is there wholly or not at all, and its cost is shared by its thousand entries. Rates count \
+                "A batch is atomic, and its thousand entries share its cost. Rates count \
                  entries. A store without atomic batches has no row here.",
             ),
             section(
                 "2C",
                 "C. Synchronous Writes",
-                "Every write survives loss of power before its call returns. Where the device counts the flushes it \
-                 completes, a row with fewer flushes than writes fails; where it does not, the head of this report says so. \
+                "Every write survives loss of power before its call returns. If the device counts the flushes it \
+                 completes, a row with fewer flushes than writes fails; if it does not, the head of this report says so. \
                  The device decides most of these figures. \
-                 Note that the page of 2011 switched the write cache of the disk off for this section; whether it is on \
-                 here stands under Provenance.",
+                 Note that the page of 2011 switched the write cache of the disk off for this section; Provenance says \
+                 whether it is on here.",
             ),
             section(
                 "2D",
                 "D. Turning Compression Off",
                 "The same fills with compression off in every store that has it. A store without compression \
-                 shows how far two runs of the same thing lie apart.",
+                 shows how far two runs of the same work differ.",
             ),
             section(
                 "2E",
@@ -103,7 +103,7 @@ pub(crate) const CHAPTERS: [Chapter; 4] = [
     },
 ];
 
-/// The place in the outline that a section of a suite names, by its first word.
+/// The place in the outline for a suite's section, by the first word of its name.
 pub(crate) fn place(key: &Key) -> Option<&'static str> {
     let section = key.section.as_deref()?;
     let word = section.split([' ', ':', '.', ',']).next()?;
@@ -128,7 +128,7 @@ pub(crate) fn text(place: &str) -> &'static str {
         .map_or("", |section| section.text)
 }
 
-/// The heading of one table, inside the section it stands in; `caption` is the section's own.
+/// The heading of one table within its section; `caption` is the section's own.
 pub(crate) fn heading(table: &Table, siblings: &[&Table], caption: &str) -> String {
     let named = |other: &&Table| other.key.section == table.key.section;
     let own = siblings.iter().copied().filter(|other| named(other));
@@ -140,10 +140,9 @@ pub(crate) fn heading(table: &Table, siblings: &[&Table], caption: &str) -> Stri
     } else {
         subject(&table.key.workload)
     };
-    match table.state {
-        State::AsLeft => text.push_str(", as left"),
-        State::Compacted => text.push_str(", after compact"),
-        State::Irrelevant => {}
+    if let Some(state) = state_text(table.state) {
+        text.push_str(", ");
+        text.push_str(state);
     }
     let differ =
         |get: fn(&Table) -> Option<String>| siblings.iter().any(|other| get(other) != get(table));
@@ -180,8 +179,8 @@ pub(crate) fn heading(table: &Table, siblings: &[&Table], caption: &str) -> Stri
     text
 }
 
-/// The words of 2011 for its workloads, and words like them for those it did not have; each with the
-/// name it goes by.
+/// The words of 2011 for its workloads, and similar words for those that it did not have; each with
+/// the workload's name.
 fn subject(workload: &str) -> String {
     let words = match workload {
         "readseq" | "readseq100K" => "Sequential Reads",
@@ -207,10 +206,10 @@ fn subject(workload: &str) -> String {
     format!("{words} ({workload})")
 }
 
-/// Whether two names stand for the same workload, as `fillsync` and `fillrandsync` do.
+/// Whether two names mean the same workload, as `fillsync` and `fillrandsync` do.
 pub(crate) fn same_workload(one: &str, other: &str) -> bool {
     let known = |name| {
-        bench_core::catalog::named(name).map(|workload| {
+        bench_core::workload::catalog::named(name).map(|workload| {
             (
                 workload.action,
                 workload.batch,
@@ -223,12 +222,21 @@ pub(crate) fn same_workload(one: &str, other: &str) -> bool {
     one == other || known(one).is_some_and(|found| known(other) == Some(found))
 }
 
-/// The word for a state of the store.
+/// The state of the store in `report.json` and `report.csv`.
 pub(crate) const fn state(state: State) -> Option<&'static str> {
     match state {
         State::Irrelevant => None,
         State::AsLeft => Some("as left"),
         State::Compacted => Some("compacted"),
+    }
+}
+
+/// The state of the store as text.
+pub(crate) const fn state_text(state: State) -> Option<&'static str> {
+    match state {
+        State::Irrelevant => None,
+        State::AsLeft => Some("as loaded"),
+        State::Compacted => Some("after compact"),
     }
 }
 
@@ -242,7 +250,7 @@ pub(crate) fn label(table: &Table) -> String {
         (_, None) => key.workload.clone(),
     };
     if table.state == State::Compacted {
-        text.push_str(", compacted");
+        text.push_str(", after compact");
     }
     if let Some(data) = key.data.as_deref().filter(|data| *data != "synthetic") {
         let _ = write!(text, ", {data}");

@@ -58,7 +58,7 @@ pub(crate) struct WiredTigerRow {
     pub(crate) section: String,
     /// Times LevelDB's throughput.
     pub(crate) times_leveldb: Figures,
-    /// `about`, `over`, where the document says so.
+    /// `about`, `over`, if the document says so.
     #[serde(default)]
     pub(crate) qualifier: BTreeMap<String, String>,
     /// How it was run.
@@ -85,7 +85,7 @@ pub(crate) fn page_wiredtiger() -> WiredTigerPage {
         .expect("the published figures are well formed")
 }
 
-/// A printed figure beside the one its document gives when it is computed again.
+/// A printed figure next to the one recomputed from its own document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Check {
     /// As printed.
@@ -182,7 +182,7 @@ impl Page2011 {
         let mut found = Vec::new();
         for row in &self.row {
             for engine in row.ops.keys() {
-                let title = crate::face::title(engine);
+                let title = crate::engine_style::title(engine);
                 if let Some(ratio) = row.ratio(self, engine).filter(|check| !check.follows) {
                     found.push(format!(
                         "{}: {title} is printed as {}x baseline; its rates give {}x.",
@@ -299,7 +299,7 @@ mod tests {
         assert!(
             page.row
                 .iter()
-                .all(|row| bench_core::catalog::named(&row.workload).is_some())
+                .all(|row| bench_core::workload::catalog::named(&row.workload).is_some())
         );
     }
 }

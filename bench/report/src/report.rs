@@ -3,13 +3,13 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use bench_core::outline::Aggregate;
-use bench_core::record::Status;
+use bench_core::result::outline::Aggregate;
+use bench_core::result::record::Status;
 
 use crate::error::Error;
+use crate::input::Source;
 use crate::run::Run;
-use crate::source::Source;
-use crate::{chapter, html, json, markdown, sheet, terminal};
+use crate::{chapter, csv, html, json, markdown, terminal};
 
 /// Everything one run of the benchmark has to say.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl Report {
         Self::of(source)
     }
 
-    /// The same with something more that the reader must know.
+    /// The same with one more note for the reader.
     #[must_use]
     pub fn noted(mut self, text: impl Into<String>) -> Self {
         self.run.source.notes.push(text.into());
@@ -85,7 +85,7 @@ impl Report {
 
     /// Statistics, one line for each engine, variant and workload.
     pub fn csv(&self) -> String {
-        sheet::sheet(&self.run)
+        csv::sheet(&self.run)
     }
 
     /// Everything: records, notes, machines, and the statistics made from them.
@@ -96,7 +96,12 @@ impl Report {
         json::write(&self.run)
     }
 
-    /// Bars and verdicts for a terminal of this many columns.
+    /// Every table as bars, for a terminal of this many columns.
+    pub fn bars(&self, width: usize) -> String {
+        terminal::bars(&self.run, width)
+    }
+
+    /// What fits a screen: at most 56 lines of at most this many columns, and never more than 120.
     pub fn summary(&self, width: usize) -> String {
         terminal::summary(&self.run, width)
     }

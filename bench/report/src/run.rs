@@ -1,22 +1,22 @@
-//! One run of the benchmark: what was told, and the tables it makes.
+//! One run of the benchmark: what was recorded, and the tables made from it.
 
-use bench_core::definition::Workload;
-use bench_core::outline::{Aggregate, Outline, Settings};
+use bench_core::result::outline::{Aggregate, Outline, Settings};
+use bench_core::workload::definition::Workload;
 use serde_json::Value;
 
-use crate::face;
-use crate::source::Source;
+use crate::engine_style;
+use crate::input::Source;
 use crate::table::{self, Key, Table};
 
-/// A run, ready to be told.
+/// A run, ready to be reported.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     /// As it came.
     pub(crate) source: Source,
     /// Records put together: what is shown, ranked and counted.
     pub(crate) tables: Vec<Table>,
-    /// Of workloads that a section runs several times the instances that do not count, where the suite
-    /// says that the last one does.
+    /// Of workloads that a section runs several times the instances that do not count, where the
+    /// suite says that the last one does.
     pub(crate) earlier: Vec<Table>,
 }
 
@@ -47,7 +47,7 @@ impl Run {
         }
     }
 
-    /// Every table, those that do not count behind the others.
+    /// Every table, those that do not count last.
     pub(crate) fn all_tables(&self) -> impl Iterator<Item = &Table> {
         self.tables.iter().chain(&self.earlier)
     }
@@ -62,7 +62,7 @@ impl Run {
         self.source.outline(suite)
     }
 
-    /// Engines in the order of faces, the harness's own left out.
+    /// Engines in the order of styles, the harness's own left out.
     pub(crate) fn engines(&self) -> Vec<String> {
         let mut names: Vec<&str> = Vec::new();
         for row in self.tables.iter().flat_map(Table::engines) {
@@ -70,7 +70,7 @@ impl Run {
                 names.push(&row.engine);
             }
         }
-        names.sort_by_key(|name| (face::index(name), *name));
+        names.sort_by_key(|name| (engine_style::index(name), *name));
         names.into_iter().map(str::to_owned).collect()
     }
 
@@ -94,8 +94,8 @@ impl Run {
     }
 }
 
-/// Whether a table takes part: where the suite itself trims its rounds, as the page against WiredTiger did, the
-/// last instance of each workload in a section alone.
+/// Whether a table takes part: where the suite itself trims its rounds, as the page against
+/// WiredTiger did, the last instance of each workload in a section alone.
 fn is_counted(source: &Source, tables: &[Table], table: &Table) -> bool {
     let key = &table.key;
     let outline = source.outline(key.suite.as_deref());
@@ -112,8 +112,8 @@ fn is_counted(source: &Source, tables: &[Table], table: &Table) -> bool {
     !tables.iter().any(later)
 }
 
-/// The section of the suites here whose rows ask what a killed process leaves; so named, too, in files
-/// of before suites told what decides their figures.
+/// The section of the suites here whose rows test what a killed process leaves; it has this name,
+/// too, in files older than the fingerprint.
 const KILL: &str = "kill";
 
 /// Why a table compares no stores, where that is so.
@@ -127,26 +127,27 @@ fn apart(source: &Source, table: &Table) -> Option<&'static str> {
     }
 }
 
-/// Whether the process ended itself behind this row, so that another looks for what it had written: such
-/// a row is right or wrong, and its rate is that of one short round.
+/// Whether the process killed itself after this row, so that another one checks what it had
+/// written: such a row is right or wrong, and its rate is that of one short round.
 fn is_killed(source: &Source, key: &Key) -> bool {
     let Some(section) = key.section.as_deref() else {
         return false;
     };
     let outline = source.outline(key.suite.as_deref());
-    let decided = outline.and_then(|outline| outline.decided.as_ref());
-    let Some(decided) = decided else {
+    let fingerprint = outline.and_then(|outline| outline.fingerprint.as_ref());
+    let Some(fingerprint) = fingerprint else {
         return section == KILL;
     };
-    // A job is all that goes on from one database: other sections' rows are in it, too.
+    // A job is everything that continues from one database, so rows of other sections are in it,
+    // too.
     let row = format!("{section}: ");
     let ends = |part: &Settings| {
         let workloads = part.get("workloads").and_then(Value::as_array);
         let mut shown = workloads.into_iter().flatten().filter_map(Value::as_str);
-        let kills = part.get(KILL).or_else(|| decided.everywhere.get(KILL));
+        let kills = part.get(KILL).or_else(|| fingerprint.everywhere.get(KILL));
         kills == Some(&Value::Bool(true)) && shown.any(|entry| entry.starts_with(&row))
     };
-    decided.jobs.values().flatten().any(ends)
+    fingerprint.jobs.values().flatten().any(ends)
 }
 
 /// How rounds become one figure: as was chosen, else as the suite says.

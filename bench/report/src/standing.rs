@@ -1,10 +1,10 @@
-//! Who is ahead: of a table's ranked rows, and against the baseline of the same engine.
+//! Rankings: of a table's ranked rows, and against the baseline of the same engine.
 
-use bench_core::definition::{Action, Order, Target};
-use bench_core::spread::Spread;
-use bench_core::standing::{self, Standing};
+use bench_core::result::spread::Spread;
+use bench_core::result::standing::{self, Standing};
+use bench_core::workload::definition::{Action, Order, Target};
 
-use crate::face;
+use crate::engine_style;
 use crate::outline;
 use crate::run::Run;
 use crate::table::{Row, Table};
@@ -22,10 +22,10 @@ pub(crate) fn ranking(table: &Table) -> Vec<Ranked<'_>> {
 
 /// Whether the row is this project's store, through whichever interface.
 pub(crate) fn is_ours(row: &Row) -> bool {
-    row.engine == face::OURS || row.engine == face::OURS_IN_C
+    row.engine == engine_style::OURS || row.engine == engine_style::OURS_IN_C
 }
 
-/// Those whom nobody ranked is ahead of, fastest first: the first, and whoever ties for its place.
+/// Rows that no ranked row is ahead of, fastest first: the first, and those that tie with it.
 pub(crate) fn leaders(table: &Table) -> Vec<Ranked<'_>> {
     let ranking = ranking(table);
     let beaten = |rate: &Spread| ranking.iter().any(|(_, other)| other.beats(rate));
@@ -34,7 +34,7 @@ pub(crate) fn leaders(table: &Table) -> Vec<Ranked<'_>> {
 }
 
 /// How a row stands among the ranked rows of other stores, which our own interfaces are not; `None`
-/// where it has no rate or there are none.
+/// if it has no rate or there are no others.
 pub(crate) fn among_ranked<'t>(table: &'t Table, row: &Row) -> Option<Standing<&'t Row>> {
     let others = ranking(table)
         .into_iter()
@@ -42,7 +42,7 @@ pub(crate) fn among_ranked<'t>(table: &'t Table, row: &Row) -> Option<Standing<&
     standing::standing(row.rate()?, others.map(|(other, rate)| (other, *rate)))
 }
 
-/// The same among everybody else's rows, ranked or not.
+/// The same among all other rows, ranked or not.
 pub(crate) fn among_all<'t>(table: &'t Table, row: &Row) -> Option<Standing<&'t Row>> {
     let others = table.engines().filter(|other| !is_ours(other));
     let others = others.filter_map(|other| Some((other, *other.rate()?)));
@@ -56,13 +56,13 @@ pub(crate) fn best_peer(table: &Table) -> Option<Ranked<'_>> {
 
 /// Our row with its ordinary settings, ranked or not.
 pub(crate) fn ours(table: &Table) -> Option<Ranked<'_>> {
-    let row = table.row(face::OURS)?;
+    let row = table.row(engine_style::OURS)?;
     Some((row, row.rate()?))
 }
 
 /// The row ratios refer to.
 pub(crate) fn reference(table: &Table) -> Option<Ranked<'_>> {
-    let row = table.row(face::REFERENCE)?;
+    let row = table.row(engine_style::REFERENCE)?;
     Some((row, row.rate()?))
 }
 

@@ -1,13 +1,13 @@
 //! Records put together: a table for each workload, a row for each engine and variant.
 
-use bench_core::catalog;
-use bench_core::definition::{Action, Workload};
-use bench_core::outline::Aggregate;
-use bench_core::record::{Record, Status};
-use bench_core::spread::Spread;
+use bench_core::result::outline::Aggregate;
+use bench_core::result::record::{Record, Status};
+use bench_core::result::spread::Spread;
+use bench_core::workload::catalog;
+use bench_core::workload::definition::{Action, Workload};
 
 use crate::document::Name;
-use crate::face;
+use crate::engine_style;
 use crate::number::float;
 
 /// What all rows of a table have in common.
@@ -42,7 +42,7 @@ impl Key {
         }
     }
 
-    /// Whether a record belongs here; what a row that was never reached does not know fits anything.
+    /// Whether a record belongs here; a field that an unreached row does not have fits anything.
     fn takes(&self, record: &Record) -> bool {
         let fits = |here: &Option<String>, there: &Option<String>| {
             here.is_none() || there.is_none() || here == there
@@ -77,7 +77,7 @@ pub(crate) enum Outcome {
     Measured(Spread),
     /// Not run, and why.
     Skipped(String),
-    /// Wrong or ended, and why.
+    /// Wrong or aborted, and why.
     Failed(String),
 }
 
@@ -88,13 +88,13 @@ pub(crate) struct Row {
     pub(crate) engine: String,
     /// Variant of its settings.
     pub(crate) variant: Option<String>,
-    /// Its records, those of a separate pass for latencies left out.
+    /// Its records, without those of a separate pass for latencies.
     pub(crate) records: Vec<Record>,
     /// Records of a pass that timed every call, where another gave the rates.
     pub(crate) timed: Vec<Record>,
     /// How it ended.
     pub(crate) outcome: Outcome,
-    /// Why rows of this table are compared with nobody's, where that is so.
+    /// Why rows of this table are not compared, if so.
     pub(crate) apart: Option<&'static str>,
 }
 
@@ -107,17 +107,18 @@ pub(crate) struct Table {
     pub(crate) state: State,
     /// Whether the same row ran in another directory too.
     pub(crate) elsewhere: bool,
-    /// Rows in the order of faces, variants after their engine.
+    /// Rows in the order of styles, variants after their engine.
     pub(crate) rows: Vec<Row>,
 }
 
 impl Row {
-    /// Title with the variant, where it is not the plain one, and the mark of a row that merges by hand.
+    /// Title with the variant, where it is not the plain one, and the mark of a row that merges by
+    /// hand.
     pub(crate) fn title(&self) -> String {
         self.name().full()
     }
 
-    /// Face, title and variant.
+    /// Style, title and variant.
     pub(crate) fn name(&self) -> Name {
         Name {
             variant: self.variant.clone().filter(|variant| !is_plain(variant)),
@@ -156,9 +157,9 @@ impl Row {
     /// Why a row is shown without a rank.
     pub(crate) fn unranked(&self) -> Option<&'static str> {
         let below = |record: &Record| record.durability.as_deref() == Some("below_os");
-        if self.engine == face::HARNESS {
+        if self.engine == engine_style::HARNESS {
             Some("stores nothing")
-        } else if self.engine == face::BARE {
+        } else if self.engine == engine_style::BARE {
             Some("no store: a bare loop")
         } else if self.apart.is_some() {
             self.apart
@@ -184,7 +185,7 @@ impl Row {
         Spread::of(self.records.iter().filter_map(figure), aggregate)
     }
 
-    /// Rates of the writer beside the readers, where there was one; the middle is the median.
+    /// Rates of the concurrent writer, if there was one; the middle is the median.
     pub(crate) fn writer(&self) -> Option<Spread> {
         self.rate()?;
         self.figure(Aggregate::Median, Record::writer_rate)
@@ -233,7 +234,7 @@ impl Table {
         catalog::named(&self.key.workload)
     }
 
-    /// Whether it is an event, told as a time and not as a rate.
+    /// Whether it is an event, reported as a time and not as a rate.
     pub(crate) fn is_event(&self) -> bool {
         self.workload().is_some_and(|workload| {
             matches!(
@@ -256,9 +257,11 @@ impl Table {
         }
     }
 
-    /// Rows that stand for stores; those of the harness and of the bare loop are told apart.
+    /// Rows of stores; those of the harness and of the bare loop are reported separately.
     pub(crate) fn engines(&self) -> impl Iterator<Item = &Row> {
-        let stores = |row: &&Row| ![face::HARNESS, face::BARE].contains(&row.engine.as_str());
+        let stores = |row: &&Row| {
+            ![engine_style::HARNESS, engine_style::BARE].contains(&row.engine.as_str())
+        };
         self.rows.iter().filter(stores)
     }
 
@@ -281,7 +284,7 @@ impl Table {
 pub(crate) fn tables(records: &[Record], choose: impl Fn(&Record) -> Aggregate) -> Vec<Table> {
     let states = states(records);
     let mut tables: Vec<Table> = Vec::new();
-    // Those that say what they ran come first, so that those that do not find a table to join.
+    // Records that say what they ran come first, so that the others find a table to join.
     let (known, unknown): (Vec<_>, Vec<_>) = (0..records.len())
         .partition(|&index| records[index].data.is_some() || records[index].threads.is_some());
     for index in known.into_iter().chain(unknown) {
@@ -324,11 +327,11 @@ pub(crate) fn tables(records: &[Record], choose: impl Fn(&Record) -> Aggregate) 
     tables
 }
 
-/// Rows of a page: faces in their order, unknown engines by name, plain settings first.
+/// Rows of a page: styles in their order, unknown engines by name, plain settings first.
 fn order(row: &Row) -> (usize, &str, bool, Option<&str>) {
     let variant = row.variant.as_deref();
     (
-        face::index(&row.engine),
+        engine_style::index(&row.engine),
         &row.engine,
         !row.is_plain(),
         variant,
@@ -342,14 +345,14 @@ fn is_text(record: &Record) -> bool {
 
 /// Whether the bare loop has no part in the row.
 fn is_beside_the_point(record: &Record) -> bool {
-    record.status == Status::Skipped && record.engine == face::BARE
+    record.status == Status::Skipped && record.engine == engine_style::BARE
 }
 
 impl Table {
     fn add(&mut self, record: &Record) {
         let same = |row: &Row| row.engine == record.engine && row.variant == record.variant;
         let at = self.rows.iter().position(same).or_else(|| {
-            // A row that was lost before its child told its variant.
+            // A row that was lost before its child reported its variant.
             let lost = record.variant.is_none() && record.status == Status::Failed;
             lost.then(|| self.rows.iter().position(|row| row.engine == record.engine))
                 .flatten()
@@ -422,8 +425,8 @@ impl Row {
     }
 }
 
-/// For each record, whether everything had been compacted when it began, where the record itself does
-/// not say: the rows of one engine, variant, section and round follow one another.
+/// For each record, whether everything had been compacted when it began, where the record itself
+/// does not say: the rows of one engine, variant, section and round follow one another.
 fn states(records: &[Record]) -> Vec<State> {
     type Run<'r> = (
         &'r str,

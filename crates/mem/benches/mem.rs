@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use cairndb_base::{Kind, Order, SEQ_MAX, hash64};
-use cairndb_mem::{Cache, ChunkPool, ClockCache, LruCache, MemWriter, Memtable};
+use cairndb_mem::{Cache, ChunkPool, ClockCache, MemWriter, Memtable};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 const CAPACITY: usize = 512 << 10;
@@ -150,29 +150,24 @@ fn reads(c: &mut Criterion) {
 fn caches(c: &mut Criterion) {
     const PAGES: u128 = 1000;
     let mut group = c.benchmark_group("cache");
-    let caches: [(&str, Box<dyn Cache>); 2] = [
-        ("lru", Box::new(LruCache::new(8 << 20))),
-        ("clock", Box::new(ClockCache::new(8 << 20))),
-    ];
+    let cache = ClockCache::new(8 << 20);
     let page: Arc<[u8]> = vec![0; 4096].into();
-    for (name, cache) in &caches {
-        for key in 0..PAGES {
-            cache.insert(key, Arc::clone(&page), page.len());
-        }
-        let mut at = 0;
-        group.bench_function(format!("{name} hit"), |b| {
-            b.iter(|| {
-                at = (at + 389) % PAGES;
-                black_box(cache.lookup(at))
-            });
-        });
-        group.bench_function(format!("{name} insert and evict"), |b| {
-            b.iter(|| {
-                at += 1;
-                cache.insert(PAGES + at, Arc::clone(&page), page.len());
-            });
-        });
+    for key in 0..PAGES {
+        cache.insert(key, Arc::clone(&page), page.len());
     }
+    let mut at = 0;
+    group.bench_function("clock hit", |b| {
+        b.iter(|| {
+            at = (at + 389) % PAGES;
+            black_box(cache.lookup(at))
+        });
+    });
+    group.bench_function("clock insert and evict", |b| {
+        b.iter(|| {
+            at += 1;
+            cache.insert(PAGES + at, Arc::clone(&page), page.len());
+        });
+    });
     group.finish();
 }
 

@@ -1,4 +1,4 @@
-//! Everything CairnDB keeps in memory: the memtable and the page caches.
+//! Everything CairnDB keeps in memory: the memtable and the page cache.
 //!
 //! Floor 3 of the house. The memtable is an arena with a list in it, and a tree to search it by: one writer, any number of
 //! readers, no locks; values it leaves in the log, where they lie. The caches hold verified pages of tables
@@ -22,7 +22,7 @@ mod writer;
 #[cfg(loom)]
 mod loom_models;
 
-pub use cache::{Cache, ClockCache, LruCache};
+pub use cache::{Cache, ClockCache};
 pub use chunk::ChunkPool;
 pub use cursor::MemCursor;
 pub use memtable::{MemEntry, MemPlace, Memtable};

@@ -88,7 +88,7 @@ fn every_default_is_allowed_and_no_flag_is_listed_twice() {
 }
 
 #[test]
-fn help_tells_meaning_type_and_default_of_every_flag() {
+fn help_shows_meaning_type_and_default_of_every_flag() {
     let text = help();
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [

@@ -62,7 +62,7 @@ impl Report {
         Some(())
     }
 
-    /// The histogram behind its headline, up to the next blank line.
+    /// The histogram after its headline, up to the next blank line.
     fn latencies(&mut self, text: &str) {
         let Some((_, rest)) = text.split_once("\nOperation latency (ns):\n") else {
             return;
@@ -120,7 +120,7 @@ fn number(text: &str) -> Option<f64> {
     (number.is_finite() && number >= 0.0).then_some(number)
 }
 
-/// The number behind a name.
+/// The number after a name.
 fn after(line: &str, name: &str) -> Option<f64> {
     let (_, rest) = line.split_once(name)?;
     number(rest.split_whitespace().next()?)

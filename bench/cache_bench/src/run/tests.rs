@@ -6,13 +6,13 @@ use crate::testing::plan;
 use crate::value::Values;
 
 /// A cache that errs: its real answers pass through a function first.
-struct Liar<F> {
+struct FaultyCache<F> {
     real: Quick,
     lookups: AtomicU64,
     bend: F,
 }
 
-impl<F: Fn(u64, u128, Arc<[u8]>) -> Arc<[u8]> + Sync> Subject for Liar<F> {
+impl<F: Fn(u64, u128, Arc<[u8]>) -> Arc<[u8]> + Sync> Subject for FaultyCache<F> {
     fn insert(&self, key: u128, value: Arc<[u8]>) {
         self.real.insert(key, value);
     }
@@ -36,8 +36,8 @@ impl<F: Fn(u64, u128, Arc<[u8]>) -> Arc<[u8]> + Sync> Subject for Liar<F> {
     }
 }
 
-fn liar<F>(bend: F) -> Liar<F> {
-    Liar {
+fn faulty_cache<F>(bend: F) -> FaultyCache<F> {
+    FaultyCache {
         real: Quick::new(&plan()).expect("made"),
         lookups: AtomicU64::new(0),
         bend,
@@ -102,7 +102,7 @@ fn one_flipped_byte_in_ten_thousand_lookups_fails_the_run() {
         bytes[57] ^= 1;
         bytes.into()
     };
-    let outcome = measure(&plan(), &liar(flip), None);
+    let outcome = measure(&plan(), &faulty_cache(flip), None);
     let reason = outcome.reason.expect("found out");
     assert_eq!(outcome.status, Status::Failed);
     assert!(
@@ -115,7 +115,7 @@ fn one_flipped_byte_in_ten_thousand_lookups_fails_the_run() {
 #[test]
 fn a_value_of_another_key_fails_the_run() {
     let swap = |_, key, _| Values::new(100, false).make(u64::try_from(key).expect("small") ^ 1);
-    let outcome = measure(&plan(), &liar(swap), None);
+    let outcome = measure(&plan(), &faulty_cache(swap), None);
     assert_eq!(outcome.status, Status::Failed);
     let all = outcome.hits.expect("counted");
     let wrong: u64 = outcome
@@ -133,7 +133,7 @@ fn a_value_of_another_key_fails_the_run() {
 fn a_cache_that_holds_more_than_it_may_fails_the_run() {
     let mut plan = plan();
     plan.cache_bytes = 1000;
-    let outcome = measure(&plan, &liar(|_, _, value| value), None);
+    let outcome = measure(&plan, &faulty_cache(|_, _, value| value), None);
     let reason = outcome.reason.expect("found out");
     assert_eq!(outcome.status, Status::Failed);
     assert!(

@@ -7,8 +7,8 @@ use moka::sync::Cache;
 use super::{Subject, charge};
 use crate::plan::Plan;
 
-/// Bytes it keeps for each entry beside the value: entry, key, list nodes and hash bucket, each an
-/// allocation of its own, and what it keeps to judge newcomers by. A test measures it.
+/// Bytes for each entry in addition to the value: entry, key, list nodes and hash bucket, each a
+/// separate allocation, and the admission filter. A test measures it.
 pub(super) const ENTRY_BYTES: u64 = 450;
 
 /// The cache.

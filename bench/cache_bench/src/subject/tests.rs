@@ -70,7 +70,7 @@ fn what_quick_cache_keeps_beside_values_is_what_it_is_charged() {
         cache.insert(u128::from(key), values.make(key));
     }
     let each = cache.bookkeeping() / cache.entries();
-    let charged = quick::ENTRY_BYTES;
+    let charged = quick_cache::ENTRY_BYTES;
     assert!(
         (charged * 3 / 4..=charged * 5 / 4).contains(&each),
         "{each} bytes an entry, {charged} charged"

@@ -18,7 +18,7 @@ fn outcome(plan: &Plan) -> Outcome {
 }
 
 #[test]
-fn the_classic_head_is_that_of_the_five_series_with_what_it_lacks_behind() {
+fn the_classic_head_is_that_of_the_five_series_with_what_it_lacks_after() {
     let text = head(&plan(), "CairnDB 1.0 LRU");
     let text = text.replace(
         "WARNING: Assertions are enabled; benchmarks unnecessarily slow\n",

@@ -1,6 +1,6 @@
 //! Running the program and looking at what it said.
 
-pub(crate) use bench_core::skip::skip;
+pub(crate) use bench_core::host::test_skip::skip;
 
 use std::process::{Command, Output};
 
@@ -15,7 +15,7 @@ pub(crate) fn run(words: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// Runs it with these words and those of [`SHORT`].
+/// Runs it with these words and the ones in [`SHORT`].
 pub(crate) fn run_short(words: &[&str]) -> Output {
     run(&[SHORT, words].concat())
 }

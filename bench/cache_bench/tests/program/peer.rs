@@ -1,4 +1,4 @@
-//! RocksDB's own program beside ours.
+//! RocksDB's own program as a peer.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ fn impostor(home: &Path, body: &str) -> PathBuf {
     let text = format!(
         "#!/bin/sh\nif [ \"$1\" = --help ]; then echo 'Flags from ./cache/cache_bench_tool.cc:'; exit 1; fi\n{body}\n"
     );
-    // Another process writes it: one of ours that forks meanwhile would hold it open, and a file open
-    // for writing cannot be run.
+    // Another process writes it: one of ours that forks meanwhile would hold it open, and a file
+    // open for writing cannot be run.
     let mut writer = Command::new("sh")
         .args(["-c", "cat >\"$0\" && chmod 755 \"$0\""])
         .arg(&path)
@@ -76,7 +76,7 @@ fn its_absence_is_an_error_only_where_it_was_named() {
         "{}",
         stderr(&named)
     );
-    // Our own program is not mistaken for it, even where it stands first in PATH.
+    // Our own program is not mistaken for it, even if it comes first in PATH.
     let own = format!(
         "--rocksdb_cache_bench={}",
         env!("CARGO_BIN_EXE_cache_bench")

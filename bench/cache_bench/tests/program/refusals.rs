@@ -1,4 +1,4 @@
-//! What is refused, and how.
+//! Refused command lines and their messages.
 
 use crate::common::{run, stderr, stdout};
 

@@ -1,4 +1,4 @@
-//! What the value of a flag may be.
+//! Kinds of flag values.
 
 /// What a flag's value may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,8 +15,8 @@ pub enum Kind {
     Word(&'static [&'static str]),
 }
 
-/// Numbers as high as this are counts and bytes, for which people write suffixes; lower ones are parts of a
-/// hundred and the like.
+/// Numbers as high as this are counts and bytes, for which people write suffixes; lower ones are
+/// parts of a hundred and the like.
 const COUNTED_IN_THOUSANDS: i64 = (1 << 20) - 1;
 
 impl Kind {

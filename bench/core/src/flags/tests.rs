@@ -174,7 +174,7 @@ fn flags_that_cannot_be_followed_are_refused_with_the_reason() {
 }
 
 #[test]
-fn a_flag_file_is_read_and_its_absence_is_told() {
+fn a_flag_file_is_read_and_its_absence_is_reported() {
     let home = tempfile::tempdir().expect("a directory");
     let path = home.path().join("flags");
     std::fs::write(&path, "# comment\n--num=12\n\n  --histogram\n").expect("written");

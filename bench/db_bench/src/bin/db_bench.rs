@@ -1,4 +1,4 @@
-//! The program: its library, with the engines that everybody has.
+//! The program: the library with the usual engines.
 
 use std::process::ExitCode;
 

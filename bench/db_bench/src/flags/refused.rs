@@ -1,5 +1,5 @@
-//! Flags of other programs that would change what is measured, in ways no row here follows. Values that
-//! say what is so anyway are taken without a word.
+//! Flags of other programs that would change what is measured, in ways that no row here follows.
+//! Values that state what is true anyway are accepted silently.
 
 use bench_core::flags::Refused;
 
@@ -44,18 +44,18 @@ pub(super) const FLAGS: &[Refused] = &[
     switch(
         "disable_wal",
         &["0"],
-        "every write that was acknowledged must survive the end of its process, in every engine alike",
+        "every acknowledged write must survive the end of its process, in every engine alike",
     ),
     switch("intkey", &["0"], "keys are the same bytes for every engine"),
     valued(
         "max_compact_wait",
         &[],
-        "compact and waitforcompaction wait until it has ended; --row_timeout ends a row",
+        "compact and waitforcompaction wait until compaction has ended; --row_timeout limits a row",
     ),
     valued(
         "max_scan_distance",
         &["0"],
-        "--seek_nexts says how many entries are read behind a seek",
+        "--seek_nexts sets how many entries are read after a seek",
     ),
     valued(
         "merge_operator",
@@ -75,7 +75,7 @@ pub(super) const FLAGS: &[Refused] = &[
     valued(
         "num_column_families",
         &["1", "0"],
-        "one space of keys is what every engine has",
+        "every engine has one key space",
     ),
     valued(
         "num_multi_db",
@@ -85,7 +85,7 @@ pub(super) const FLAGS: &[Refused] = &[
     valued(
         "num_pages",
         &[],
-        "--cache_size or --memory says it in bytes, for every engine alike",
+        "--cache_size or --memory sets it in bytes, for every engine alike",
     ),
     switch("open_as_follower", &["0"], "a row opens its own database"),
     switch(
@@ -96,24 +96,24 @@ pub(super) const FLAGS: &[Refused] = &[
     valued(
         "options_file",
         &[""],
-        "the flags here set every engine alike; what is in effect stands under Options",
+        "the flags here set every engine alike; Options shows what is in effect",
     ),
     switch("readahead", &["1"], "LMDB reads ahead as the system does"),
     switch(
         "readonly",
         &["0"],
-        "not every engine can be opened so; with --use_existing_db, reading rows leave the data as it is",
+        "not every engine can be opened read-only; with --use_existing_db, reading rows do not change the data",
     ),
     switch(
         "reverse_iterator",
         &["0"],
         "seeks step forward here; readreverse goes backwards",
     ),
-    switch("stagger", &["0"], "the threads of a row begin together"),
+    switch("stagger", &["0"], "the threads of a row start together"),
     valued(
         "trace_file",
         &[""],
-        "nothing is traced; --json tells each result",
+        "nothing is traced; --json has each result",
     ),
     switch(
         "transaction_db",
@@ -128,12 +128,12 @@ pub(super) const FLAGS: &[Refused] = &[
     switch(
         "use_blob_db",
         &["0"],
-        "RocksDB is opened as itself; CairnDB keeps large values apart without being asked",
+        "RocksDB is opened without it; CairnDB always keeps large values apart",
     ),
     switch(
         "use_existing_keys",
         &["0"],
-        "keys are drawn from all of --num and the line says how many were found",
+        "keys are drawn from all of --num, and the line shows how many were found",
     ),
     switch(
         "use_rowids",
@@ -149,16 +149,16 @@ pub(super) const FLAGS: &[Refused] = &[
     valued(
         "value_size_distribution_type",
         &["fixed"],
-        "values of a row are of one size, --value_size; --data=FILE brings sizes of its own",
+        "values of a row have one size, --value_size; with --data=FILE each has its own",
     ),
     switch(
         "writemap",
         &[],
-        "LMDB writes through its map in rows that need not be synced, and not in those that need",
+        "LMDB writes through its map in unsynced rows only",
     ),
     valued(
         "writes_per_second",
         &["0"],
-        "--benchmark_write_rate_limit says it in bytes a second",
+        "--benchmark_write_rate_limit sets it in bytes a second",
     ),
 ];

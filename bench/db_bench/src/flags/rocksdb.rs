@@ -1,5 +1,6 @@
-//! Flags of LevelDB's and RocksDB's programs that mean nothing here: tuning of one engine, and of
-//! workloads that are not there. Scripts that set them go on working and are told once for each.
+//! Flags of LevelDB's and RocksDB's programs that have no effect here: tuning of one engine, and of
+//! workloads that do not exist here. Scripts that set them keep working and get one warning for
+//! each.
 
 /// Flags that take a value.
 #[rustfmt::skip]

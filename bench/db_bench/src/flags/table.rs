@@ -1,7 +1,7 @@
 //! The table of flags: name, kind, default, meaning. The parser knows nothing else.
 
 use bench_core::flags::{Flag, Kind};
-use bench_core::plan::Distribution;
+use bench_core::workload::plan::Distribution;
 
 /// LevelDB's own list.
 const BENCHMARKS: &str = "fillseq,fillsync,fillrandom,overwrite,readrandom,readrandom,readseq,readreverse,compact,\
@@ -11,9 +11,9 @@ readrandom,readseq,readreverse,fill100K,crc32c,snappycomp,snappyuncomp,zstdcomp,
 const KEYS_MAX: i64 = (1 << 31) - 2;
 const BYTES_MAX: i64 = 1 << 50;
 #[expect(clippy::cast_possible_wrap, reason = "1 MiB")]
-const VALUE_MAX: i64 = bench_core::pool::VALUE_BYTES_MAX as i64;
+const VALUE_MAX: i64 = bench_core::workload::pool::VALUE_BYTES_MAX as i64;
 #[expect(clippy::cast_possible_wrap, reason = "a thousand")]
-const PREFIX_MAX: i64 = bench_core::key::PREFIX_MAX as i64;
+const PREFIX_MAX: i64 = bench_core::workload::key::PREFIX_MAX as i64;
 
 /// What RocksDB's program takes for a codec.
 const CODECS: &[&str] = &[
@@ -119,35 +119,35 @@ pub(crate) static FLAGS: &[Flag] = &[
         "benchmark_write_rate_limit",
         Kind::Number(0, i64::MAX),
         "0",
-        "bytes a second that fills, or the writer beside readers, write at most; 0: no limit",
+        "most bytes a second that fills, or the writer in readwhilewriting, write; 0: no limit",
     ),
     flag(
         WHAT,
         "benchmark_read_rate_limit",
         Kind::Number(0, i64::MAX),
         "0",
-        "point reads and seeks a second of all threads together at most; 0: no limit",
+        "most point reads and seeks a second of all threads together; 0: no limit",
     ),
     flag(
         WHAT,
         "rounds",
         Kind::Number(1, 1000),
         "1",
-        "how often everything is run; engines take turns in another order each time",
+        "how often everything runs; the order of the engines differs from round to round",
     ),
     flag(
         WHAT,
         "row_timeout",
         Kind::Number(1, 1_000_000),
         "600",
-        "seconds after which a workload is ended and fails",
+        "seconds after which a workload is stopped and fails",
     ),
     flag(
         WHAT,
         "suite",
         Kind::Text,
         "",
-        "run a suite over every engine and print a table: quick, leveldb-2011, wiredtiger, rocksdb, ycsb, scale, or a file of your own",
+        "run a suite over every engine and print a summary: quick, leveldb-2011, wiredtiger, rocksdb, ycsb, scale, or a file of your own",
     ),
     flag(
         WHAT,
@@ -161,14 +161,14 @@ pub(crate) static FLAGS: &[Flag] = &[
         "resume",
         Kind::Bool,
         "0",
-        "go on with the suite whose results are in the file of --json",
+        "resume the suite whose results are in the file of --json",
     ),
     flag(
         WHAT,
         "started",
         Kind::Text,
         "",
-        "a suite's limits of time count from when this file was written, which may be before a build",
+        "count a suite's time limits from the modification time of this file, which may be before a build",
     ),
     flag(
         WHAT,
@@ -189,7 +189,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "use_existing_db",
         Kind::Bool,
         "0",
-        "keep the database that is there; workloads that want a fresh one are skipped",
+        "use the existing database; workloads that need a fresh one are skipped",
     ),
     flag(
         WHAT,
@@ -241,16 +241,16 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(
         DATA,
         "seed",
-        Kind::Number(0, crate::seed::MAX as i64),
+        Kind::Number(0, crate::clock_seed::MAX as i64),
         "1000",
-        "added to the running number of each thread to seed its draws; 0: taken from the clock and told",
+        "added to the running number of each thread to seed its draws; 0: taken from the clock and printed",
     ),
     flag(
         DATA,
         "distribution",
         Kind::Word(Distribution::WORDS),
         "",
-        "how random keys are drawn; default uniform, for ycsb as the workload says; in a suite for the sections that do not say it",
+        "how random keys are drawn; default uniform, for ycsb as the workload says; in a suite for the sections that set none",
     ),
     flag(
         DATA,
@@ -264,7 +264,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "keys",
         Kind::Word(&["leveldb", "rocksdb"]),
         "leveldb",
-        "whose keys and draws: 16 digits, or the index in eight bytes and zeros",
+        "keys and draws of which program: 16 digits, or the index in eight bytes and zeros",
     ),
     flag(
         DATA,
@@ -288,7 +288,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "seek_nexts",
         Kind::Number(0, 1 << 32),
         "0",
-        "entries that seekrandom reads behind each seek",
+        "entries that seekrandom reads after each seek",
     ),
     flag(
         DATA,
@@ -309,7 +309,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "memory",
         Kind::Number(1 << 16, BYTES_MAX),
         "",
-        "bytes of memory in all; default 4 MB; split in halves up to 16 MB, above 8 MB for reads and the rest for writes (the other way round with --use_existing_db)",
+        "total bytes of memory; default 4 MB; split in halves up to 16 MB, above 8 MB for reads and the rest for writes (the other way round with --use_existing_db)",
     ),
     flag(
         STORE,
@@ -330,7 +330,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "compression",
         Kind::Bool,
         "1",
-        "let the engine compress with its usual codec",
+        "compress with the engine's usual codec",
     ),
     flag(
         STORE,
@@ -371,7 +371,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "open_files",
         Kind::Number(-1, 1_000_000),
         "0",
-        "most files held open; 0 or negative: the engine's default; LevelDB and RocksDB alone",
+        "most open files; 0 or negative: the engine's default; LevelDB and RocksDB alone",
     ),
     flag(
         STORE,
@@ -406,35 +406,35 @@ pub(crate) static FLAGS: &[Flag] = &[
         "stats_interval_seconds",
         Kind::Number(0, 1_000_000),
         "0",
-        "seconds at least between two such lines",
+        "least seconds between two such lines",
     ),
     flag(
         SHOW,
         "report_interval_seconds",
         Kind::Number(0, 1_000_000),
         "0",
-        "write the operations of every so many seconds of each workload to --report_file; 0: not",
+        "write the operations of each interval of so many seconds to --report_file; 0: do not",
     ),
     flag(
         SHOW,
         "report_file",
         Kind::Text,
         "report.csv",
-        "where they go; the file is that of the last workload",
+        "file of --report_interval_seconds; it keeps the last workload",
     ),
     flag(
         SHOW,
         "format",
         Kind::Word(&["leveldb", "rocksdb"]),
         "leveldb",
-        "whose header, result lines and histograms are printed",
+        "program whose header, result lines and histograms are printed",
     ),
     flag(
         SHOW,
         "confidence_interval_only",
         Kind::Bool,
         "0",
-        "after each run of a repeated workload print the interval alone",
+        "after each run of a repeated workload print only the confidence interval",
     ),
     flag(
         SHOW,
@@ -462,7 +462,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "render",
         Kind::Text,
         "",
-        "run nothing: make the report of this report.json or file of --json again, beside it or in --report=DIR",
+        "run nothing: make the report of this report.json or file of --json again, next to it or in --report=DIR",
     ),
     flag(
         SHOW,
@@ -471,13 +471,20 @@ pub(crate) static FLAGS: &[Flag] = &[
         "",
         "write the same as a table of cells to this file as each workload ends",
     ),
+    flag(
+        SHOW,
+        "verbose",
+        Kind::Bool,
+        "0",
+        "of a suite or --render, print every row, bar and table instead of a summary",
+    ),
     flag(SHOW, "help", Kind::Bool, "0", "print this"),
     flag(
         SHOW,
         "list",
         Kind::Bool,
         "0",
-        "print the engines and whether they are there, and the workloads",
+        "print the engines and whether they are installed, and the workloads",
     ),
     flag(SHOW, "version", Kind::Bool, "0", "print the version"),
 ];

@@ -163,7 +163,7 @@ fn names_of_relatives_and_codecs_in_capitals_are_taken() {
 }
 
 #[test]
-fn a_flag_file_is_read_and_its_absence_is_told() {
+fn a_flag_file_is_read_and_its_absence_is_reported() {
     let home = tempfile::tempdir().expect("a directory");
     let path = home.path().join("flags");
     std::fs::write(&path, "# comment\n--num=12\n\n  --histogram\n").expect("written");

@@ -1,11 +1,11 @@
-//! What the program was built from and by, as its build script left it.
+//! What the program was built from and by, as recorded by its build script.
 
 use serde::Serialize;
 
 /// The build of this program.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Build {
-    /// The project's commit, `-dirty` behind it when the sources differed from it.
+    /// The project's commit, with `-dirty` if the sources differed from it.
     commit: &'static str,
     /// The compiler and its version.
     compiler: &'static str,
@@ -15,7 +15,7 @@ pub(crate) struct Build {
     profile: &'static str,
     /// The profile's level of optimisation.
     opt_level: &'static str,
-    /// Flags given to the compiler beside the profile.
+    /// Compiler flags in addition to the profile.
     #[serde(skip_serializing_if = "str::is_empty")]
     flags: &'static str,
     /// Whether our own assertions are compiled in.
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_build_script_has_left_every_fact() {
+    fn the_build_script_has_loaded_every_fact() {
         let hash = BUILD.commit.trim_end_matches("-dirty");
         let known = hash.len() == 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
         assert!(known || BUILD.commit == "unknown", "{}", BUILD.commit);

@@ -1,8 +1,8 @@
-//! Where databases are: file system, mount, device and free room of a directory.
+//! The place of databases: file system, mount, device and free space of a directory.
 
 use std::path::{Path, PathBuf};
 
-use bench_core::process;
+use bench_core::host::process;
 use serde::Serialize;
 
 /// One directory of `--db`.
@@ -40,12 +40,12 @@ impl Directory {
     }
 }
 
-/// The type of the file system that `path` is or will be on: of its mount, or where that is not listed,
-/// as in a changed root, by the number the file system tells of itself.
+/// The type of the file system of `path`, which may not exist yet: of its mount, or if that is not
+/// listed, as in a chroot, by the number that the file system reports.
 pub(crate) fn file_system(path: &Path) -> Option<String> {
     mount(path).map(|mount| mount.kind).or_else(|| {
         let stat = rustix::fs::statfs(existing(path)?).ok()?;
-        // Negative where the field has 32 bits and the number takes all of them: not told then.
+        // Negative if the field has 32 bits and the number uses all of them: not reported then.
         let magic = u64::try_from(stat.f_type).ok()?;
         Some(
             MAGICS
@@ -90,7 +90,8 @@ fn mount(path: &Path) -> Option<Mount> {
     mount_of(&mounts, &existing(path)?)
 }
 
-/// The mount with the longest point above `path`; of several on one point the last covers the others.
+/// The mount with the longest point above `path`; of several on one point the last covers the
+/// others.
 fn mount_of(mounts: &str, path: &Path) -> Option<Mount> {
     let parse = |line: &str| {
         let mut fields = line.split(' ').map(plain);
@@ -109,7 +110,7 @@ fn mount_of(mounts: &str, path: &Path) -> Option<Mount> {
         .map(|(_, mount)| mount)
 }
 
-/// A field of the list without its escapes: blanks and the like stand there as octal numbers.
+/// A field of the list without its escapes: blanks and the like are octal numbers there.
 fn plain(field: &str) -> String {
     let mut parts = field.split('\\');
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_not_there_yet_is_told_by_the_one_above() {
+    fn a_directory_that_is_not_there_yet_is_reported_by_the_one_above() {
         let home = tempfile::tempdir().expect("a directory");
         let there = Directory::at(home.path());
         let later = Directory::at(&home.path().join("a/b"));

@@ -1,4 +1,4 @@
-//! What the machine is set to and doing when a run starts: clock rate, large pages, load, memory.
+//! Settings and state of the machine when a run starts: clock rate, large pages, load, memory.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::fact::{kib, value};
 /// Where the kernel shows its processors.
 const PROCESSORS: &str = "/sys/devices/system/cpu";
 
-/// Settings and load that move figures. What the kernel does not tell is absent.
+/// Settings and load that influence figures. What the kernel does not report is absent.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct State {
     /// Who chooses the clock rate, of all processors.
@@ -18,16 +18,16 @@ pub(crate) struct State {
     /// Whether the clock may rise above its nominal rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     turbo: Option<&'static str>,
-    /// Whether this is a virtual machine, as far as the processor tells.
+    /// Whether this is a virtual machine, as far as the processor reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     virtual_machine: Option<bool>,
-    /// When memory comes in large pages by itself.
+    /// When the kernel uses large pages automatically.
     #[serde(skip_serializing_if = "Option::is_none")]
     huge_pages: Option<String>,
     /// Processes that ran or waited, over one, five and fifteen minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     load_average: Option<String>,
-    /// Memory that nobody has.
+    /// Free memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_free_bytes: Option<u64>,
     /// Memory that could be had without swapping.
@@ -68,7 +68,7 @@ fn governor(system: &Path) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// `on` or `off`: Intel's driver tells that there is none, the others that there is one.
+/// `on` or `off`: Intel's driver reports that turbo is disabled, the others that it is enabled.
 fn turbo(system: &Path) -> Option<&'static str> {
     let none = read(&system.join("intel_pstate/no_turbo")).map(|text| text == "0");
     let boost = || read(&system.join("cpufreq/boost")).map(|text| text == "1");

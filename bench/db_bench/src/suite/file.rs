@@ -5,10 +5,10 @@ mod bounds;
 
 use std::path::Path;
 
-use bench_core::catalog;
-use bench_core::outline::Aggregate;
-use bench_core::plan::Distribution;
-use bench_core::step::Step;
+use bench_core::result::outline::Aggregate;
+use bench_core::workload::catalog;
+use bench_core::workload::plan::Distribution;
+use bench_core::workload::step::Step;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -67,7 +67,7 @@ pub(crate) struct File {
     pub(crate) section: Vec<Section>,
 }
 
-/// Settings that run beside the plain ones.
+/// Settings that run in addition to the plain ones.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Variant {
@@ -78,11 +78,11 @@ pub(crate) struct Variant {
     pub(crate) engines: Vec<Spanned<String>>,
     /// The engine's own set of settings.
     #[serde(default)]
-    pub(crate) settings: bench_core::settings::Variant,
+    pub(crate) settings: bench_core::workload::settings::Variant,
     pub(crate) bloom_bits: Option<u32>,
     pub(crate) write_mb: Option<u64>,
     pub(crate) cache_mb: Option<u64>,
-    /// Whether its figures may be compared with everybody's.
+    /// Whether its figures may be compared with all others.
     #[serde(default = "yes")]
     pub(crate) ranked: bool,
 }
@@ -100,7 +100,7 @@ pub(crate) enum Split {
     Even,
 }
 
-/// A section. What an `over` section leaves out it takes from the section it goes on from.
+/// A section. An `over` section takes what it leaves out from the section that it continues.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Section {
@@ -119,7 +119,7 @@ pub(crate) struct Section {
     /// What is done to the database before, without being shown.
     #[serde(default)]
     pub(crate) before: Vec<Spanned<String>>,
-    /// The section whose database this one goes on with, in a process of its own. Without it the
+    /// The section whose database this one continues, in a process of its own. Without it, the
     /// section begins with an empty directory.
     pub(crate) over: Option<Spanned<String>>,
     /// The section whose first workload the figures are divided by.
@@ -135,7 +135,7 @@ pub(crate) struct Section {
     /// How random keys are drawn, in `workloads` and not in `before`; without it as
     /// `--distribution` or the workload says.
     pub(crate) distribution: Option<Spanned<String>>,
-    /// Entries read behind each seek of `workloads`; without it as `--seek_nexts` says.
+    /// Entries read after each seek of `workloads`; without it, as `--seek_nexts` says.
     pub(crate) seek_nexts: Option<u64>,
     pub(crate) data: Option<Vec<Spanned<String>>>,
     #[serde(default)]
@@ -148,15 +148,15 @@ pub(crate) struct Section {
     /// Whether it runs in each directory of `--db=DIR1,DIR2`; without a second one it is left out.
     #[serde(default)]
     pub(crate) each_db: bool,
-    /// Whether the process is ended by SIGKILL after its last call, and another one looks for what
-    /// had been acknowledged.
+    /// Whether the process is killed by SIGKILL after its last call, and another process looks for
+    /// what had been acknowledged.
     #[serde(default)]
     pub(crate) kill: bool,
 }
 
 impl File {
-    /// The suite over one data set instead of its own; gives what had to be left out. A section for a data
-    /// set that the others are not run over would only run again what they run.
+    /// Restricts the suite to one data set. Returns what had to be left out. A section with a data
+    /// set of its own would only repeat the others.
     pub(crate) fn over_data(&mut self, word: &str) -> Vec<String> {
         let mut left_out = Vec::new();
         let usual: Vec<String> = self
@@ -227,7 +227,7 @@ pub(crate) fn read(name: &str) -> Result<File, String> {
     ))
 }
 
-/// The name that records carry: that of the file without its folder and ending.
+/// The name that records carry: the file's, without folder and extension.
 pub(crate) fn plain_name(name: &str) -> String {
     let stem = Path::new(name).file_stem();
     stem.map_or_else(
@@ -379,7 +379,8 @@ impl Source<'_> {
             let what = format!("{workload}: a suite repeats by rounds, not by suffixes");
             return Err(self.refuse(start, &what));
         }
-        if catalog::named(workload).is_some_and(bench_core::definition::Workload::is_text) {
+        if catalog::named(workload).is_some_and(bench_core::workload::definition::Workload::is_text)
+        {
             let what = format!("{workload} prints a text and has no result to show");
             return Err(self.refuse(start, &what));
         }

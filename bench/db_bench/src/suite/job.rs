@@ -1,22 +1,22 @@
-//! From a suite to the jobs that run it: which lists, over which database, in which processes.
+//! Turns a suite into the jobs that run it: lists, databases, processes.
 //!
-//! A job is one database: a section that begins with an empty directory and the sections `over` it, in
-//! file order, with one variant and one data set, in one directory. Each part of it is a list for one
-//! child process. A pure function of the file and the flags.
+//! A job is one database: a section that begins with an empty directory and the sections `over` it,
+//! in file order, with one variant and one data set, in one directory. Each part of it is a list
+//! for one child process. A pure function of the file and the flags.
 
 use std::collections::BTreeMap;
 
-use bench_core::catalog;
-use bench_core::outline::FewerRounds;
-use bench_core::plan::Distribution;
-use bench_core::settings::{Memory, Variant};
+use bench_core::result::outline::FewerRounds;
+use bench_core::workload::catalog;
+use bench_core::workload::plan::Distribution;
+use bench_core::workload::settings::{Memory, Variant};
 
 use super::file::{self, File, Section, Split};
 
 const MIB: u64 = 1 << 20;
 const MEMORY_MB_DEFAULT: u64 = 4;
 
-/// The workload that compacts, and the state behind it.
+/// The workload that compacts, and the state after it.
 pub(super) const COMPACT: &str = "compact";
 pub(super) const COMPACTED: &str = "compacted";
 
@@ -44,11 +44,11 @@ pub(crate) struct Job {
 pub(crate) struct Part {
     pub(crate) settings: Settings,
     pub(crate) entries: Vec<Entry>,
-    /// The process ends by SIGKILL behind its last entry.
+    /// The process ends by SIGKILL after its last entry.
     pub(crate) kill: bool,
 }
 
-/// What a child is told beside its list.
+/// The settings of a child, apart from its list.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) num: u64,
@@ -148,15 +148,16 @@ pub(crate) fn fewer_rounds(jobs: &[Job], rounds: u32) -> Vec<FewerRounds> {
         }
     }
     let fewer = most.into_iter().filter(|(_, own)| *own < rounds);
-    let told = fewer.map(|((section, data), rounds)| FewerRounds {
+    let reported = fewer.map(|((section, data), rounds)| FewerRounds {
         section: section.to_owned(),
         data: data.to_owned(),
         rounds,
     });
-    told.collect()
+    reported.collect()
 }
 
-/// Numbers the occurrences of each workload in its section, for each variant, data set and directory.
+/// Numbers the occurrences of each workload in its section, for each variant, data set and
+/// directory.
 fn number(jobs: &mut [Job]) {
     let mut counts = std::collections::HashMap::new();
     for job in jobs {
@@ -265,7 +266,7 @@ impl Maker<'_> {
         parts
     }
 
-    /// The settings of a section: its own, else those of the one it goes on from.
+    /// The settings of a section: its own, else those of the section it continues.
     fn settings(&self, chain: &[&Section], section: &Section) -> Settings {
         let num = self.asked.num.unwrap_or(self.file.num);
         let split = section.split.unwrap_or_default();

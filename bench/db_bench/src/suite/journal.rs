@@ -4,23 +4,23 @@ use std::collections::{HashMap, HashSet};
 use std::fs::OpenOptions;
 use std::path::Path;
 
-use bench_core::civil::Civil;
-use bench_core::outline::{End, Fact, Note, Outline};
-use bench_core::record::{Record, Status};
+use bench_core::result::civil_date::Civil;
+use bench_core::result::outline::{End, Fact, Note, Outline};
+use bench_core::result::record::{Record, Status};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::decided;
+use super::fingerprint;
 
 /// Results of before, by what they are results of.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     known: HashMap<Key, Status>,
-    /// Rows that ended by an error: they have no figures.
+    /// Rows that ended with an error: they have no figures.
     errors: HashSet<Key>,
     /// In the order of the file.
     pub(crate) records: Vec<Record>,
-    /// What a reader had to be told.
+    /// What a reader had to know.
     pub(crate) notes: Vec<Note>,
     /// One for each process that worked on it.
     begun: Vec<Begun>,
@@ -47,10 +47,10 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The key of a record. The plain settings of an engine with several sets have a name in records
-    /// and none in suites.
+    /// The key of a record. The plain settings of an engine with several sets have a name in
+    /// records and none in suites.
     pub(crate) fn of(record: &Record) -> Self {
-        let fair = bench_core::settings::Variant::Fair.word();
+        let fair = bench_core::workload::settings::Variant::Fair.word();
         Self {
             engine: record.engine.clone(),
             variant: record.variant.clone().filter(|name| name != fair),
@@ -82,7 +82,7 @@ fn of_another_run(path: &Path, what: &str) -> String {
 }
 
 impl Journal {
-    /// Reads the file; `None` when a run was stopped before it had told what it is.
+    /// Reads the file; `None` if a run was stopped before it had written its outline.
     pub(crate) fn read(path: &Path, outline: &Outline) -> Result<Option<Self>, String> {
         let shown = path.display();
         let text = std::fs::read(path).map_err(|error| format!("--resume: {shown}: {error}"))?;
@@ -110,7 +110,7 @@ impl Journal {
                 Err(format!("--resume: {shown} is no result of a suite"))
             };
         };
-        if let Some(what) = decided::difference_but_builds(&found, outline) {
+        if let Some(what) = fingerprint::difference_but_builds(&found, outline) {
             return Err(of_another_run(path, &what));
         }
         journal.outline = Some(found);
@@ -120,7 +120,7 @@ impl Journal {
     /// Refuses to go on with what another build has begun.
     pub(crate) fn check_builds(&self, path: &Path, outline: &Outline) -> Result<(), String> {
         let begun = self.outline.as_ref();
-        match begun.and_then(|begun| decided::difference(begun, outline)) {
+        match begun.and_then(|begun| fingerprint::difference(begun, outline)) {
             Some(what) => Err(of_another_run(path, &what)),
             None => Ok(()),
         }
@@ -168,7 +168,7 @@ impl Journal {
         cut.map_err(|error| format!("--resume: {}: {error}", path.display()))
     }
 
-    /// Whether the row ended by an error, and not only with figures that are wrong.
+    /// Whether the row ended with an error, and not only with wrong answers.
     pub(crate) fn is_error(&self, key: &Key) -> bool {
         self.errors.contains(key)
     }
@@ -178,7 +178,7 @@ impl Journal {
         self.known.get(key).copied()
     }
 
-    /// What earlier processes told that matters to this one.
+    /// Facts from earlier processes that matter to this one.
     pub(crate) fn facts(&self) -> impl Iterator<Item = &Fact> {
         self.notes.iter().filter_map(|note| note.fact.as_ref())
     }
@@ -207,7 +207,7 @@ impl Journal {
 
 #[cfg(test)]
 mod tests {
-    use bench_core::outline::Decided;
+    use bench_core::result::outline::Fingerprint;
 
     use super::*;
 
@@ -216,7 +216,7 @@ mod tests {
             kind: Outline::KIND.into(),
             name: "own".into(),
             num,
-            decided: Some(Decided::default()),
+            fingerprint: Some(Fingerprint::default()),
             ..Outline::default()
         }
     }
@@ -266,9 +266,9 @@ mod tests {
         let other = refusal(&file(&[line(&outline(5))], ""));
         assert!(other.contains("num 5 there, 6 here"), "{other}");
         let mut older = outline(6);
-        older.decided = None;
+        older.fingerprint = None;
         let older = refusal(&file(&[line(&older)], ""));
-        assert!(older.contains("does not tell what decided"), "{older}");
+        assert!(older.contains("does not record what determines"), "{older}");
         let none = refusal(&file(&[], "letters"));
         assert!(none.contains("is no result of a suite"), "{none}");
         let broken = refusal(&file(&["{}\n".into(), "{\n".into()], ""));

@@ -1,5 +1,5 @@
 //! One run at a time: two over the same directories disturb each other, two into the same file mix
-//! their rows. The kernel gives a lock back when its process ends, however it ends.
+//! their rows. The kernel releases a lock when its process ends, however it ends.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};

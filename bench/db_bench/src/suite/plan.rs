@@ -1,6 +1,6 @@
-//! What a child is told about its part of a job.
+//! The plan of a child for its part of a job.
 
-use bench_core::plan::{Data, Plan};
+use bench_core::workload::plan::{Data, Plan};
 
 use super::job::Part;
 
@@ -48,7 +48,7 @@ impl Part {
 
 #[cfg(test)]
 mod tests {
-    use bench_core::plan::Distribution;
+    use bench_core::workload::plan::Distribution;
 
     use super::super::file::File;
     use super::super::job::{Asked, jobs};
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_behind_a_seek_are_those_of_the_section_else_of_the_flag() {
+    fn entries_after_a_seek_are_those_of_the_section_else_of_the_flag() {
         let base = Plan {
             seek_nexts: 3,
             ..Plan::default()

@@ -1,26 +1,26 @@
-//! What a run of a suite has brought, earlier processes included.
+//! The results of a suite, including those of earlier processes.
 
 use std::collections::BTreeMap;
 
-use bench_core::outline::Fact;
+use bench_core::result::outline::Fact;
 
 use super::journal::Journal;
 use crate::table::Rows;
 
-/// What a run has brought.
+/// The results of a run.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     pub(super) rows: Rows,
     /// Engines that cannot be run here, and why.
     pub(super) absent: BTreeMap<String, String>,
     pub(super) notes: Vec<String>,
-    /// Whether a process was lost when all its rows had been told.
+    /// Whether a process was lost after all its rows had been reported.
     pub(super) crashed: bool,
     pub(super) rounds: u32,
 }
 
 impl Results {
-    /// What earlier processes have brought.
+    /// The results of earlier processes.
     pub(super) fn of(journal: &Journal) -> Self {
         let mut results = Self::default();
         for record in journal.records.clone() {
@@ -28,12 +28,12 @@ impl Results {
         }
         for note in &journal.notes {
             match &note.fact {
-                // An engine that was not there stays away: its rows have been told.
+                // An engine that was not available stays out: its rows have been reported.
                 Some(Fact::Absent { engine, reason }) => {
                     results.absent.insert(engine.clone(), reason.clone());
                     continue;
                 }
-                // What was kept last is told by the process that goes on.
+                // The process that resumes writes this note anew.
                 Some(Fact::Resumed) => continue,
                 Some(Fact::Lost) => results.crashed = true,
                 Some(Fact::Rounds(_) | Fact::Latency) | None => {}

@@ -1,25 +1,26 @@
-//! Runs the jobs of a suite, round by round, and keeps what they bring.
+//! Runs the jobs of a suite, round by round, and records the results.
+
+mod schedule;
 
 use std::time::{Duration, Instant};
 
-use bench_core::catalog;
-use bench_core::definition::Workload;
-use bench_core::outline::{End, Fact, Note, Outline};
-use bench_core::place;
-use bench_core::plan::Plan;
-use bench_core::record::{Record, Status};
-use bench_core::runner::Event;
+use bench_core::host::directory;
+use bench_core::measure::runner::Event;
+use bench_core::result::outline::{End, Fact, Note, Outline};
+use bench_core::result::record::{Record, Status};
+use bench_core::workload::catalog;
+use bench_core::workload::definition::Workload;
+use bench_core::workload::plan::Plan;
 
 use super::file::File;
 use super::job::Job;
 use super::journal::{Journal, Key};
-use super::progress::progress;
+use super::progress::{Planned, Progress};
 use super::results::Results;
 use super::turn::Turn;
 use crate::config::Config;
 use crate::machine::{self, Machine};
-use crate::order;
-use crate::output::{Output, tell};
+use crate::output::Output;
 use crate::supervise::{self, Ending, Position, Start};
 
 /// Everything about one run of a suite that outlives a child.
@@ -30,6 +31,7 @@ pub(super) struct Run<'c> {
     output: Output,
     journal: &'c Journal,
     results: Results,
+    progress: Progress,
     started: Instant,
 }
 
@@ -47,11 +49,12 @@ impl<'c> Run<'c> {
             output: Output::default(),
             journal,
             results: Results::of(journal),
+            progress: Progress::new(config.detail),
             started: Instant::now(),
         }
     }
 
-    /// Tells the files of results what is going to be run, and where.
+    /// Writes to the files of results what is going to run, and where.
     pub(super) fn begin(&mut self, output: Output, machine: &Machine) -> Result<(), String> {
         self.output = output;
         self.output.object(machine)?;
@@ -68,20 +71,20 @@ impl<'c> Run<'c> {
         )
     }
 
-    /// Something the table and a report must tell, once.
+    /// Records something that the summary and a report must mention, once.
     pub(super) fn note(&mut self, text: String, fact: Option<Fact>) -> Result<(), String> {
         if self.results.notes.contains(&text) {
             return Ok(());
         }
-        tell(&format!("{text}\n"));
+        self.progress.message(&text);
         let note = Note { text, fact };
         self.output.object(&note)?;
         self.results.notes.push(note.text);
         Ok(())
     }
 
-    /// Tells that everything has been run, and writes what files of results had no room for; an error where they
-    /// still have none.
+    /// Records that everything has run, and writes lines that found no room before; an error if
+    /// there is still none.
     pub(super) fn close(&mut self) -> Result<(), String> {
         let suite = self.outline.name.clone();
         self.output.object(&End { suite })?;
@@ -90,121 +93,6 @@ impl<'c> Run<'c> {
 
     pub(super) fn finish(self) -> Results {
         self.results
-    }
-
-    /// The last round, unless time has run out before.
-    fn last_round(&self) -> u32 {
-        let left_out = self.journal.facts().find_map(|fact| match fact {
-            Fact::Rounds(from) => Some(from.saturating_sub(1)),
-            _ => None,
-        });
-        left_out.unwrap_or(self.outline.rounds)
-    }
-
-    /// Whether earlier processes have told everything there is to tell.
-    pub(super) fn is_complete(&mut self, jobs: &[Job]) -> bool {
-        if !self.journal.is_ended() {
-            return false;
-        }
-        let last = self.last_round();
-        let rounds = (1..=last).map(|round| (round, false));
-        let timed = self.is_timed().then_some((1, true));
-        for (round, latency) in rounds.chain(timed) {
-            for (at, job) in jobs.iter().enumerate() {
-                if latency && !job.latency || round > job.rounds {
-                    continue;
-                }
-                let engines = self.engines(at, job, round, latency);
-                let mut turns = engines
-                    .iter()
-                    .map(|name| self.turn_of(job, name, round, latency));
-                let open = turns.any(|turn| {
-                    let told = self.results.absent.contains_key(turn.engine);
-                    self.start(&turn).is_some() && (!told || turn.is_first())
-                });
-                if open {
-                    return false;
-                }
-            }
-        }
-        self.results.rounds = last;
-        true
-    }
-
-    /// Whether the pass that times each operation is still to be run, as far as is known.
-    fn is_timed(&self) -> bool {
-        !self.journal.facts().any(|fact| *fact == Fact::Latency)
-    }
-
-    /// All rounds, then the pass that times each operation.
-    pub(super) fn everything(&mut self, jobs: &[Job]) -> Result<(), String> {
-        let rounds = self.last_round();
-        let mut longest = Duration::ZERO;
-        for round in 1..=rounds {
-            let began = self.elapsed();
-            if round > 1 && self.is_late(began, longest) {
-                let which = if round == rounds {
-                    format!("round {round} was")
-                } else {
-                    format!("rounds {round} to {rounds} were")
-                };
-                let text = format!(
-                    "{which} left out after {} s: there would have been no time to end it",
-                    began.as_secs()
-                );
-                self.note(text, Some(Fact::Rounds(round)))?;
-                break;
-            }
-            for (at, job) in jobs.iter().enumerate() {
-                if round <= job.rounds {
-                    self.job(at, job, round, false)?;
-                }
-            }
-            self.results.rounds = round;
-            longest = longest.max(self.elapsed().saturating_sub(began));
-        }
-        let began = self.elapsed();
-        if !self.is_timed() || !jobs.iter().any(|job| job.latency) {
-            return Ok(());
-        }
-        if self.is_late(began, longest) {
-            let text = format!(
-                "the pass that times each operation was left out after {} s, {}: there are no percentiles",
-                began.as_secs(),
-                "as it might not have ended within what the suite allows",
-            );
-            return self.note(text, Some(Fact::Latency));
-        }
-        tell("every operation is timed now, in a pass of its own\n");
-        for (at, job) in jobs.iter().enumerate().filter(|(_, job)| job.latency) {
-            self.job(at, job, 1, true)?;
-        }
-        Ok(())
-    }
-
-    /// How long ago the run was asked for.
-    fn elapsed(&self) -> Duration {
-        self.config.spent + self.started.elapsed()
-    }
-
-    /// Whether a round that begins now would be one too many.
-    fn is_late(&self, now: Duration, longest: Duration) -> bool {
-        let limit = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
-        limit(self.file.rounds_begin_within).is_some_and(|limit| now > limit)
-            || limit(self.file.rounds_end_within).is_some_and(|limit| now + longest > limit)
-    }
-
-    /// The engines that a job is for, in the order of their turns.
-    fn engines(&self, at: usize, job: &Job, round: u32, latency: bool) -> Vec<String> {
-        let engines = &self.config.engines;
-        let start = order::start(self.config.plan.seed, at, engines.len());
-        // The pass that times each operation is one round more.
-        let round = if latency { job.rounds + 1 } else { round };
-        let mut engines = order::turns(engines, start, round);
-        if let Some(meant) = &job.engines {
-            engines.retain(|engine| meant.contains(engine));
-        }
-        engines
     }
 
     fn turn_of<'t>(&self, job: &'t Job, engine: &'t str, round: u32, latency: bool) -> Turn<'t> {
@@ -233,8 +121,15 @@ impl<'c> Run<'c> {
     /// One job over each engine it is for.
     fn job(&mut self, at: usize, job: &Job, round: u32, latency: bool) -> Result<(), String> {
         for engine in self.engines(at, job, round, latency) {
+            let planned = Planned {
+                round: if latency { 0 } else { round },
+                job: at,
+                engine: engine.clone(),
+            };
+            self.progress.begin(planned, &job.section);
             let mut turn = self.turn_of(job, &engine, round, latency);
             self.turn(&mut turn)?;
+            self.progress.end();
         }
         Ok(())
     }
@@ -257,42 +152,41 @@ impl<'c> Run<'c> {
         let own = Duration::from_secs(self.file.row_timeout);
         let limit = self.config.row_timeout.unwrap_or(own);
         let ending = supervise::run(&parts, &start, limit, &mut |part, event| match event {
-            Event::Begin(entry) => turn.at = Position { part, entry },
+            Event::Begin(entry) => {
+                turn.at = Position { part, entry };
+                self.progress.workload(turn.section(), turn.workload());
+            }
             Event::Waiting { seconds, limit } => {
-                let listed = &turn.job.parts[turn.at.part].entries[turn.at.entry];
-                tell(&format!(
-                    "round {} {:<16} {}: for {seconds} s now, given up after {limit}\n",
-                    turn.round, turn.engine, listed.workload
-                ));
+                self.progress.waiting(turn.workload(), seconds, limit);
             }
             Event::Loaded { version, library } => {
-                let told = self.output.build(turn.engine, version, library);
-                trouble = trouble.take().or(told.err());
+                let reported = self.output.build(turn.engine, version, library);
+                trouble = trouble.take().or(reported.err());
             }
             Event::Row { record, .. } => {
-                let told = self.row(turn, part, record);
-                trouble = trouble.take().or(told.err());
+                let reported = self.row(turn, part, record);
+                trouble = trouble.take().or(reported.err());
             }
             Event::Broken(reason) => {
                 self.results.crashed = true;
-                let told = self.note(reason, Some(Fact::Lost));
-                trouble = trouble.take().or(told.err());
+                let reported = self.note(reason, Some(Fact::Lost));
+                trouble = trouble.take().or(reported.err());
             }
             _ => {}
         });
-        let told = trouble.map_or_else(|| self.end(turn, ending), Err);
-        // What cannot be removed is in nobody's way: the next run asks again.
-        let _ = place::remove(&parts[0].db);
+        let reported = trouble.map_or_else(|| self.end(turn, ending), Err);
+        // What cannot be removed does no harm: the next run tries again.
+        let _ = directory::remove(&parts[0].db);
         // Results may lie on the disk that the database had filled.
-        told.and_then(|()| self.output.settle())
+        reported.and_then(|()| self.output.settle())
     }
 
-    /// Tells what a turn could not reach.
+    /// Reports the rows that a turn could not reach.
     fn end(&mut self, turn: &mut Turn<'_>, ending: Ending) -> Result<(), String> {
         match ending {
             Ending::Complete => {}
             Ending::Unavailable(reason) => {
-                tell(&format!("{}: {reason}\n", turn.engine));
+                self.progress.message(&format!("{}: {reason}", turn.engine));
                 self.results
                     .absent
                     .insert(turn.engine.to_owned(), reason.clone());
@@ -307,7 +201,7 @@ impl<'c> Run<'c> {
                 self.lose(turn, Status::Skipped, &reason)?;
             }
             Ending::Broken { part, reason } => {
-                tell(&format!("{}: {reason}\n", turn.engine));
+                self.progress.message(&format!("{}: {reason}", turn.engine));
                 if let Some(held) = turn.held.take() {
                     let text = format!("after SIGKILL the store could not be opened: {reason}");
                     self.judge_killed(turn, held, Some(text))?;
@@ -325,7 +219,8 @@ impl<'c> Run<'c> {
         Ok(())
     }
 
-    /// Where a turn begins: behind the rows an earlier process has told; `None` when that is all.
+    /// Where a turn begins: after the rows that an earlier process has reported; `None` if that is
+    /// all.
     fn start(&self, turn: &Turn<'_>) -> Option<Start> {
         let mut start = Start::default();
         let mut open = false;
@@ -357,7 +252,7 @@ impl<'c> Run<'c> {
         open.then_some(start)
     }
 
-    /// What each child of a turn is told.
+    /// The plan of each child of a turn.
     fn plans(&self, turn: &Turn<'_>) -> Vec<Plan> {
         let base = self
             .config
@@ -419,7 +314,7 @@ impl<'c> Run<'c> {
                 let mut shown = turn.next_shown(at);
                 shown.state = None;
                 turn.mark(&mut record, listed, &shown, self.outline);
-                return self.tell(*record);
+                return self.keep(*record);
             }
             return Ok(());
         };
@@ -429,11 +324,11 @@ impl<'c> Run<'c> {
             turn.held = Some(record);
             return Ok(());
         }
-        self.tell(*record)
+        self.keep(*record)
     }
 
-    /// Tells the result of a row behind which its process was killed. Where less than `Os` was
-    /// promised, a loss is what was to be shown; anywhere else it fails the row.
+    /// Reports the result of a row whose process was killed after it. If less than `Os` was
+    /// promised, a loss is expected; otherwise it fails the row.
     fn judge_killed(
         &mut self,
         turn: &Turn<'_>,
@@ -441,7 +336,7 @@ impl<'c> Run<'c> {
         lost: Option<String>,
     ) -> Result<(), String> {
         debug_assert_eq!(held.engine, turn.engine, "a turn holds its own result");
-        let below = bench_core::durability::Survival::BELOW_OS;
+        let below = bench_core::workload::durability::Survival::BELOW_OS;
         match lost {
             None => {}
             Some(text) if held.durability.as_deref() == Some(below) => {
@@ -453,13 +348,13 @@ impl<'c> Run<'c> {
                 held.reason = Some(text);
             }
         }
-        self.tell(*held)
+        self.keep(*held)
     }
 
     /// Keeps a result and shows a line of progress.
-    fn tell(&mut self, record: Record) -> Result<(), String> {
+    fn keep(&mut self, record: Record) -> Result<(), String> {
         self.output.row(&record)?;
-        tell(&progress(&record));
+        self.progress.row(&record);
         self.results.rows.add(record);
         Ok(())
     }
@@ -482,7 +377,7 @@ impl<'c> Run<'c> {
                     ..supervise::blank(&plans[part])
                 };
                 turn.mark(&mut record, listed, shown, self.outline);
-                self.tell(record)?;
+                self.keep(record)?;
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
-//! One engine's turn at a job: where it stands, and what a suite knows about its rows.
+//! One engine's turn at a job: its position, and what the suite knows about its rows.
 
-use bench_core::outline::Outline;
-use bench_core::record::{Record, Status};
+use bench_core::result::outline::Outline;
+use bench_core::result::record::{Record, Status};
 
 use super::job::{COMPACT, COMPACTED, Entry, Job, Shown};
 use super::journal::{Journal, Key};
@@ -19,13 +19,13 @@ pub(super) struct Turn<'t> {
     pub(super) file_system: Option<String>,
     /// The entry being run.
     pub(super) at: Position,
-    /// The row behind the last one that was told.
+    /// The row after the last one that was reported.
     pub(super) reached: Position,
-    /// The result of a row whose process was killed behind it.
+    /// The result of a row whose process was killed after it.
     pub(super) held: Option<Box<Record>>,
     /// Why later parts have no database, and the part that did not make it.
     pub(super) ruined: Option<(usize, String)>,
-    /// How the last compaction ended, where not well, and why.
+    /// How the last compaction ended, if not well, and why.
     pub(super) uncompacted: Option<(Status, String)>,
 }
 
@@ -35,7 +35,23 @@ impl Turn<'_> {
         self.round == 1 && !self.latency
     }
 
-    /// Fills in what a suite knows about a row and a child does not.
+    /// The entry being run.
+    fn entry(&self) -> &Entry {
+        &self.job.parts[self.at.part].entries[self.at.entry]
+    }
+
+    /// The workload being run.
+    pub(super) fn workload(&self) -> &str {
+        &self.entry().workload
+    }
+
+    /// The section whose table shows what is being run.
+    pub(super) fn section(&self) -> &str {
+        let shown = self.entry().shown.as_ref();
+        shown.map_or(&self.job.section, |shown| &shown.section)
+    }
+
+    /// Fills in what the suite knows about a row and a child does not.
     pub(super) fn mark(
         &self,
         record: &mut Record,
@@ -68,13 +84,14 @@ impl Turn<'_> {
     pub(super) fn look(&mut self, listed: &Entry, record: &Record) {
         if listed.workload == COMPACT {
             let reason = || record.reason.clone().unwrap_or_default();
-            // One that has figures came to its end, whatever is wrong with them (too much memory, say).
+            // One that has figures came to its end, whatever is wrong with them (too much memory,
+            // say).
             let ended = record.status == Status::Ok || record.ops.is_some();
             self.uncompacted = (!ended).then(|| (record.status, reason()));
         }
     }
 
-    /// The same for what an earlier process told of the entries before `until`.
+    /// The same, from what an earlier process reported about the entries before `until`.
     pub(super) fn look_back(&mut self, until: Position, journal: &Journal, outline: &Outline) {
         for (part, list) in self.job.parts.iter().enumerate() {
             for (entry, listed) in list.entries.iter().enumerate() {
@@ -86,17 +103,20 @@ impl Turn<'_> {
                 self.mark(&mut asked, listed, shown, outline);
                 self.engine.clone_into(&mut asked.engine);
                 let key = Key::of(&asked);
-                let told = journal.records.iter().find(|told| Key::of(told) == key);
-                if let Some(told) = told {
-                    self.look(listed, told);
+                let reported = journal
+                    .records
+                    .iter()
+                    .find(|reported| Key::of(reported) == key);
+                if let Some(reported) = reported {
+                    self.look(listed, reported);
                 }
             }
         }
     }
 
-    /// A row that suites call compacted says so where it is not, or gives no figure: behind a compaction
-    /// that failed nobody knows what it ran over. Behind one that the engine has not, the store is as
-    /// compact as it gets.
+    /// Corrects a row that a suite labels as compacted although it is not. After a failed
+    /// compaction the state is unknown, so the row has no figure. After a compaction that the
+    /// engine does not have, the store is as compact as it gets.
     pub(super) fn judge_state(&self, record: &mut Record) {
         let Some((ended, why)) = &self.uncompacted else {
             return;
@@ -105,7 +125,7 @@ impl Turn<'_> {
             return;
         }
         if *ended == Status::Skipped {
-            record.reason = Some(format!("as left: {COMPACT} was skipped ({why})"));
+            record.reason = Some(format!("as loaded: {COMPACT} was skipped ({why})"));
             return;
         }
         let row = std::mem::take(record);
@@ -151,7 +171,7 @@ impl Turn<'_> {
 mod tests {
     use super::*;
 
-    /// A row that suites call compacted, behind a compaction that ended so.
+    /// A row labelled as compacted, after a compaction that ended so.
     fn judged(ended: Status, why: Option<&str>) -> Record {
         let job = Job::default();
         let mut turn = Turn {
@@ -170,12 +190,12 @@ mod tests {
             workload: COMPACT.into(),
             shown: None,
         };
-        let told = Record {
+        let reported = Record {
             status: ended,
             reason: why.map(str::to_owned),
             ..Record::default()
         };
-        turn.look(&listed, &told);
+        turn.look(&listed, &reported);
         let mut row = Record {
             engine: "own".into(),
             workload: "readseq".into(),
@@ -191,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_compacted_only_behind_a_compaction_that_ended_well() {
+    fn a_row_is_compacted_only_after_a_compaction_that_ended_well() {
         let good = judged(Status::Ok, None);
         assert_eq!(
             (good.status, good.reason, good.ops),
@@ -211,7 +231,7 @@ mod tests {
         assert_eq!((skipped.status, skipped.ops), (Status::Ok, Some(7)));
         assert_eq!(
             skipped.reason.as_deref(),
-            Some("as left: compact was skipped (not supported by own)")
+            Some("as loaded: compact was skipped (not supported by own)")
         );
     }
 }

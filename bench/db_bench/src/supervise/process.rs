@@ -7,15 +7,15 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use bench_core::place;
-use bench_core::plan::Plan;
-use bench_core::runner::Event;
+use bench_core::host::directory;
+use bench_core::measure::runner::Event;
+use bench_core::workload::plan::Plan;
 
 use crate::child;
 
 const SIGKILL: i32 = 9;
 
-/// Between two looks whether a child that has said its last word has ended.
+/// Time between two looks whether a child has ended after its last event.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// A child at work. Dropping it ends it, and lists what it left in its directory.
@@ -52,13 +52,13 @@ impl Process {
 
     /// Ends it.
     pub(super) fn kill(&mut self) -> io::Result<ExitStatus> {
-        // One that has ended meanwhile cannot be ended.
+        // A child that has ended meanwhile cannot be killed.
         let _ = self.child.kill();
         self.child.wait()
     }
 
-    /// Waits for its end, for so long at most; then it is ended, and `None` given. Behind the last word
-    /// libraries have threads to stop and memory to give back, and one may never be done with it.
+    /// Waits for its end, for this long at most; then kills it and returns `None`. After the last
+    /// event, libraries have threads to stop and memory to release, and one may hang in that.
     pub(super) fn end(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
         let begun = Instant::now();
         while begun.elapsed() < limit {
@@ -75,12 +75,12 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ended = self.kill();
         // Without the list the directory is judged by times.
-        let _ = place::leave(&self.db, self.child.id());
+        let _ = directory::leave(&self.db, self.child.id());
     }
 }
 
-/// Passes events on until there are none any more. A line that is no event comes from a library that
-/// prints, in whatever encoding; it is not ours to show.
+/// Passes events on until there are none any more. A line that is no event comes from a library
+/// that prints, in whatever encoding; it is not ours to show.
 fn listen(stdout: impl Read, sender: &Sender<Event>) {
     let mut lines = BufReader::new(stdout).split(b'\n');
     while let Some(Ok(line)) = lines.next() {
@@ -92,12 +92,12 @@ fn listen(stdout: impl Read, sender: &Sender<Event>) {
     }
 }
 
-/// Whether a process was ended by SIGKILL.
+/// Whether a process was killed by SIGKILL.
 pub(super) fn is_killed(status: ExitStatus) -> bool {
     status.signal() == Some(SIGKILL)
 }
 
-/// How a process ended, in words.
+/// How a process ended, as text.
 pub(super) fn describe(status: ExitStatus) -> String {
     status.signal().map_or_else(
         || {

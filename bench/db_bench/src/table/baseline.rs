@@ -1,10 +1,10 @@
-//! Figures over those of the section they are compared with, engine by engine.
+//! Figures divided by those of the section that they are compared with, engine by engine.
 
-use bench_core::outline::{Outline, Section};
+use bench_core::result::outline::{Outline, Section};
 
 use super::row::{Row, Rows};
 
-/// What stands in front of the line.
+/// Label of the line.
 pub(super) const NAME: &str = "x baseline";
 
 /// With two digits that count: a synced row has a thousandth of the rate of one that is not.

@@ -1,17 +1,17 @@
 //! Our figure over the best peer's.
 
-use bench_core::outline::Outline;
-use bench_core::spread::Spread;
-use bench_core::standing::{Standing, standing};
+use bench_core::result::outline::Outline;
+use bench_core::result::spread::Spread;
+use bench_core::result::standing::{Standing, standing};
 
 use super::row::{BARE, HARNESS, OURS, OURS_IN_C, Row, Rows};
 
-/// Behind a ratio of our plain row to peers of a variant that we take no part in.
+/// Mark of a ratio of our plain row to peers of a variant that we take no part in.
 const PLAIN: &str = " (plain)";
 
-/// Our rate over that of the ranked peer with the highest middle, that peer, and whether it is a tie with
-/// any of them. In a row of a variant that is not run with our engine, as a filter is among our plain
-/// settings, the figure of our plain row is the one that is compared.
+/// Our rate over that of the ranked peer with the highest middle, that peer, and whether it is a
+/// tie with any of them. In a row of a variant that does not run with our engine, such as a filter
+/// that is among our plain settings, our plain row is compared.
 pub(super) fn ratio(rows: &Rows, row: &Row, outline: &Outline) -> String {
     let own = row.rates(OURS, outline.aggregate).map(|own| (own, ""));
     let plain = || {

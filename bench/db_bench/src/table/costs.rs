@@ -1,9 +1,9 @@
-//! What writing rows cost beside their time: a table for each figure.
+//! What writing rows cost in addition to their time: a table for each figure.
 
 use std::fmt::Write as _;
 
-use bench_core::outline::{Outline, Section};
-use bench_core::record::Record;
+use bench_core::result::outline::{Outline, Section};
+use bench_core::result::record::Record;
 
 use super::figure::digits;
 use super::layout::{head, line, sheets, width};
@@ -14,23 +14,24 @@ const MIB: f64 = 1_048_576.0;
 /// One figure of an engine's row, spelled.
 type Figure = fn(&Row, &str) -> Option<String>;
 
-/// What is told of each row. The two counts of written bytes have a table each: the kernel counts whole
-/// folios of its cache when a byte of one is written, and neither may stand beside the other in a row.
+/// The costs of each row. The two counts of written bytes have a table each: the kernel counts
+/// whole folios of its cache when one byte of them is written, so the two counts must not be
+/// compared within a row.
 const FIGURES: [(&str, Figure); 5] = [
-    ("seconds until quiet", |row, engine| {
+    ("seconds until idle", |row, engine| {
         Some(digits(row.middle(engine, |record| record.settle_ns)? / 1e9))
     }),
-    ("MB on disk when quiet", |row, engine| {
+    ("MB on disk when idle", |row, engine| {
         Some(digits(
             row.middle(engine, |record| record.disk_bytes)? / MIB,
         ))
     }),
     (
-        "bytes written over raw bytes, as the store counts them (-: it does not tell in every round)",
+        "bytes written over raw bytes, as the store counts them (-: not reported in every round)",
         |row, engine| amplification(row, engine, |record| record.engine_write_bytes),
     ),
     (
-        "bytes written over raw bytes, as the kernel counts them for everybody",
+        "bytes written over raw bytes, as the kernel counts them for every store",
         |row, engine| amplification(row, engine, |record| record.io_write_bytes),
     ),
     (
@@ -45,8 +46,8 @@ const FIGURES: [(&str, Figure); 5] = [
     ),
 ];
 
-/// One count of written bytes over raw key and value bytes; `None` where a round lacks it, as the middle
-/// of the others would be that of fewer rounds.
+/// One count of written bytes over raw key and value bytes; `None` if a round lacks it, because the
+/// middle of the others would be that of fewer rounds.
 fn amplification(row: &Row, engine: &str, count: fn(&Record) -> Option<u64>) -> Option<String> {
     let raw = row.middle(engine, |record| record.user_bytes)?;
     let mut rounds = row.of(engine);
@@ -57,7 +58,7 @@ fn amplification(row: &Row, engine: &str, count: fn(&Record) -> Option<u64>) -> 
     (raw > 0.0).then(|| digits(written / raw))
 }
 
-/// What writing rows cost beside their time.
+/// What writing rows cost in addition to their time.
 pub(super) fn write(text: &mut String, outline: &Outline, rows: &Rows, columns: Option<usize>) {
     let sections = outline.sections.iter();
     let settled: Vec<(&Section, Vec<&Row>)> = sections

@@ -1,4 +1,4 @@
-//! Where the parts of a line stand.
+//! The layout of a line.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -7,8 +7,8 @@ const CELL: usize = 13;
 /// The least width of the names of rows.
 const LABEL: usize = 26;
 
-/// The engines that fit beside each other, from the first to the last: a table wider than the terminal is
-/// told in several. The first keeps room for `extra` columns behind its cells.
+/// The ranges of engines that fit next to each other: a table wider than the terminal is split. The
+/// first keeps room for `extra` columns after its cells.
 pub(super) fn sheets(
     engines: usize,
     width: usize,
@@ -43,7 +43,7 @@ pub(super) fn line(
     }
 }
 
-/// The width of the names of rows: that of the longest.
+/// The width of the row names: that of the longest.
 pub(super) fn width(lengths: impl Iterator<Item = usize>) -> usize {
     lengths.max().unwrap_or(0).max(LABEL)
 }

@@ -1,12 +1,12 @@
 //! The rows of a suite's table: records that are rounds of the same thing, and their figures.
 
-use bench_core::catalog;
-use bench_core::definition::Workload;
-use bench_core::line::median;
-use bench_core::outline::{Aggregate, Outline};
-use bench_core::record::{Record, Status};
-use bench_core::settings::Variant;
-use bench_core::spread::Spread;
+use bench_core::result::outline::{Aggregate, Outline};
+use bench_core::result::record::{Record, Status};
+use bench_core::result::result_line::median;
+use bench_core::result::spread::Spread;
+use bench_core::workload::catalog;
+use bench_core::workload::definition::Workload;
+use bench_core::workload::settings::Variant;
 
 /// The store this project is about.
 pub(super) const OURS: &str = "cairndb";
@@ -21,6 +21,8 @@ pub(super) const BARE: &str = "disk";
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     pub(super) list: Vec<Row>,
+    /// Records of the pass that times each operation that failed.
+    failed_timings: Vec<Record>,
     failed: bool,
 }
 
@@ -39,6 +41,9 @@ impl Rows {
     pub(crate) fn add(&mut self, record: Record) {
         self.failed |= record.status == Status::Failed;
         if record.pass.is_some() {
+            if record.status == Status::Failed {
+                self.failed_timings.push(record);
+            }
             return;
         }
         let label = label(&record);
@@ -58,12 +63,18 @@ impl Rows {
         }
     }
 
+    /// The records of all rounds, and the failed ones of the pass that times each operation.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &Record> {
+        let rounds = self.list.iter().flat_map(|row| &row.records);
+        rounds.chain(&self.failed_timings)
+    }
+
     /// Whether any row failed.
     pub(crate) const fn any_failed(&self) -> bool {
         self.failed
     }
 
-    /// The row with plain settings beside one of a variant.
+    /// The row with plain settings that corresponds to one of a variant.
     pub(super) fn plain_of(&self, row: &Row) -> Option<&Row> {
         let (variant, data, place) = row.setting()?;
         variant.filter(|name| !is_plain(name))?;
@@ -143,13 +154,13 @@ impl Row {
         Spread::of(good.filter_map(Record::rate), aggregate)
     }
 
-    /// Rates of the writer beside the readers; the middle is the median.
+    /// Rates of the concurrent writer; the middle is the median.
     pub(super) fn writer(&self, engine: &str) -> Option<Spread> {
         let good = self.of(engine).filter(|record| record.status == Status::Ok);
         Spread::of(good.filter_map(Record::writer_rate), Aggregate::Median)
     }
 
-    /// Whether any engine's readers had a writer beside them.
+    /// Whether any engine's readers had a concurrent writer.
     pub(super) fn has_writer(&self) -> bool {
         let mut records = self.records.iter();
         records.any(|record| record.status == Status::Ok && record.writer_rate().is_some())
@@ -160,7 +171,8 @@ impl Row {
         self.of(engine).any(|record| record.by_hand)
     }
 
-    /// Whether an engine's figures may be compared; those of the harness itself and of the bare loop have no mark.
+    /// Whether an engine's figures may be compared. Figures of the harness and of the bare loop
+    /// have no mark.
     pub(super) fn is_ranked(&self, engine: &str) -> bool {
         [HARNESS, BARE].contains(&engine)
             || self.of(engine).all(|record| record.ranked != Some(false))
@@ -186,12 +198,12 @@ impl Row {
 pub(crate) fn label(record: &Record) -> String {
     let mut text = record.workload.clone();
     if record.state.as_deref() == Some("compacted") {
-        text.push_str(", compacted");
+        text.push_str(", after compact");
     }
     let data = record.data.as_deref().filter(|&data| data != "synthetic");
     let variant = record.variant.as_deref();
     let variant = variant.filter(|name| !is_plain(name));
-    // Several directories are told apart by the file system and the directory.
+    // Several directories are distinguished by file system and path.
     let place = record
         .file_system
         .as_deref()

@@ -1,11 +1,11 @@
-//! What stands under the tables.
+//! The explanations under the tables.
 
 use super::row::{Row, Rows};
 
-/// Behind figures of rows whose merges were reads and puts.
+/// Mark of rows whose merges were reads and puts.
 pub(super) const BY_HAND: &str = "\u{2020}";
 
-/// The rules of every suite, and those of what this one has.
+/// The rules of every suite, and those that concern this one.
 pub(super) fn of(rows: &Rows) -> Vec<(&'static str, &'static str)> {
     let mut all = RULES.to_vec();
     if rows
@@ -24,7 +24,7 @@ pub(super) fn of(rows: &Rows) -> Vec<(&'static str, &'static str)> {
 const MERGES: [(&str, &str); 2] = [
     (
         "merges",
-        "\u{2020} no merge of its own: the harness reads, compares and puts, where the others may write the",
+        "\u{2020} no merge of its own: the harness reads, compares and puts, while the others may write the",
     ),
     (
         "",
@@ -34,14 +34,14 @@ const MERGES: [(&str, &str); 2] = [
 
 const WRITERS: (&str, &str) = (
     "writer",
-    "what the thread beside the readers wrote meanwhile, operations a second; the readers pay for it",
+    "operations a second of the concurrent writer; the readers pay for them",
 );
 
 /// How the figures came about; the rules of fairness in short.
 const RULES: &[(&str, &str)] = &[
     (
         "durability",
-        "every row but fillsync and those marked * survives SIGKILL: each write is with the system when its call returns;",
+        "writes of every row but fillsync and those marked * survive SIGKILL: each is with the system when its call returns;",
     ),
     (
         "",
@@ -49,11 +49,11 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "",
-        "* not ranked: writes below Os (a killed process loses some it had acknowledged), or seed settings",
+        "* not ranked: writes below Os (a killed process loses acknowledged ones), or seed settings",
     ),
     (
         "memory",
-        "the same total for every engine, split for leveldb and rocksdb as the section says; lmdb has no cache of its own and uses the page cache;",
+        "the same total for every engine, split for leveldb and rocksdb as the section sets it; lmdb has no cache of its own and uses the page cache;",
     ),
     (
         "",
@@ -61,34 +61,34 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "answers",
-        "every byte read is folded and compared with what was written; a wrong answer fails its row",
+        "every byte read is compared with what was written; a wrong answer fails its row",
     ),
     (
         "debt",
-        "a fill's rate ends with its last call; what it left to do is in the second table",
+        "a fill's rate ends with its last call; the work that it leaves is in the second table",
     ),
     (
         "filters",
-        "cairndb has 10 bits a key among its plain settings, leveldb and rocksdb none but in rows marked [bloom...];",
+        "cairndb has 10 bits a key among its plain settings, leveldb and rocksdb none, except in rows marked [bloom...];",
     ),
     (
         "",
-        "(plain): the plain row of cairndb against a variant that it has no row of, as these",
+        "(plain): the plain row of cairndb against a variant that it does not have, such as these",
     ),
     (
         "reads",
-        "over the store as the fills left it when quiet, and again after compact",
+        "over the store as loaded, when idle, and again after compact",
     ),
     (
         "noise",
-        "a tie where a round of any ranked peer lies among ours, behind where all rounds of one lie above;",
+        "a tie if a round of any ranked peer lies among ours, behind if all rounds of one lie above;",
     ),
     (
         "",
-        "null is the cost of the harness itself; disk is no store but a bare loop, in rows that the disk may bound: one pwrite a",
+        "null is the cost of the harness itself; disk is no store but a bare loop, in rows that the disk may limit: one pwrite a",
     ),
     (
         "",
-        "write, with fdatasync where it is synced, and one pread a read",
+        "write, with fdatasync if it is synced, and one pread a read",
     ),
 ];

@@ -1,4 +1,4 @@
-use bench_core::record::Record;
+use bench_core::result::record::Record;
 
 use super::*;
 
@@ -86,7 +86,7 @@ fn a_narrow_terminal_gets_the_engines_in_several_sheets() {
         columns: Some(80),
     };
     let text = render(&shape, &rows, &BTreeMap::new(), &[]);
-    let figures = text.split("seconds until quiet").next().expect("a text");
+    let figures = text.split("seconds until idle").next().expect("a text");
     assert!(
         figures
             .lines()
@@ -94,7 +94,7 @@ fn a_narrow_terminal_gets_the_engines_in_several_sheets() {
             .all(|line| line.chars().count() <= 80),
         "{text}"
     );
-    // Each engine once, and the ratio beside the first of them alone.
+    // Each engine once, and the ratio only after the first of them.
     for name in names {
         let heads = figures
             .lines()
@@ -116,10 +116,10 @@ fn a_narrow_terminal_gets_the_engines_in_several_sheets() {
 
 #[test]
 fn the_stores_count_and_the_kernels_never_share_a_line() {
-    let record = |engine: &str, round: u32, told: Option<u64>| Record {
+    let record = |engine: &str, round: u32, reported: Option<u64>| Record {
         settle_ns: Some(1),
         user_bytes: Some(100),
-        engine_write_bytes: told,
+        engine_write_bytes: reported,
         io_write_bytes: Some(500),
         ..record(engine, round, 1_000, 1_000_000)
     };
@@ -152,17 +152,17 @@ fn a_row_is_a_tie_or_lost_by_any_peer_and_not_by_the_best_middle_alone() {
             .collect()
     };
     let outline = outline(&["cairndb", "leveldb", "lmdb"], Aggregate::Median);
-    let told = |ours, noisy, steady| {
+    let reported = |ours, noisy, steady| {
         let mut records = rounds("cairndb", ours);
         records.extend(rounds("leveldb", noisy));
         records.extend(rounds("lmdb", steady));
         line(&table(&outline, records), "fillseq").to_owned()
     };
-    let lost = told([590, 600, 610], [500, 1_000, 1_500], [890, 900, 910]);
+    let lost = reported([590, 600, 610], [500, 1_000, 1_500], [890, 900, 910]);
     assert!(lost.ends_with("0.60x leveldb"), "{lost}");
-    let tie = told([990, 1_000, 1_010], [100, 200, 1_100], [490, 500, 510]);
+    let tie = reported([990, 1_000, 1_010], [100, 200, 1_100], [490, 500, 510]);
     assert!(tie.ends_with("2.00x lmdb (tie)"), "{tie}");
-    let ahead = told([990, 1_000, 1_010], [100, 200, 900], [490, 500, 510]);
+    let ahead = reported([990, 1_000, 1_010], [100, 200, 900], [490, 500, 510]);
     assert!(ahead.ends_with("2.00x lmdb"), "{ahead}");
 }
 
@@ -202,7 +202,7 @@ fn a_variant_that_ours_takes_no_part_in_is_compared_with_our_plain_row() {
     assert!(line(&text, "fillseq").ends_with("8.00x leveldb"), "{text}");
     let variant = line(&text, "fillseq [bloom10]");
     assert!(variant.ends_with("2.00x leveldb (plain)"), "{variant}");
-    let variant = line(&text, "fillseq, compacted [bloom10]");
+    let variant = line(&text, "fillseq, after compact [bloom10]");
     assert!(variant.ends_with("4.00x leveldb (plain)"), "{variant}");
     assert!(text.contains("(plain): the plain row of cairndb"), "{text}");
 }
@@ -284,7 +284,7 @@ fn trimmed_rounds_show_the_last_instance_alone() {
     assert_eq!(shown.len(), 1, "{text}");
     // The mean of 1, 2 and 3 thousand.
     assert!(
-        shown[0].contains("compacted") && shown[0].contains(" 2.00k "),
+        shown[0].contains("after compact") && shown[0].contains(" 2.00k "),
         "{text}"
     );
 }
@@ -342,7 +342,7 @@ fn a_row_that_is_not_ranked_is_marked_and_no_best_peer() {
 }
 
 #[test]
-fn rows_of_one_workload_are_told_apart() {
+fn rows_of_one_workload_are_distinguished() {
     let apart = Record {
         state: Some("compacted".into()),
         data: Some("json".into()),
@@ -352,7 +352,7 @@ fn rows_of_one_workload_are_told_apart() {
     };
     assert_eq!(
         label(&apart),
-        "fillseq, compacted [json] [bloom10] [ext4, /mnt/a]"
+        "fillseq, after compact [json] [bloom10] [ext4, /mnt/a]"
     );
     let plain = Record {
         state: Some("as left".into()),
@@ -365,7 +365,7 @@ fn rows_of_one_workload_are_told_apart() {
 }
 
 #[test]
-fn a_section_with_a_baseline_tells_each_engines_ratio_to_its_own() {
+fn a_section_with_a_baseline_shows_each_engines_ratio_to_its_own() {
     let in_section = |section: &str, record: Record| Record {
         section: Some(section.into()),
         ..record
@@ -390,14 +390,14 @@ fn a_section_with_a_baseline_tells_each_engines_ratio_to_its_own() {
     });
     let text = table(&outline, records);
     let lines: Vec<&str> = text.lines().collect();
-    let told: Vec<usize> = (0..lines.len())
+    let reported: Vec<usize> = (0..lines.len())
         .filter(|&at| lines[at].starts_with("    x baseline 1C "))
         .collect();
     // Neither the baseline itself nor values of another size have such a line.
-    assert_eq!(told.len(), 1, "{text}");
-    let words: Vec<&str> = lines[told[0]].split_whitespace().collect();
+    assert_eq!(reported.len(), 1, "{text}");
+    let words: Vec<&str> = lines[reported[0]].split_whitespace().collect();
     assert_eq!(words, ["x", "baseline", "1C", "2.00x", "0.80x"]);
-    assert!(lines[told[0] - 1].starts_with("  fillseq "), "{text}");
+    assert!(lines[reported[0] - 1].starts_with("  fillseq "), "{text}");
 }
 
 #[test]

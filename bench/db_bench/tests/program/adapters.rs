@@ -1,5 +1,6 @@
-//! What every adapter owes the harness, asked of each one that can be loaded here: its answers, its
-//! cursors in both directions, and that a write has left the process when its call returns, where it says so.
+//! What every adapter owes the harness, tested with each one that can be loaded here: its answers,
+//! its cursors in both directions, and that a write has left the process when its call returns, if
+//! it says so.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +10,7 @@ use bench_core::engine::{
     Cursor as _, Durability, Engine, Role, Session as _, Store, Survival, Variant,
 };
 use bench_core::fault::Fault;
-use bench_core::settings::{Memory, Settings};
+use bench_core::workload::settings::{Memory, Settings};
 use engine_wiredtiger::Kind;
 
 use crate::common::{skip, unable};
@@ -54,7 +55,7 @@ fn key(index: u32) -> Vec<u8> {
     format!("{index:016}").into_bytes()
 }
 
-/// Puts, overwrites, deletes, batches and merges; gives what must be stored then.
+/// Puts, overwrites, deletes, batches and merges. Returns what must be stored then.
 fn write(engine: &impl Engine, store: &impl Store, value_bytes: usize) -> Map {
     let able = engine.capabilities();
     let mut session = store.session(ROLE).expect("a session");
@@ -273,8 +274,8 @@ fn wiredtiger_lsm_conforms() {
     conforms(loaded.as_ref().map_err(Clone::clone), WIREDTIGER);
 }
 
-/// A read of several keys gives none that was written behind another one of them. (SQLite's is asked in
-/// its crate: its one connection keeps writers waiting.)
+/// A read of several keys sees no write that came after another one that it missed. (SQLite is
+/// tested in its own crate: its only connection makes writers wait.)
 fn reads_at_one_moment<E: Engine>(loaded: Result<E, Fault>, package: &str) {
     let engine = match loaded {
         Ok(engine) => engine,
@@ -324,7 +325,7 @@ fn several_keys_are_read_at_one_moment() {
 }
 
 #[test]
-fn rocksdb_tells_why_it_does_not_open() {
+fn rocksdb_shows_why_it_does_not_open() {
     let Ok(engine) = engine_rocksdb::RocksDb::load(None) else {
         return skip("RocksDB's errors: install librocksdb7.8");
     };
@@ -335,7 +336,7 @@ fn rocksdb_tells_why_it_does_not_open() {
 }
 
 #[test]
-fn sqlite3_tells_why_it_does_not_open() {
+fn sqlite3_shows_why_it_does_not_open() {
     let Ok(engine) = engine_sqlite3::Sqlite::load(None) else {
         return skip("SQLite's errors: install libsqlite3-0");
     };
@@ -348,7 +349,7 @@ fn sqlite3_tells_why_it_does_not_open() {
 }
 
 #[test]
-fn sqlite3_pages_have_the_size_it_was_told() {
+fn sqlite3_pages_have_the_size_it_was_reported() {
     let Ok(engine) = engine_sqlite3::Sqlite::load(None) else {
         return skip("SQLite's settings: install libsqlite3-0");
     };
@@ -359,8 +360,8 @@ fn sqlite3_pages_have_the_size_it_was_told() {
         ..settings(100)
     };
     let store = (&engine).open(home.path(), &wide).expect("opens");
-    let told = store.options();
-    let told: Vec<(&str, &str)> = told
+    let reported = store.options();
+    let reported: Vec<(&str, &str)> = reported
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect();
@@ -374,7 +375,7 @@ fn sqlite3_pages_have_the_size_it_was_told() {
         ("table", "without rowid"),
     ];
     for pair in expected {
-        assert!(told.contains(&pair), "{pair:?} in {told:?}");
+        assert!(reported.contains(&pair), "{pair:?} in {reported:?}");
     }
     store.close().expect("closes");
     // The file's own word, big-endian, after the magic of sixteen bytes.
@@ -403,13 +404,13 @@ fn lmdb_flushes_the_pages_of_its_map() {
     let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     // As the system's list of maps spells it.
     let home = home.path().canonicalize().expect("there");
-    let system = rustix::fs::statfs(&home).expect("told");
+    let system = rustix::fs::statfs(&home).expect("reported");
     if system.f_type == 0x0102_1994 {
         return unable("LMDB's flush: the build directory is in memory");
     }
     let file = home.join("data.mdb");
     let mut store = (&engine).open(&home, &settings(100)).expect("opens");
-    // Others that run beside this write the system's pages out at any time, these too.
+    // Other programs write the system's pages out at any time, these too.
     let written = (0..TRIES).any(|_| {
         write(&&engine, &store, 100);
         dirty(&file) > 0

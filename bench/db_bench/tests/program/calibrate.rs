@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Prints a time for every row and leaves options behind, as RocksDB's program does; `scan` is
-/// what a step of a scan takes.
+/// Prints a time for every row and writes an options file, as RocksDB's program does; `scan` is the
+/// time of a step of a scan.
 fn program(home: &Path, name: &str, scan: &str, options: &str) -> PathBuf {
     let path = home.join(name);
     let text = format!(
@@ -73,21 +73,21 @@ fn rows_that_agree_are_calibrated_and_others_are_named() {
 fn where_a_round_of_a_row_is_calibrated_another_run_may_tell() {
     let home = tempfile::tempdir().expect("a directory");
     let theirs = program(home.path(), "theirs", "0.100", "  same=1");
-    let told = "single rounds are within 10 %";
-    // Each row is told twice in the first round, and slower in those behind it.
-    let told_rows = home.path().join("told");
-    let rows = told_rows.display();
+    let reported = "single rounds are within 10 %";
+    // Each row is reported twice in the first round, and slower in the later ones.
+    let reported_rows = home.path().join("told");
+    let rows = reported_rows.display();
     let scan = format!("$(echo >>{rows}; [ $(wc -l <{rows}) -gt 2 ] && echo 0.150 || echo 0.100)");
     let ours = program(home.path(), "ours", &scan, "  same=1");
     let theirs = ("ROCKSDB_DB_BENCH", theirs.as_path());
     let (status, text) = said(&calibrate(home.path(), "rocksdb", theirs, &ours));
     assert_eq!(status, Some(1), "{text}");
-    assert!(text.contains(&format!("readreverse {told}")), "{text}");
+    assert!(text.contains(&format!("readreverse {reported}")), "{text}");
 
     let ours = program(home.path(), "ours", "0.150", "  same=1");
     let (status, text) = said(&calibrate(home.path(), "rocksdb", theirs, &ours));
     assert_eq!(status, Some(1), "{text}");
-    assert!(!text.contains(told), "{text}");
+    assert!(!text.contains(reported), "{text}");
 }
 
 #[test]

@@ -132,13 +132,16 @@ fn times_come_from_a_pass_of_their_own() {
     let output = command(&home.path().join("db"), &words)
         .output()
         .expect("runs");
-    // One name nobody knows; the others are run.
+    // One name is unknown; the others are run.
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let told = stderr(&output);
-    assert!(told.contains("timed first, in a pass of its own"), "{told}");
+    let reported = stderr(&output);
     assert!(
-        told.contains("the times of fillseq are of a pass of their own"),
-        "{told}"
+        reported.contains("timed first, in a pass of its own"),
+        "{reported}"
+    );
+    assert!(
+        reported.contains("the times of fillseq are of a pass of their own"),
+        "{reported}"
     );
     let text = stdout(&output);
     assert_eq!(
@@ -147,7 +150,7 @@ fn times_come_from_a_pass_of_their_own() {
         "{text}"
     );
     let rows = std::fs::read_to_string(json).expect("written");
-    // Behind the lines about the machine and the engine's build.
+    // After the lines about the machine and the engine's build.
     for row in rows.lines().skip(2) {
         let row: serde_json::Value = serde_json::from_str(row).expect("an object");
         assert!(row["p99_ns"].is_u64() && row["wall_ns"].is_u64(), "{row}");
@@ -225,7 +228,13 @@ fn command_lines_of_the_pages_work_as_they_stand() {
 fn a_count_of_which_a_section_takes_too_many_times_is_refused() {
     let output = run(&["--suite=scale", "--num=2000000000", "--engine=null"]);
     assert_eq!(output.status.code(), Some(1));
-    let told = stderr(&output);
-    assert!(told.starts_with("--num=2000000000: section "), "{told}");
-    assert!(told.contains(" and at most 2147483646 are"), "{told}");
+    let reported = stderr(&output);
+    assert!(
+        reported.starts_with("--num=2000000000: section "),
+        "{reported}"
+    );
+    assert!(
+        reported.contains(" and at most 2147483646 are"),
+        "{reported}"
+    );
 }

@@ -1,6 +1,6 @@
 //! Running the program and looking at what it said.
 
-pub(crate) use bench_core::skip::{skip, unable};
+pub(crate) use bench_core::host::test_skip::{skip, unable};
 
 use std::path::Path;
 use std::process::{Command, Output};

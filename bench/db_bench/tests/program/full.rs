@@ -1,7 +1,7 @@
 //! A disk that is full costs the rows that needed more of it, and those alone.
 //!
-//! Where this user may mount a file system in a name space of its own, one of 2 MB in memory; else
-//! no file may grow beyond 1 MB, which the system refuses with another word at the same places.
+//! If this user may mount a file system in a mount namespace: one of 2 MB in memory. Otherwise no
+//! file may grow beyond 1 MB, which the system refuses with another error at the same places.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -18,9 +18,11 @@ const NUM: &str = "--num=60000";
 
 /// Mounts on `$1` and runs the rest.
 const MOUNT: &str = "mount -t tmpfs -o size=2m tmpfs \"$1\" && shift && exec \"$@\"";
-/// Limits files to 2048 blocks of 512 bytes, as an error and not as a signal, and runs all but `$1`.
+/// Limits files to 2048 blocks of 512 bytes, as an error and not as a signal, and runs all but
+/// `$1`.
 const LIMIT: &str = "trap '' XFSZ; ulimit -f 2048; shift; exec \"$@\"";
-/// Runs the rest and copies what it leaves in `$1`, which nobody sees from elsewhere, to `$2`.
+/// Runs the rest and copies the contents of `$1`, which are visible only in this mount namespace,
+/// to `$2`.
 const COPY: &str =
     "from=$1; to=$2; shift 2; \"$@\"; status=$?; cp \"$from\"/own.* \"$to\"; exit $status";
 const NAME_SPACE: [&str; 3] = ["--user", "--map-root-user", "--mount"];
@@ -33,7 +35,7 @@ static MAY_MOUNT: LazyLock<bool> = LazyLock::new(|| {
     output.is_ok_and(|output| output.status.success())
 });
 
-/// The program with these words and little room for its database.
+/// The program with these words and little space for its database.
 fn cramped(home: &Path, words: &[&str]) -> Output {
     let room = home.join("room");
     std::fs::create_dir(&room).expect("created");
@@ -61,7 +63,8 @@ fn refusal() -> &'static str {
     }
 }
 
-/// Runs a list that fills the disk in its third row, over an engine that may say so in these words too.
+/// Runs a list that fills the disk in its third row, over an engine that may use these words for it
+/// too.
 fn the_row_alone_is_lost(engine: &str, words: &[&str]) {
     let list =
         "--benchmarks=fillseqsync,readseq,fillrandom,readseq,overwrite,crc32c,fillseqsync,readseq";
@@ -80,8 +83,8 @@ fn the_row_alone_is_lost(engine: &str, words: &[&str]) {
         rows[2]
     );
     for at in [3, 4] {
-        let told = "skipped (the database it needs is not there: fillrandom before it failed)";
-        assert!(rows[at].ends_with(told), "{engine}: {}", rows[at]);
+        let reported = "skipped (the database it needs is not there: fillrandom before it failed)";
+        assert!(rows[at].ends_with(reported), "{engine}: {}", rows[at]);
     }
     for at in [0, 1, 5, 6, 7] {
         assert!(rows[at].contains(" micros/op;"), "{engine}: {}", rows[at]);
@@ -110,7 +113,7 @@ fn a_full_disk_costs_the_row_that_filled_it() {
 }
 
 #[test]
-fn a_process_that_the_full_disk_kills_is_told_with_its_signal() {
+fn a_process_that_the_full_disk_kills_is_reported_with_its_signal() {
     with_library("lmdb", "liblmdb0", || {
         let home = tempfile::tempdir().expect("a directory");
         let list = "--benchmarks=fillseqsync,fillrandom,readseq,fillseqsync,readseq";
@@ -118,8 +121,8 @@ fn a_process_that_the_full_disk_kills_is_told_with_its_signal() {
         assert_eq!(output.status.code(), Some(1));
         if !*MAY_MOUNT {
             // It maps a file of the size it may grow to, and is refused that.
-            let told = format!("open error: {}\n", refusal());
-            assert!(stderr(&output).ends_with(&told), "{}", stderr(&output));
+            let reported = format!("open error: {}\n", refusal());
+            assert!(stderr(&output).ends_with(&reported), "{}", stderr(&output));
             return;
         }
         let text = stdout(&output);
@@ -140,7 +143,7 @@ fn a_process_that_the_full_disk_kills_is_told_with_its_signal() {
     });
 }
 
-/// With `reads` rows behind the one that fills the disk.
+/// With `reads` rows after the one that fills the disk.
 fn own(home: &Path, reads: usize) -> PathBuf {
     let file = home.join("own.toml");
     let reads = vec!["\"readseq\""; reads].join(", ");
@@ -171,8 +174,8 @@ workloads = ["fillrandom", "compact", "readreverse"]
     file
 }
 
-/// What becomes of each row of the suite, of an engine that fills its disk and says so, and of one that does
-/// not.
+/// The status of each row of the suite, for an engine that fills its disk and reports it, and for
+/// one that does not.
 fn check(rows: &[Value], engine: &str, reads: usize, said: &str) {
     let of = |engine: &str| -> Vec<[String; 3]> {
         let same = rows.iter().filter(|row| row["engine"] == engine);
@@ -210,7 +213,7 @@ fn check(rows: &[Value], engine: &str, reads: usize, said: &str) {
 }
 
 #[test]
-fn a_suite_goes_on_behind_a_full_disk() {
+fn a_suite_goes_on_after_a_full_disk() {
     let home = tempfile::tempdir().expect("a directory");
     let json = home.path().join("own.json");
     let words = [
@@ -223,9 +226,10 @@ fn a_suite_goes_on_behind_a_full_disk() {
     check(&results(&json), "cairndb", 1, refusal());
 }
 
-/// The first line that found no room ended the whole suite. SQLite fills the last page and, behind the error, leaves what it has.
+/// The first line that found no room used to end the whole suite. SQLite fills the last page and
+/// leaves its contents after the error.
 #[test]
-fn results_on_the_disk_that_is_full_are_written_behind_the_turn() {
+fn results_on_the_disk_that_is_full_are_written_after_the_turn() {
     with_library("sqlite3", "libsqlite3-0", || {
         if *MAY_MOUNT {
             results_are_kept();
@@ -255,10 +259,10 @@ fn results_are_kept() {
         "--engine=sqlite3,null".to_owned(),
     ]);
     let output = command.output().expect("it starts");
-    let told = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{told}");
+    let reported = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{reported}");
     let refused = "own.json: No space left on device (os error 28); kept and tried again\n";
-    assert_eq!(told.matches(refused).count(), 1, "{told}");
+    assert_eq!(reported.matches(refused).count(), 1, "{reported}");
     let rows = results(&copy.join("own.json"));
     check(&rows, "sqlite3", READS, "database or disk is full");
     let csv = std::fs::read_to_string(copy.join("own.csv")).expect("written");

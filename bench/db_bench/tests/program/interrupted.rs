@@ -1,4 +1,4 @@
-//! What is left of a run that was ended from outside, and what somebody puts there afterwards.
+//! The remains of a run that was ended from outside, and files that a user puts there afterwards.
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -14,22 +14,23 @@ const SHORT: &[&str] = &["--benchmarks=fillseq", "--num=100"];
 /// A run that works in `db` and would take long.
 fn at_work(db: &Path) -> Child {
     let words = ["--benchmarks=fillrandom", "--num=100000000"];
-    let told = db.with_extension("told");
+    let reported = db.with_extension("told");
     let mut program = command(db, &words)
         .stdout(Stdio::null())
-        .stderr(std::fs::File::create(&told).expect("created"))
+        .stderr(std::fs::File::create(&reported).expect("created"))
         .spawn()
         .expect("starts");
     let begun = Instant::now();
-    // The directory is made twice, for the run and for its row, and a slow disk is waited for behind both.
-    while !std::fs::read_to_string(&told).is_ok_and(|told| told.contains("finished")) {
+    // The directory is made twice, for the run and for its row, and both times a slow disk is
+    // waited for.
+    while !std::fs::read_to_string(&reported).is_ok_and(|reported| reported.contains("finished")) {
         let ended = program.try_wait().expect("asked");
         let late = begun.elapsed() > Duration::from_mins(2);
-        let so_far = || std::fs::read_to_string(&told).unwrap_or_default();
+        let so_far = || std::fs::read_to_string(&reported).unwrap_or_default();
         assert!(ended.is_none() && !late, "{ended:?}: {}", so_far());
         rest(Duration::from_millis(5));
     }
-    // Past the first signs of life, with files made behind them.
+    // Past the first signs of life, with files made after them.
     rest(Duration::from_millis(1_500));
     program
 }
@@ -80,8 +81,8 @@ fn what_is_put_there_after_a_run_was_ended_is_refused_by_name_and_kept() {
             let next = again(&db);
             assert_eq!(next.status.code(), Some(1), "{signal}");
             let said = stderr(&next);
-            let told = "holds thesis.txt, put there or changed after db_bench had ended";
-            assert!(said.contains(told), "{signal}: {said}");
+            let reported = "holds thesis.txt, put there or changed after db_bench had ended";
+            assert!(said.contains(reported), "{signal}: {said}");
             let kept = std::fs::read_to_string(db.join("thesis.txt")).expect("kept");
             assert_eq!(kept, "precious");
         }

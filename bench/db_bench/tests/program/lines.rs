@@ -101,7 +101,7 @@ fn the_environment_goes_to_stderr() {
 }
 
 #[test]
-fn an_unknown_benchmark_is_told_in_levels_words_and_the_list_goes_on() {
+fn an_unknown_benchmark_is_reported_in_levels_words_and_the_list_goes_on() {
     let output = run(&["--engine=null", "--num=10", "--benchmarks=nosuch,,fillseq"]);
     assert!(
         stderr(&output).contains("unknown benchmark 'nosuch'\n"),
@@ -112,9 +112,9 @@ fn an_unknown_benchmark_is_told_in_levels_words_and_the_list_goes_on() {
     assert_eq!(output.status.code(), Some(1), "not all was run");
 }
 
-/// A name that nobody knows came behind the error of the directory, and ended with success.
+/// An unknown name used to come after the error of the directory, and to end with success.
 #[test]
-fn a_slip_of_the_pen_is_told_before_the_directory_is_looked_at() {
+fn a_slip_of_the_pen_is_reported_before_the_directory_is_looked_at() {
     let home = tempfile::tempdir().expect("a directory");
     std::fs::write(home.path().join("mine.txt"), "mine").expect("written");
     let output = command(home.path(), &["--benchmarks=fillseqq,,nosuch"]).output();
@@ -148,14 +148,18 @@ fn without_a_directory_each_engine_has_one_of_its_own() {
     let read = ["--num=100", "--benchmarks=readseq", "--use_existing_db"];
     assert!(!stderr(&run(&read)).contains("empty database"));
     assert!(home.path().join("db_bench/cairndb").is_dir());
-    let told = stderr(&run(&[
+    let reported = stderr(&run(&[
         "--num=100",
         "--benchmarks=readrandom,fillseq,readseq",
     ]));
-    assert_eq!(told.matches("reads an empty database").count(), 1, "{told}");
+    assert_eq!(
+        reported.matches("reads an empty database").count(),
+        1,
+        "{reported}"
+    );
     assert!(
-        told.contains("readrandom reads an empty database: "),
-        "{told}"
+        reported.contains("readrandom reads an empty database: "),
+        "{reported}"
     );
 }
 

@@ -16,3 +16,4 @@ mod results;
 mod resume;
 mod suites;
 mod survival;
+mod terminal;

@@ -7,7 +7,7 @@ use crate::common::{command, run, skip, stderr, stdout};
 use crate::peers::with_library;
 
 #[test]
-fn a_seed_of_0_is_chosen_told_and_written_down() {
+fn a_seed_of_0_is_chosen_reported_and_written_down() {
     let home = tempfile::tempdir().expect("a directory");
     let json = home.path().join("results.json");
     let words = [
@@ -21,13 +21,13 @@ fn a_seed_of_0_is_chosen_told_and_written_down() {
         .expect("runs");
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
-    let told = text
+    let reported = text
         .strip_prefix("Set seed to ")
         .and_then(|rest| rest.split_once(" because --seed was 0\nKeys: "));
-    let (seed, _) = told.unwrap_or_else(|| panic!("{text}"));
+    let (seed, _) = reported.unwrap_or_else(|| panic!("{text}"));
     assert_ne!(seed, "0");
     let rows = std::fs::read_to_string(json).expect("written");
-    // Behind the lines about the machine and the engine's build.
+    // After the lines about the machine and the engine's build.
     for row in rows.lines().skip(2) {
         assert!(row.contains(&format!("\"seed\":{seed},")), "{row}");
     }
@@ -46,7 +46,7 @@ fn a_seed_of_0_is_chosen_told_and_written_down() {
     assert!(!stdout(&again).contains("Set seed"));
 }
 
-/// The number behind `name` in the n-th text that has one.
+/// The number after `name` in the n-th text that has one.
 fn counter(text: &str, name: &str, nth: usize) -> u64 {
     let behind = text
         .split(name)
@@ -73,11 +73,11 @@ fn counters_are_set_to_zero_where_the_engine_has_a_call_for_it() {
     ] {
         with_library(engine, package, || {
             let output = run(&[&format!("--engine={engine}"), "--num=3000", list]);
-            let (text, told) = (stdout(&output), stderr(&output));
-            assert!(output.status.success(), "{told}");
+            let (text, reported) = (stdout(&output), stderr(&output));
+            assert!(output.status.success(), "{reported}");
             assert!(
-                told.contains("the engine's counters were set to zero\n"),
-                "{told}"
+                reported.contains("the engine's counters were set to zero\n"),
+                "{reported}"
             );
             assert!(counter(&text, name, 0) >= 3000, "{text}");
             // A counter that is 0 may not be shown at all.
@@ -112,8 +112,8 @@ fn limited_rates_progress_and_operations_over_time_are_rocks() {
     let output = command(&home.path().join("db"), &words)
         .output()
         .expect("runs");
-    let (text, told) = (stdout(&output), stderr(&output));
-    assert!(output.status.success(), "{told}");
+    let (text, reported) = (stdout(&output), stderr(&output));
+    assert!(output.status.success(), "{reported}");
     assert!(
         text.contains("Write rate: 1392000 bytes/second\nRead rate: 15000 ops/second\n"),
         "{text}"
@@ -133,9 +133,9 @@ fn limited_rates_progress_and_operations_over_time_are_rocks() {
     }
     for part in ["(1000,1000)", "(1000,2000)", "(1000,3000)"] {
         let line = format!(" ... thread 0: {part} ops and (");
-        assert_eq!(told.matches(&line).count(), 2, "{line} in {told}");
+        assert_eq!(reported.matches(&line).count(), 2, "{line} in {reported}");
     }
-    assert!(!told.contains("... finished "), "{told}");
+    assert!(!reported.contains("... finished "), "{reported}");
     let qps = std::fs::read_to_string(file).expect("written");
     assert!(qps.starts_with("secs_elapsed,interval_qps\n1,"), "{qps}");
     let sum: u64 = qps
@@ -199,8 +199,8 @@ fn a_heap_profile_comes_from_an_allocator_that_keeps_one() {
         .expect("runs");
     for number in ["0001", "0002"] {
         let path = home.path().join(format!("db.heap-{number}"));
-        let told = format!("heap profile: {}\n", path.display());
-        assert!(stderr(&on).contains(&told), "{}", stderr(&on));
+        let reported = format!("heap profile: {}\n", path.display());
+        assert!(stderr(&on).contains(&reported), "{}", stderr(&on));
         let text = std::fs::read_to_string(&path).expect("written");
         assert_eq!(text, "heap profile: 1 of 2\n");
     }

@@ -31,20 +31,20 @@ fn list_over(engine: &str, words: &[&str], skips: &[&str]) {
     let words = [&[name.as_str(), "--benchmarks", LIST], words].concat();
     let output = run(&words);
     let text = stdout(&output);
-    // What ends the program itself is told there.
-    let told = format!("{text}\n{}", stderr(&output));
-    assert!(output.status.success(), "{words:?}\n{told}");
+    // Errors that end the program itself are printed there.
+    let reported = format!("{text}\n{}", stderr(&output));
+    assert!(output.status.success(), "{words:?}\n{reported}");
     let lines: Vec<&str> = text
         .lines()
         .filter(|line| line.contains(" : skipped (") || line.contains(" : failed ("))
         .collect();
-    assert_eq!(lines, skips, "{words:?}\n{told}");
+    assert_eq!(lines, skips, "{words:?}\n{reported}");
     let rows = text
         .lines()
         .filter(|line| line.contains(" micros/op;"))
         .count();
     let expected = LIST.split(',').count() - skips.len();
-    assert_eq!(rows, expected, "{words:?}\n{told}");
+    assert_eq!(rows, expected, "{words:?}\n{reported}");
 }
 
 /// Runs `test` when the library of `engine` can be loaded.
@@ -138,9 +138,9 @@ fn cairndb_merges_rightly_over_several_runs() {
     assert!(output.status.success(), "{}", stdout(&output));
 }
 
-/// A run behind a warm-up appended keys that were there, which LMDB and a bulk cursor refuse.
+/// A run after a warm-up used to append keys that existed, which LMDB and a bulk cursor refuse.
 #[test]
-fn a_fill_behind_its_warm_up_is_none_of_an_empty_store() {
+fn a_fill_after_its_warm_up_is_none_of_an_empty_store() {
     for (engine, package, variant) in [
         ("lmdb", "liblmdb0", "fair"),
         ("wiredtiger_btree", "libwiredtiger0", "seed"),
@@ -186,10 +186,13 @@ fn the_libraries_tell_their_versions() {
     with_library("rocksdb", "librocksdb7.8", || {
         let list = "--benchmarks=fillseq,stats,sstables,levelstats";
         let output = run(&["--engine=rocksdb", "--num=10", list, "--statistics"]);
-        let told = stderr(&output);
-        assert!(told.starts_with("RocksDB:    version 7."), "{told}");
-        assert!(told.contains(" write_buffer_size=2097152 "), "{told}");
-        assert!(told.contains("block_cache=2097152 "), "{told}");
+        let reported = stderr(&output);
+        assert!(reported.starts_with("RocksDB:    version 7."), "{reported}");
+        assert!(
+            reported.contains(" write_buffer_size=2097152 "),
+            "{reported}"
+        );
+        assert!(reported.contains("block_cache=2097152 "), "{reported}");
         let text = stdout(&output);
         assert!(text.contains("** DB Stats **"), "{text}");
         assert!(
@@ -199,8 +202,8 @@ fn the_libraries_tell_their_versions() {
     });
     with_library("sqlite3", "libsqlite3-0", || {
         let output = run(&["--engine=sqlite3", "--num=10", "--benchmarks=fillseq,stats"]);
-        let told = stderr(&output);
-        assert!(told.starts_with("SQLite:     version 3."), "{told}");
+        let reported = stderr(&output);
+        assert!(reported.starts_with("SQLite:     version 3."), "{reported}");
         assert!(
             stdout(&output).contains("page count "),
             "{}",
@@ -223,7 +226,7 @@ fn the_libraries_tell_their_versions() {
 }
 
 #[test]
-fn the_file_of_a_library_that_was_loaded_is_told_and_looked_into() {
+fn the_file_of_a_library_that_was_loaded_is_reported_and_looked_into() {
     with_library("sqlite3", "libsqlite3-0", || {
         let home = tempfile::tempdir().expect("a directory");
         let path = home.path().join("rows.jsonl");
@@ -254,7 +257,7 @@ fn the_file_of_a_library_that_was_loaded_is_told_and_looked_into() {
     });
 }
 
-/// It was taken for one whose flushes never reach the device.
+/// It used to be mistaken for one whose flushes never reach the device.
 #[test]
 fn a_store_that_syncs_no_delete_of_an_absent_key_is_believed() {
     with_library("lmdb", "liblmdb0", || {

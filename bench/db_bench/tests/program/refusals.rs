@@ -1,4 +1,4 @@
-//! What is refused, and how.
+//! Refused command lines and their messages.
 
 use crate::common::{command, run, stderr, stdout};
 
@@ -41,10 +41,10 @@ fn flags_and_engines_that_do_not_exist_end_the_program_with_a_hint() {
 
 #[test]
 fn a_name_close_to_an_engine_is_suggested() {
-    let told = stderr(&run(&["--engine=leveldv"]));
+    let reported = stderr(&run(&["--engine=leveldv"]));
     assert!(
-        told.ends_with("wiredtiger or all is allowed; did you mean leveldb?\n"),
-        "{told}"
+        reported.ends_with("wiredtiger or all is allowed; did you mean leveldb?\n"),
+        "{reported}"
     );
 }
 
@@ -64,10 +64,10 @@ fn the_tree_of_wiredtiger_is_picked_by_a_flag_that_goes_with_it() {
             "--wiredtiger_lib=nowhere.so",
             "--benchmarks=",
         ];
-        let told = stderr(&run(&words));
+        let reported = stderr(&run(&words));
         assert!(
-            told.starts_with(&format!("wiredtiger{engine}: nowhere.so: ")),
-            "{told}"
+            reported.starts_with(&format!("wiredtiger{engine}: nowhere.so: ")),
+            "{reported}"
         );
     }
 }
@@ -102,8 +102,8 @@ fn several_directories_without_a_suite_are_refused() {
     let run = || command(&two, &["--engine=null", "--benchmarks=fillseq", "--num=10"]).output();
     let refused = run().expect("runs");
     assert_eq!(refused.status.code(), Some(1));
-    let told = "only a suite takes several directories";
-    assert!(stderr(&refused).contains(told), "{}", stderr(&refused));
+    let reported = "only a suite takes several directories";
+    assert!(stderr(&refused).contains(reported), "{}", stderr(&refused));
     assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 0);
     std::fs::create_dir(&two).expect("created");
     let named = run().expect("runs");
@@ -147,11 +147,11 @@ fn a_missing_database_is_not_made_up() {
         let words = ["--benchmarks=readseq", "--use_existing_db", "--num=10"];
         let output = command(&db, &words).output().expect("runs");
         assert_eq!(output.status.code(), Some(1));
-        let told = format!(
+        let reported = format!(
             "open error: --use_existing_db: there is no database in {}\n",
             db.display()
         );
-        assert!(stderr(&output).ends_with(&told), "{}", stderr(&output));
+        assert!(stderr(&output).ends_with(&reported), "{}", stderr(&output));
         assert!(!stdout(&output).contains("readseq"), "{}", stdout(&output));
         let made = std::fs::read_dir(&db).map_or(0, Iterator::count);
         assert_eq!(made, 0, "{}", db.display());

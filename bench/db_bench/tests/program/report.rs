@@ -15,6 +15,7 @@ fn a_run_leaves_its_report_and_the_report_can_be_made_again() {
         "--num=1000",
         "--rounds=1",
         "--engine=cairndb,null",
+        "--verbose",
     ]);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
@@ -29,7 +30,7 @@ fn a_run_leaves_its_report_and_the_report_can_be_made_again() {
     );
     let page = std::fs::read_to_string(first.join("index.html")).expect("written");
     assert!(page.contains("1. Baseline Performance"));
-    assert!(page.contains("--suite=quick"), "the command line is told");
+    assert!(page.contains("--suite=quick"), "the command line is shown");
 
     let second = home.path().join("second");
     let source = format!("--render={}", first.join("report.json").display());
@@ -49,7 +50,7 @@ fn a_list_has_a_report_too_and_no_summary() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(!stdout(&output).contains("can be ranked"));
     let page = std::fs::read_to_string(home.path().join("index.html")).expect("written");
-    assert!(page.contains("Sequential Reads (readseq), as left"));
+    assert!(page.contains("Sequential Reads (readseq), as loaded"));
 }
 
 #[test]
@@ -60,10 +61,10 @@ fn what_is_no_report_is_refused_by_its_line() {
     std::fs::write(&file, format!("{record}\n{record}x\n")).expect("room");
     let output = run(&[&format!("--render={}", file.display())]);
     assert!(!output.status.success());
-    let told = stderr(&output);
+    let reported = stderr(&output);
     assert!(
-        told.contains("records.jsonl: line 2: not a result: "),
-        "{told}"
+        reported.contains("records.jsonl: line 2: not a result: "),
+        "{reported}"
     );
     let output = run(&["--render=nowhere.json"]);
     assert!(

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::common::{command, run, stderr, stdout};
 
-/// Runs with `--json` and gives the objects.
+/// Runs with `--json` and returns the objects.
 fn objects(words: &[&str]) -> Vec<Value> {
     let home = tempfile::tempdir().expect("a directory");
     let path = home.path().join("results.json");
@@ -134,7 +134,7 @@ fn statistics_are_the_engines_own_or_a_line() {
 }
 
 #[test]
-fn a_database_left_behind_is_read_and_judged_again() {
+fn a_database_left_after_is_read_and_judged_again() {
     let home = tempfile::tempdir().expect("a directory");
     let db = home.path().join("db");
     let go = |words: &[&str]| stdout(&command(&db, words).output().expect("runs"));
@@ -157,7 +157,7 @@ fn a_database_left_behind_is_read_and_judged_again() {
 }
 
 #[test]
-fn the_machines_line_tells_where_the_program_and_the_databases_come_from() {
+fn the_machines_line_shows_where_the_program_and_the_databases_come_from() {
     let objects = objects(&["--engine=null", "--num=1000", "--benchmarks=fillseq"]);
     let machine = &objects[0];
     for text in [
@@ -170,8 +170,8 @@ fn the_machines_line_tells_where_the_program_and_the_databases_come_from() {
         "kernel_build",
         "load_average",
     ] {
-        let told = machine[text].as_str().unwrap_or_default();
-        assert!(!told.is_empty(), "{text} in {machine}");
+        let reported = machine[text].as_str().unwrap_or_default();
+        assert!(!reported.is_empty(), "{text} in {machine}");
     }
     assert!(machine["memory_available_bytes"].is_u64());
     let places = machine["directories"].as_array().expect("a list");
@@ -185,8 +185,8 @@ fn the_machines_line_tells_where_the_program_and_the_databases_come_from() {
         .lines()
         .any(|line| line.split(' ').nth(1) == Some("/"));
     for text in ["device", "mount_options"] {
-        let told = places[0][text].is_string();
-        assert!(told || !listed, "{text} in {}", places[0]);
+        let reported = places[0][text].is_string();
+        assert!(reported || !listed, "{text} in {}", places[0]);
     }
     assert_eq!(places[0]["file_system"], machine["file_system"]);
 }

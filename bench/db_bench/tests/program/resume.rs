@@ -1,4 +1,4 @@
-//! A suite that is killed at any moment goes on where it was.
+//! A suite that is killed at any moment resumes where it was.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
@@ -45,8 +45,8 @@ fn words(home: &Path) -> Vec<String> {
     ]
 }
 
-/// Runs until `lines` lines of progress have been told, then ends the program by SIGKILL; false when
-/// it had ended before.
+/// Runs until `lines` lines of progress have been printed, then kills the program; false if it had
+/// ended before.
 fn run_and_kill(home: &Path, lines: usize) -> bool {
     let words = words(home);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -55,8 +55,8 @@ fn run_and_kill(home: &Path, lines: usize) -> bool {
         .stderr(Stdio::piped())
         .spawn()
         .expect("starts");
-    let told = BufReader::new(program.stderr.take().expect("piped"));
-    let rows = told.lines().map_while(Result::ok);
+    let reported = BufReader::new(program.stderr.take().expect("piped"));
+    let rows = reported.lines().map_while(Result::ok);
     let seen = rows
         .filter(|line| line.starts_with("round "))
         .take(lines)
@@ -124,7 +124,7 @@ fn a_suite_killed_at_many_moments_ends_with_every_row_once() {
     );
 }
 
-/// A small suite, run with these words more than those every run of it has.
+/// A small suite, run with additional words.
 fn small(home: &Path, more: &[&str]) -> Output {
     let words = words(home);
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -149,12 +149,18 @@ fn a_finished_suite_is_shown_again_and_its_file_is_left_alone() {
     assert!(again.status.success(), "{}", stderr(&again));
     let after = std::fs::read_to_string(&json).expect("there");
     assert_eq!(after, before, "nothing is appended");
-    let told = stdout(&again);
-    assert!(told.contains("own.json is complete, begun on 20"), "{told}");
-    assert!(told.contains(" UTC by db_bench "), "{told}");
-    assert!(told.contains("remove that file to measure again"), "{told}");
-    assert!(!told.contains("resumed"), "{told}");
-    assert!(told.contains("  fillseq "), "the table is there");
+    let reported = stdout(&again);
+    assert!(
+        reported.contains("own.json is complete, begun on 20"),
+        "{reported}"
+    );
+    assert!(reported.contains(" UTC by db_bench "), "{reported}");
+    assert!(
+        reported.contains("remove that file to measure again"),
+        "{reported}"
+    );
+    assert!(!reported.contains("resumed"), "{reported}");
+    assert!(reported.contains("  fillseq "), "the table is there");
     let page = std::fs::read_to_string(report.join("report.md")).expect("written");
     assert!(
         !page.contains("resumed") && !page.contains("the stop"),
@@ -164,8 +170,8 @@ fn a_finished_suite_is_shown_again_and_its_file_is_left_alone() {
     assert_eq!(cells.lines().count(), results(&json).len() + 1);
 }
 
-/// Killed between its last row and the line that says so, a run is not complete: nothing is left to run, and the line
-/// is written.
+/// A run that is killed between its last row and the end line is not complete: nothing is left to
+/// run, and the line is written.
 #[test]
 fn a_suite_that_lacks_its_end_alone_is_given_one() {
     let home = tempfile::tempdir().expect("a directory");
@@ -173,10 +179,10 @@ fn a_suite_that_lacks_its_end_alone_is_given_one() {
     let once = small(home.path(), &[]);
     assert!(once.status.success());
     let render = format!("--render={}", json.display());
-    let told = stderr(&once);
+    let reported = stderr(&once);
     assert!(
-        told.contains(&format!(" {render}\nand the run goes on with\n")),
-        "{told}"
+        reported.contains(&format!(" {render}\nTo resume:\n")),
+        "{reported}"
     );
     let text = std::fs::read_to_string(&json).expect("written");
     let end = "{\"type\":\"end\",\"suite\":\"own\"}\n";
@@ -185,7 +191,7 @@ fn a_suite_that_lacks_its_end_alone_is_given_one() {
     let shown = command(&home.path().join("db"), &[&render])
         .output()
         .expect("runs");
-    let word = "Suite own had not come to its end";
+    let word = "Suite own did not run to its end";
     assert!(stdout(&shown).contains(word), "{}", stdout(&shown));
     assert!(small(home.path(), &[]).status.success());
     let after = std::fs::read_to_string(&json).expect("there");
@@ -291,7 +297,7 @@ fn another_run_is_refused_with_what_it_differs_in() {
 }
 
 #[test]
-fn a_file_that_does_not_tell_what_decided_its_figures_is_refused() {
+fn a_file_that_does_not_record_what_decided_its_figures_is_refused() {
     let home = tempfile::tempdir().expect("a directory");
     let json = home.path().join("own.json");
     assert!(small(home.path(), &[]).status.success());
@@ -300,7 +306,7 @@ fn a_file_that_does_not_tell_what_decided_its_figures_is_refused() {
         let mut object: Value = serde_json::from_str(line).expect("an object");
         let fields = object.as_object_mut().expect("an object");
         if fields.get("type").is_some_and(|kind| kind == "suite") {
-            fields.remove("decided").expect("told");
+            fields.remove("decided").expect("reported");
         }
         object.to_string() + "\n"
     };
@@ -309,14 +315,14 @@ fn a_file_that_does_not_tell_what_decided_its_figures_is_refused() {
     let other = small(home.path(), &[]);
     assert_eq!(other.status.code(), Some(1));
     assert!(
-        stderr(&other).contains("it does not tell what decided its figures"),
+        stderr(&other).contains("it does not record what determines its figures"),
         "{}",
         stderr(&other)
     );
 }
 
 #[test]
-fn another_build_is_refused_and_the_way_out_is_told() {
+fn another_build_is_refused_and_the_way_out_is_reported() {
     let home = tempfile::tempdir().expect("a directory");
     let json = home.path().join("own.json");
     assert!(small(home.path(), &[]).status.success());
@@ -324,16 +330,16 @@ fn another_build_is_refused_and_the_way_out_is_told() {
     let changed = |name: &str, value: Option<&str>, complete: bool| {
         let line = |line: &str| {
             let mut object: Value = serde_json::from_str(line).expect("an object");
-            if let Some(told) = object.pointer_mut("/decided/everywhere") {
-                let told = told.as_object_mut().expect("an object");
-                assert!(told.remove(name).is_some(), "{name}: {told:?}");
-                told.extend(value.map(|value| (name.to_owned(), value.into())));
+            if let Some(reported) = object.pointer_mut("/decided/everywhere") {
+                let reported = reported.as_object_mut().expect("an object");
+                assert!(reported.remove(name).is_some(), "{name}: {reported:?}");
+                reported.extend(value.map(|value| (name.to_owned(), value.into())));
             }
             object.to_string() + "\n"
         };
         let lines: Vec<String> = text.lines().map(line).collect();
-        // The last row, before the line that says that all has been run, is still to be: what is complete is shown by
-        // any build.
+        // The last row, before the line that says that all has been run, is still to be: what is
+        // complete is shown by any build.
         let kept = if complete {
             lines.len()
         } else {
@@ -372,9 +378,9 @@ fn two_runs_share_neither_file_nor_directory() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("starts");
-    let told = BufReader::new(first.stderr.take().expect("piped"));
-    let mut told = told.lines().map_while(Result::ok);
-    assert!(told.any(|line| line.starts_with("round ")), "it runs");
+    let reported = BufReader::new(first.stderr.take().expect("piped"));
+    let mut reported = reported.lines().map_while(Result::ok);
+    assert!(reported.any(|line| line.starts_with("round ")), "it runs");
     let same_file = command(&home.path().join("other"), &own)
         .output()
         .expect("runs");

@@ -1,12 +1,12 @@
-//! What a process that dies without closing anything leaves behind: every write it was told of, by
-//! every engine whose rows say so.
+//! What remains when a process dies without closing anything: every acknowledged write, for every
+//! engine whose rows promise that.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use bench_core::engine::{Durability, Engine, Role, Session, Store, Survival, Variant};
 use bench_core::fault::Fault;
-use bench_core::settings::{Memory, Settings};
+use bench_core::workload::settings::{Memory, Settings};
 use engine_cairndb::Cairn;
 use engine_kyoto::TreeDb;
 use engine_leveldb::LevelDb;
@@ -17,7 +17,7 @@ use engine_wiredtiger::{Kind, WiredTiger};
 
 use crate::common::skip;
 
-/// Tells the child what to write where: an engine, `os` or `sync`, and a directory.
+/// Names what the child writes and where: an engine, `os` or `sync`, and a directory.
 const PLACE: &str = "CAIRN_SURVIVAL";
 /// Enough for every engine to write tables, pages or chunks several times.
 const ENTRIES: u32 = 40_000;

@@ -1,15 +1,16 @@
-//! CairnDB through its Rust interface, with its defaults but for memory, compression and durability.
+//! CairnDB through its Rust interface, with its defaults but for memory, compression and
+//! durability.
 
 mod cursor;
 mod error;
-mod greater;
+mod max_merge;
 mod store;
 
 use std::path::Path;
 
 use bench_core::engine::{Capabilities, Engine};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 pub use cursor::CairnCursor;
 pub use store::{CairnSession, CairnStore};

@@ -1,22 +1,22 @@
-//! An open CairnDB, and one thread's way into it.
+//! An open CairnDB, and one thread's session.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use bench_core::engine::{Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 use cairndb::{Compression, Db, Options, WriteBatch};
 
 use crate::cursor::CairnCursor;
 use crate::error::fault;
-use crate::greater::Greater;
+use crate::max_merge::Greater;
 
 /// What the defaults of settings that the adapter leaves alone mean.
 const MAPPED: &str = "default (on local file systems, below half of the memory)";
 const VERIFY_ALWAYS: &str =
     "false (a mapped page or large value once an open, what is read by pread each time)";
-/// How gets are asked for, which is no setting.
+/// How gets are called, which is no setting.
 const GETS: &str = "into one buffer; in place (get) after a value of 64 KiB or more";
 
 /// An open CairnDB.
@@ -115,13 +115,13 @@ impl Store for CairnStore {
         self.number("cairndb.stats", "written_bytes")
     }
 
-    /// The budget as the store has it. Nothing reads the rest back: it is what was asked for, and the
-    /// library's defaults where nothing was.
+    /// The budget as the store reports it. The rest cannot be read back: it is what was requested,
+    /// and otherwise the library's defaults.
     fn options(&self) -> Vec<(String, String)> {
         let word = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
         let bits = self.asked.bloom_bits;
         let bits = bits.unwrap_or(cairndb::FILTER_BITS_DEFAULT);
-        let told = [
+        let reported = [
             ("compression", word(&compression(&self.asked))),
             ("durability", word(&durability(&self.asked))),
             ("filter_bits", bits.to_string()),
@@ -131,7 +131,7 @@ impl Store for CairnStore {
         ];
         let budget = self.number("cairndb.memory", "budget");
         let budget = budget.map(|bytes| ("memory_budget", bytes.to_string()));
-        let all = budget.into_iter().chain(told);
+        let all = budget.into_iter().chain(reported);
         let all = all.map(|(name, value)| (name.to_owned(), value));
         all.chain(self.asked.unused()).collect()
     }
@@ -141,7 +141,7 @@ impl Store for CairnStore {
     }
 }
 
-/// One thread's way into an open CairnDB.
+/// One thread's session in an open CairnDB.
 #[derive(Debug)]
 pub struct CairnSession<'s> {
     db: &'s Db,
@@ -151,8 +151,8 @@ pub struct CairnSession<'s> {
     batch: WriteBatch,
 }
 
-/// Bytes from which on a value is large: the next is asked for in place, and not to be copied into a buffer. As many as
-/// the library lends.
+/// Bytes from which on a value is large: the next one is read in place, not copied into a buffer.
+/// As many as the library hands out without a copy.
 const LARGE_BYTES: usize = 64 << 10;
 
 impl CairnSession<'_> {
@@ -237,7 +237,7 @@ impl Session for CairnSession<'_> {
 #[cfg(test)]
 mod tests {
     use bench_core::engine::{Durability, Engine as _, Role, Session as _, Store as _};
-    use bench_core::settings::{Memory, Settings};
+    use bench_core::workload::settings::{Memory, Settings};
 
     use crate::Cairn;
 
@@ -250,35 +250,35 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let dir = home.path().join("db");
         let store = Cairn.open(&dir, &settings()).expect("opens");
-        let told = store.options();
-        let told = |name: &str| {
-            let found = told.iter().find(|(known, _)| known == name);
+        let reported = store.options();
+        let reported = |name: &str| {
+            let found = reported.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| value.as_str())
         };
-        assert_eq!(told("memory_budget"), Some("4194304"));
-        assert_eq!(told("compression"), Some("fast"));
-        assert_eq!(told("filter_bits"), Some("10"));
-        assert!(told("mapped").is_some() && told("verify_always").is_some());
-        assert!(told("block_size").is_none());
+        assert_eq!(reported("memory_budget"), Some("4194304"));
+        assert_eq!(reported("compression"), Some("fast"));
+        assert_eq!(reported("filter_bits"), Some("10"));
+        assert!(reported("mapped").is_some() && reported("verify_always").is_some());
+        assert!(reported("block_size").is_none());
         store.close().expect("closes");
     }
 
     #[test]
-    fn settings_that_the_store_has_not_are_told() {
+    fn settings_that_the_store_has_not_are_reported() {
         let home = tempfile::tempdir().expect("a directory");
         let asked = Settings {
             block_bytes: Some(8192),
             ..settings()
         };
         let store = Cairn.open(&home.path().join("db"), &asked).expect("opens");
-        let told = ("block_size".into(), "not used (8192 was asked for)".into());
-        assert!(store.options().contains(&told));
+        let reported = ("block_size".into(), "not used (8192 was asked for)".into());
+        assert!(store.options().contains(&reported));
         store.close().expect("closes");
     }
 
     /// As the report's chapter of biases and the guide say.
     #[test]
-    fn a_small_store_that_is_quiet_is_one_run() {
+    fn a_small_store_that_is_idle_is_one_run() {
         const ENTRIES: u32 = 60_000;
         let home = tempfile::tempdir().expect("a directory");
         let store = Cairn
@@ -292,7 +292,7 @@ mod tests {
         }
         drop(session);
         store.quiesce().expect("quiet");
-        let number = |name| store.number("cairndb.stats", name).expect("told");
+        let number = |name| store.number("cairndb.stats", name).expect("reported");
         assert!(number("flushes") > 1, "else there was nothing to merge");
         assert_eq!(number("runs"), 1);
         assert!(

@@ -1,7 +1,7 @@
-//! Records in a file, one behind the other: length of the key, length of the value, key, value.
+//! Records in a file, back to back: length of the key, length of the value, key, value.
 //!
-//! A length of the key is stored with one added, so that the zeros written before are no record; a value
-//! of [`GONE`] bytes is the removal of its key.
+//! A length of the key is stored with one added, so that the zeros written before are no record; a
+//! value of [`GONE`] bytes is the removal of its key.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, IoSlice};
@@ -30,8 +30,8 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Opens the file, made and prewritten if need be; calls `each` for every record, and gives where the last one
-    /// ends.
+    /// Opens the file, made and prewritten if needed, and calls `each` for every record. Returns
+    /// the end of the last one.
     pub(crate) fn open(
         path: &Path,
         mut each: impl FnMut(Vec<u8>, Option<Place>),
@@ -84,7 +84,7 @@ impl Records {
         (PREFIX_BYTES + key.len() + value.map_or(0, <[u8]>::len)) as u64
     }
 
-    /// Writes a record at `offset`, and gives where its value lies.
+    /// Writes a record at `offset`. Returns the place of its value.
     pub(crate) fn write(
         &self,
         offset: u64,

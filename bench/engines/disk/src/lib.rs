@@ -1,14 +1,14 @@
 //! The bare loop: what the disk and the system calls cost in rows that they bound.
 //!
-//! A write is one `pwritev` at the end of one file, and one `fdatasync` behind it where it must survive
-//! loss of power; a read is one `pread`. Where an entry lies is held in memory. Nothing is checked,
-//! compressed, merged or bounded, so it is no contender and never ranked: its rows say how near a store comes
-//! to what the machine can do. Rows of small values that need not be synced are left out; what binds
-//! those is the processor.
+//! A write is one `pwritev` at the end of one file, followed by one `fdatasync` if it must survive
+//! loss of power; a read is one `pread`. An index in memory holds the place of each entry. Nothing
+//! is checked, compressed, merged or bounded, so this is no contender and never ranked: its rows
+//! show how near a store comes to what the machine can do. Rows of small unsynced values are left
+//! out, because there the processor is the limit.
 //!
-//! A log that overwrites space written before changes no metadata in a sync, and one that grows does.
-//! Stores of the first kind are to be measured by a loop of the first kind, so the file begins with
-//! [`PREWRITTEN`] bytes of zeros, synced, and grows behind them.
+//! A log that overwrites space written before changes no metadata in a sync, and one that grows
+//! does. Stores of the first kind should be measured by a loop of the first kind, so the file
+//! begins with [`PREWRITTEN`] bytes of zeros, synced, and grows after them.
 
 mod file;
 mod store;
@@ -17,7 +17,7 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Durability, Engine};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 pub use file::PREWRITTEN;
 pub use store::{DiskCursor, DiskSession, DiskStore};

@@ -1,4 +1,4 @@
-//! An open file, and one thread's way into it.
+//! An open file, and one thread's session.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bench_core::engine::{Cursor, Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 use parking_lot::{Mutex, RwLock};
 
 use crate::file::{PREWRITTEN, Place, Records};
@@ -79,12 +79,12 @@ impl Store for DiskStore {
     }
 
     fn options(&self) -> Vec<(String, String)> {
-        let told = [
+        let reported = [
             ("prewritten", PREWRITTEN.to_string()),
             ("checksums", "none".to_owned()),
         ];
-        let told = told.map(|(name, value)| (name.to_owned(), value));
-        told.into_iter().chain(self.asked.unused()).collect()
+        let reported = reported.map(|(name, value)| (name.to_owned(), value));
+        reported.into_iter().chain(self.asked.unused()).collect()
     }
 
     fn close(self) -> Result<(), Fault> {

@@ -1,8 +1,8 @@
 //! Kyoto Cabinet's cursor.
 //!
 //! One call visits a record and steps on in the direction of the last jump. The visitor copies the
-//! record into a buffer that is used again for every step: what lies in the library may move as soon
-//! as the call has returned.
+//! record into a buffer that is used again for every step: what lies in the library may move as
+//! soon as the call has returned.
 
 #![expect(
     unsafe_code,
@@ -18,7 +18,7 @@ use bench_core::fault::Fault;
 use crate::sys::{Api, NOREC};
 use crate::visit::Visit;
 
-/// Where the library's cursor stands relative to the record that was copied.
+/// The position of the library's cursor relative to the record that was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// On it.
@@ -60,7 +60,7 @@ impl<'c> TreeCursor<'c> {
         }
     }
 
-    /// Copies the record the library's cursor stands on, which then is in `place` to it.
+    /// Copies the record at the library's cursor, which is then at that record.
     #[inline]
     fn fetch(&mut self, place: Place) -> Result<(), Fault> {
         let (record, key_length) = (&mut self.record, &mut self.key_length);
@@ -78,7 +78,7 @@ impl<'c> TreeCursor<'c> {
         self.reached(visited)
     }
 
-    /// Notes whether there is a record; an error other than its absence is told.
+    /// Records whether there is an entry. Returns any error other than its absence.
     #[inline]
     fn reached(&mut self, succeeded: i32) -> Result<(), Fault> {
         self.valid = succeeded != 0;
@@ -112,7 +112,7 @@ const fn callback<F: FnMut(&[u8], &[u8])>(_visit: &Visit<F>) -> crate::sys::Full
 
 impl Drop for TreeCursor<'_> {
     fn drop(&mut self) {
-        // SAFETY: made by this cursor, used by nobody else.
+        // SAFETY: made by this cursor, which alone uses it.
         unsafe { (self.api.curdel)(self.cursor) };
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! A B+ tree whose pages lie in a hash file of the same library. Changed pages stay in the process
 //! until they are evicted, so a write that has returned does not survive the process: such rows are
-//! shown as below `Os` and not ranked. Opened with `OAUTOSYNC` every write reaches the medium. There
-//! is no atomic batch on disk and no call that compacts. Records are read through visitors, which see
-//! them where they lie: the interface's cheapest way.
+//! shown as below `Os` and not ranked. Opened with `OAUTOSYNC` every write reaches the medium.
+//! There is no atomic batch on disk and no call that compacts. Records are read through visitors,
+//! which see them where they lie: the interface's cheapest way.
 
-mod chosen;
 mod cursor;
+mod options;
 mod store;
 mod sys;
 mod visit;
@@ -16,8 +16,8 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Durability, Engine, Survival, Variant};
 use bench_core::fault::Fault;
-use bench_core::library::Library;
-use bench_core::settings::Settings;
+use bench_core::host::library::Library;
+use bench_core::workload::settings::Settings;
 
 pub use cursor::TreeCursor;
 pub use store::{TreeSession, TreeStore};

@@ -1,4 +1,4 @@
-//! An open TreeDB, and one thread's way into it.
+//! An open TreeDB, and one thread's session.
 
 #![expect(
     unsafe_code,
@@ -11,15 +11,15 @@ use std::ptr::{null, null_mut};
 
 use bench_core::engine::{Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
-use crate::chosen;
 use crate::cursor::TreeCursor;
+use crate::options;
 use crate::sys::{Api, Empty, Full, NOREC, OAUTOSYNC, OCREATE, OWRITER};
 use crate::visit::Visit;
 
-/// Looks at a key that make room for a large value: with two, random puts still grew the cache; with
-/// four it stays where it was set, for a fraction of the time the value itself takes.
+/// Looks at a key that make room for a large value: with two, random puts still grew the cache;
+/// with four it stays where it was set, for a fraction of the time the value itself takes.
 const LOOKS: u32 = 4;
 
 /// An open TreeDB.
@@ -37,18 +37,18 @@ unsafe impl Sync for TreeStore<'_> {}
 
 impl<'e> TreeStore<'e> {
     pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
-        let path = chosen::tuned_path(dir, settings)?;
+        let path = options::tuned_path(dir, settings)?;
         let autosync = settings.durability == Durability::Sync;
         let mode = OWRITER | OCREATE | if autosync { OAUTOSYNC } else { 0 };
-        // SAFETY: takes nothing, gives an owned object.
+        // SAFETY: takes nothing, returns an owned object.
         let db = unsafe { (api.dbnew)() };
-        // Complete before anything can fail, so that a failed open gives the object back.
+        // Complete before anything can fail, so that a failed open frees the object.
         let mut store = Self {
             api,
             db,
             open: false,
             autosync,
-            page_bytes: usize::try_from(chosen::page_bytes(settings)).unwrap_or(usize::MAX),
+            page_bytes: usize::try_from(options::page_bytes(settings)).unwrap_or(usize::MAX),
         };
         // SAFETY: the object is live and not open yet; the path ends with zero.
         let opened = unsafe { (api.dbopen)(db, path.as_ptr(), mode) };
@@ -83,7 +83,7 @@ impl<'e> TreeStore<'e> {
         if text.is_null() {
             return None;
         }
-        // SAFETY: the library gives texts that end with zero.
+        // SAFETY: the library returns texts that end with zero.
         let owned = unsafe { CStr::from_ptr(text) }
             .to_string_lossy()
             .into_owned();
@@ -148,7 +148,7 @@ impl Store for TreeStore<'_> {
     }
 
     fn options(&self) -> Vec<(String, String)> {
-        chosen::describe(&self.status().unwrap_or_default(), self.autosync)
+        options::describe(&self.status().unwrap_or_default(), self.autosync)
     }
 
     fn close(mut self) -> Result<(), Fault> {
@@ -156,7 +156,7 @@ impl Store for TreeStore<'_> {
     }
 }
 
-/// One thread's way into an open TreeDB.
+/// One thread's session in an open TreeDB.
 #[derive(Debug)]
 pub struct TreeSession<'s> {
     /// Keeps the store open while the session lives.
@@ -166,9 +166,9 @@ pub struct TreeSession<'s> {
 }
 
 impl TreeSession<'_> {
-    /// The library evicts a page in calls that split none. A value larger than a page splits one with
-    /// every put, and the page cache would grow by all that is written: a few looks at the key keep
-    /// it to its size.
+    /// The library evicts a page in calls that split none. A value larger than a page splits one
+    /// with every put, and the page cache would grow by all that is written: a few looks at the key
+    /// keep it to its size.
     #[cold]
     fn make_room(&self, key: &[u8]) {
         for _ in 0..LOOKS {

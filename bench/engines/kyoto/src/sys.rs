@@ -6,11 +6,12 @@
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
 use std::ffi::{CStr, c_char, c_void};
+use std::ops::Deref;
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::{library, loading};
-use libloading::os::unix::Library;
+use bench_core::host::{library, load_library};
+use engine_capi::{Library, functions};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["libkyotocabinet.so.16", "libkyotocabinet.so"];
@@ -35,45 +36,16 @@ pub(crate) type Full = unsafe extern "C" fn(
     *mut c_void,
 ) -> *const c_char;
 
-/// Hears that there is no record.
+/// Called if there is no record.
 pub(crate) type Empty =
     unsafe extern "C" fn(*const u8, usize, *mut usize, *mut c_void) -> *const c_char;
 
 /// Given the file by a synchronization; never used here.
 pub(crate) type FileProcedure = *const c_void;
 
-macro_rules! functions {
-    ($($(#[$doc:meta])* $name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// The functions used, under their C names without the prefix.
-        #[derive(Debug)]
-        pub(crate) struct Api {
-            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-            /// What a visitor returns to leave a record as it is.
-            pub(crate) nop: *const c_char,
-            version: String,
-            /// Last, so that the functions never outlive the library.
-            _library: Library,
-        }
-
-        impl Api {
-            fn find(library: Library) -> Result<Self, Fault> {
-                Ok(Self {
-                    $($name: {
-                        let symbol = concat!("kc", stringify!($name));
-                        // SAFETY: the types are those of kclangc.h, which is the same in all of 1.2.
-                        let found = unsafe { library.get(symbol.as_bytes()) };
-                        *found.map_err(|_| lacks(symbol))?
-                    },)*
-                    nop: text_at(&library, "KCVISNOP")?,
-                    version: version(&library)?,
-                    _library: library,
-                })
-            }
-        }
-    };
-}
-
+// The types are those of kclangc.h, which is the same in all versions 1.2.
 functions! {
+    "Kyoto Cabinet", "kc";
     free: fn(*mut c_void);
     ecodename: fn(i32) -> *const c_char;
     dbnew: fn() -> *mut c_void;
@@ -99,28 +71,53 @@ functions! {
     curstepback: fn(*mut c_void) -> i32;
 }
 
+/// The loaded library.
+#[derive(Debug)]
+pub(crate) struct Api {
+    functions: Functions,
+    /// What a visitor returns to leave a record as it is.
+    pub(crate) nop: *const c_char,
+    version: String,
+    /// Last, so that the functions never outlive the library.
+    _library: Library,
+}
+
+impl Deref for Api {
+    type Target = Functions;
+
+    #[inline]
+    fn deref(&self) -> &Functions {
+        &self.functions
+    }
+}
+
+impl Api {
+    fn find(library: Library) -> Result<Self, Fault> {
+        Ok(Self {
+            functions: Functions::find(&library)?,
+            nop: text_at(&library, "KCVISNOP")?,
+            version: version(&library)?,
+            _library: library,
+        })
+    }
+}
+
 // SAFETY: functions and constants of a library may be used by any thread.
 unsafe impl Sync for Api {}
-
-fn lacks(symbol: &str) -> Fault {
-    Fault::new(format!(
-        "the Kyoto Cabinet library lacks the symbol {symbol}"
-    ))
-}
 
 /// The value of one of the library's `const char*` constants.
 fn text_at(library: &Library, symbol: &str) -> Result<*const c_char, Fault> {
     // SAFETY: kclangc.h declares the constants of this name as pointers to characters.
-    let place = unsafe { library.get::<*const *const c_char>(symbol.as_bytes()) }
-        .map_err(|_| lacks(symbol))?;
+    let place: *const *const c_char =
+        unsafe { engine_capi::symbol(library, "Kyoto Cabinet", symbol) }?;
     // SAFETY: the place is a variable of the library, which is loaded.
-    Ok(unsafe { **place })
+    Ok(unsafe { *place })
 }
 
 fn version(library: &Library) -> Result<String, Fault> {
     let text = text_at(library, "KCVERSION")?;
     if text.is_null() {
-        return Err(Fault::new("the Kyoto Cabinet library tells no version"));
+        return Err(Fault::new("the Kyoto Cabinet library reports no version"));
     }
     // SAFETY: the library's version is a text that ends with zero.
     let text = unsafe { CStr::from_ptr(text) };
@@ -130,7 +127,7 @@ fn version(library: &Library) -> Result<String, Fault> {
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Self::find(loading::load(path, SONAMES, "libkyotocabinet16v5")?)
+        Self::find(load_library::load(path, SONAMES, "libkyotocabinet16v5")?)
     }
 
     /// The file it was loaded from.
@@ -143,7 +140,7 @@ impl Api {
         &self.version
     }
 
-    /// The last error of a database in the calling thread, in the library's words.
+    /// The last error of a database in the calling thread, as the library's text.
     #[cold]
     pub(crate) fn fault(&self, db: *mut c_void) -> Fault {
         // SAFETY: the object is live, open or not.
@@ -165,7 +162,7 @@ fn text(place: *const c_char) -> String {
     if place.is_null() {
         return String::new();
     }
-    // SAFETY: the library gives texts that end with zero.
+    // SAFETY: the library returns texts that end with zero.
     unsafe { CStr::from_ptr(place) }
         .to_string_lossy()
         .into_owned()

@@ -1,7 +1,7 @@
-//! Visitors: Rust closures behind the library's callbacks.
+//! Visitors: Rust closures called through the library's callbacks.
 //!
-//! The library calls a visitor with a record where it lies, under the lock of its page. A visitor
-//! here only looks, so it returns the library's word for "leave it", which travels with the closure.
+//! The library calls a visitor with a record in place, under the lock of its page. A visitor here
+//! only reads, so it returns the library's constant for "leave it", which travels with the closure.
 
 #![expect(unsafe_code, reason = "callbacks of the foreign interface")]
 

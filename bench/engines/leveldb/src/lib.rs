@@ -1,11 +1,11 @@
 //! LevelDB through its C interface.
 //!
-//! What the interface itself costs is part of the row: a call through a pointer for each step, an
-//! allocation for each value that `get` returns, and a copy of each error path. Settings as its own
-//! program's: Snappy unless switched off, blocks of 4 KiB, no filter unless asked for.
+//! The cost of the interface itself is part of the row: a call through a pointer for each step, an
+//! allocation for each value that `get` returns, and a copy of each error path. The settings are
+//! those of LevelDB's own program: Snappy unless switched off, blocks of 4 KiB, no filter unless
+//! requested.
 
-mod chosen;
-mod cursor;
+mod options;
 mod store;
 mod sys;
 
@@ -13,10 +13,9 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Engine};
 use bench_core::fault::Fault;
-use bench_core::library::Library;
-use bench_core::settings::Settings;
+use bench_core::host::library::Library;
+use bench_core::workload::settings::Settings;
 
-pub use cursor::LevelCursor;
 pub use store::{LevelSession, LevelStore};
 use sys::Api;
 

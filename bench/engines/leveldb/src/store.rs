@@ -1,21 +1,21 @@
-//! An open LevelDB, and one thread's way into it.
+//! An open LevelDB, and one thread's session.
 
 #![expect(
     unsafe_code,
     reason = "the foreign interface is the point of this crate"
 )]
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
 use bench_core::engine::{Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
+use engine_capi::IteratorCursor;
 
-use crate::chosen::Chosen;
-use crate::cursor::LevelCursor;
+use crate::options::Chosen;
 use crate::sys::Api;
 
 /// An open LevelDB.
@@ -37,15 +37,15 @@ impl<'e> LevelStore<'e> {
         let name = CString::new(dir.as_os_str().as_bytes())
             .map_err(|_| Fault::new("the directory's name has a zero byte"))?;
         let chosen = Chosen::new(settings);
-        // SAFETY: takes a number, gives an owned object.
+        // SAFETY: takes a number, returns an owned object.
         let cache = unsafe { (api.cache_create_lru)(chosen.cache) };
         let filter = chosen.bloom_bits.map_or(null_mut(), |bits| {
-            // SAFETY: takes a number, gives an owned object.
+            // SAFETY: takes a number, returns an owned object.
             unsafe { (api.filterpolicy_create_bloom)(bits) }
         });
-        // SAFETY: takes nothing, gives an owned object.
+        // SAFETY: takes nothing, returns an owned object.
         let read_options = unsafe { (api.readoptions_create)() };
-        // Complete before anything can fail, so that a failed open gives everything back.
+        // Complete before anything can fail, so that a failed open frees everything.
         let mut store = Self {
             api,
             db: null_mut(),
@@ -54,7 +54,7 @@ impl<'e> LevelStore<'e> {
             read_options,
             chosen,
         };
-        // SAFETY: takes nothing, gives an owned object that is destroyed below.
+        // SAFETY: takes nothing, returns an owned object that is destroyed below.
         let options = unsafe { (api.options_create)() };
         store.apply(&chosen, options);
         let mut error = null_mut();
@@ -113,7 +113,7 @@ impl Store for LevelStore<'_> {
 
     fn session(&self, role: Role) -> Result<LevelSession<'_>, Fault> {
         let api = self.api;
-        // SAFETY: takes nothing, gives an owned object.
+        // SAFETY: takes nothing, returns an owned object.
         let write_options = unsafe { (api.writeoptions_create)() };
         // SAFETY: the object was just made.
         unsafe {
@@ -122,7 +122,7 @@ impl Store for LevelStore<'_> {
                 (role.durability == Durability::Sync).into(),
             );
         }
-        // SAFETY: takes nothing, gives an owned object.
+        // SAFETY: takes nothing, returns an owned object.
         let batch = unsafe { (api.writebatch_create)() };
         Ok(LevelSession {
             api,
@@ -134,8 +134,9 @@ impl Store for LevelStore<'_> {
         })
     }
 
-    /// The call says nothing and returns early when background work has failed. The library keeps that error and
-    /// answers each write with it: a batch of nothing asks for it, in a microsecond or two.
+    /// The call says nothing and returns early when background work has failed. The library keeps
+    /// that error and answers each write with it: a batch of nothing asks for it, in a microsecond
+    /// or two.
     fn compact(&mut self) -> Result<(), Fault> {
         // SAFETY: null ends mean the whole range.
         unsafe { (self.api.compact_range)(self.db, null(), 0, null(), 0) };
@@ -151,16 +152,7 @@ impl Store for LevelStore<'_> {
         let name = CString::new(name).ok()?;
         // SAFETY: the name ends with zero.
         let text = unsafe { (self.api.property_value)(self.db, name.as_ptr()) };
-        if text.is_null() {
-            return None;
-        }
-        // SAFETY: the library gives texts that end with zero.
-        let owned = unsafe { CStr::from_ptr(text) }
-            .to_string_lossy()
-            .into_owned();
-        // SAFETY: the text was allocated by the library and is not used again.
-        unsafe { (self.api.free)(text.cast()) };
-        Some(owned)
+        self.api.text(text)
     }
 
     fn options(&self) -> Vec<(String, String)> {
@@ -174,7 +166,7 @@ impl Store for LevelStore<'_> {
     }
 }
 
-/// One thread's way into an open LevelDB.
+/// One thread's session in an open LevelDB.
 #[derive(Debug)]
 pub struct LevelSession<'s> {
     api: &'s Api,
@@ -188,7 +180,7 @@ pub struct LevelSession<'s> {
 
 impl Drop for LevelSession<'_> {
     fn drop(&mut self) {
-        // SAFETY: made by this session, used by nobody else.
+        // SAFETY: made by this session, which alone uses it.
         unsafe { (self.api.writebatch_destroy)(self.batch) };
         // SAFETY: as above.
         unsafe { (self.api.writeoptions_destroy)(self.write_options) };
@@ -197,7 +189,7 @@ impl Drop for LevelSession<'_> {
 
 impl Session for LevelSession<'_> {
     type Cursor<'c>
-        = LevelCursor<'c>
+        = IteratorCursor<'c>
     where
         Self: 'c;
 
@@ -291,8 +283,10 @@ impl Session for LevelSession<'_> {
         Err(Fault::new("LevelDB has no merge"))
     }
 
-    fn cursor(&mut self) -> Result<LevelCursor<'_>, Fault> {
-        Ok(LevelCursor::new(self.api, self.db, self.read_options))
+    fn cursor(&mut self) -> Result<IteratorCursor<'_>, Fault> {
+        // SAFETY: database and options are live and outlive the session, which is borrowed.
+        let cursor = unsafe { IteratorCursor::new(&self.api.iterator, self.db, self.read_options) };
+        Ok(cursor)
     }
 }
 
@@ -301,14 +295,14 @@ mod tests {
     use std::fs;
 
     use bench_core::engine::{Durability, Engine as _, Role, Session as _, Store as _};
-    use bench_core::settings::{Memory, Settings};
+    use bench_core::workload::settings::{Memory, Settings};
 
     use crate::LevelDb;
 
     #[test]
-    fn a_compaction_that_ends_by_an_error_tells_it() {
+    fn a_compaction_that_ends_by_an_error_shows_it() {
         let Ok(engine) = LevelDb::load(None) else {
-            bench_core::skip::skip("install libleveldb1d");
+            bench_core::host::test_skip::skip("install libleveldb1d");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");
@@ -333,7 +327,7 @@ mod tests {
         }
         // Opening looks at no table but for its being there.
         let mut store = open();
-        let told = store.compact().expect_err("refused").to_string();
-        assert!(told.starts_with("Corruption: "), "{told}");
+        let reported = store.compact().expect_err("refused").to_string();
+        assert!(reported.starts_with("Corruption: "), "{reported}");
     }
 }

@@ -6,65 +6,31 @@
 
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
-use std::ffi::{CStr, c_char, c_int, c_uchar, c_void};
+use std::ffi::{c_char, c_int, c_uchar, c_void};
+use std::ops::Deref;
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::{library, loading};
-use libloading::os::unix::Library;
+use bench_core::host::{library, load_library};
+use engine_capi::{CursorFunctions, Library, functions};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["libleveldb.so.1d", "libleveldb.so.1", "libleveldb.so"];
 
-macro_rules! functions {
-    ($($(#[$doc:meta])* $name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// The functions used, under their C names without the prefix.
-        #[derive(Debug)]
-        pub(crate) struct Api {
-            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-            /// Last, so that the functions never outlive the library.
-            _library: Library,
-        }
-
-        impl Api {
-            fn find(library: Library) -> Result<Self, Fault> {
-                Ok(Self {
-                    $($name: {
-                        let symbol = concat!("leveldb_", stringify!($name));
-                        // SAFETY: the types are those of LevelDB's c.h, which has not changed since 1.23.
-                        let found = unsafe { library.get(symbol.as_bytes()) };
-                        *found.map_err(|_| Fault::new(format!("the LevelDB library lacks the symbol {symbol}")))?
-                    },)*
-                    _library: library,
-                })
-            }
-        }
-    };
-}
-
 /// Where the library puts an error text, if there is one.
 pub(crate) type ErrorPointer = *mut *mut c_char;
 
+// The types are those of LevelDB's c.h, which has not changed since 1.23.
 functions! {
+    "LevelDB", "leveldb_";
     open: fn(*const c_void, *const c_char, ErrorPointer) -> *mut c_void;
     close: fn(*mut c_void);
     put: fn(*mut c_void, *const c_void, *const u8, usize, *const u8, usize, ErrorPointer);
     delete: fn(*mut c_void, *const c_void, *const u8, usize, ErrorPointer);
     write: fn(*mut c_void, *const c_void, *mut c_void, ErrorPointer);
     get: fn(*mut c_void, *const c_void, *const u8, usize, *mut usize, ErrorPointer) -> *mut u8;
-    create_iterator: fn(*mut c_void, *const c_void) -> *mut c_void;
     property_value: fn(*mut c_void, *const c_char) -> *mut c_char;
     compact_range: fn(*mut c_void, *const u8, usize, *const u8, usize);
-    iter_destroy: fn(*mut c_void);
-    iter_valid: fn(*const c_void) -> c_uchar;
-    iter_seek_to_first: fn(*mut c_void);
-    iter_seek_to_last: fn(*mut c_void);
-    iter_seek: fn(*mut c_void, *const u8, usize);
-    iter_next: fn(*mut c_void);
-    iter_prev: fn(*mut c_void);
-    iter_key: fn(*const c_void, *mut usize) -> *const u8;
-    iter_value: fn(*const c_void, *mut usize) -> *const u8;
-    iter_get_error: fn(*const c_void, ErrorPointer);
     writebatch_create: fn() -> *mut c_void;
     writebatch_destroy: fn(*mut c_void);
     writebatch_clear: fn(*mut c_void);
@@ -93,10 +59,39 @@ functions! {
     minor_version: fn() -> c_int;
 }
 
+/// The loaded library.
+#[derive(Debug)]
+pub(crate) struct Api {
+    functions: Functions,
+    pub(crate) iterator: CursorFunctions,
+    /// Last, so that the functions never outlive the library.
+    _library: Library,
+}
+
+impl Deref for Api {
+    type Target = Functions;
+
+    #[inline]
+    fn deref(&self) -> &Functions {
+        &self.functions
+    }
+}
+
+impl Api {
+    fn find(library: Library) -> Result<Self, Fault> {
+        Ok(Self {
+            functions: Functions::find(&library)?,
+            // SAFETY: LevelDB declares its iterator so.
+            iterator: unsafe { CursorFunctions::find(&library, "LevelDB", "leveldb_") }?,
+            _library: library,
+        })
+    }
+}
+
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Self::find(loading::load(path, SONAMES, "libleveldb1d")?)
+        Self::find(load_library::load(path, SONAMES, "libleveldb1d")?)
     }
 
     /// The file it was loaded from.
@@ -113,24 +108,16 @@ impl Api {
         format!("{major}.{minor}")
     }
 
-    /// Turns the error text of a call into a result and gives the text back to the library.
+    /// Turns the error text of a call into a result and returns the text to the library.
     #[inline]
     pub(crate) fn outcome(&self, error: *mut c_char) -> Result<(), Fault> {
-        if error.is_null() {
-            Ok(())
-        } else {
-            Err(self.fault(error))
-        }
+        // SAFETY: null, or a text of the library's that nothing else refers to.
+        unsafe { engine_capi::outcome(error, self.free) }
     }
 
-    #[cold]
-    fn fault(&self, error: *mut c_char) -> Fault {
-        // SAFETY: the library gives texts that end with zero.
-        let text = unsafe { CStr::from_ptr(error) }
-            .to_string_lossy()
-            .into_owned();
-        // SAFETY: the text was allocated by the library and is not used again.
-        unsafe { (self.free)(error.cast()) };
-        Fault::new(text)
+    /// Copies a text of the library's and returns it; `None` for null.
+    pub(crate) fn text(&self, text: *mut c_char) -> Option<String> {
+        // SAFETY: null, or a text of the library's that nothing else refers to.
+        unsafe { engine_capi::take_text(text, self.free) }
     }
 }

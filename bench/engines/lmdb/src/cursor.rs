@@ -28,7 +28,7 @@ pub struct LmdbCursor<'c> {
 }
 
 impl<'c> LmdbCursor<'c> {
-    /// A walk with `cursor` in `reader`, a reset transaction, both of which nobody else uses for as long.
+    /// A scan with `cursor` in `reader`, a reset transaction. Nothing else uses the two meanwhile.
     #[inline]
     pub(crate) fn new(
         api: &'c Api,

@@ -1,11 +1,12 @@
 //! LMDB through its C interface.
 //!
 //! It has no cache of its own: what it reads and writes is the page cache, so the memory setting
-//! means nothing to it, and it never compresses. `Os` rows open it with `NOSYNC | WRITEMAP` (a commit
-//! is in the shared map and survives the process), `Sync` rows with its default flags. One write
-//! transaction for each operation or batch, append mode for sequential fills of an empty store. One read
-//! transaction a session, with one cursor, renewed for each read, group of reads or scan. Without read-ahead where
-//! the raw data may be more than half of the machine's memory, as its documents advise.
+//! means nothing to it, and it never compresses. `Os` rows open it with `NOSYNC | WRITEMAP` (a
+//! commit is in the shared map and survives the process), `Sync` rows with its default flags. One
+//! write transaction for each operation or batch, append mode for sequential fills of an empty
+//! store. One read transaction a session, with one cursor, renewed for each read, group of reads or
+//! scan. Without read-ahead where the raw data may be more than half of the machine's memory, as
+//! its documents advise.
 
 mod cursor;
 mod store;
@@ -15,8 +16,8 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Engine};
 use bench_core::fault::Fault;
-use bench_core::library::Library;
-use bench_core::settings::Settings;
+use bench_core::host::library::Library;
+use bench_core::workload::settings::Settings;
 
 pub use cursor::LmdbCursor;
 pub use store::{LmdbSession, LmdbStore};

@@ -1,4 +1,4 @@
-//! An open LMDB environment, and one thread's way into it.
+//! An open LMDB environment, and one thread's session.
 
 #![expect(
     unsafe_code,
@@ -15,7 +15,7 @@ use std::ptr::{null, null_mut};
 
 use bench_core::engine::{Durability, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 use cairndb_env::{Env as _, RealEnv};
 
 use crate::cursor::LmdbCursor;
@@ -27,8 +27,8 @@ use crate::sys::{
 const MAP_BYTES_MIN: u64 = 8 << 30;
 /// Room for each raw byte: pages half full after random splits, and old pages still being freed.
 const MAP_FACTOR: u64 = 8;
-/// Places for readers: each session keeps one, and the library's own 126 are fewer than the 1024 threads
-/// a row may have. Writers look through those in use alone.
+/// Places for readers: each session keeps one, and the library's own 126 are fewer than the 1024
+/// threads a row may have. Writers look through those in use alone.
 const READERS_MAX: c_uint = 1200;
 const FILE_MODE: c_uint = 0o644;
 /// The library's name for the file in an environment's folder.
@@ -44,7 +44,7 @@ pub struct LmdbStore<'e> {
     flags: c_uint,
     env: *mut c_void,
     dbi: c_uint,
-    /// What was asked for and is not there to be set.
+    /// Requested settings that LMDB does not have.
     unused: Vec<(String, String)>,
 }
 
@@ -58,9 +58,10 @@ fn c_path(path: &Path) -> Result<CString, Fault> {
 
 /// What an environment for `raw_bytes` of keys and values is opened with.
 ///
-/// Read-ahead puts pages that nobody asked for in the place of others as soon as not everything fits into memory, and
-/// the library's documents say to switch it off there. Half is where CairnDB ceases to map its tables; the memory
-/// is asked of the same code, which knows a control group's limit.
+/// As soon as the database does not fit into memory, read-ahead replaces useful pages with pages
+/// that no read asked for, and the library's documents say to switch it off then. Half the memory
+/// is where CairnDB stops mapping its tables. The same code finds the memory's size, which respects
+/// a control group's limit.
 fn flags(durability: Durability, raw_bytes: u64, memory_bytes: u64) -> c_uint {
     let durable = match durability {
         Durability::Os => NOSYNC | WRITEMAP,
@@ -101,7 +102,7 @@ impl<'e> LmdbStore<'e> {
     fn open_env(&mut self) -> Result<(), Fault> {
         let api = self.api;
         let path = c_path(&self.dir)?;
-        // SAFETY: gives an owned environment.
+        // SAFETY: returns an owned environment.
         api.check(unsafe { (api.env_create)(&raw mut self.env) })?;
         // SAFETY: the environment is live and not open yet.
         api.check(unsafe { (api.env_set_mapsize)(self.env, self.map_bytes) })?;
@@ -110,8 +111,9 @@ impl<'e> LmdbStore<'e> {
         // SAFETY: the path ends with zero.
         api.check(unsafe { (api.env_open)(self.env, path.as_ptr(), self.flags, FILE_MODE) })?;
         let mut txn = null_mut();
-        // To read is enough: the unnamed database is there in a new environment too, and no writer is waited for.
-        // SAFETY: the environment is open and no other transaction of this thread exists.
+        // To read is enough: the unnamed database is there in a new environment too, and no writer
+        // is waited for. SAFETY: the environment is open and no other transaction of this thread
+        // exists.
         api.check(unsafe { (api.txn_begin)(self.env, null_mut(), RDONLY, &raw mut txn) })?;
         // SAFETY: the transaction is live; a null name is the unnamed database.
         let opened = unsafe { (api.dbi_open)(txn, null(), 0, &raw mut self.dbi) };
@@ -129,7 +131,7 @@ impl<'e> LmdbStore<'e> {
         }
     }
 
-    /// The map's size and the flags, as the environment tells them.
+    /// The map's size and the flags, as the environment reports them.
     fn effective(&self) -> Option<(Info, c_uint)> {
         let mut info = Info {
             map_address: null_mut(),
@@ -141,10 +143,10 @@ impl<'e> LmdbStore<'e> {
         };
         let mut flags = 0;
         // SAFETY: the environment is open and the place is live.
-        let told = unsafe { (self.api.env_info)(self.env, &raw mut info) };
+        let reported = unsafe { (self.api.env_info)(self.env, &raw mut info) };
         // SAFETY: as above.
         let flagged = unsafe { (self.api.env_get_flags)(self.env, &raw mut flags) };
-        (told == 0 && flagged == 0).then_some((info, flags))
+        (reported == 0 && flagged == 0).then_some((info, flags))
     }
 }
 
@@ -177,7 +179,8 @@ impl Store for LmdbStore<'_> {
         };
         // SAFETY: the transaction is live.
         let opened = unsafe { (self.api.cursor_open)(reader, self.dbi, &raw mut session.cursor) };
-        // SAFETY: the transaction is live; it is renewed for each read, and the cursor for each walk.
+        // SAFETY: the transaction is live; it is renewed for each read, and the cursor for each
+        // walk.
         unsafe { (self.api.txn_reset)(reader) };
         self.api.check(opened)?;
         Ok(session)
@@ -185,8 +188,8 @@ impl Store for LmdbStore<'_> {
 
     /// A compacting copy, which then takes the place of the original.
     ///
-    /// The library's own way to copy to a path writes past the page cache, so that everything would be
-    /// read from the disk afterwards, and leaves the file's size to be synced by whoever comes next.
+    /// The library's own function to copy to a path bypasses the page cache, so that everything
+    /// would be read from the disk afterwards, and leaves the file's size unsynced.
     fn compact(&mut self) -> Result<(), Fault> {
         let path = self.dir.join(COMPACTED);
         let io = |error: std::io::Error| Fault::io("the compacted copy", &error);
@@ -225,9 +228,9 @@ impl Store for LmdbStore<'_> {
         }
         let mut stat = Stat::default();
         // SAFETY: the environment is open and the place is live.
-        let told = unsafe { (self.api.env_stat)(self.env, &raw mut stat) };
+        let reported = unsafe { (self.api.env_stat)(self.env, &raw mut stat) };
         let (info, _) = self.effective()?;
-        (told == 0).then(|| {
+        (reported == 0).then(|| {
             format!(
                 "page bytes {}, depth {}, branch pages {}, leaf pages {}, overflow pages {}, entries {}, \
                  pages used {}, last transaction {}",
@@ -268,7 +271,7 @@ impl Store for LmdbStore<'_> {
     }
 }
 
-/// One thread's way into an open environment.
+/// One thread's session in an open environment.
 #[derive(Debug)]
 pub struct LmdbSession<'s> {
     api: &'s Api,

@@ -5,11 +5,12 @@
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ops::Deref;
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::{library, loading};
-use libloading::os::unix::Library;
+use bench_core::host::{library, load_library};
+use engine_capi::{Library, functions};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["liblmdb.so.0", "liblmdb.so"];
@@ -76,33 +77,9 @@ pub(crate) struct Info {
     pub(crate) readers: c_uint,
 }
 
-macro_rules! functions {
-    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// The functions used, under their C names without the prefix.
-        #[derive(Debug)]
-        pub(crate) struct Api {
-            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-            /// Last, so that the functions never outlive the library.
-            _library: Library,
-        }
-
-        impl Api {
-            fn find(library: Library) -> Result<Self, Fault> {
-                Ok(Self {
-                    $($name: {
-                        let symbol = concat!("mdb_", stringify!($name));
-                        // SAFETY: the types are those of lmdb.h of 0.9, whose interface is frozen.
-                        let found = unsafe { library.get(symbol.as_bytes()) };
-                        *found.map_err(|_| Fault::new(format!("the LMDB library lacks the symbol {symbol}")))?
-                    },)*
-                    _library: library,
-                })
-            }
-        }
-    };
-}
-
+// The types are those of lmdb.h of 0.9, whose interface is frozen.
 functions! {
+    "LMDB", "mdb_";
     version: fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char;
     strerror: fn(c_int) -> *const c_char;
     env_create: fn(*mut *mut c_void) -> c_int;
@@ -130,10 +107,36 @@ functions! {
     cursor_get: fn(*mut c_void, *mut Bytes, *mut Bytes, c_int) -> c_int;
 }
 
+/// The loaded library.
+#[derive(Debug)]
+pub(crate) struct Api {
+    functions: Functions,
+    /// Last, so that the functions never outlive the library.
+    _library: Library,
+}
+
+impl Deref for Api {
+    type Target = Functions;
+
+    #[inline]
+    fn deref(&self) -> &Functions {
+        &self.functions
+    }
+}
+
+impl Api {
+    fn find(library: Library) -> Result<Self, Fault> {
+        Ok(Self {
+            functions: Functions::find(&library)?,
+            _library: library,
+        })
+    }
+}
+
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Self::find(loading::load(path, SONAMES, "liblmdb0")?)
+        Self::find(load_library::load(path, SONAMES, "liblmdb0")?)
     }
 
     /// The file it was loaded from.
@@ -165,7 +168,7 @@ impl Api {
 
     #[cold]
     fn fault(&self, code: c_int) -> Fault {
-        // SAFETY: takes a number, gives a static text or the system's.
+        // SAFETY: takes a number, returns a static text or the system's.
         let text = unsafe { (self.strerror)(code) };
         if text.is_null() {
             return Fault::new(format!("LMDB error {code}"));

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use bench_core::cached::page_cache_bytes;
 use bench_core::engine::{Cursor as _, Durability, Engine as _, Role, Session, Store as _};
-use bench_core::settings::{Memory, Settings};
+use bench_core::host::page_cache::page_cache_bytes;
+use bench_core::workload::settings::{Memory, Settings};
 
 use super::*;
 
@@ -11,7 +11,7 @@ const ROLE: Role = Role::single(Durability::Os);
 /// Runs a test over an empty store, where the library is installed.
 fn with_store(test: impl FnOnce(LmdbStore<'_>, &Path)) {
     let Ok(engine) = Lmdb::load(None) else {
-        bench_core::skip::skip("install liblmdb0");
+        bench_core::host::test_skip::skip("install liblmdb0");
         return;
     };
     let dir = tempfile::tempdir().expect("a directory");
@@ -126,8 +126,8 @@ fn every_thread_a_row_may_have_gets_its_session() {
                 })
                 .collect();
             let (senders, threads): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
-            let told = store.options();
-            assert!(told.contains(&("maxreaders".to_owned(), "1200".to_owned())));
+            let reported = store.options();
+            assert!(reported.contains(&("maxreaders".to_owned(), "1200".to_owned())));
             drop(senders);
             for thread in threads {
                 assert_eq!(thread.join().expect("ended"), Ok(()));
@@ -137,9 +137,9 @@ fn every_thread_a_row_may_have_gets_its_session() {
 }
 
 #[test]
-fn settings_that_the_store_has_not_are_told() {
+fn settings_that_the_store_has_not_are_reported() {
     let Ok(engine) = Lmdb::load(None) else {
-        bench_core::skip::skip("LMDB's settings: install liblmdb0");
+        bench_core::host::test_skip::skip("LMDB's settings: install liblmdb0");
         return;
     };
     let dir = tempfile::tempdir().expect("a directory");
@@ -148,14 +148,14 @@ fn settings_that_the_store_has_not_are_told() {
         ..Settings::plain(Memory::split(4 << 20, false))
     };
     let store = (&engine).open(dir.path(), &asked).expect("open");
-    let told = ("open_files".into(), "not used (77 was asked for)".into());
-    assert!(store.options().contains(&told));
+    let reported = ("open_files".into(), "not used (77 was asked for)".into());
+    assert!(store.options().contains(&reported));
 }
 
 #[test]
 fn an_environment_just_made_is_read_written_and_opened_again_while_empty() {
     let Ok(engine) = Lmdb::load(None) else {
-        bench_core::skip::skip("LMDB's new environment: install liblmdb0");
+        bench_core::host::test_skip::skip("LMDB's new environment: install liblmdb0");
         return;
     };
     let engine = &engine;
@@ -167,8 +167,8 @@ fn an_environment_just_made_is_read_written_and_opened_again_while_empty() {
         };
         for _ in 0..3 {
             let store = engine.open(dir.path(), &settings).expect("open");
-            let told = store.property("statistics").expect("told");
-            assert!(told.ends_with("last transaction 0"), "{told}");
+            let reported = store.property("statistics").expect("reported");
+            assert!(reported.ends_with("last transaction 0"), "{reported}");
             let mut session = store.session(ROLE).expect("a session");
             assert_eq!(session.get(&key(1), <[u8]>::len).expect("read"), None);
             assert!(walk(&mut session, 0).is_empty());
@@ -188,19 +188,20 @@ fn an_environment_just_made_is_read_written_and_opened_again_while_empty() {
 #[test]
 fn more_than_the_machine_s_memory_is_opened_without_read_ahead() {
     let Ok(engine) = Lmdb::load(None) else {
-        bench_core::skip::skip("LMDB's read-ahead: install liblmdb0");
+        bench_core::host::test_skip::skip("LMDB's read-ahead: install liblmdb0");
         return;
     };
     for (entries, expected) in [(1, "0"), (1 << 33, "1")] {
         let dir = tempfile::tempdir().expect("a directory");
         let settings = Settings {
             entries,
-            // The file has only the pages that are used: the map of the other mode would be its size.
+            // The file has only the pages that are used: the map of the other mode would be its
+            // size.
             durability: Durability::Sync,
             ..Settings::plain(Memory::split(4 << 20, false))
         };
         let store = (&engine).open(dir.path(), &settings).expect("open");
-        let told = store.options();
-        assert!(told.contains(&("nordahead".to_owned(), expected.to_owned())));
+        let reported = store.options();
+        assert!(reported.contains(&("nordahead".to_owned(), expected.to_owned())));
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Cursor, Engine, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 /// The engine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,7 +52,7 @@ impl Engine for Null {
     }
 }
 
-/// One key, one value, and how many times a scan gives them.
+/// One key, one value, and how many times a scan returns them.
 #[derive(Clone, Debug)]
 pub struct NullStore {
     key: Vec<u8>,
@@ -205,7 +205,7 @@ impl Cursor for NullCursor<'_> {
 mod tests {
     use super::*;
     use bench_core::engine::Durability;
-    use bench_core::settings::Memory;
+    use bench_core::workload::settings::Memory;
 
     #[test]
     fn every_read_finds_the_one_value_and_a_scan_as_many_as_asked_for() {

@@ -1,4 +1,4 @@
-//! The objects of an open RocksDB, and what it tells about itself.
+//! The objects of an open RocksDB, and what it reports about itself.
 
 #![expect(
     unsafe_code,
@@ -11,9 +11,9 @@ use std::path::Path;
 use std::ptr::null_mut;
 
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
-use crate::chosen::Chosen;
+use crate::options::Chosen;
 use crate::sys::Api;
 
 /// An open RocksDB.
@@ -39,12 +39,12 @@ impl<'e> Database<'e> {
         let chosen = Chosen::new(settings);
         // What is in the log is put into a memtable by this thread.
         api.count_nothing();
-        // Complete before anything can fail, so that a failed open gives everything back.
+        // Complete before anything can fail, so that a failed open frees everything.
         let mut database = Self {
             api,
             db: null_mut(),
             family: null_mut(),
-            // SAFETY: takes nothing, gives an owned object.
+            // SAFETY: takes nothing, returns an owned object.
             read_options: unsafe { (api.readoptions_create)() },
             options: chosen.options(api),
             statistics: chosen.statistics,
@@ -73,8 +73,8 @@ impl<'e> Database<'e> {
     pub(crate) fn number(&self, name: &CStr) -> Option<u64> {
         let mut number = 0;
         // SAFETY: the database is open, the name ends with zero, the place is ours.
-        let told = unsafe { (self.api.property_int)(self.db, name.as_ptr(), &raw mut number) };
-        (told == 0).then_some(number)
+        let reported = unsafe { (self.api.property_int)(self.db, name.as_ptr(), &raw mut number) };
+        (reported == 0).then_some(number)
     }
 
     /// One of the properties that are texts.
@@ -90,7 +90,7 @@ impl<'e> Database<'e> {
         if !self.statistics {
             return None;
         }
-        // SAFETY: the options are live; the text is owned by whoever asks.
+        // SAFETY: the options are live; the text belongs to the caller.
         let text = unsafe { (self.api.options_statistics_get_string)(self.options) };
         self.api.text(text)
     }

@@ -1,13 +1,14 @@
 //! The options in effect, read back from the file in which RocksDB keeps them.
 //!
-//! On every open the library writes `OPTIONS-NNNNNN`, with what it made of the options it was given.
+//! On every open the library writes `OPTIONS-NNNNNN`, with what it made of the options it was
+//! given.
 
 use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "OPTIONS-";
 
-/// What is told, by section of the file.
-const TOLD: &[(&str, &[&str])] = &[
+/// The options reported, by section of the file.
+const REPORTED: &[(&str, &[&str])] = &[
     (
         "CFOptions",
         &[
@@ -55,7 +56,7 @@ pub(crate) fn options(dir: &Path) -> Vec<(String, String)> {
         .map_or_else(Vec::new, |text| parse(&text))
 }
 
-/// The options told of, in the order of [`TOLD`].
+/// The reported options, in the order of [`REPORTED`].
 fn parse(text: &str) -> Vec<(String, String)> {
     let mut section = "";
     let mut found = Vec::new();
@@ -67,18 +68,18 @@ fn parse(text: &str) -> Vec<(String, String)> {
             found.push((section, name.trim(), value.trim()));
         }
     }
-    let mut told = Vec::new();
-    for &(section, names) in TOLD {
+    let mut reported = Vec::new();
+    for &(section, names) in REPORTED {
         for &name in names {
             let value = found
                 .iter()
                 .find(|&&(place, found, _)| place == section && found == name);
             if let Some(&(_, _, value)) = value {
-                told.push((name.to_owned(), value.to_owned()));
+                reported.push((name.to_owned(), value.to_owned()));
             }
         }
     }
-    told
+    reported
 }
 
 #[cfg(test)]
@@ -93,13 +94,13 @@ mod tests {
 
     #[test]
     fn options_come_from_their_own_section() {
-        let told = parse(FILE);
-        let told: Vec<(&str, &str)> = told
+        let reported = parse(FILE);
+        let reported: Vec<(&str, &str)> = reported
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("write_buffer_size", "2097152"),
                 ("compression", "kSnappyCompression"),

@@ -5,21 +5,20 @@
 //!
 //! Settings: Snappy unless switched off, no filter unless asked for, and otherwise the library's
 //! defaults. Its cache gets the share for reading. Its write buffer gets the share for writing, as
-//! `write_buffer_size`, with `max_write_buffer_number` 2: as in LevelDB, the setting bounds the buffer
-//! being filled, and one more of the same size may be waiting for the disk. Statistics cost time with
-//! every operation, so they are kept only with `--statistics`; without them the library cannot say
-//! how many bytes it has written. Comparisons of keys, which the library counts unless told otherwise, are not
-//! counted, as in its own program (`perf_level` 1, in each thread that calls it).
+//! `write_buffer_size`, with `max_write_buffer_number` 2: as in LevelDB, the setting bounds the
+//! buffer being filled, and one more of the same size may be waiting for the disk. Statistics cost
+//! time in every operation, so they are kept only with `--statistics`; without them the library
+//! cannot report how many bytes it has written. Comparisons of keys, which the library counts by
+//! default, are not counted, as in its own program (`perf_level` 1, in each thread that calls it).
 //!
-//! A merge is the library's own, with an operator that keeps the greater value; the log is handed to
-//! the operating system with every write, as is its default.
+//! A merge is the library's own, with an operator that keeps the greater value; the log is handed
+//! to the operating system with every write, as is its default.
 
-mod chosen;
 mod counters;
-mod cursor;
 mod database;
 mod effective;
-mod greater;
+mod max_merge;
+mod options;
 mod session;
 mod store;
 mod sys;
@@ -29,10 +28,9 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Engine};
 use bench_core::fault::Fault;
-use bench_core::library::Library;
-use bench_core::settings::Settings;
+use bench_core::host::library::Library;
+use bench_core::workload::settings::Settings;
 
-pub use cursor::RocksCursor;
 pub use session::RocksSession;
 pub use store::RocksStore;
 use sys::Api;

@@ -1,4 +1,4 @@
-//! One thread's way into an open RocksDB.
+//! One thread's session in an open RocksDB.
 
 #![expect(
     unsafe_code,
@@ -10,12 +10,12 @@ use std::ptr::null_mut;
 
 use bench_core::engine::{Durability, Role, Session};
 use bench_core::fault::Fault;
+use engine_capi::IteratorCursor;
 
-use crate::cursor::RocksCursor;
 use crate::database::Database;
 use crate::sys::Api;
 
-/// One thread's way into an open RocksDB.
+/// One thread's session in an open RocksDB.
 #[derive(Debug)]
 pub struct RocksSession<'s> {
     database: &'s Database<'s>,
@@ -38,7 +38,7 @@ impl<'s> RocksSession<'s> {
         let api = database.api;
         // A session is made by the thread that uses it.
         api.count_nothing();
-        // SAFETY: takes nothing, gives an owned object.
+        // SAFETY: takes nothing, returns an owned object.
         let write_options = unsafe { (api.writeoptions_create)() };
         let sync = role.durability == Durability::Sync;
         // SAFETY: the object was just made.
@@ -46,7 +46,7 @@ impl<'s> RocksSession<'s> {
         Self {
             database,
             write_options,
-            // SAFETY: takes nothing, gives an owned object.
+            // SAFETY: takes nothing, returns an owned object.
             batch: unsafe { (api.writebatch_create)() },
             several: Several::default(),
         }
@@ -56,7 +56,7 @@ impl<'s> RocksSession<'s> {
 impl Drop for RocksSession<'_> {
     fn drop(&mut self) {
         let api = self.database.api;
-        // SAFETY: made by this session, used by nobody else.
+        // SAFETY: made by this session, which alone uses it.
         unsafe { (api.writebatch_destroy)(self.batch) };
         // SAFETY: as above.
         unsafe { (api.writeoptions_destroy)(self.write_options) };
@@ -78,7 +78,7 @@ fn show<R>(api: &Api, pinned: *mut c_void, found: impl FnOnce(&[u8]) -> R) -> R 
 
 impl Session for RocksSession<'_> {
     type Cursor<'c>
-        = RocksCursor<'c>
+        = IteratorCursor<'c>
     where
         Self: 'c;
 
@@ -213,12 +213,12 @@ impl Session for RocksSession<'_> {
     }
 
     #[inline]
-    fn cursor(&mut self) -> Result<RocksCursor<'_>, Fault> {
+    fn cursor(&mut self) -> Result<IteratorCursor<'_>, Fault> {
         let database = self.database;
-        Ok(RocksCursor::new(
-            database.api,
-            database.db,
-            database.read_options,
-        ))
+        // SAFETY: database and options are live and outlive the session, which is borrowed.
+        let cursor = unsafe {
+            IteratorCursor::new(&database.api.iterator, database.db, database.read_options)
+        };
+        Ok(cursor)
     }
 }

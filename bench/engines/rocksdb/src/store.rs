@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use bench_core::engine::{Quiet, Role, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 use crate::database::Database;
 use crate::session::RocksSession;
@@ -51,7 +51,7 @@ impl<'e> RocksStore<'e> {
         })
     }
 
-    /// How much the library says is left to do; `None` when it does not know the question.
+    /// The pending work that the library reports; `None` if it does not have the property.
     fn work(&self) -> Option<u64> {
         WORK.iter().map(|name| self.database.number(name)).sum()
     }
@@ -82,7 +82,7 @@ impl Store for RocksStore<'_> {
     fn compact(&mut self) -> Result<(), Fault> {
         let api = self.database.api;
         api.count_nothing();
-        // SAFETY: takes nothing, gives an owned object.
+        // SAFETY: takes nothing, returns an owned object.
         let options = unsafe { (api.compactoptions_create)() };
         // SAFETY: the object was just made.
         unsafe { (api.compactoptions_set_bottommost_level_compaction)(options, FORCE_OPTIMIZED) };
@@ -97,7 +97,7 @@ impl Store for RocksStore<'_> {
     fn flush(&mut self) -> Result<(), Fault> {
         let api = self.database.api;
         api.count_nothing();
-        // SAFETY: takes nothing, gives an owned object: wait until it is done.
+        // SAFETY: takes nothing, returns an owned object: wait until the flush is done.
         let options = unsafe { (api.flushoptions_create)() };
         let mut error = null_mut();
         // SAFETY: database and options are live; the error pointer starts as null.
@@ -159,7 +159,7 @@ mod tests {
     use std::ffi::{c_int, c_void};
 
     use bench_core::engine::{Durability, Engine as _, Role, Session as _, Store as _};
-    use bench_core::settings::{Memory, Settings};
+    use bench_core::workload::settings::{Memory, Settings};
 
     use super::*;
     use crate::RocksDb;
@@ -171,15 +171,15 @@ mod tests {
     #[test]
     fn options_are_read_when_they_are_asked_for_and_not_by_opening() {
         let Ok(engine) = RocksDb::load(None) else {
-            bench_core::skip::skip("install librocksdb7.8");
+            bench_core::host::test_skip::skip("install librocksdb7.8");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");
         let store = (&engine).open(home.path(), &settings()).expect("opens");
         let later = "[DBOptions]\n  max_open_files=77\n";
         std::fs::write(home.path().join("OPTIONS-999999"), later).expect("written");
-        let told = store.options();
-        assert!(told.contains(&("max_open_files".to_owned(), "77".to_owned())));
+        let reported = store.options();
+        assert!(reported.contains(&("max_open_files".to_owned(), "77".to_owned())));
         store.close().expect("closes");
     }
     /// Comparisons of keys that the library has counted in the calling thread.
@@ -195,7 +195,7 @@ mod tests {
         let metric = unsafe { library.get::<Metric>(b"rocksdb_perfcontext_metric") };
         // SAFETY: as above.
         let destroy = unsafe { library.get::<Destroy>(b"rocksdb_perfcontext_destroy") };
-        // SAFETY: takes nothing, gives an owned object: a view of the calling thread's counters.
+        // SAFETY: takes nothing, returns an owned object: a view of the calling thread's counters.
         let context = unsafe { create.expect("found")() };
         // SAFETY: the object was just made.
         let count = unsafe { metric.expect("found")(context, USER_KEY_COMPARISONS) };
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn nothing_is_counted_in_the_thread_of_a_session() {
         let Ok(engine) = RocksDb::load(None) else {
-            bench_core::skip::skip("install librocksdb7.8");
+            bench_core::host::test_skip::skip("install librocksdb7.8");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");

@@ -6,41 +6,16 @@
 
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
-use std::ffi::{CStr, c_char, c_double, c_int, c_uchar, c_void};
+use std::ffi::{c_char, c_double, c_int, c_uchar, c_void};
+use std::ops::Deref;
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::{library, loading};
-use libloading::os::unix::Library;
+use bench_core::host::{library, load_library};
+use engine_capi::{CursorFunctions, Library, functions};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["librocksdb.so.7.8", "librocksdb.so.7", "librocksdb.so"];
-
-macro_rules! functions {
-    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// The functions used, under their C names without the prefix.
-        #[derive(Debug)]
-        pub(crate) struct Api {
-            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-            /// Last, so that the functions never outlive the library.
-            pub(crate) library: Library,
-        }
-
-        impl Api {
-            fn find(library: Library) -> Result<Self, Fault> {
-                Ok(Self {
-                    $($name: {
-                        let symbol = concat!("rocksdb_", stringify!($name));
-                        // SAFETY: the types are those of RocksDB's c.h of 7.8, which later versions keep.
-                        let found = unsafe { library.get(symbol.as_bytes()) };
-                        *found.map_err(|_| Fault::new(format!("the RocksDB library lacks the symbol {symbol}")))?
-                    },)*
-                    library,
-                })
-            }
-        }
-    };
-}
 
 /// Where the library puts an error text, if there is one.
 pub(crate) type ErrorPointer = *mut *mut c_char;
@@ -72,7 +47,9 @@ pub(crate) type DeleteValue = unsafe extern "C" fn(*mut c_void, *const u8, usize
 pub(crate) type NameOf = unsafe extern "C" fn(*mut c_void) -> *const c_char;
 pub(crate) type Destructor = unsafe extern "C" fn(*mut c_void);
 
+// The types are those of RocksDB's c.h of 7.8, which later versions keep.
 functions! {
+    "RocksDB", "rocksdb_";
     open_column_families: fn(*const c_void, *const c_char, c_int, *const *const c_char, *const *const c_void, *mut *mut c_void, ErrorPointer) -> *mut c_void;
     column_family_handle_destroy: fn(*mut c_void);
     close: fn(*mut c_void);
@@ -84,17 +61,6 @@ functions! {
     batched_multi_get_cf: fn(*mut c_void, *const c_void, *mut c_void, usize, *const *const u8, *const usize, *mut *mut c_void, *mut *mut c_char, bool);
     pinnableslice_value: fn(*const c_void, *mut usize) -> *const u8;
     pinnableslice_destroy: fn(*mut c_void);
-    create_iterator: fn(*mut c_void, *const c_void) -> *mut c_void;
-    iter_destroy: fn(*mut c_void);
-    iter_valid: fn(*const c_void) -> c_uchar;
-    iter_seek_to_first: fn(*mut c_void);
-    iter_seek_to_last: fn(*mut c_void);
-    iter_seek: fn(*mut c_void, *const u8, usize);
-    iter_next: fn(*mut c_void);
-    iter_prev: fn(*mut c_void);
-    iter_key: fn(*const c_void, *mut usize) -> *const u8;
-    iter_value: fn(*const c_void, *mut usize) -> *const u8;
-    iter_get_error: fn(*const c_void, ErrorPointer);
     writebatch_create: fn() -> *mut c_void;
     writebatch_destroy: fn(*mut c_void);
     writebatch_clear: fn(*mut c_void);
@@ -141,10 +107,39 @@ functions! {
 /// `PerfLevel::kDisable`.
 const PERF_DISABLE: c_int = 1;
 
+/// The loaded library.
+#[derive(Debug)]
+pub(crate) struct Api {
+    functions: Functions,
+    pub(crate) iterator: CursorFunctions,
+    /// Last, so that the functions never outlive the library.
+    pub(crate) library: Library,
+}
+
+impl Deref for Api {
+    type Target = Functions;
+
+    #[inline]
+    fn deref(&self) -> &Functions {
+        &self.functions
+    }
+}
+
+impl Api {
+    fn find(library: Library) -> Result<Self, Fault> {
+        Ok(Self {
+            functions: Functions::find(&library)?,
+            // SAFETY: RocksDB declares its iterator so.
+            iterator: unsafe { CursorFunctions::find(&library, "RocksDB", "rocksdb_") }?,
+            library,
+        })
+    }
+}
+
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        Self::find(loading::load(path, SONAMES, "librocksdb7.8")?)
+        Self::find(load_library::load(path, SONAMES, "librocksdb7.8")?)
     }
 
     /// The file it was loaded from.
@@ -156,39 +151,24 @@ impl Api {
         )
     }
 
-    /// Keeps the library from counting what the calling thread does. By default it counts each comparison
-    /// of keys for whoever asks; nobody does here, and its own program switches that off in each thread.
+    /// Keeps the library from counting what the calling thread does. By default it counts each
+    /// comparison of keys. Nothing here reads that count, and the library's own program switches it
+    /// off in each thread.
     pub(crate) fn count_nothing(&self) {
         // SAFETY: takes a number and changes one that belongs to the calling thread.
         unsafe { (self.set_perf_level)(PERF_DISABLE) };
     }
 
-    /// Turns the error text of a call into a result and gives the text back to the library.
+    /// Turns the error text of a call into a result and returns the text to the library.
     #[inline]
     pub(crate) fn outcome(&self, error: *mut c_char) -> Result<(), Fault> {
-        if error.is_null() {
-            Ok(())
-        } else {
-            Err(self.fault(error))
-        }
+        // SAFETY: null, or a text of the library's that nothing else refers to.
+        unsafe { engine_capi::outcome(error, self.free) }
     }
 
-    #[cold]
-    fn fault(&self, error: *mut c_char) -> Fault {
-        Fault::new(self.text(error).unwrap_or_default())
-    }
-
-    /// A text of the library's as our own; gives it back to the library. `None` for null.
+    /// Copies a text of the library's and returns it; `None` for null.
     pub(crate) fn text(&self, text: *mut c_char) -> Option<String> {
-        if text.is_null() {
-            return None;
-        }
-        // SAFETY: the library gives texts that end with zero.
-        let owned = unsafe { CStr::from_ptr(text) }
-            .to_string_lossy()
-            .into_owned();
-        // SAFETY: the text was allocated by the library and is not used again.
-        unsafe { (self.free)(text.cast()) };
-        Some(owned)
+        // SAFETY: null, or a text of the library's that nothing else refers to.
+        unsafe { engine_capi::take_text(text, self.free) }
     }
 }

@@ -1,9 +1,9 @@
 //! The version the library itself reports.
 //!
-//! The C interface of RocksDB has no such call, only the C++ one, `GetRocksVersionAsString`, whose
-//! result is a `std::string`. Its first two words have been the bytes' place and their number in
-//! every release of the C++ library since 2015, and a result of its size travels in memory under the
-//! C and the C++ calling convention alike.
+//! RocksDB's C interface has no such call, only the C++ interface, `GetRocksVersionAsString`, whose
+//! result is a `std::string`. Its first two words have been the address and the number of its bytes
+//! in every release of the C++ library since 2015, and a result of its size is returned in memory
+//! under both the C and the C++ calling convention.
 
 #![expect(
     unsafe_code,
@@ -19,7 +19,7 @@ const UNKNOWN: &str = "of unknown number";
 const INSIDE_MAX: usize = 15;
 
 /// `std::string`. A short text lies in `inside`, and then `_start` points at where the callee wrote
-/// the string, which a move leaves behind: it is never followed.
+/// the string, a place that a move leaves: it is never followed.
 #[repr(C)]
 struct CppString {
     _start: *const u8,
@@ -27,16 +27,16 @@ struct CppString {
     inside: [u8; INSIDE_MAX + 1],
 }
 
-/// The version in three numbers, as far as the library tells.
+/// The version in three numbers, as far as the library reports it.
 pub(crate) fn version_text(api: &Api) -> String {
     type Tell = unsafe extern "C" fn(bool) -> CppString;
     // SAFETY: the symbol's name spells out its types.
-    let Ok(tell) = (unsafe { api.library.get::<Tell>(SYMBOL) }) else {
+    let Ok(version_of) = (unsafe { api.library.get::<Tell>(SYMBOL) }) else {
         return UNKNOWN.to_owned();
     };
     // SAFETY: takes a flag and touches nothing else; a version of more than fifteen letters would
-    // leave a few bytes behind, once.
-    let text = unsafe { tell(true) };
+    // leak a few bytes, once.
+    let text = unsafe { version_of(true) };
     text.inside[..INSIDE_MAX]
         .get(..text.length)
         .and_then(|bytes| std::str::from_utf8(bytes).ok())

@@ -1,9 +1,9 @@
-//! The pattern for a new adapter: a map in memory and a log of every write, measured like any store.
+//! The pattern for a new adapter: a map in memory and a log of every write, measured like any
+//! store.
 //!
-//! It is no contender and `db_bench` does not know it; `sample_bench`, the program of this folder, is
-//! `db_bench` with it. What it shows is what an adapter owes the harness: a write is with the operating
-//! system when the call returns, on the medium where that was asked for, and a batch is there wholly
-//! or not at all.
+//! It is no contender, and `db_bench` does not know it; `sample_bench`, the program of this folder,
+//! is `db_bench` with it. It shows what an adapter owes the harness: a write is with the operating
+//! system when the call returns, on the medium if that was requested, and a batch is atomic.
 //!
 //! The log is a row of writes, each a number of bytes and that many bytes of entries. What a killed
 //! process left of its last write is cut off on opening.
@@ -16,7 +16,7 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Cursor, Durability, Engine, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 use parking_lot::{RwLock, RwLockReadGuard};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -154,7 +154,7 @@ impl Session for SampleSession<'_> {
     }
 }
 
-/// A position in key order; nobody writes while it lives.
+/// A position in key order; nothing is written while it lives.
 #[derive(Debug)]
 pub struct SampleCursor<'c> {
     contents: RwLockReadGuard<'c, Contents>,

@@ -1,8 +1,8 @@
-//! `db_bench` with the sample beside its own engines.
+//! `db_bench` with the sample in addition to its own engines.
 
 use std::process::ExitCode;
 
-use bench_core::runner;
+use bench_core::measure::runner;
 use db_bench::Extra;
 use engine_sample::Sample;
 

@@ -6,16 +6,16 @@ use std::process::Command;
 
 use bench_core::engine::{Durability, Engine as _, Role, Session as _, Store as _};
 use bench_core::fault::Fault;
-use bench_core::plan::Plan;
-use bench_core::record::{Record, Status};
-use bench_core::runner::{self, Event};
-use bench_core::settings::{Memory, Settings};
+use bench_core::measure::runner::{self, Event};
+use bench_core::result::record::{Record, Status};
+use bench_core::workload::plan::Plan;
+use bench_core::workload::settings::{Memory, Settings};
 use engine_sample::{Sample, SampleStore};
 
 const NUM: u64 = 2000;
 const MEMORY: Memory = Memory::split(4 << 20, false);
 
-/// Runs a list of workloads over an empty directory and gives the result of each.
+/// Runs a list of workloads over an empty directory. Returns the result of each.
 fn rows(dir: &Path, list: &[&str]) -> Vec<Record> {
     let plan = Plan {
         engine: "sample".into(),
@@ -105,7 +105,7 @@ fn open(dir: &Path) -> Result<SampleStore, Fault> {
     Sample.open(dir, &settings)
 }
 
-/// Puts `one` and `two`, closes, and gives what the log holds.
+/// Puts `one` and `two`, closes, and returns the contents of the log.
 fn two_writes(dir: &Path) -> Vec<u8> {
     let store = open(dir).expect("an empty directory");
     let role = Role::single(Durability::Os);
@@ -135,7 +135,7 @@ fn a_torn_write_is_cut_off_and_the_ones_before_stay() {
 }
 
 #[test]
-fn damage_is_told_by_file_and_place() {
+fn damage_is_reported_by_file_and_place() {
     let home = tempfile::tempdir().expect("a directory");
     let mut log = two_writes(home.path());
     log[8] = 7;

@@ -67,7 +67,8 @@ impl<'s> Access<'s> {
     fn wait(&self) -> Turn<'s> {
         match &self.holder {
             Holder::Shared(connection) => connection.turn(),
-            // SAFETY: the connection is this access's, which no other thread uses and which keeps the turn or lends it.
+            // SAFETY: the connection is this access's, which no other thread uses and which keeps
+            // the turn or lends it.
             Holder::Own(connection) => unsafe { connection.own() },
         }
     }
@@ -94,15 +95,16 @@ impl<'s> Access<'s> {
             return Ok(());
         };
         turn.execute(commit).inspect_err(|_| {
-            // Whatever is left of the transaction; the commit's own words are what is told.
+            // Rolls back what is left of the transaction. The commit's own error is the one
+            // reported.
             let _ = turn.run("ROLLBACK");
         })
     }
 
-    /// Gives up the batch that is running, if one is.
+    /// Abandons the running batch, if there is one.
     pub(crate) fn abandon(&mut self) {
         if let Some(turn) = self.batch.take() {
-            // Nobody is left to hear of a failure.
+            // A failure has no reader any more.
             let _ = turn.run("ROLLBACK");
         }
     }

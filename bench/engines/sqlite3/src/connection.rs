@@ -1,10 +1,10 @@
 //! A connection, and who may use it.
 //!
-//! The store has one, with `locking_mode=EXCLUSIVE`, which all threads of a row share that writes. It is opened
-//! without SQLite's own mutex, which would be taken several times in each operation; instead a thread holds
-//! [`Turn`] for a whole operation, or from the first entry of a batch to its commit. Where several threads
-//! read and nobody writes each has a connection of its own beside it and takes no turns. Every method of a [`Turn`] is
-//! called by the one thread that has it.
+//! The store has one connection, with `locking_mode=EXCLUSIVE`, which all threads of a row that
+//! writes share. It is opened without SQLite's own mutex, which would be taken several times in
+//! each operation; instead a thread holds [`Turn`] for a whole operation, or from the first entry
+//! of a batch to its commit. If several threads read and none writes, each also has a connection of
+//! its own and takes no turns. Every method of a [`Turn`] is called by the thread that holds it.
 
 #![expect(
     unsafe_code,
@@ -32,7 +32,8 @@ pub(crate) struct Connection<'e> {
     turn: Mutex<()>,
 }
 
-// SAFETY: the connection is only used by the thread that holds its turn, or by the one session whose own it is.
+// SAFETY: the connection is only used by the thread that holds its turn, or by the one session
+// whose own it is.
 unsafe impl Sync for Connection<'_> {}
 
 /// The right to use the connection.
@@ -87,7 +88,8 @@ impl<'e> Connection<'e> {
         };
         let flags = OPEN_READWRITE | OPEN_CREATE | OPEN_NOMUTEX;
         let place = &raw mut connection.db;
-        // The system's own file layer, for one process alone: connections share the log's index in its memory.
+        // The system's own file layer, for one process alone: connections share the log's index in
+        // its memory.
         let layer = c"unix-excl";
         // SAFETY: the texts end with zero; the place is ours.
         let opened = unsafe { (api.open_v2)(path.as_ptr(), place, flags, layer.as_ptr()) };
@@ -118,13 +120,13 @@ impl<'e> Connection<'e> {
         }
     }
 
-    /// Whether nobody has the turn.
+    /// Whether no thread has the turn.
     #[cfg(test)]
     pub(crate) fn is_free(&self) -> bool {
         self.turn.try_lock().is_ok()
     }
 
-    /// Closes it; SQLite then brings everything from the log into the database.
+    /// Closes it; SQLite then checkpoints its log.
     pub(crate) fn close(mut self) -> Result<(), Fault> {
         // SAFETY: open, or null, which is nothing to do; no statement is left.
         let closed = unsafe { (self.api.close)(self.db) };
@@ -136,7 +138,7 @@ impl<'e> Connection<'e> {
 
 impl Drop for Connection<'_> {
     fn drop(&mut self) {
-        // SAFETY: open, or null, which is nothing to do; nobody is left to use it.
+        // SAFETY: open, or null, for which the call does nothing; no other user is left.
         unsafe { (self.api.close)(self.db) };
     }
 }
@@ -147,7 +149,7 @@ impl Turn<'_> {
         if code == OK {
             Ok(())
         } else {
-            // SAFETY: whoever has the turn is the only user.
+            // SAFETY: the thread that has the turn is the only user.
             Err(unsafe { self.api.fault(self.db) })
         }
     }
@@ -179,7 +181,7 @@ impl Turn<'_> {
         Ok(Statement(statement))
     }
 
-    /// Gives a statement back.
+    /// Returns a statement.
     pub(crate) fn finalize(&self, statement: Statement) {
         // SAFETY: prepared here; its owner does not use it again. The result repeats an old error.
         unsafe { (self.api.finalize)(statement.0) };
@@ -211,7 +213,7 @@ impl Turn<'_> {
             ROW => Ok(true),
             DONE => Ok(false),
             _ => {
-                // SAFETY: whoever has the turn is the only user.
+                // SAFETY: the thread that has the turn is the only user.
                 let fault = unsafe { self.api.fault(self.db) };
                 self.reset(statement);
                 Err(fault)
@@ -234,7 +236,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Column `at`, from 0, of the row a statement stands on.
+    /// Column `at`, from 0, of the statement's current row.
     #[inline]
     pub(crate) fn column(&self, statement: Statement, at: c_int) -> Column {
         // SAFETY: the statement stands on a row that has such a column.
@@ -267,7 +269,7 @@ impl Turn<'_> {
         answer
     }
 
-    /// Brings everything from the log into the database and empties the log.
+    /// Checkpoints the log and empties it.
     pub(crate) fn checkpoint(&self) -> Result<(), Fault> {
         let (frames, done) = (null_mut(), null_mut());
         // SAFETY: the connection is open; null is every database; null places are allowed.
@@ -282,7 +284,7 @@ impl Turn<'_> {
         self.status(which, false)
     }
 
-    /// Sets one of them to zero where it counts events; one that tells a size stays.
+    /// Resets one of them if it counts events; one that measures a size stays.
     pub(crate) fn reset_counter(&self, which: c_int) -> bool {
         self.status(which, true).is_some()
     }
@@ -291,8 +293,8 @@ impl Turn<'_> {
         let (mut now, mut highest) = (0, 0);
         let (now_at, highest_at) = (&raw mut now, &raw mut highest);
         // SAFETY: the connection is open; the places are ours.
-        let told =
+        let reported =
             unsafe { (self.api.db_status)(self.db, which, now_at, highest_at, c_int::from(reset)) };
-        (told == OK).then_some(now)
+        (reported == OK).then_some(now)
     }
 }

@@ -1,7 +1,7 @@
 //! A position in key order: a SELECT that is stepped.
 //!
-//! SQL knows no steps back, so there is a statement for each direction and way to begin; a change of
-//! direction begins another one beside the present key.
+//! SQL has no steps backwards, so there is a statement for each direction and starting point; a
+//! change of direction starts another one at the current key.
 
 #![expect(
     unsafe_code,
@@ -129,7 +129,7 @@ impl<'c, 's> SqliteCursor<'c, 's> {
         self.step(statement)
     }
 
-    /// Goes on in the direction of the running scan.
+    /// Continues in the direction of the running scan.
     #[inline]
     fn step(&mut self, statement: Statement) -> Result<(), Fault> {
         self.valid = false;

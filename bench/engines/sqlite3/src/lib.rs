@@ -1,27 +1,28 @@
 //! SQLite through its C interface: a table of keys and values, prepared statements, zero copies.
 //!
-//! Settings of the 2011 document: pages of 1024 bytes (set before anything is written, so for real),
-//! a page cache of the whole memory setting (4096 pages for 4 MB), a write-ahead log that is brought
-//! into the database every 4 MB, exclusive locking, `synchronous` OFF where writes need only
-//! survive the process (the log is written to the operating system at every commit) and FULL where
-//! they must survive a loss of power. A batch is a transaction. Where entries do not fit such a page, pages have
-//! SQLite's own 4096 bytes: values of 100,000 bytes are written and read in less than half the time so.
+//! Settings of the 2011 document: pages of 1024 bytes (set before anything is written, so for
+//! real), a page cache of the whole memory setting (4096 pages for 4 MB), a write-ahead log with a
+//! checkpoint every 4 MB, exclusive locking, `synchronous` OFF if writes need only survive the
+//! process (the log is written to the operating system at every commit) and FULL if they must
+//! survive a loss of power. A batch is a transaction. If entries do not fit such a page, pages have
+//! SQLite's own 4096 bytes: values of 100,000 bytes are then written and read in less than half the
+//! time.
 //!
-//! One thing differs from 2011: where entries fit into a page the table is `WITHOUT ROWID`, one tree of
-//! keys and values, which SQLite did not have then. The old one keeps two trees, a table and an index
-//! of its keys. One tree scans five times as fast and fills in order with a tenth less work; random
-//! fills cost it a fifth more, since they write to all of it and not to an index alone. Values of
-//! 100,000 bytes go into the old table, which takes them in two thirds of the time. The variant `seed`
-//! has the old table for everything.
+//! One thing differs from 2011: where entries fit into a page the table is `WITHOUT ROWID`, one
+//! tree of keys and values, which SQLite did not have then. The old one keeps two trees, a table
+//! and an index of its keys. One tree scans five times as fast and fills in order with a tenth less
+//! work; random fills cost it a fifth more, since they write to all of it and not to an index
+//! alone. Values of 100,000 bytes go into the old table, which takes them in two thirds of the
+//! time. The variant `seed` has the old table for everything.
 //!
 //! A merge is an upsert with `max()`, one statement. Nothing is ever compressed. A compaction is
 //! `VACUUM` and a checkpoint.
 //!
-//! Exclusive locking allows one connection, which all threads share in turns where any of them writes: a cursor sees what
-//! other threads write meanwhile, so there are no snapshots. Connections of their own lost there: each write makes the
-//! caches of all others void, and two threads beside one that writes read two thirds as much. Where nobody writes each
-//! thread has its own, all in one process and so with the log's index in its memory, and a share of the page cache: two
-//! read 1.1 to 1.6 times as much so.
+//! Exclusive locking allows one connection, which all threads share in turns if any of them writes:
+//! a cursor sees what other threads write meanwhile, so there are no snapshots. Connections of
+//! their own were slower there, because each write invalidates the caches of all others. If no
+//! thread writes, each has its own, all in one process and so with the log's index in its memory,
+//! and a share of the page cache, which is faster. The ledger has the figures.
 
 mod access;
 mod connection;
@@ -35,8 +36,8 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Engine, Variant};
 use bench_core::fault::Fault;
-use bench_core::library::Library;
-use bench_core::settings::Settings;
+use bench_core::host::library::Library;
+use bench_core::workload::settings::Settings;
 
 pub use cursor::SqliteCursor;
 pub use session::SqliteSession;

@@ -1,4 +1,4 @@
-//! One thread's way into an open SQLite database: its prepared statements and its batch.
+//! One thread's session in an open SQLite database: its prepared statements and its batch.
 
 #![expect(
     unsafe_code,
@@ -20,7 +20,7 @@ const DELETE: &CStr = c"DELETE FROM test WHERE key = ?1";
 const MERGE: &CStr = c"INSERT INTO test (key, value) VALUES (?1, ?2) \
     ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)";
 const BEGIN: &CStr = c"BEGIN IMMEDIATE";
-/// Begins at the first read, and keeps nobody from writing that could write beside it.
+/// Begins at the first read, and stops no writer that may write at the same time.
 const BEGIN_READ: &CStr = c"BEGIN DEFERRED";
 const COMMIT: &CStr = c"COMMIT";
 
@@ -36,7 +36,7 @@ struct Statements {
     commit: Statement,
 }
 
-/// One thread's way into an open SQLite database.
+/// One thread's session in an open SQLite database.
 #[derive(Debug)]
 pub struct SqliteSession<'s> {
     access: Access<'s>,
@@ -131,7 +131,7 @@ impl<'s> Session for SqliteSession<'s> {
         Ok(answer)
     }
 
-    /// All in one transaction: that of a batch, where one is running.
+    /// All in one transaction: the batch's, if one is running.
     fn multi_get(
         &mut self,
         keys: &[&[u8]],
@@ -176,14 +176,14 @@ mod tests {
     use bench_core::engine::{
         Cursor as _, Durability, Engine as _, Role, Session as _, Store as _,
     };
-    use bench_core::settings::{Memory, Settings};
+    use bench_core::workload::settings::{Memory, Settings};
 
     use crate::Sqlite;
 
     #[test]
     fn threads_that_read_have_connections_of_their_own_and_see_what_was_written() {
         let Ok(engine) = Sqlite::load(None) else {
-            bench_core::skip::skip("SQLite's connections: install libsqlite3-0");
+            bench_core::host::test_skip::skip("SQLite's connections: install libsqlite3-0");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");
@@ -200,7 +200,7 @@ mod tests {
             session.put(b"key", round).expect("put");
             drop(session);
             let mut sessions = [2, 2].map(|count| store.session(role(count)).expect("a session"));
-            // Held, so that whoever would need it waits for ever.
+            // Held, so that any thread that needed it would wait for ever.
             let turn = store.connection.turn();
             for session in &mut sessions {
                 let found = session.get(b"key", <[u8]>::to_vec).expect("read");
@@ -217,7 +217,9 @@ mod tests {
     #[test]
     fn the_keys_of_one_call_are_read_while_nobody_can_write() {
         let Ok(engine) = Sqlite::load(None) else {
-            bench_core::skip::skip("SQLite's reads of several keys: install libsqlite3-0");
+            bench_core::host::test_skip::skip(
+                "SQLite's reads of several keys: install libsqlite3-0",
+            );
             return;
         };
         let home = tempfile::tempdir().expect("a directory");
@@ -227,14 +229,14 @@ mod tests {
         let mut session = store.session(role).expect("a session");
         session.put(b"b", b"1").expect("put");
         let mut answers = Vec::new();
-        // What is not there is told when its own lookup has ended.
+        // An absent key is reported when its own lookup has ended.
         let each = |_, value: Option<&[u8]>| {
             answers.push((value.map(<[u8]>::to_vec), store.connection.is_free()));
         };
         session.multi_get(&[b"a", b"b"], each).expect("read");
         assert_eq!(answers, [(None, false), (Some(b"1".to_vec()), false)]);
         assert!(store.connection.is_free());
-        // A batch goes on after the reads in it, and has its own entries.
+        // A batch continues after the reads in it, and has its own entries.
         session.batch_put(b"c", b"2").expect("added");
         let mut found = None;
         let each = |_, value: Option<&[u8]>| found = value.map(<[u8]>::to_vec);

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bench_core::engine::{Durability, Quiet, Role, Store};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
 use crate::access::Holder;
 use crate::connection::{Connection, Turn};
@@ -14,11 +14,11 @@ use crate::sys::Api;
 use crate::table;
 
 const FILE: &str = "test.db";
-/// Bytes in the log after which it is brought into the database: the 4096 pages of 1024 bytes of the program of 2011,
-/// as much as the default of 1000 is with SQLite's own page of 4 KiB.
+/// Bytes in the log after which it is checkpointed: the 4096 pages of 1024 bytes of the program of
+/// 2011, as much as the default of 1000 is with SQLite's own page of 4 KiB.
 const CHECKPOINT_BYTES: u64 = 4 << 20;
-/// Settings told as the database has them.
-const TOLD: &[&str] = &[
+/// Settings reported as the database has them.
+const REPORTED: &[&str] = &[
     "page_size",
     "cache_size",
     "journal_mode",
@@ -45,7 +45,7 @@ pub struct SqliteStore<'e> {
     file: PathBuf,
     settings: Settings,
     pub(crate) connection: Connection<'e>,
-    /// Whether others may be opened beside that connection now.
+    /// Whether other connections may be open now.
     together: Mutex<bool>,
 }
 
@@ -65,8 +65,8 @@ fn set_mode(turn: &Turn<'_>, name: &str, mode: &str) -> Result<(), Fault> {
 }
 
 /// Sets what must be set and makes the table. The page size comes first: it can only be chosen
-/// before anything has been written, and the log's mode writes. Locking is made exclusive last: a log that was
-/// opened so would have an index that no other connection can ever share.
+/// before anything has been written, and the log's mode writes. Locking is made exclusive last: a
+/// log that was opened so would have an index that no other connection can ever share.
 fn prepare(turn: &Turn<'_>, settings: &Settings) -> Result<(), Fault> {
     let page = settings
         .block_bytes
@@ -78,7 +78,8 @@ fn prepare(turn: &Turn<'_>, settings: &Settings) -> Result<(), Fault> {
     lock(turn, "EXCLUSIVE")
 }
 
-/// Sets what each connection has for itself, one of so many; gives the page size, which is that of the database.
+/// Sets what each connection has for itself, one of so many. Returns the page size, which is the
+/// database's.
 fn set_rest(turn: &Turn<'_>, settings: &Settings, connections: u32) -> Result<u64, Fault> {
     let synchronous = match settings.durability {
         Durability::Os => "OFF",
@@ -90,7 +91,7 @@ fn set_rest(turn: &Turn<'_>, settings: &Settings, connections: u32) -> Result<u6
         .ask("PRAGMA page_size")?
         .and_then(|bytes| bytes.parse().ok())
         .filter(|&bytes| bytes > 0)
-        .ok_or_else(|| Fault::new("the database tells no page size"))?;
+        .ok_or_else(|| Fault::new("the database reports no page size"))?;
     let log = CHECKPOINT_BYTES.div_ceil(page);
     turn.run(&format!("PRAGMA wal_autocheckpoint={log}"))?;
     let pages = settings.memory.total_bytes / page / u64::from(connections);
@@ -133,7 +134,7 @@ impl<'e> SqliteStore<'e> {
         Ok(())
     }
 
-    /// A connection beside the store's, one of so many.
+    /// A connection in addition to the store's, one of so many.
     fn another(&self, connections: u32) -> Result<Connection<'e>, Fault> {
         let connection = Connection::open(self.api, &self.file)?;
         let turn = connection.turn();
@@ -160,8 +161,8 @@ impl Store for SqliteStore<'_> {
         })
     }
 
-    /// What users of SQLite do: the whole database is written anew, in order and without gaps, and
-    /// the log is brought in and emptied.
+    /// What users of SQLite do: the whole database is rewritten, in order and without gaps, and the
+    /// log is checkpointed and emptied.
     fn compact(&mut self) -> Result<(), Fault> {
         self.let_others(false)?;
         let turn = self.connection.turn();
@@ -203,13 +204,13 @@ impl Store for SqliteStore<'_> {
     fn options(&self) -> Vec<(String, String)> {
         let turn = self.connection.turn();
         let ask = |name: &str, sql: &str| Some((name.to_owned(), turn.ask(sql).ok()??));
-        let mut told: Vec<(String, String)> = TOLD
+        let mut reported: Vec<(String, String)> = REPORTED
             .iter()
             .filter_map(|name| ask(name, &format!("PRAGMA {name}")))
             .collect();
-        told.extend(ask("table", table::FORM));
-        told.push(("compression".to_owned(), "none".to_owned()));
-        told
+        reported.extend(ask("table", table::FORM));
+        reported.push(("compression".to_owned(), "none".to_owned()));
+        reported
     }
 
     fn close(self) -> Result<(), Fault> {
@@ -220,7 +221,7 @@ impl Store for SqliteStore<'_> {
 #[cfg(test)]
 mod tests {
     use bench_core::engine::{Engine as _, Store as _};
-    use bench_core::settings::{Memory, Settings};
+    use bench_core::workload::settings::{Memory, Settings};
 
     use crate::Sqlite;
 
@@ -231,7 +232,7 @@ mod tests {
     #[test]
     fn options_are_read_when_they_are_asked_for_and_not_by_opening() {
         let Ok(engine) = Sqlite::load(None) else {
-            bench_core::skip::skip("install libsqlite3-0");
+            bench_core::host::test_skip::skip("install libsqlite3-0");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");
@@ -239,8 +240,8 @@ mod tests {
         let turn = store.connection.turn();
         turn.run("PRAGMA wal_autocheckpoint=77").expect("set");
         drop(turn);
-        let told = store.options();
-        assert!(told.contains(&("wal_autocheckpoint".to_owned(), "77".to_owned())));
+        let reported = store.options();
+        assert!(reported.contains(&("wal_autocheckpoint".to_owned(), "77".to_owned())));
         store.close().expect("closes");
     }
 }

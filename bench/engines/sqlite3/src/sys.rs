@@ -5,11 +5,12 @@
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ops::Deref;
 use std::path::Path;
 
 use bench_core::fault::Fault;
-use bench_core::{library, loading};
-use libloading::os::unix::Library;
+use bench_core::host::{library, load_library};
+use engine_capi::{Library, functions};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["libsqlite3.so.0", "libsqlite3.so"];
@@ -24,33 +25,9 @@ pub(crate) const OPEN_NOMUTEX: c_int = 0x8000;
 pub(crate) const PREPARE_PERSISTENT: c_uint = 1;
 pub(crate) const CHECKPOINT_TRUNCATE: c_int = 3;
 
-macro_rules! functions {
-    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// The functions used, under their C names without the prefix.
-        #[derive(Debug)]
-        pub(crate) struct Api {
-            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-            /// Last, so that the functions never outlive the library.
-            _library: Library,
-        }
-
-        impl Api {
-            fn find(library: Library) -> Result<Self, Fault> {
-                Ok(Self {
-                    $($name: {
-                        let symbol = concat!("sqlite3_", stringify!($name));
-                        // SAFETY: the types are those of sqlite3.h, whose interface only grows.
-                        let found = unsafe { library.get(symbol.as_bytes()) };
-                        *found.map_err(|_| Fault::new(format!("the SQLite library lacks the symbol {symbol}")))?
-                    },)*
-                    _library: library,
-                })
-            }
-        }
-    };
-}
-
+// The types are those of sqlite3.h, whose interface only grows.
 functions! {
+    "SQLite", "sqlite3_";
     libversion: fn() -> *const c_char;
     threadsafe: fn() -> c_int;
     open_v2: fn(*const c_char, *mut *mut c_void, c_int, *const c_char) -> c_int;
@@ -69,10 +46,36 @@ functions! {
     wal_checkpoint_v2: fn(*mut c_void, *const c_char, c_int, *mut c_int, *mut c_int) -> c_int;
 }
 
+/// The loaded library.
+#[derive(Debug)]
+pub(crate) struct Api {
+    functions: Functions,
+    /// Last, so that the functions never outlive the library.
+    _library: Library,
+}
+
+impl Deref for Api {
+    type Target = Functions;
+
+    #[inline]
+    fn deref(&self) -> &Functions {
+        &self.functions
+    }
+}
+
+impl Api {
+    fn find(library: Library) -> Result<Self, Fault> {
+        Ok(Self {
+            functions: Functions::find(&library)?,
+            _library: library,
+        })
+    }
+}
+
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        let api = Self::find(loading::load(path, SONAMES, "libsqlite3-0")?)?;
+        let api = Self::find(load_library::load(path, SONAMES, "libsqlite3-0")?)?;
         // SAFETY: takes nothing and touches nothing.
         if unsafe { (api.threadsafe)() } == 0 {
             return Err(Fault::new("the SQLite library was built for one thread"));
@@ -87,7 +90,7 @@ impl Api {
 
     /// The version in three numbers.
     pub(crate) fn version_text(&self) -> String {
-        // SAFETY: gives a static text that ends with zero.
+        // SAFETY: returns a static text that ends with zero.
         let text = unsafe { (self.libversion)() };
         // SAFETY: as above.
         unsafe { CStr::from_ptr(text) }
@@ -101,7 +104,7 @@ impl Api {
     /// `db` is null or a connection that no other thread is using.
     #[cold]
     pub(crate) unsafe fn fault(&self, db: *mut c_void) -> Fault {
-        // SAFETY: as the caller promises; null gives "out of memory".
+        // SAFETY: as the caller promises; null yields "out of memory".
         let text = unsafe { (self.errmsg)(db) };
         // SAFETY: the text ends with zero and stays until the next call.
         Fault::new(

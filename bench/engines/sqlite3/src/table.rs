@@ -1,12 +1,12 @@
 //! The table of keys and values, in the form that suits their size.
 //!
-//! `WITHOUT ROWID` is one tree of whole entries: a scan walks it leaf by leaf, a write touches one page.
-//! It suits entries that fit the part of a page which SQLite allows an entry of such a tree: of a longer
-//! one the rest lies elsewhere and has to be fetched for every comparison of keys. Those are
-//! better off in the table of 2011, whose values lie in a tree of their own, under row numbers, and
-//! whose index holds nothing but keys; the variant `seed` takes it for every entry.
+//! `WITHOUT ROWID` is one tree of whole entries: a scan walks it leaf by leaf, a write touches one
+//! page. It suits entries that fit the part of a page which SQLite allows an entry of such a tree:
+//! of a longer one the rest lies elsewhere and has to be fetched for every comparison of keys.
+//! Those are better off in the table of 2011, whose values lie in a tree of their own, under row
+//! numbers, and whose index holds nothing but keys; the variant `seed` takes it for every entry.
 
-use bench_core::settings::{Settings, Variant};
+use bench_core::workload::settings::{Settings, Variant};
 
 const WITHOUT_ROWID: &str =
     "CREATE TABLE IF NOT EXISTS test (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID";
@@ -16,7 +16,7 @@ const WITH_ROWID: &str =
 pub(crate) const FORM: &str = "SELECT CASE WHEN sql LIKE '%WITHOUT ROWID' THEN 'without rowid' \
     ELSE 'with rowid' END FROM sqlite_master WHERE name = 'test'";
 
-/// Bytes of a record beside its key and value: lengths and kinds.
+/// Bytes of a record in addition to its key and value: lengths and kinds.
 const RECORD_BYTES: u64 = 8;
 
 /// The most of an entry that lies in a page of a tree of whole entries (SQLite's file format, 1.6).
@@ -26,7 +26,8 @@ const fn local_max(page: u64) -> u64 {
 
 /// The page of the 2011 document.
 const PAGE_BYTES_2011: u64 = 1024;
-/// SQLite's own page. Without it values of 100,000 bytes take more than twice as long to write and to read.
+/// SQLite's own page. Without it values of 100,000 bytes take more than twice as long to write and
+/// to read.
 const PAGE_BYTES_OWN: u64 = 4096;
 
 const fn is_old(settings: &Settings) -> bool {
@@ -39,7 +40,7 @@ const fn fits(settings: &Settings, page: u64) -> bool {
     entry <= local_max(page)
 }
 
-/// The page of a new database where nobody says another: that of 2011 for entries it was made for.
+/// The default page of a new database: that of 2011, for entries of the size it was made for.
 pub(crate) const fn page(settings: &Settings) -> u64 {
     if is_old(settings) || fits(settings, PAGE_BYTES_2011) {
         PAGE_BYTES_2011
@@ -60,7 +61,7 @@ pub(crate) const fn create(settings: &Settings, page: u64) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_core::settings::Memory;
+    use bench_core::workload::settings::Memory;
 
     #[test]
     fn entries_that_fit_a_page_have_no_row_number() {

@@ -27,7 +27,8 @@ const BUSY: c_int = 16;
 pub(crate) struct Connection<'e> {
     api: &'e Api,
     raw: *mut Raw,
-    /// The library keeps a pointer to it until the connection is closed, which the drop below does before this one's.
+    /// The library keeps a pointer to it until the connection is closed, which the drop below does
+    /// before this one's.
     handler: OwnHandler,
 }
 

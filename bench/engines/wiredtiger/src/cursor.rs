@@ -29,7 +29,7 @@ pub struct TigerCursor<'c> {
 }
 
 impl<'c> TigerCursor<'c> {
-    /// A walk with `cursor`, which nobody else uses for as long.
+    /// A scan with `cursor`, which nothing else uses meanwhile.
     #[inline]
     pub(crate) const fn new(
         connection: &'c Connection<'c>,
@@ -103,7 +103,7 @@ impl Walk for TigerCursor<'_> {
         let search_near = unsafe { (*self.cursor).search_near };
         // SAFETY: the cursor is live and its key is set; the place is ours.
         let result = unsafe { search_near(self.cursor, &raw mut side) };
-        // It may stand on the neighbour before the key.
+        // It may be at the neighbour before the key.
         if result == 0 && side < 0 {
             return self.next();
         }

@@ -1,4 +1,4 @@
-//! What WiredTiger says when something goes wrong, kept for the fault instead of going to stderr.
+//! WiredTiger's error messages, kept for the fault instead of going to stderr.
 
 #![expect(unsafe_code, reason = "callbacks of the foreign interface")]
 
@@ -9,13 +9,13 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::structs::{EventHandler, Session};
 
-/// The handler handed to the library, and behind it the first message since the last look.
+/// The handler passed to the library, followed by the first message since the last look.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Handler {
     /// First, so that a pointer to it is one to the whole.
     table: EventHandler,
-    told: Mutex<String>,
+    reported: Mutex<String>,
 }
 
 impl Handler {
@@ -27,21 +27,22 @@ impl Handler {
                 progress: null(),
                 close: null(),
             },
-            told: Mutex::new(String::new()),
+            reported: Mutex::new(String::new()),
         }
     }
 
     /// The first message since the last look, which is forgotten.
     pub(crate) fn take(&self) -> String {
-        // A text behind a panicked thread is still a text.
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *told)
+        // A text is still a text after another thread panicked.
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *reported)
     }
 }
 
 /// A handler at a place of its own, given back with its owner.
 ///
-/// Not a `Box`: the library keeps a pointer to it, and a box says whenever it is moved that there is none but its own.
+/// Not a `Box`: the library keeps a pointer to it, and a box says whenever it is moved that there
+/// is none but its own.
 #[derive(Debug)]
 pub(crate) struct OwnHandler(NonNull<Handler>);
 
@@ -60,15 +61,17 @@ impl Deref for OwnHandler {
     type Target = Handler;
 
     fn deref(&self) -> &Handler {
-        // SAFETY: made from a box that the owner's drop alone gives back. The library writes to the table only while
-        // it opens a connection, when it fills in what is null and nobody has such a reference.
+        // SAFETY: made from a box that only the owner's drop frees. The library writes to the table
+        // only while it opens a connection, when it fills in what is null and no such reference
+        // exists.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl Drop for OwnHandler {
     fn drop(&mut self) {
-        // SAFETY: made from a box, and its owner sees to it that the library has let go of the pointer.
+        // SAFETY: made from a box, and its owner sees to it that the library has let go of the
+        // pointer.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
@@ -99,15 +102,18 @@ unsafe extern "C" fn error(
     let handler = unsafe { &*handler.cast::<Handler>() };
     // SAFETY: promised by the caller.
     let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
-    let mut told = handler.told.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reported = handler
+        .reported
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     // The first is the cause; what follows it follows from it.
-    if told.is_empty() {
-        plain(&text).clone_into(&mut told);
+    if reported.is_empty() {
+        plain(&text).clone_into(&mut reported);
     }
     0
 }
 
-/// Remarks that are no errors are nobody's concern here.
+/// Remarks that are no errors are ignored here.
 const unsafe extern "C" fn message(
     _handler: *mut EventHandler,
     _session: *mut Session,
@@ -126,23 +132,23 @@ mod tests {
     fn what_the_library_says_is_kept_wherever_the_owner_goes() {
         let owner = OwnHandler::new();
         let given = owner.pointer();
-        let tell = |text: &CStr| {
-            // SAFETY: the table is that of a live handler.
+        let notify = |text: &CStr| {
+            // SAFETY: the table belongs to a live handler.
             let error = unsafe { (*given).error };
             // SAFETY: as above; the text ends with zero, and the session is not looked at.
             unsafe { error(given, null_mut(), 5, text.as_ptr()) }
         };
-        assert_eq!(tell(c"[1:2] first"), 0);
+        assert_eq!(notify(c"[1:2] first"), 0);
         let moved = Box::new(owner);
-        assert_eq!(tell(c"second"), 0);
+        assert_eq!(notify(c"second"), 0);
         assert_eq!(moved.take(), "first");
-        assert_eq!(tell(c"third"), 0);
+        assert_eq!(notify(c"third"), 0);
         assert_eq!(moved.take(), "third");
         assert_eq!(moved.take(), "");
     }
 
     #[test]
-    fn a_message_is_told_without_its_time_and_thread() {
+    fn a_message_is_reported_without_its_time_and_thread() {
         let text = "[1795244513:365565][27536:0x7f96b2b53c40], file:data.wt: pwrite: [5] failed";
         assert_eq!(plain(text), "file:data.wt: pwrite: [5] failed");
         assert_eq!(plain("no [brackets] first"), "no [brackets] first");

@@ -1,4 +1,4 @@
-//! Keys and values as WiredTiger takes and gives them.
+//! Keys and values as WiredTiger takes and returns them.
 
 #![expect(
     unsafe_code,
@@ -7,7 +7,7 @@
 
 use crate::structs::{Cursor, Item};
 
-/// The bytes as the table holds them: as they are, or with a zero behind them in `buffer`.
+/// The bytes as the table holds them: unchanged, or with a zero appended in `buffer`.
 #[inline]
 pub(crate) fn stored<'b>(bytes: &'b [u8], buffer: &'b mut Vec<u8>, zero_ended: bool) -> Item {
     if zero_ended {
@@ -41,6 +41,7 @@ pub(crate) fn set_value(cursor: *mut Cursor, item: &Item) {
 #[inline]
 pub(crate) fn shown(item: &Item, zero_ended: bool) -> &[u8] {
     let length = item.size - usize::from(zero_ended);
-    // SAFETY: only called with a view that the library filled, while its cursor stands on the entry.
+    // SAFETY: only called with a view that the library filled, while its cursor stands on the
+    // entry.
     unsafe { std::slice::from_raw_parts(item.data, length) }
 }

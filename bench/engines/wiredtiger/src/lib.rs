@@ -1,34 +1,34 @@
 //! WiredTiger through its C interface, as a B-tree and as an LSM tree.
 //!
 //! Two variants of settings. `fair`: log written to the system at each commit, checksums on, raw
-//! bytes as keys and values. `seed`: as in the WiredTiger project's own comparison with LevelDB, with
-//! neither log nor checksums and with a bulk cursor for sequential fills; shown as below `Os` and not
-//! ranked. One session for each thread and one cursor in it, reset after each read so that nothing
-//! stays pinned; values are read where they lie in the cache.
+//! bytes as keys and values. `seed`: as in the WiredTiger project's own comparison with LevelDB,
+//! with neither log nor checksums and with a bulk cursor for sequential fills; shown as below `Os`
+//! and not ranked. One session for each thread and one cursor in it, reset after each read so that
+//! nothing stays pinned; values are read where they lie in the cache.
 //!
-//! What was chosen where the engine's own choice is another, with the figures that say why, stands in
-//! `chosen`: how much of the cache may be dirty, by shape and size of the cache; segments of the log; when an
-//! LSM tree's idle handles are closed. `rescue` syncs the log of an LSM tree that stands still by itself.
+//! `options` holds what differs from the engine's own defaults, with the reasons: how much of the
+//! cache may be dirty, by shape and size of the cache; segments of the log; when an LSM tree's idle
+//! handles are closed. `unblock` syncs the log of an LSM tree that has come to a standstill.
 
-mod chosen;
 mod connection;
 mod cursor;
 mod handler;
 mod item;
 mod kind;
-mod rescue;
+mod options;
 mod session;
 mod statistics;
 mod store;
 mod structs;
 mod sys;
+mod unblock;
 
 use std::path::Path;
 
 use bench_core::engine::{Capabilities, Durability, Engine, Survival, Variant};
 use bench_core::fault::Fault;
-use bench_core::library::Library;
-use bench_core::settings::Settings;
+use bench_core::host::library::Library;
+use bench_core::workload::settings::Settings;
 
 pub use cursor::TigerCursor;
 pub use kind::Kind;

@@ -19,7 +19,7 @@ use crate::sys::{NOTFOUND, ROLLBACK, open_cursor, step};
 /// Times a write that lost against another one is tried again.
 const TRIES: u32 = 10_000;
 
-/// One thread's way into an open table.
+/// One thread's session in an open table.
 #[derive(Debug)]
 pub struct TigerSession<'s> {
     connection: &'s Connection<'s>,
@@ -35,7 +35,7 @@ pub struct TigerSession<'s> {
     session: OwnedSession,
 }
 
-/// Entries that wait for their transaction: keys and values behind each other, and their ends.
+/// Entries that wait for their transaction: keys and values back to back, and their ends.
 #[derive(Debug, Default)]
 struct Batch {
     bytes: Vec<u8>,
@@ -142,7 +142,7 @@ impl<'s> TigerSession<'s> {
             set_value(self.cursor, &value);
             let inserted = step!(self.cursor, insert);
             if inserted != 0 {
-                // The first error is the one to tell.
+                // The first error is the one to report.
                 let _ = self.act(|session| session.rollback_transaction, c"");
                 return inserted;
             }
@@ -170,8 +170,8 @@ fn open(
     config: &CStr,
 ) -> Result<*mut Cursor, Fault> {
     open_cursor(session.0, TABLE, config).map_err(|result| {
-        let told = connection.check(result).err();
-        told.unwrap_or_else(|| Fault::new("the cursor was not opened"))
+        let reported = connection.check(result).err();
+        reported.unwrap_or_else(|| Fault::new("the cursor was not opened"))
     })
 }
 

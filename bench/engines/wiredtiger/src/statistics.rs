@@ -39,7 +39,7 @@ impl Statistics {
         cursor.map(|cursor| Self { cursor }).is_ok()
     }
 
-    /// The counter the cursor stands on: description, text, number.
+    /// The counter at the cursor: description, text, number.
     fn present(&self) -> Option<(String, String, i64)> {
         let (mut name, mut text, mut number): (*const c_char, *const c_char, i64) =
             (null(), null(), 0);
@@ -90,7 +90,7 @@ impl Statistics {
     /// Every counter that is not zero, one a line.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        // The result is asked for at each step below.
+        // The result is checked at each step below.
         let _ = step!(self.cursor, reset);
         while step!(self.cursor, next) == 0 {
             if let Some((name, value, number)) = self.present()

@@ -8,15 +8,15 @@ use std::sync::OnceLock;
 
 use bench_core::engine::{Durability, Quiet, Role, Store, Variant};
 use bench_core::fault::Fault;
-use bench_core::settings::Settings;
+use bench_core::workload::settings::Settings;
 
-use crate::chosen::{Chosen, describe, told};
 use crate::connection::Connection;
 use crate::kind::Kind;
-use crate::rescue::Rescue;
+use crate::options::{Chosen, describe, reported};
 use crate::session::TigerSession;
 use crate::statistics::Statistics;
 use crate::sys::Api;
+use crate::unblock::Rescue;
 
 /// An open WiredTiger directory with its one table.
 #[derive(Debug)]
@@ -30,13 +30,13 @@ pub struct TigerStore<'e> {
     asked: Settings,
     /// What the directory was opened with.
     configuration: String,
-    /// Whether a compression that was asked for is not there.
+    /// Whether a requested compression is not available.
     uncompressed: bool,
-    /// The engine's own description of the table, read when somebody asks: opening does not need it.
+    /// The engine's own description of the table, read on demand: opening does not need it.
     table: OnceLock<String>,
 }
 
-/// What is told among the settings of [`Rescue`].
+/// What the settings say about [`Rescue`].
 const STANDSTILL: &str = "log synced after 40 ms of little processor time (WT-10207)";
 
 fn c_text(text: impl Into<Vec<u8>>) -> Result<CString, Fault> {
@@ -97,10 +97,10 @@ impl<'e> TigerStore<'e> {
     }
 }
 
-/// The settings in effect, with the size of the cache as the counters tell it.
+/// The settings in effect, with the size of the cache as the counters report it.
 fn effective(cache: Option<u64>, table: &str, kind: Kind) -> Vec<(String, String)> {
     let cache = cache.map(|bytes| ("cache_size".to_owned(), bytes.to_string()));
-    let compressor = told(table, "block_compressor").filter(|name| !name.is_empty());
+    let compressor = reported(table, "block_compressor").filter(|name| !name.is_empty());
     let compressor = (
         "block_compressor".to_owned(),
         compressor.unwrap_or("none").to_owned(),
@@ -120,8 +120,8 @@ impl Store for TigerStore<'_> {
 
     fn session(&self, role: Role) -> Result<TigerSession<'_>, Fault> {
         let bulk = self.bulk && role.appending;
-        // A table made by an earlier run keeps its shape, whatever is asked for now.
-        let zero_ended = told(self.table()?, "key_format") == Some("S");
+        // A table made by an earlier run keeps its shape, whatever is requested now.
+        let zero_ended = reported(self.table()?, "key_format") == Some("S");
         TigerSession::new(&self.connection, zero_ended, bulk)
     }
 
@@ -168,19 +168,19 @@ impl Store for TigerStore<'_> {
     fn options(&self) -> Vec<(String, String)> {
         let cache = self.counters(Statistics::cache_bytes).ok().flatten();
         let mut options = effective(cache, self.table().unwrap_or_default(), self.kind);
-        let mut tell = |name: &str, value: &str| options.push((name.to_owned(), value.to_owned()));
+        let mut show = |name: &str, value: &str| options.push((name.to_owned(), value.to_owned()));
         if self.rescue.is_some() {
-            tell("standstill", STANDSTILL);
+            show("standstill", STANDSTILL);
         }
         if self.uncompressed {
-            tell(
+            show(
                 "compression",
                 "none (libwiredtiger_snappy.so was not found)",
             );
         }
-        tell("variant", self.asked.variant.word());
+        show("variant", self.asked.variant.word());
         // Nothing reads this back; the engine refuses what it does not understand.
-        tell("connection", &self.configuration);
+        show("connection", &self.configuration);
         options
     }
 
@@ -193,7 +193,7 @@ impl Store for TigerStore<'_> {
 #[cfg(test)]
 mod tests {
     use bench_core::engine::{Engine as _, Store as _};
-    use bench_core::settings::{Memory, Settings};
+    use bench_core::workload::settings::{Memory, Settings};
 
     use crate::WiredTiger;
     use crate::kind::Kind;
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn opening_reads_neither_description_nor_counters() {
         let Ok(engine) = WiredTiger::load(None, Kind::Btree) else {
-            bench_core::skip::skip("install libwiredtiger");
+            bench_core::host::test_skip::skip("install libwiredtiger");
             return;
         };
         let home = tempfile::tempdir().expect("a directory");

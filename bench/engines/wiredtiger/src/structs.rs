@@ -1,7 +1,7 @@
 //! The structures of `wiredtiger.h` 3.2 whose functions are called through pointers in them.
 //!
-//! Entries that are not used are words without a type; the test holds the offsets against those a C
-//! compiler gives for the header of 3.2.1.
+//! Unused entries are words without a type. A test compares the offsets with those of a C compiler
+//! for the header of 3.2.1.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -10,7 +10,7 @@ type Unused = *const c_void;
 /// Settings as text, or null.
 type Config = *const c_char;
 
-/// `WT_ITEM`: bytes that belong to whoever set them. The last three belong to the library.
+/// `WT_ITEM`: bytes that belong to the one who set them. The last three belong to the library.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
@@ -134,7 +134,7 @@ pub(crate) struct Connection {
 
 type Message = unsafe extern "C" fn(*mut EventHandler, *mut Session, *const c_char) -> c_int;
 
-/// `WT_EVENT_HANDLER`: who is told what went wrong.
+/// `WT_EVENT_HANDLER`: the callbacks for errors.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct EventHandler {

@@ -1,7 +1,7 @@
 //! WiredTiger's library, found at run time.
 //!
-//! Only three functions are exported by name; the rest hangs in structures whose shape belongs to one
-//! version, so any other one is refused.
+//! Only three functions are exported by name; the rest hangs in structures whose shape belongs to
+//! one version, so any other one is refused.
 
 #![expect(unsafe_code, reason = "foreign functions found by name")]
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
 use bench_core::fault::Fault;
-use bench_core::{library, loading};
+use bench_core::host::{library, load_library};
 use libloading::os::unix::Library;
 
 use crate::handler::{Handler, OwnHandler};
@@ -18,7 +18,7 @@ use crate::structs::{Connection, Cursor, EventHandler, Session};
 
 /// Names tried when no path is given: Debian's own first.
 pub(crate) const SONAMES: &[&str] = &["libwiredtiger.so.0", "libwiredtiger.so"];
-/// The extension that compresses, beside the library.
+/// The extension that compresses, next to the library.
 const SNAPPY: &str = "libwiredtiger_snappy.so";
 /// The version whose structures are known here.
 const KNOWN: (c_int, c_int) = (3, 2);
@@ -56,7 +56,7 @@ macro_rules! symbol {
     }};
 }
 
-/// The compressing extension: beside a library that was named, else where the loader finds it.
+/// The compressing extension: next to a named library, else where the loader finds it.
 fn snappy(library: Option<&Path>) -> Option<PathBuf> {
     let beside = library
         .and_then(Path::parent)
@@ -64,18 +64,18 @@ fn snappy(library: Option<&Path>) -> Option<PathBuf> {
     beside
         .into_iter()
         .chain([PathBuf::from(SNAPPY)])
-        .find(|path| loading::load(Some(path), &[], "").is_ok())
+        .find(|path| load_library::load(Some(path), &[], "").is_ok())
 }
 
 impl Api {
     /// Loads the library at `path`, or the first of [`SONAMES`] that is there.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Fault> {
-        let library = loading::load(path, SONAMES, "libwiredtiger0")?;
-        let told: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char =
+        let library = load_library::load(path, SONAMES, "libwiredtiger0")?;
+        let reported: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char =
             symbol!(library, "wiredtiger_version");
         let (mut major, mut minor, mut third) = (0, 0, 0);
         // SAFETY: the three places are ours.
-        unsafe { told(&raw mut major, &raw mut minor, &raw mut third) };
+        unsafe { reported(&raw mut major, &raw mut minor, &raw mut third) };
         if (major, minor) != KNOWN {
             return Err(Fault::new(format!(
                 "the WiredTiger library is version {major}.{minor}.{third}; its structures are known \
@@ -143,7 +143,7 @@ impl Api {
     fn fault(&self, result: c_int, handler: &Handler) -> Fault {
         // SAFETY: takes a number.
         let text = unsafe { (self.strerror)(result) };
-        // SAFETY: the library gives texts that end with zero.
+        // SAFETY: the library returns texts that end with zero.
         let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
         let said = handler.take();
         Fault::new(if said.is_empty() {

@@ -1,23 +1,23 @@
 //! The chapter written against ourselves: where CairnDB loses, which defaults favour whom, what the
-//! classic data flatters. Losses come from the records; the rest is what we know of our own choices.
+//! classic data flatters. Losses come from the records; the rest is prose about our own choices.
 
 mod filters;
-mod known;
+mod own_choices;
 
 use std::fmt::Write as _;
 
-use bench_core::standing::Standing;
+use bench_core::result::standing::Standing;
 
 use crate::chapter::cost::{self, COMPARED, COSTS};
 use crate::chapter::{latency, overview};
 use crate::document::{Block, Cell, Grid, Line, PERCENTILES, Tone};
-use crate::face;
+use crate::engine_style;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
-use crate::sentence;
 use crate::standing;
 use crate::table::{Row, Table};
+use crate::verdict;
 
 /// Costs this close are called level.
 const LEVEL: f64 = 1.05;
@@ -35,9 +35,9 @@ pub(crate) fn biases(run: &Run) -> Vec<Block> {
     ];
     blocks.extend(losses(run));
     blocks.push(Block::heading(3, "Which Defaults Favour Whom"));
-    blocks.push(Block::List(known::defaults(run)));
+    blocks.push(Block::List(own_choices::defaults(run)));
     blocks.push(Block::heading(3, "What the Classic Data Flatters"));
-    blocks.push(Block::List(known::data()));
+    blocks.push(Block::List(own_choices::data()));
     blocks.extend(data_sets(run));
     blocks
 }
@@ -65,7 +65,7 @@ fn losses(run: &Run) -> Vec<Block> {
     let mut blocks = Vec::new();
     if losses.is_empty() {
         blocks.push(Block::text(
-            "In no row of this run is a peer ahead by more than the spread, ranked or not.",
+            "No peer, ranked or not, is ahead by more than the spread in any row of this run.",
         ));
     } else {
         blocks.push(Block::text(
@@ -85,15 +85,15 @@ fn losses(run: &Run) -> Vec<Block> {
             .collect();
         blocks.push(Block::text(format!(
             "Ahead by its middle round, but inside the spread: {}.",
-            sentence::list(&names)
+            verdict::list(&names)
         )));
     }
     blocks.extend(dearer(run));
     blocks
 }
 
-/// Of the stores that are ahead of us in every round the fastest, ranked or not; where there is none, the
-/// one whose middle is furthest ahead.
+/// Of the stores that are ahead of us in every round the fastest, ranked or not; where there is
+/// none, the one whose middle is furthest ahead.
 fn loss(table: &Table) -> Option<Loss<'_>> {
     let (row, ours) = standing::ours(table)?;
     let (peer, tie) = match standing::among_all(table, row)? {
@@ -125,7 +125,7 @@ fn loss_line(run: &Run, loss: &Loss<'_>) -> Line {
         Cell::plain(format!("{words}{}", outline::label(loss.table))),
         peer,
         Cell::number(amount(Some(loss.peer))),
-        Cell::number(amount(loss.table.row(face::OURS))),
+        Cell::number(amount(loss.table.row(engine_style::OURS))),
         Cell::toned(format!("{}x", number::ratio(loss.times)), Tone::Bad),
     ])
 }
@@ -197,7 +197,7 @@ fn compared(run: &Run, title: String, value: impl Fn(&Row) -> Option<f64>) -> Co
     };
     for table in run.tables.iter().filter(|table| table.compares()) {
         let Some(ours) = table
-            .row(face::OURS)
+            .row(engine_style::OURS)
             .filter(|row| row.rate().is_some())
             .and_then(&value)
         else {

@@ -1,16 +1,16 @@
-//! What was compared: the program, the machine's settings, and each store's library.
+//! The builds compared: the program, the machine's settings, and each store's library.
 
 use std::fmt::Write as _;
 
-use crate::chapter::facts::settings;
-use crate::chapter::{overview, places};
+use crate::chapter::provenance::settings;
+use crate::chapter::{directories, overview};
 use crate::document::{Block, Cell, Grid, Item, Line, Tone};
-use crate::face;
+use crate::engine_style;
+use crate::input::{Build, Machine};
 use crate::number;
 use crate::run::Run;
-use crate::source::{Build, Machine};
 
-/// Names under which stores tell their codec.
+/// Names of the option in which stores report their codec.
 const CODECS: [&str; 4] = ["compression", "codec", "block_compressor", "compressor"];
 
 /// The chapter.
@@ -23,7 +23,7 @@ pub(crate) fn builds(run: &Run) -> Vec<Block> {
     let mut blocks = vec![Block::heading(2, "Custom Build Specifications")];
     blocks.extend(machine.and_then(program).map(Block::Text));
     blocks.extend(machine.and_then(state).map(Block::Text));
-    blocks.extend(machine.and_then(places::grid));
+    blocks.extend(machine.and_then(directories::grid));
     blocks.push(Block::text(format!(
         "The stores\u{2019} libraries are loaded at run time and report their own versions; the file is the one that the \
          kernel says was mapped. The allocator is {}, for every store alike. Every option in effect, section by \
@@ -80,8 +80,8 @@ fn state(machine: &Machine) -> Option<String> {
     let mut text = format!(
         "Clock governor: {}. Turbo: {}. Transparent huge pages: {}. Load average before the start: {load}.",
         or("governor", "the kernel shows none"),
-        or("turbo", "the kernel does not tell"),
-        or("huge_pages", "the kernel does not tell"),
+        or("turbo", "not reported by the kernel"),
+        or("huge_pages", "not reported by the kernel"),
     );
     if let Some(bytes) = machine.number("memory_available_bytes") {
         let _ = write!(text, " Memory available then: {}", number::memory(bytes));
@@ -92,7 +92,7 @@ fn state(machine: &Machine) -> Option<String> {
     }
     if machine.flag("virtual_machine") == Some(true) {
         text.push_str(
-            " It is a virtual machine: what its neighbours do, and what its disk promises, is not visible from inside.",
+            " It is a virtual machine: the load of its neighbours and the promises of its disk are not visible from inside.",
         );
     }
     Some(text)
@@ -117,8 +117,8 @@ fn stores(run: &Run) -> Grid {
         for build in &builds {
             lines.push(Line::Cells(vec![
                 Cell::name(crate::document::Name::plain(&engine)),
-                Cell::told(Some(build.version.clone()).filter(|version| !version.is_empty())),
-                Cell::told(codec.clone()),
+                Cell::reported(Some(build.version.clone()).filter(|version| !version.is_empty())),
+                Cell::reported(codec.clone()),
                 Cell::plain(place(build, &engine)),
                 asserting(build),
             ]));
@@ -126,10 +126,10 @@ fn stores(run: &Run) -> Grid {
         if builds.is_empty() {
             lines.push(Line::Cells(vec![
                 Cell::name(crate::document::Name::plain(&engine)),
-                Cell::told(overview::version(run, &engine)),
-                Cell::told(codec),
-                Cell::told(None),
-                Cell::told(None),
+                Cell::reported(overview::version(run, &engine)),
+                Cell::reported(codec),
+                Cell::reported(None),
+                Cell::reported(None),
             ]));
         }
     }
@@ -150,8 +150,10 @@ fn place(build: &Build, engine: &str) -> String {
     match (&build.library, build.library_bytes) {
         (Some(path), Some(bytes)) => format!("{path} ({} bytes)", number::thousands(bytes)),
         (Some(path), None) => path.clone(),
-        (None, _) if engine == face::OURS => "compiled into db_bench, called as Rust".to_owned(),
-        (None, _) => "compiled into the program, or not told".to_owned(),
+        (None, _) if engine == engine_style::OURS => {
+            "compiled into db_bench, called as Rust".to_owned()
+        }
+        (None, _) => "compiled into the program, or not recorded".to_owned(),
     }
 }
 
@@ -159,7 +161,7 @@ fn asserting(build: &Build) -> Cell {
     match build.assertions {
         Some(true) => Cell::toned("on", Tone::Bad),
         Some(false) => Cell::plain("off"),
-        None => Cell::toned("cannot be known", Tone::Faint),
+        None => Cell::toned("unknown", Tone::Faint),
     }
 }
 
@@ -170,7 +172,7 @@ fn evidence(run: &Run) -> Vec<Block> {
     let items: Vec<Item> = of_all
         .filter(|build| build.library.is_some())
         .map(|build| {
-            let title = format!("{}:", face::title(&build.engine));
+            let title = format!("{}:", engine_style::title(&build.engine));
             Item::new(title, format!("{}.", build.evidence))
         })
         .collect();
@@ -179,7 +181,7 @@ fn evidence(run: &Run) -> Vec<Block> {
     }
     vec![
         Block::text(
-            "Assertions are code that makes a store slower and is left out of builds made for speed. How it is known:",
+            "Assertions make a store slower and are left out of builds made for speed. The evidence:",
         ),
         Block::List(items),
     ]
@@ -190,15 +192,15 @@ pub(super) fn peers_asserting(run: &Run) -> Vec<String> {
     let has = |engine: &String| {
         let builds = of(run, engine);
         let on = builds.iter().any(|build| build.assertions == Some(true));
-        on && engine != face::OURS && engine != face::OURS_IN_C
+        on && engine != engine_style::OURS && engine != engine_style::OURS_IN_C
     };
     let engines = run.engines().into_iter().filter(has);
     engines
-        .map(|engine| face::title(&engine).to_owned())
+        .map(|engine| engine_style::title(&engine).to_owned())
         .collect()
 }
 
-/// Settings that ran beside the plain ones.
+/// Settings that ran in addition to the plain ones.
 fn variants(run: &Run) -> Vec<Block> {
     let mut items: Vec<(&str, &str)> = Vec::new();
     for variant in run.source.suites.iter().flat_map(|suite| &suite.variants) {
@@ -215,7 +217,7 @@ fn variants(run: &Run) -> Vec<Block> {
         .map(|(name, about)| Item::new(*name, *about))
         .collect();
     vec![
-        Block::text("Rows with a word beside the store\u{2019}s name have other settings:"),
+        Block::text("Rows with a word after the store\u{2019}s name have other settings:"),
         Block::List(items),
     ]
 }

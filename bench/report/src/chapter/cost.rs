@@ -1,8 +1,8 @@
-//! What rows cost beside time: CPU, memory, disk, writes.
+//! What rows cost in addition to time: CPU, memory, disk, writes.
 
-use bench_core::durability::Survival;
-use bench_core::outline::Aggregate;
-use bench_core::record::Record;
+use bench_core::result::outline::Aggregate;
+use bench_core::result::record::Record;
+use bench_core::workload::durability::Survival;
 
 use crate::document::{Block, Cell, Grid, Line, Tone};
 use crate::number::{self, float};
@@ -20,13 +20,13 @@ pub(crate) struct Cost {
     pub(crate) title: &'static str,
     /// From a record.
     pub(crate) of: fn(&Record) -> Option<f64>,
-    /// In words.
+    /// As text.
     pub(crate) show: fn(f64) -> String,
     /// Less than this is as good as nothing when stores are compared.
     pub(crate) floor: f64,
 }
 
-/// For each operation of the whole process: the writer beside the readers takes CPU time too.
+/// For each operation of the whole process: the concurrent writer takes CPU time too.
 fn per_op(record: &Record, total: Option<u64>) -> Option<f64> {
     let ops = record.ops?.saturating_add(record.writer_ops.unwrap_or(0));
     (ops > 0).then_some(float(total?) / float(ops))
@@ -99,7 +99,7 @@ pub(crate) const COSTS: [Cost; 11] = [
         floor: 0.0,
     },
     Cost {
-        title: "until quiet",
+        title: "until idle",
         of: |record| record.settle_ns.map(float),
         show: number::time,
         floor: QUIET_NS,
@@ -152,8 +152,8 @@ pub(crate) fn compared(row: &Row, cost: &Cost) -> Option<f64> {
 
 /// The chapter.
 pub(crate) fn costs(run: &Run) -> Vec<Block> {
-    let told = |record: &Record| COSTS.iter().any(|cost| (cost.of)(record).is_some());
-    if !run.source.records.iter().any(told) {
+    let reported = |record: &Record| COSTS.iter().any(|cost| (cost.of)(record).is_some());
+    if !run.source.records.iter().any(reported) {
         return Vec::new();
     }
     let mut blocks = vec![
@@ -161,10 +161,10 @@ pub(crate) fn costs(run: &Run) -> Vec<Block> {
         Block::heading(2, "Costs"),
         Block::text(
             "Medians of the rounds, the lowest of ranked rows in bold. CPU time is that of all threads of the process, \
-             background work until quiet included, for each operation of the readers and of a writer beside them; anonymous memory is the highest that was seen above what the harness \
+             background work until idle included, for each operation of the readers and of a concurrent writer; anonymous memory is the highest that was seen above what the harness \
              itself held before the store was opened. \
              Space amplification is bytes on disk when quiet over the raw bytes of the keys and values that are live then: \
-             below 1 a store compresses more than it wastes. Write amplification is bytes written until quiet over the raw \
+             below 1 a store compresses more than it wastes. Write amplification is bytes written until idle over the raw \
              bytes put, as the engine counts them and as the kernel does. \
              Flushes are those the device was seen to complete in synchronous rows, where every write owes one. \
              Mapped memory and page cache belong to the system and are given back when it needs them.",
@@ -195,8 +195,8 @@ pub(crate) fn costs(run: &Run) -> Vec<Block> {
 /// The costs of one section, without columns that would be empty.
 fn grid(tables: &[&Table]) -> Grid {
     let rows = || tables.iter().flat_map(|table| table.engines());
-    let told = |cost: &&Cost| rows().any(|row| value(row, cost).is_some());
-    let columns: Vec<&Cost> = COSTS.iter().filter(told).collect();
+    let reported = |cost: &&Cost| rows().any(|row| value(row, cost).is_some());
+    let columns: Vec<&Cost> = COSTS.iter().filter(reported).collect();
     let mut head = vec![String::new()];
     head.extend(columns.iter().map(|cost| cost.title.to_owned()));
     let lines = tables

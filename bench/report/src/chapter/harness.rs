@@ -1,9 +1,9 @@
-//! What the harness itself costs: the rows of the engine that stores nothing.
+//! The cost of the harness itself: the rows of the engine that stores nothing.
 
-use bench_core::definition::Action;
+use bench_core::workload::definition::Action;
 
 use crate::document::{Block, Cell, Grid, Line, Tone};
-use crate::face;
+use crate::engine_style;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
@@ -28,14 +28,14 @@ pub(crate) fn harness(run: &Run) -> Vec<Block> {
         .collect();
     if lines.is_empty() {
         blocks.push(Block::text(
-            "The store that stores nothing (null) was not part of this run; what the harness costs is not known.",
+            "The store that stores nothing (null) was not part of this run, so the cost of the harness is unknown.",
         ));
         return blocks;
     }
     blocks.push(Block::text(format!(
         "The same loops over a store that stores nothing and answers reads with a value held in memory. The \
          harness may cost {} on fills and point reads of small values, and {} on a step of a scan. The last two columns are the fastest ranked store \
-         and which part of its time is the harness's; nothing is subtracted from any figure.",
+         and the harness's share of its time; nothing is subtracted from any figure.",
         number::round_time(POINT_NS),
         number::round_time(SCAN_NS)
     )));
@@ -56,7 +56,12 @@ pub(crate) fn harness(run: &Run) -> Vec<Block> {
 /// What the row may cost, where it is limited.
 fn allowed(table: &Table) -> Option<f64> {
     let workload = table.workload()?;
-    if workload.sync || matches!(workload.values, bench_core::definition::Values::Large) {
+    if workload.sync
+        || matches!(
+            workload.values,
+            bench_core::workload::definition::Values::Large
+        )
+    {
         return None;
     }
     match workload.action {
@@ -67,7 +72,7 @@ fn allowed(table: &Table) -> Option<f64> {
 }
 
 fn line(run: &Run, table: &Table) -> Option<Line> {
-    let own = table.nanoseconds(table.row(face::HARNESS)?)?;
+    let own = table.nanoseconds(table.row(engine_style::HARNESS)?)?;
     let allowed = allowed(table);
     let ranking = standing::ranking(table);
     let fastest = ranking.first().and_then(|(row, _)| table.nanoseconds(row));

@@ -1,6 +1,6 @@
 //! Percentiles on a logarithmic axis.
 
-use bench_core::record::Record;
+use bench_core::result::record::Record;
 
 use crate::document::{Block, Latency, Percentiles};
 use crate::outline;
@@ -26,7 +26,7 @@ pub(crate) fn latency(run: &Run) -> Vec<Block> {
         Block::PageBreak,
         Block::heading(2, "Latency"),
         Block::text(format!(
-            "What single operations took, from a pass that times each of them; the rates above come from passes that do \
+            "The times of single operations, from a pass that times each of them; the rates above come from passes that do \
              not. The axis is logarithmic: each line is ten times the one before. The marks from left to right are the \
              50th, 90th, 99th, 99.9th and 99.99th percentile and the longest{}. Operations \
              follow one another without pause, so a stall delays one call here where it would delay many callers in a service.",
@@ -43,10 +43,8 @@ fn passes(run: &Run) -> &'static str {
     let several = |row: &Row| timed(row).filter(|record| record.p50_ns.is_some()).count() > 1;
     let once = |row: &Row| timed(row).filter(|record| record.p50_ns.is_some()).count() == 1;
     match (rows().any(several), rows().any(once)) {
-        (false, _) => ", of one pass alone: how far they would lie apart in another is not known",
-        (true, true) => {
-            ", the median where a row was timed several times and of one pass elsewhere"
-        }
+        (false, _) => ", of one pass: how much another pass would differ is not known",
+        (true, true) => ", the median if a row was timed several times, and of one pass otherwise",
         (true, false) => ", the median of the passes",
     }
 }

@@ -2,18 +2,18 @@
 
 use std::fmt::Write as _;
 
-use bench_core::outline::Aggregate;
+use bench_core::result::outline::Aggregate;
 
-use crate::arrangement::arrange;
-use crate::chapter::{fair, warnings, wins};
+use crate::chapter::{fairness, tally, warnings};
 use crate::document::{Block, Cell, Grid, Line, Name, Tone};
-use crate::face;
+use crate::engine_style;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
-use crate::sentence;
+use crate::sections::arrange;
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
+use crate::verdict;
 
 /// The head of the page.
 pub(crate) fn title(run: &Run) -> Vec<Block> {
@@ -36,7 +36,7 @@ fn subtitle(run: &Run) -> String {
     let mut parts = Vec::new();
     if !suites.is_empty() {
         let plural = if suites.len() == 1 { "Suite" } else { "Suites" };
-        parts.push(format!("{plural} {}", sentence::list(&suites)));
+        parts.push(format!("{plural} {}", verdict::list(&suites)));
     }
     let mut machines = run.source.machines.iter();
     if let Some(seconds) = machines.find_map(|machine| machine.number("started_at")) {
@@ -58,8 +58,8 @@ fn compared(run: &Run) -> String {
     let named: Vec<String> = engines
         .iter()
         .map(|engine| match version(run, engine) {
-            Some(version) => format!("{} (version {version})", face::title(engine)),
-            None => face::title(engine).to_owned(),
+            Some(version) => format!("{} (version {version})", engine_style::title(engine)),
+            None => engine_style::title(engine).to_owned(),
         })
         .collect();
     let verb = if engines.len() == 1 {
@@ -70,7 +70,7 @@ fn compared(run: &Run) -> String {
     format!(
         "{verb}: {}. Each ran in a process of its own over a fresh directory, in an order of turns that is another \
          for each section and round; every byte read was folded and compared with what had been written.",
-        sentence::list(&named)
+        verdict::list(&named)
     )
 }
 
@@ -139,14 +139,14 @@ fn machine(run: &Run) -> String {
 
 /// What became of the instances that do not count, where there are any.
 fn earlier(run: &Run) -> String {
-    let (tables, stand) = match run.earlier.len() {
+    let (tables, are) = match run.earlier.len() {
         0 => return String::new(),
-        1 => ("table", "stands"),
-        _ => ("tables", "stand"),
+        1 => ("table", "is"),
+        _ => ("tables", "are"),
     };
     format!(
-        " Where a suite says that the last instance of a workload in a section counts, it alone is shown and tallied; {} \
-         {tables} of instances before it {stand} in report.csv and report.json.",
+        " If a suite counts the last instance of a workload in a section, only that one is shown and counted; {} \
+         {tables} of earlier instances {are} in report.csv and report.json.",
         run.earlier.len()
     )
 }
@@ -158,13 +158,17 @@ pub(crate) fn glance(run: &Run) -> Vec<Block> {
         return Vec::new();
     }
     let mut blocks = vec![Block::heading(2, "At a Glance")];
-    if let Some(text) = wins::wins(run) {
+    if let Some(text) = tally::wins(run) {
         blocks.push(Block::text(text));
     }
-    let ours = engines.iter().any(|engine| engine == face::OURS);
+    let ours = engines.iter().any(|engine| engine == engine_style::OURS);
     let compare = ours && engines.len() > 1;
     let mut head = vec![String::new()];
-    head.extend(engines.iter().map(|engine| face::title(engine).to_owned()));
+    head.extend(
+        engines
+            .iter()
+            .map(|engine| engine_style::title(engine).to_owned()),
+    );
     if compare {
         head.push("CairnDB to best".into());
         head.push("Best peer".into());
@@ -187,9 +191,9 @@ pub(crate) fn glance(run: &Run) -> Vec<Block> {
     }
     blocks.push(Block::Grid(Grid { head, lines }));
     blocks.push(Block::text(format!(
-        "Operations a second, times for events, \u{b1} how far the farthest round lies from the middle; the first and whoever \
-         ties with it in bold. Figures in brackets are not ranked.{}",
-        fair::by_hand(run).map_or_else(String::new, |text| format!(" {text}"))
+        "Operations a second, times for events, \u{b1} the distance of the farthest round from the middle; the first and those \
+         that tie with it in bold. Figures in brackets are not ranked.{}",
+        fairness::by_hand(run).map_or_else(String::new, |text| format!(" {text}"))
     )));
     blocks
 }
@@ -212,7 +216,11 @@ fn line(table: &Table, engines: &[String], compare: bool) -> Vec<Cell> {
             cells.push(Cell::toned(word, tone));
             continue;
         };
-        let mark = if row.by_hand() { face::BY_HAND } else { "" };
+        let mark = if row.by_hand() {
+            engine_style::BY_HAND
+        } else {
+            ""
+        };
         let text = format!("{}{mark}", amount(table, rate.middle));
         let leads = leaders.iter().any(|(leader, _)| std::ptr::eq(*leader, row));
         let cell = match (row.is_ranked(), leads) {
@@ -234,9 +242,10 @@ fn line(table: &Table, engines: &[String], compare: bool) -> Vec<Cell> {
     cells
 }
 
-/// `2.1x` and `LevelDB`, with a word where it is a tie, and with whom or behind whom when not with that one.
+/// `2.1x` and `LevelDB`, with a remark if it is a tie, and on the peer that it ties with or is
+/// behind if that is another one.
 pub(super) fn to_best_peer(table: &Table) -> [Cell; 2] {
-    let Some((times, peer)) = wins::to_best_peer(table) else {
+    let Some((times, peer)) = tally::to_best_peer(table) else {
         return [Cell::number(None), Cell::plain("")];
     };
     [

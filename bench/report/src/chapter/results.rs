@@ -1,20 +1,20 @@
-//! The tables with bars: chapters and sections of the page of 2011 in its order, then everybody else's.
+//! The tables with bars: chapters and sections of the page of 2011 in its order, then all others.
 
 use std::fmt::Write as _;
 
-use crate::arrangement::{Chapter, Group, arrange};
-use crate::chapter::{beside, facts, overview};
+use crate::chapter::{compare, overview, provenance};
 use crate::document::{Bar, Bars, Block, Item, Measured, Value};
-use crate::face;
+use crate::engine_style;
 use crate::number;
 use crate::outline;
 use crate::run::Run;
-use crate::sentence;
+use crate::sections::{Chapter, Group, arrange};
 use crate::standing;
 use crate::table::{Outcome, Row, Table};
-use bench_core::spread::Spread;
+use crate::verdict;
+use bench_core::result::spread::Spread;
 
-/// Rows with one reason from which on it is not told in each.
+/// A reason that at least this many rows share is not repeated in each.
 const MANY: usize = 6;
 
 /// Every chapter with results.
@@ -50,7 +50,7 @@ fn about(run: &Run, suite: Option<&str>) -> Option<Block> {
     (!outline.about.is_empty()).then(|| Block::text(outline.about.clone()))
 }
 
-/// A table whose only row is the harness's own is told under the harness's cost.
+/// A table whose only row is the harness's own appears under the harness's cost.
 fn shown(table: &Table) -> bool {
     table.engines().next().is_some()
 }
@@ -90,7 +90,7 @@ fn baseline(tables: &[&Table]) -> Vec<Block> {
     if let Some(record) = known {
         let size = |bytes: Option<u64>| bytes.map_or_else(|| "-".into(), number::size);
         items.push(format!(
-            "Each store is told to use {} of memory.",
+            "Each store may use {} of memory.",
             size(record.memory_bytes)
         ));
         items.push("Every write is handed to the operating system before its call returns, and no call waits for the device.".into());
@@ -115,7 +115,7 @@ fn baseline(tables: &[&Table]) -> Vec<Block> {
 fn group_of(run: &Run, group: &Group<'_>) -> Vec<Block> {
     let mut blocks = Vec::new();
     let tables: Vec<&Table> = group.tables.iter().map(|(_, table)| *table).collect();
-    if let Some(grid) = beside::directories(&tables) {
+    if let Some(grid) = compare::directories(&tables) {
         blocks.push(Block::text("The same rows in each directory:"));
         blocks.push(grid);
     }
@@ -124,28 +124,29 @@ fn group_of(run: &Run, group: &Group<'_>) -> Vec<Block> {
             let heading = outline::heading(table, &tables, caption);
             blocks.push(Block::heading(4, heading));
         }
-        blocks.push(Block::Bars(told_once(run, bars(run, table))));
-        blocks.push(Block::Verdict(sentence::verdict(table)));
+        blocks.push(Block::Bars(reported_once(run, bars(run, table))));
+        blocks.push(Block::Verdict(verdict::verdict(table)));
     }
     blocks
 }
 
-/// The same without reasons that many rows of a store share, such as that its directory was refused:
-/// those are told once, under Rows without a Figure.
-fn told_once(run: &Run, mut bars: Bars) -> Bars {
+/// The same without reasons that many rows of a store share, such as a refused directory: those
+/// appear once, under Rows without a Figure.
+fn reported_once(run: &Run, mut bars: Bars) -> Bars {
     for bar in &mut bars.rows {
         let Value::Missing(_, reason) = &mut bar.value else {
             continue;
         };
-        let count = facts::rows_without(run, &bar.name.title, reason);
+        let count = provenance::rows_without(run, &bar.name.title, reason);
         if count >= MANY {
-            *reason = format!("for one reason in {count} rows: see Rows without a Figure");
+            *reason = format!("the same reason in {count} rows: see Rows without a Figure");
         }
     }
     bars
 }
 
-/// The bars of one table, scaled to the highest round of all rows, so that no line across an end is cut off.
+/// The bars of one table, scaled to the highest round of all rows, so that no line across an end is
+/// cut off.
 pub(crate) fn bars(run: &Run, table: &Table) -> Bars {
     let fastest = table
         .engines()
@@ -199,7 +200,7 @@ fn measured(run: &Run, table: &Table, row: &Row, scale: Scale) -> Measured {
     };
     let show = |value: f64| overview::amount(table, value);
     let (first, last) = ends(table, &rate);
-    let reference = standing::reference(table).filter(|_| row.engine != face::REFERENCE);
+    let reference = standing::reference(table).filter(|_| row.engine != engine_style::REFERENCE);
     let times = reference.and_then(|(reference, other)| {
         Some(format!(
             "{}x {}",
@@ -246,16 +247,20 @@ fn hint(table: &Table, row: &Row, rate: &Spread) -> String {
             number::rate(value)
         }
     };
-    let mut text = told(rate, ends(table, rate), show);
+    let mut text = reported(rate, ends(table, rate), show);
     if let Some(writer) = row.writer() {
         let ends = (writer.low, writer.high);
         // Writing to a String cannot fail.
-        let _ = write!(text, "; the writer: {}", told(&writer, ends, number::rate));
+        let _ = write!(
+            text,
+            "; the writer: {}",
+            reported(&writer, ends, number::rate)
+        );
     }
     text
 }
 
-fn told(rate: &Spread, (lowest, highest): (f64, f64), show: impl Fn(f64) -> String) -> String {
+fn reported(rate: &Spread, (lowest, highest): (f64, f64), show: impl Fn(f64) -> String) -> String {
     if rate.rounds == 1 {
         return format!("{}, measured once", show(rate.middle));
     }

@@ -53,7 +53,8 @@ pub(crate) fn timeline(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// In how many of the tables below ours was over too soon to show anything, which is no proof of evenness.
+/// In how many of the tables below ours was over too soon to show anything, which is no proof of
+/// evenness.
 fn too_quick(run: &Run) -> Option<String> {
     let has_strip = |table: &Table, row: &Row| strip(table, row).is_some();
     let tables = run.tables.iter();

@@ -1,21 +1,24 @@
-//! What must be known before a figure is believed.
+//! Warnings that the reader needs before believing a figure.
 
-use bench_core::definition::Workload;
-use bench_core::durability::Survival;
-use bench_core::record::{Record, Status};
+use bench_core::result::record::{Record, Status};
+use bench_core::workload::definition::Workload;
+use bench_core::workload::durability::Survival;
 
-use crate::face;
+use crate::engine_style;
+use crate::input::{Machine, Source};
 use crate::outline;
 use crate::run::Run;
-use crate::sentence;
-use crate::source::{Machine, Source};
 use crate::table::{Outcome, Row, Table};
+use crate::verdict;
 
 /// Fewer rounds than this do not show how far rounds lie apart.
 const ROUNDS_FEW: usize = 3;
 
-/// What the reason of a row says that failed because its process was killed and what it had promised to
-/// keep was not there, or could not be opened.
+/// How the note ends that counts failures.
+pub(super) const FAILURES_NOTE: &str = "; the rows, and Rows without a Figure, give the reasons.";
+
+/// What the reason of a row says that failed because its process was killed and what it had
+/// promised to keep was not there, or could not be opened.
 const KILLED: &str = "after SIGKILL";
 
 /// What must be known before a figure is believed.
@@ -23,20 +26,17 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
     let source = &run.source;
     let mut notes = stopped(source);
     notes.extend(source.notes.iter().cloned());
-    let told = notes.iter().any(|note| note.contains("resumed"));
-    if source.machines.len() > 1 && !told {
+    let reported = notes.iter().any(|note| note.contains("resumed"));
+    if source.machines.len() > 1 && !reported {
         notes.push(format!(
-            "This run was stopped and resumed: it was started {} times. Rows that had ended were kept.",
+            "This run was stopped and resumed: it was started {} times. Finished rows were kept.",
             source.machines.len()
         ));
     }
     notes.extend(mixed(&source.machines));
     let asserting = |machine: &Machine| machine.flag("assertions") == Some(true);
     if source.machines.iter().any(asserting) {
-        notes.push(
-            "db_bench was built with assertions; CairnDB's figures are slower than they need be."
-                .into(),
-        );
+        notes.push("db_bench was built with assertions, which make CairnDB slower.".into());
     }
     notes.extend(rounds(run));
     let failed = source
@@ -47,13 +47,13 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
     if failed > 0 {
         let plural = if failed == 1 { "" } else { "s" };
         notes.push(format!(
-            "{failed} measurement{plural} failed; the reasons stand in the rows and under Rows without a Figure."
+            "{failed} measurement{plural} failed{FAILURES_NOTE}"
         ));
     }
     let unverified = rows_where(run, |row| {
         let all = row.records.iter().chain(&row.timed);
         let unseen = |record: &Record| record.verified == Some(false) && record.reason.is_none();
-        row.engine != face::HARNESS && all.into_iter().any(unseen)
+        row.engine != engine_style::HARNESS && all.into_iter().any(unseen)
     });
     if !unverified.is_empty() {
         notes.push(format!(
@@ -66,25 +66,25 @@ pub(super) fn warnings(run: &Run) -> Vec<String> {
     notes
 }
 
-/// Suites that have not come to their end. What does not tell what decided its figures is of before an end was told, or
-/// was put together by hand.
+/// Suites that did not run to their end. An outline without a fingerprint is older than the line
+/// that marks the end, or was put together by hand.
 fn stopped(source: &Source) -> Vec<String> {
     let open = source.suites.iter().filter(|outline| {
-        let tells_ends = outline.decided.is_some();
+        let tells_ends = outline.fingerprint.is_some();
         tells_ends && !source.ended.contains(&outline.name)
     });
-    let told = open.map(|outline| {
+    let reported = open.map(|outline| {
         format!(
-            "Suite {} had not come to its end: it was stopped, or still runs. This is what there was by then; its command, which stands \
-             under Provenance, goes on with --resume.",
+            "Suite {} did not run to its end: it was stopped, or is still running. This report has what was finished by \
+             then. The command under Provenance resumes the suite with --resume.",
             outline.name
         )
     });
-    told.collect()
+    reported.collect()
 }
 
-/// What a stopped run went on with that it had not begun with: rows of two programs or two machines
-/// stand in one table then.
+/// Differences between the starts of a resumed run: rows of two programs or two machines are then
+/// in one table.
 fn mixed(machines: &[Machine]) -> Vec<String> {
     const FACTS: [(&str, &str); 4] = [
         ("commit", "db_bench"),
@@ -101,7 +101,7 @@ fn mixed(machines: &[Machine]) -> Vec<String> {
         }
         (values.len() > 1).then(|| {
             format!(
-                "Rows before and after the stop are not of the same {what}: {}.",
+                "Rows before and after the stop have a different {what}: {}.",
                 values.join(", then ")
             )
         })
@@ -109,14 +109,14 @@ fn mixed(machines: &[Machine]) -> Vec<String> {
     differing.collect()
 }
 
-/// Synchronous rows whose flushes nobody counted: that their writes survive loss of power is the word of
-/// the stores alone.
+/// Synchronous rows whose flushes were not counted: that their writes survive loss of power is only
+/// the stores' claim.
 fn uncounted(run: &Run) -> Option<String> {
     let synced = |row: &Row, counted: bool| {
         let mut records = row.records.iter();
         let sync = |record: &Record| record.durability.as_deref() == Some(Survival::Sync.word());
         let is = |record: &Record| sync(record) && record.fsyncs.is_some() == counted;
-        row.engine != face::HARNESS && row.rate().is_some() && records.any(is)
+        row.engine != engine_style::HARNESS && row.rate().is_some() && records.any(is)
     };
     let writes = |table: &&Table| table.workload().is_some_and(Workload::changes);
     let tables = |counted: bool| {
@@ -138,8 +138,8 @@ fn uncounted(run: &Run) -> Option<String> {
         format!("some synchronous rows ({})", some(&labels))
     };
     Some(format!(
-        "Flushes of the device could not be counted in {place}, for it tells of none (write cache: {}). Whether such writes survive \
-         loss of power was not checked there.",
+        "Flushes of the device could not be counted in {place}, because it reports none (write cache: {}). Whether \
+         such writes survive loss of power was not checked there.",
         write_caches(&run.source.machines)
     ))
 }
@@ -157,18 +157,18 @@ fn write_caches(machines: &[Machine]) -> String {
     if words.is_empty() {
         words.push("not known".to_owned());
     }
-    sentence::list(&words)
+    verdict::list(&words)
 }
 
-/// Acknowledged writes that were gone after SIGKILL: where no more had been promised such rows end well,
-/// with a reason, and anywhere else they fail.
+/// Acknowledged writes that were gone after SIGKILL: where no more had been promised such rows end
+/// well, with a reason, and anywhere else they fail.
 fn losses(run: &Run) -> Option<String> {
     let lost = |row: &&Row| {
         let mut records = row.records.iter();
         records.any(|record| {
             // A row that reads has nothing to lose: it says over what state it ran.
-            let told = record.status == Status::Ok && record.reason.is_some();
-            told && record.state.is_none()
+            let reported = record.status == Status::Ok && record.reason.is_some();
+            reported && record.state.is_none()
         })
     };
     let broken =
@@ -196,19 +196,19 @@ fn losses(run: &Run) -> Option<String> {
     let mut sentences = Vec::new();
     if !allowed.is_empty() {
         let nobody = if promised.is_empty() && !unknown {
-            "; nobody else did"
+            "; no other store did"
         } else {
             ""
         };
         sentences.push(format!(
             "{} lost acknowledged writes when the process was killed, as a store below Os may{nobody}.",
-            sentence::list(&allowed)
+            verdict::list(&allowed)
         ));
     }
     if !promised.is_empty() {
         sentences.push(format!(
             "{} had promised that such writes survive and lost some when the process was killed.",
-            sentence::list(&promised)
+            verdict::list(&promised)
         ));
     }
     (!sentences.is_empty()).then(|| sentences.join(" "))
@@ -227,7 +227,7 @@ fn rows_where(run: &Run, holds: impl Fn(&Row) -> bool) -> Vec<String> {
 fn some(labels: &[String]) -> String {
     const SHOWN: usize = 4;
     if labels.len() <= SHOWN + 1 {
-        return sentence::list(labels);
+        return verdict::list(labels);
     }
     format!(
         "{} and {} more",
@@ -284,7 +284,7 @@ fn rounds(run: &Run) -> Vec<String> {
     notes
 }
 
-/// The rounds that the suite itself gives the rows of a table, where they are fewer than its others.
+/// The rounds that the suite itself gives the rows of a table, if fewer than its others.
 fn planned(run: &Run, table: &Table) -> Option<usize> {
     let key = &table.key;
     let outline = run.source.outline(key.suite.as_deref())?;

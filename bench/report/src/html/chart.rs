@@ -1,6 +1,7 @@
-//! Bars, latencies and strips as vector graphics: shapes print in every browser, backgrounds do not.
+//! Bars, latencies and strips as vector graphics: shapes print in every browser, backgrounds do
+//! not.
 //!
-//! Lengths are percentages of whatever width the page gives, so the same drawing fits a desk and a phone.
+//! Lengths are percentages of the page's width, so the same drawing fits a desk and a phone.
 
 use std::fmt::Write as _;
 
@@ -13,30 +14,30 @@ use crate::number;
 const OVERHANG: f64 = 1.06;
 
 /// A small square in an engine's colour and pattern.
-pub(super) fn swatch(face: usize) -> Markup {
+pub(super) fn swatch(style: usize) -> Markup {
     html! {
-        svg.swatch width="12" height="12" aria-hidden="true" { (ground(face, "100%", 12)) }
+        svg.swatch width="12" height="12" aria-hidden="true" { (ground(style, "100%", 12)) }
     }
 }
 
 /// A thin bar under a number.
-pub(super) fn small_bar(face: usize, share: f64) -> Markup {
+pub(super) fn small_bar(style: usize, share: f64) -> Markup {
     html! {
-        svg.small height="8" aria-hidden="true" { (ground(face, &percent(share), 8)) }
+        svg.small height="8" aria-hidden="true" { (ground(style, &percent(share), 8)) }
     }
 }
 
 /// A rectangle in an engine's colour and pattern.
-fn ground(face: usize, width: &str, height: u32) -> Markup {
+fn ground(style: usize, width: &str, height: u32) -> Markup {
     html! {
         svg.ground width=(width) height=(height) {
-            rect width="100%" height="100%" class={"f" (face)} {}
-            use href={"#t" (face)} {}
+            rect width="100%" height="100%" class={"f" (style)} {}
+            use href={"#t" (style)} {}
         }
     }
 }
 
-/// An engine's title, its variant beside it.
+/// An engine's title, followed by its variant.
 pub(super) fn title(name: &Name) -> Markup {
     html! {
         (name.marked())
@@ -75,7 +76,7 @@ pub(super) fn bars(bars: &Bars) -> Markup {
     }
 }
 
-/// Which columns stand to the right of the bars.
+/// Which columns follow the bars.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "a list of independent columns, not a state"
@@ -104,7 +105,7 @@ fn row(bar: &Bar, shown: Columns) -> Markup {
             tr.unranked[bar.unranked.is_some()].leads[measured.leads] {
                 (head)
                 td.value { (measured.text) }
-                td.bar { (drawn(bar.name.face, measured)) }
+                td.bar { (drawn(bar.name.style, measured)) }
                 @if shown.baseline { td.times { (measured.times_baseline.as_deref().unwrap_or_default()) } }
                 @if shown.reference { td.reference { (measured.times_reference.as_deref().unwrap_or_default()) } }
                 @if shown.writer { td.writer { (measured.writer.as_deref().unwrap_or_default()) } }
@@ -122,14 +123,14 @@ fn row(bar: &Bar, shown: Columns) -> Markup {
 }
 
 /// The bar with its spread across the end.
-fn drawn(face: usize, measured: &Measured) -> Markup {
+fn drawn(style: usize, measured: &Measured) -> Markup {
     let open = measured.high > OVERHANG;
     let (low, high) = (percent(measured.low), percent(measured.high));
     let spread = measured.range.is_some();
     html! {
         svg.drawn height="16" role="img" aria-label=(measured.hint) {
             title { (measured.hint) }
-            (ground(face, &percent(measured.share), 16))
+            (ground(style, &percent(measured.share), 16))
             @if spread {
                 @for class in ["halo", "line"] {
                     g class=(class) {
@@ -143,7 +144,7 @@ fn drawn(face: usize, measured: &Measured) -> Markup {
     }
 }
 
-/// Percentiles on a logarithmic axis, with the numbers beside them.
+/// Percentiles on a logarithmic axis, followed by the numbers.
 pub(super) fn latency(latency: &Latency) -> Markup {
     html! {
         table.latency {
@@ -197,21 +198,21 @@ fn points(latency: &Latency, row: &Percentiles) -> Markup {
         known.first().map_or(0.0, |point| point.1),
         known.last().map_or(0.0, |point| point.1),
     );
-    let face = row.name.face;
+    let style = row.name.style;
     html! {
         tr {
-            th scope="row" { (swatch(face)) (title(&row.name)) }
+            th scope="row" { (swatch(style)) (title(&row.name)) }
             td.axis {
                 svg.drawn height="18" aria-hidden="true" {
                     @for (at, _) in decades(latency) {
                         line.tick x1=(percent(at)) x2=(percent(at)) y1="0" y2="18" {}
                     }
-                    line x1=(percent(first)) x2=(percent(last)) y1="9" y2="9" class={"reach f" (face)} {}
+                    line x1=(percent(first)) x2=(percent(last)) y1="9" y2="9" class={"reach f" (style)} {}
                     @for (index, at) in &known {
                         @match index {
-                            0 => { circle cx=(percent(*at)) cy="9" r="5" class={"dot f" (face)} {} }
-                            5 => { line x1=(percent(*at)) x2=(percent(*at)) y1="4" y2="14" class={"end f" (face)} {} }
-                            _ => { circle cx=(percent(*at)) cy="9" r="3" class={"dot f" (face)} {} }
+                            0 => { circle cx=(percent(*at)) cy="9" r="5" class={"dot f" (style)} {} }
+                            5 => { line x1=(percent(*at)) x2=(percent(*at)) y1="4" y2="14" class={"end f" (style)} {} }
+                            _ => { circle cx=(percent(*at)) cy="9" r="3" class={"dot f" (style)} {} }
                         }
                     }
                 }
@@ -234,7 +235,7 @@ pub(super) fn timeline(strips: &[Strip]) -> Markup {
             tbody {
                 @for strip in strips {
                     tr {
-                        th scope="row" { (swatch(strip.name.face)) (title(&strip.name)) }
+                        th scope="row" { (swatch(strip.name.style)) (title(&strip.name)) }
                         td.strip { (area(strip)) }
                         td.aside { (strip.text) }
                     }
@@ -245,7 +246,8 @@ pub(super) fn timeline(strips: &[Strip]) -> Markup {
 }
 
 const STRIP_HEIGHT: f64 = 36.0;
-/// More points than this are put together, each with the lowest of its seconds, so that no stall is lost.
+/// More points than this are put together, each with the lowest of its seconds, so that no stall is
+/// lost.
 const STRIP_POINTS: usize = 600;
 
 /// A stepped area from zero to the strip's own highest second.
@@ -267,7 +269,7 @@ fn area(strip: &Strip) -> Markup {
     let view = format!("0 0 {} {STRIP_HEIGHT}", values.len().max(1));
     html! {
         svg.drawn height="36" viewBox=(view) preserveAspectRatio="none" role="img" aria-label=(strip.text) {
-            path class={"area f" (strip.name.face)} d=(path) {}
+            path class={"area f" (strip.name.style)} d=(path) {}
         }
     }
 }

@@ -1,11 +1,11 @@
-//! What the chapter against ourselves says, where it comes from the records.
+//! The part of the chapter against ourselves that comes from the records.
 
 use serde_json::{Value, json};
 
 use crate::common::{report, rounds, with};
 
 /// Rows of an engine with one of its options.
-fn told(engine: &str, workload: &str, rate: f64, option: [&str; 2]) -> Vec<Value> {
+fn reported(engine: &str, workload: &str, rate: f64, option: [&str; 2]) -> Vec<Value> {
     let rows = rounds(engine, "1B", workload, rate);
     let with_option = |row| with(row, "options", json!([option]));
     rows.into_iter().map(with_option).collect()
@@ -15,12 +15,17 @@ fn told(engine: &str, workload: &str, rate: f64, option: [&str; 2]) -> Vec<Value
 fn rows_in_which_only_ours_has_filters_are_named() {
     let mut lines = Vec::new();
     for workload in ["readrandom", "readmissing", "readseq"] {
-        lines.extend(told("cairndb", workload, 2e6, ["filter_bits", "10"]));
-        lines.extend(told("leveldb", workload, 1e6, ["bloom_bits", "none"]));
-        lines.extend(told("rocksdb", workload, 1e6, ["filter_policy", "nullptr"]));
+        lines.extend(reported("cairndb", workload, 2e6, ["filter_bits", "10"]));
+        lines.extend(reported("leveldb", workload, 1e6, ["bloom_bits", "none"]));
+        lines.extend(reported(
+            "rocksdb",
+            workload,
+            1e6,
+            ["filter_policy", "nullptr"],
+        ));
     }
-    let named = "In these rows that look for keys CairnDB has filters and LevelDB and RocksDB do not, nor is there a \
-                 variant beside them that has: 1B (readrandom, readmissing).";
+    let named = "In these rows that look for keys CairnDB has filters and LevelDB and RocksDB do not, and no variant of \
+                 them has: 1B (readrandom, readmissing).";
     let html = report(&lines).html();
     assert!(html.contains(named));
     assert!(html.contains("No row of this run shows them with filters."));
@@ -29,7 +34,7 @@ fn rows_in_which_only_ours_has_filters_are_named() {
             ("leveldb", ["bloom_bits", "10"]),
             ("rocksdb", ["filter_policy", "bloomfilter"]),
         ] {
-            let rows = told(engine, workload, 1e6, option);
+            let rows = reported(engine, workload, 1e6, option);
             lines.extend(rows.into_iter().map(|row| with(row, "variant", "bloom10")));
         }
     }
@@ -39,19 +44,21 @@ fn rows_in_which_only_ours_has_filters_are_named() {
 }
 
 #[test]
-fn the_table_of_sqlite_is_told_where_sqlite_is() {
+fn the_table_of_sqlite_is_reported_where_sqlite_is() {
     const TITLE: &str = "The table of SQLite hurts it";
     let mut lines = rounds("cairndb", "1D", "fillrandom", 1e6);
     assert!(!report(&lines).html().contains(TITLE));
     lines.extend(rounds("sqlite3", "1D", "fillrandom", 1e5));
     let html = report(&lines).html();
-    assert!(html.contains(TITLE) && html.contains("No row of this run has the old one."));
+    assert!(html.contains(TITLE) && html.contains("No row of this run has the old table."));
     let old = rounds("sqlite3", "1D", "fillrandom", 1e5);
     for row in old {
         lines.push(with(with(row, "variant", "seed"), "ranked", false));
     }
     let html = report(&lines).html();
-    assert!(html.contains("The rows of the variant seed, which are not ranked, have the old one."));
+    assert!(
+        html.contains("The rows of the variant seed, which are not ranked, have the old table.")
+    );
 }
 
 #[test]
@@ -71,7 +78,7 @@ fn memory_that_belongs_to_the_system_is_compared_too() {
 }
 
 #[test]
-fn what_reads_as_left_find_is_told() {
+fn what_reads_as_loaded_find_is_reported() {
     let html = report(&rounds("cairndb", "1A", "readseq", 1e6)).html();
-    assert!(html.contains("The wait for quiet favours CairnDB in reads as left."));
+    assert!(html.contains("Waiting until stores are idle favours CairnDB in reads as loaded."));
 }

@@ -1,4 +1,4 @@
-//! Where program, machine and libraries come from, and what assertions in a peer mean.
+//! Provenance of program, machine and libraries, and the meaning of assertions in a peer.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn build(engine: &str, assertions: Option<bool>) -> Value {
     line
 }
 
-fn told() -> Value {
+fn reported() -> Value {
     let mut line = machine();
     for (field, value) in [
         ("commit", "0123456789abcdef0123456789abcdef01234567-dirty"),
@@ -39,8 +39,8 @@ fn told() -> Value {
 }
 
 #[test]
-fn the_program_the_machine_and_each_directory_are_told_in_every_form() {
-    let mut lines = vec![told()];
+fn the_program_the_machine_and_each_directory_are_reported_in_every_form() {
+    let mut lines = vec![reported()];
     lines.extend(rounds("cairndb", "1A", "readseq", 1e6));
     let report = report(&lines);
     let json = report.json().expect("plain data");
@@ -65,9 +65,9 @@ fn the_program_the_machine_and_each_directory_are_told_in_every_form() {
 }
 
 #[test]
-fn libraries_are_told_with_their_assertions_and_how_that_is_known() {
+fn libraries_are_reported_with_their_assertions_and_how_that_is_known() {
     let mut lines = vec![
-        told(),
+        reported(),
         build("leveldb", Some(true)),
         build("lmdb", Some(false)),
         build("sqlite3", None),
@@ -79,7 +79,7 @@ fn libraries_are_told_with_their_assertions_and_how_that_is_known() {
     let html = report.html();
     assert!(html.contains("/lib/libleveldb.so.9.8 (123,456 bytes)"));
     assert!(html.contains(r#"<td class="bad">on</td>"#));
-    assert!(html.contains(r#"<td class="faint">cannot be known</td>"#));
+    assert!(html.contains(r#"<td class="faint">unknown</td>"#));
     assert!(html.contains("<b>LMDB:</b> it says so."));
     assert!(html.contains("LevelDB has them compiled into its library"));
     assert!(report.markdown().contains("/lib/libleveldb.so.9.8"));
@@ -92,11 +92,11 @@ fn without_assertions_in_a_peer_the_biases_say_so() {
         lines.extend(rounds(engine, "1A", "readseq", 1e6));
     }
     let html = report(&lines).html();
-    assert!(html.contains("Assertions favour nobody, as far as that is known."));
+    assert!(html.contains("Assertions favour no store, as far as is known."));
 }
 
 #[test]
-fn a_library_that_changed_between_two_starts_is_told_twice() {
+fn a_library_that_changed_between_two_starts_is_reported_twice() {
     let mut lines = vec![build("lmdb", Some(false)), build("lmdb", Some(false))];
     lines.push(with(build("lmdb", Some(false)), "version", "9.9"));
     lines.extend(rounds("lmdb", "1A", "readseq", 1e6));

@@ -21,7 +21,7 @@ fn everything_is_made_again_from_the_json_alone() {
     assert_eq!(again.html(), report.html());
     assert_eq!(again.markdown(), report.markdown());
     assert_eq!(again.csv(), report.csv());
-    assert_eq!(again.summary(100), report.summary(100));
+    assert_eq!(again.bars(100), report.bars(100));
     assert_eq!(again.json().expect("plain data"), json);
 }
 
@@ -41,13 +41,13 @@ fn the_json_holds_statistics_for_other_programs() {
 }
 
 #[test]
-fn the_rows_it_is_behind_in_are_named_at_the_end() {
+fn the_rows_it_is_after_in_are_named_at_the_end() {
     let mut lines = vec![machine()];
     for (workload, ours) in [("fillseq", 7e5), ("readseq", 3.5e5), ("readhot", 1e6)] {
         lines.extend(rounds("cairndb", "1C", workload, ours));
         lines.extend(rounds("leveldb", "1C", workload, 7e5));
     }
-    let text = report(&lines).summary(300);
+    let text = report(&lines).bars(300);
     let expected =
         "CairnDB is ahead in 1 of 3, ties in 1 and is behind in 1: 1C readseq (0.50x LevelDB).";
     assert!(text.contains(expected), "{text}");
@@ -57,7 +57,7 @@ fn the_rows_it_is_behind_in_are_named_at_the_end() {
         lines.extend(rounds("cairndb", &section, "fillseq", 1e5));
         lines.extend(rounds("leveldb", &section, "fillseq", 7e5));
     }
-    let text = report(&lines).summary(1000);
+    let text = report(&lines).bars(1000);
     assert!(text.contains("behind in 20: "), "{text}");
     assert!(
         text.contains("; and 12 more, named under Biases."),
@@ -89,7 +89,7 @@ fn of_many_tables_the_summary_shows_ours_the_best_and_leveldb_and_what_failed() 
                 "3 wrong answers",
             ));
         }
-        report(&lines).summary(132)
+        report(&lines).bars(132)
     };
     let few = tables(12);
     for name in ["CairnDB", "LevelDB", "SQLite", "LMDB", "TreeDB"] {
@@ -127,7 +127,7 @@ fn of_many_tables_the_summary_shows_ours_the_best_and_leveldb_and_what_failed() 
 }
 
 #[test]
-fn at_a_glance_tells_how_far_rounds_lie_apart_as_rates_and_as_times() {
+fn at_a_glance_shows_how_far_rounds_lie_apart_as_rates_and_as_times() {
     let mut lines = vec![machine()];
     lines.extend(rounds("cairndb", "1C", "fillseq", 1e6));
     // An event of one operation: 100 ms in the middle, 200 at most.
@@ -215,7 +215,7 @@ fn the_page_needs_nothing_from_outside() {
 fn the_summary_is_as_wide_as_it_may_be() {
     let report = sample();
     for width in [0, 40, 80, 132, 300] {
-        let text = report.summary(width);
+        let text = report.bars(width);
         let widest = text
             .lines()
             .map(|line| line.chars().count())
@@ -231,9 +231,9 @@ leveldb-2011 1C fillseq
 
 leveldb-2011 2D fillseq
   LevelDB                         600,000 ops/sec  \u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{2588}\u{258b}  594k to 612k  (0.86x baseline)
-  LevelDB alone has a figure here that can be ranked.
+  Only LevelDB has a figure here that can be ranked.
 
   Against all ranked peers of each row, CairnDB is ahead in 1 of 1, ties in 0 and is behind in 0.
 ";
-    assert_eq!(report.summary(112), golden);
+    assert_eq!(report.bars(112), golden);
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::common::{report, row, with};
 
-/// Stands at the head of every hostile value; raw, it would begin a tag.
+/// The beginning of every hostile value; raw, it would begin a tag.
 const TAG: &str = "<zq";
 
 /// A run in which every text is the given one.
@@ -75,7 +75,7 @@ fn known_attacks_stay_text() {
         assert!(!html.contains("<script"), "{attack}");
         assert!(!html.contains("<img"), "{attack}");
         assert!(!report.markdown().contains(TAG), "{attack}");
-        assert!(!report.summary(120).contains('\u{1b}'), "{attack}");
+        assert!(!report.bars(120).contains('\u{1b}'), "{attack}");
     }
 }
 
@@ -86,7 +86,7 @@ fn very_long_names_are_kept_whole() {
     assert!(report.html().contains(&name));
     assert!(
         report
-            .summary(80)
+            .bars(80)
             .lines()
             .all(|line| line.chars().count() <= 80 || line.contains(&name))
     );
@@ -129,13 +129,14 @@ fn numbers_without_sense_make_no_bar_and_no_panic() {
         !html.contains("NaN") && !html.contains("inf"),
         "no number without sense is shown"
     );
-    assert!(report.summary(80).contains("LevelDB"));
+    assert!(report.bars(80).contains("LevelDB"));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// No `<` of a value reaches the page or the Markdown, and none of its quotes ends an attribute.
+    /// No `<` of a value reaches the page or the Markdown, and none of its quotes ends an
+    /// attribute.
     #[test]
     fn no_value_becomes_markup(text in any::<String>()) {
         let report = report(&run(&text));
@@ -144,7 +145,7 @@ proptest! {
         let plain = report_html_without(&html);
         prop_assert_eq!(plain.matches('<').count(), plain.matches('>').count());
         prop_assert!(!report.markdown().contains(TAG));
-        prop_assert!(!report.summary(100).chars().any(|letter| letter.is_control() && letter != '\n'));
+        prop_assert!(!report.bars(100).chars().any(|letter| letter.is_control() && letter != '\n'));
     }
 }
 

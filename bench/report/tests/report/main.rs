@@ -1,11 +1,12 @@
-//! What the report makes of records: numbers, pages, hostile values.
+//! Reports from records: numbers, pages, hostile values.
 
-mod beside;
 mod bias;
 mod builds;
 mod common;
+mod compare;
 mod forms;
 mod hostile;
 mod numbers;
 mod runs;
 mod standing;
+mod summary;

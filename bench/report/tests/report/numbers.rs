@@ -92,7 +92,7 @@ fn ties_are_called_ties() {
 }
 
 #[test]
-fn events_are_told_as_times() {
+fn events_are_reported_as_times() {
     let mut lines = rounds("cairndb", "1D", "compact", 8.0);
     lines.extend(rounds("leveldb", "1D", "compact", 4.0));
     lines.extend(rounds("lmdb", "1D", "compact", 2.0));
@@ -105,7 +105,7 @@ fn events_are_told_as_times() {
 }
 
 #[test]
-fn losses_are_told_with_unranked_stores() {
+fn losses_are_reported_with_unranked_stores() {
     let mut lines = rounds("cairndb", "1D", "fillrandom", 1000.0);
     lines.extend(rounds("lmdb", "1D", "fillrandom", 4000.0));
     let below = rounds("kyoto_treedb", "1D", "fillrandom", 8000.0);

@@ -8,7 +8,7 @@ use crate::common::{machine, report, rounds, row, with};
 fn nothing_measured_is_a_page_too() {
     let html = report(&[]).html();
     assert!(html.contains("There are no results in this report."));
-    assert_eq!(report(&[]).summary(80), "");
+    assert_eq!(report(&[]).bars(80), "");
     assert_eq!(report(&[]).csv().lines().count(), 1);
     assert!(report(&[machine()]).markdown().contains("Some CPU"));
 }
@@ -17,7 +17,7 @@ fn nothing_measured_is_a_page_too() {
 fn one_engine_alone_has_bars_and_no_rivals() {
     let html = report(&rounds("cairndb", "1A", "readseq", 4e7)).html();
     assert!(html.contains("40,000,000 ops/sec"));
-    assert!(html.contains("CairnDB alone has a figure here that can be ranked."));
+    assert!(html.contains("Only CairnDB has a figure here that can be ranked."));
     assert!(html.contains("One store was measured"));
     assert!(!html.contains("to best peer"));
 }
@@ -39,11 +39,11 @@ fn a_resumed_run_says_so_once() {
 #[test]
 fn a_run_resumed_by_another_build_or_elsewhere_says_so() {
     let built = |commit: &str| with(machine(), "commit", commit);
-    let told = |second: serde_json::Value| report(&[built("abc"), second]).html();
-    let text = "Rows before and after the stop are not of the same";
-    assert!(!told(built("abc")).contains(text));
-    assert!(told(built("def")).contains(&format!("{text} db_bench: abc, then def.")));
-    let moved = told(with(built("abc"), "cpu", "Other CPU"));
+    let reported = |second: serde_json::Value| report(&[built("abc"), second]).html();
+    let text = "Rows before and after the stop have a different";
+    assert!(!reported(built("abc")).contains(text));
+    assert!(reported(built("def")).contains(&format!("{text} db_bench: abc, then def.")));
+    let moved = reported(with(built("abc"), "cpu", "Other CPU"));
     assert!(moved.contains(&format!("{text} processor: Some CPU, then Other CPU.")));
 }
 
@@ -59,13 +59,13 @@ fn rows_that_only_we_failed_are_counted_beside_the_verdict() {
     let failed = with(row("cairndb", "1C", "fillseq", 1, 1.0), "status", "failed");
     lines.push(with(failed, "reason", "no space left"));
     lines.extend(rounds("lmdb", "1C", "fillseq", 1e6));
-    let text = "In 1 row more CairnDB failed or was skipped and a peer was not.";
+    let text = "In 1 more row CairnDB failed or was skipped and a peer was not.";
     assert!(report(&lines).html().contains(text));
 }
 
 #[test]
 fn rows_in_which_a_peer_failed_are_counted_beside_the_verdict() {
-    const WORD: &str = "a peer failed in a round or more and has no rank";
+    const WORD: &str = "a peer failed in at least one round and has no rank";
     let mut lines = rounds("cairndb", "1A", "readseq", 4e7);
     lines.extend(rounds("lmdb", "1A", "readseq", 1e6));
     lines.extend(rounds("leveldb", "1A", "readseq", 9e7));
@@ -73,10 +73,8 @@ fn rows_in_which_a_peer_failed_are_counted_beside_the_verdict() {
     lines[7] = with(with(lines[7].clone(), "status", "failed"), "reason", "lost");
     let html = report(&lines).html();
     assert!(html.contains("CairnDB is ahead in 1 of 1"));
-    let told = format!(
-        "In 1 row of these {WORD}, whatever its other rounds were; CairnDB is ahead in 1 of them."
-    );
-    assert!(html.contains(&told), "{html}");
+    let reported = format!("In 1 row of these {WORD}; CairnDB is ahead in 1 of them.");
+    assert!(html.contains(&reported), "{html}");
     // One that would have no rank anyway changes nothing.
     for line in &mut lines[6..] {
         *line = with(line.clone(), "ranked", false);
@@ -85,7 +83,7 @@ fn rows_in_which_a_peer_failed_are_counted_beside_the_verdict() {
 }
 
 #[test]
-fn rounds_left_out_and_rounds_missing_are_told() {
+fn rounds_left_out_and_rounds_missing_are_reported() {
     let mut lines = rounds("lmdb", "1A", "readseq", 1e6);
     lines.extend(rounds("leveldb", "1A", "readseq", 1e6));
     lines.pop();
@@ -99,7 +97,7 @@ fn rounds_left_out_and_rounds_missing_are_told() {
     );
     assert!(
         report
-            .summary(80)
+            .bars(80)
             .starts_with("  note: round 4 was left out\n")
     );
 }
@@ -109,16 +107,16 @@ fn rows_with_fewer_rounds_by_the_suite_itself_miss_none() {
     let outline = |fewer: serde_json::Value| json!({"type": "suite", "name": "leveldb-2011", "rounds": 3, "fewer_rounds": fewer});
     let mut lines = rounds("lmdb", "1A", "readseq", 1e6);
     lines.push(row("lmdb", "1C", "fillseq", 1, 1e6));
-    let told = |first: serde_json::Value, lines: &[serde_json::Value]| {
+    let reported = |first: serde_json::Value, lines: &[serde_json::Value]| {
         let all: Vec<_> = std::iter::once(first).chain(lines.to_vec()).collect();
         report(&all).html()
     };
     let word = "fewer rounds than the others of the suite: 1C fillseq.";
-    assert!(told(outline(json!([])), &lines).contains(word));
+    assert!(reported(outline(json!([])), &lines).contains(word));
     let of = |data: &str, rounds: u32| json!([{"section": "1C", "data": data, "rounds": rounds}]);
-    assert!(!told(outline(of("synthetic", 1)), &lines).contains("fewer rounds"));
-    assert!(told(outline(of("json", 1)), &lines).contains(word));
-    assert!(told(outline(of("synthetic", 2)), &lines).contains(word));
+    assert!(!reported(outline(of("synthetic", 1)), &lines).contains("fewer rounds"));
+    assert!(reported(outline(of("json", 1)), &lines).contains(word));
+    assert!(reported(outline(of("synthetic", 2)), &lines).contains(word));
 }
 
 #[test]
@@ -126,15 +124,11 @@ fn a_run_that_has_not_ended_says_so() {
     let suite = json!({"type": "suite", "name": "leveldb-2011", "decided": {}});
     let mut lines = vec![machine(), suite];
     lines.extend(rounds("lmdb", "1A", "readseq", 1e6));
-    let word = "Suite leveldb-2011 had not come to its end";
+    let word = "Suite leveldb-2011 did not run to its end";
     let stopped = report(&lines);
     assert!(stopped.html().contains(word));
     let note = format!("  note: {word}");
-    assert!(
-        stopped.summary(80).starts_with(&note),
-        "{}",
-        stopped.summary(80)
-    );
+    assert!(stopped.bars(80).starts_with(&note), "{}", stopped.bars(80));
     lines.push(json!({"type": "end", "suite": "leveldb-2011"}));
     let ended = report(&lines);
     assert!(!ended.html().contains(word));
@@ -169,13 +163,13 @@ fn a_failure_in_one_round_fails_the_row_with_its_reason() {
     assert!(html.contains(r#"<tr class="missing failed">"#));
     assert!(html.contains("failed: 1 wrong answer"));
     assert!(html.contains("RocksDB failed."));
-    assert!(html.contains("LMDB alone has a figure here"));
+    assert!(html.contains("Only LMDB has a figure here"));
     assert!(!html.contains("2,000,000"));
 }
 
 #[test]
 fn one_thread_is_no_section_of_the_page_of_2011() {
-    let of = |section: &str| report(&rounds("lmdb", section, "readrandom", 1e6)).summary(100);
+    let of = |section: &str| report(&rounds("lmdb", section, "readrandom", 1e6)).bars(100);
     assert!(of("1").contains(" 1B readrandom\n") && of("1B").contains(" 1B readrandom\n"));
     assert!(of("1 thread").contains(" 1 thread: readrandom\n"));
 }
@@ -198,10 +192,10 @@ fn reads_after_a_compaction_are_another_table() {
     lines.push(row("lmdb", "1B", "compact", 1, 5.0));
     lines.push(with(row("lmdb", "1B", "readrandom", 1, 2e6), "instance", 2));
     let html = report(&lines).html();
-    assert!(html.contains("Random Reads (readrandom), as left</h4>"));
+    assert!(html.contains("Random Reads (readrandom), as loaded</h4>"));
     assert!(html.contains("Random Reads (readrandom), after compact</h4>"));
     assert!(html.contains("Compaction (compact)</h4>"));
-    assert!(html.contains("200 ms"), "an event is told as a time");
+    assert!(html.contains("200 ms"), "an event is shown as a time");
 }
 
 #[test]
@@ -226,7 +220,7 @@ fn percentiles_come_from_their_own_pass() {
     assert!(html.contains("data-label=\"p50\">950 ns"));
     assert!(html.contains("data-label=\"p99.9\">-"));
     assert!(html.contains("data-label=\"max\">7.00 ms"));
-    // From 100 ns to 10 ms are five decades; 950 ns stand 0.978 / 5 from the left.
+    // From 100 ns to 10 ms are five decades; 950 ns is 0.978 / 5 from the left.
     assert!(html.contains("cx=\"19.55%\""));
 }
 
@@ -257,17 +251,17 @@ fn rows_of_ours_that_are_too_quick_for_a_strip_are_counted() {
         let row = row(engine, "1D", "fillrandom", 1, 700.0);
         with(row, "intervals", vec![1000; count])
     };
-    let told = "In 1 of the 1 row below with a figure of CairnDB it was over too soon";
+    let reported = "In 1 of the 1 row below with a figure of CairnDB it was over too soon";
     let page = |ours| report(&[seconds("lmdb", 6), seconds("cairndb", ours)]).html();
-    assert!(page(2).contains(told));
+    assert!(page(2).contains(reported));
     assert!(!page(5).contains("too soon for a strip"));
-    // Where nobody has a strip the chapter says that.
+    // If there is no strip at all, the chapter says so.
     let html = report(&[seconds("lmdb", 2), seconds("cairndb", 2)]).html();
     assert!(html.contains("No row of this run took that long.") && !html.contains("too soon"));
 }
 
 #[test]
-fn the_harness_is_told_apart() {
+fn the_harness_is_distinguished() {
     let mut lines = rounds("cairndb", "1C", "fillseq", 5e6);
     lines.extend(rounds("null", "1C", "fillseq", 2e7));
     lines.extend(rounds("null", "1D", "fillrandom", 1e8));
@@ -323,7 +317,7 @@ fn of_a_suite_that_trims_its_rounds_the_last_instance_counts() {
     let html = whole.html();
     let wins = "CairnDB is ahead in 1 of 1, ties in 0 and is behind in 0.";
     assert!(html.contains(wins));
-    assert!(html.contains("2 tables of instances before it stand in report.csv and report.json."));
+    assert!(html.contains("2 tables of earlier instances are in report.csv and report.json."));
     assert!(!html.contains("900,000") && html.contains("3,000,000"));
     // Two stores in three instances, of which one counts.
     let csv = whole.csv();
@@ -333,7 +327,7 @@ fn of_a_suite_that_trims_its_rounds_the_last_instance_counts() {
     lines[0]["aggregate_asked"] = true.into();
     let html = report(&lines).html();
     assert!(html.contains("CairnDB is ahead in 1 of 3") && html.contains("900,000"));
-    // Without a word of the suite's every instance is a table of its own.
+    // Unless the suite says otherwise, every instance is a table of its own.
     let html = report(&lines[1..]).html();
     assert!(html.contains("CairnDB is ahead in 1 of 3"));
 }
@@ -368,7 +362,7 @@ fn flushes_that_nobody_counted_are_not_claimed() {
 }
 
 #[test]
-fn a_reason_that_all_rows_of_a_store_share_is_told_once() {
+fn a_reason_that_all_rows_of_a_store_share_is_reported_once() {
     const REASON: &str = "the directory holds something that db_bench did not make";
     let mut lines = Vec::new();
     for number in 1..=7 {
@@ -383,7 +377,7 @@ fn a_reason_that_all_rows_of_a_store_share_is_told_once() {
     assert_eq!(html.matches(REASON).count(), 1);
     assert!(html.contains("all its 7 rows"));
     assert_eq!(
-        html.matches("for one reason in 7 rows: see Rows without a Figure")
+        html.matches("the same reason in 7 rows: see Rows without a Figure")
             .count(),
         7
     );

@@ -1,11 +1,12 @@
-//! Who is ahead of whom, and what is said about it.
+//! Who is ahead of whom, and the sentences about it.
 
 use serde_json::Value;
 
 use crate::common::{rated, report, rounds, row, with};
 
-/// Ours in the middle of nothing, a noisy peer whose middle is the highest, and a steady one above ours.
-fn a_steady_peer_behind_a_noisy_one() -> Vec<Value> {
+/// Ours in the middle of nothing, a noisy peer whose middle is the highest, and a steady one above
+/// ours.
+fn a_steady_peer_after_a_noisy_one() -> Vec<Value> {
     let mut lines = rated("cairndb", "1D", "fillrandom", &[5900.0, 6000.0, 6100.0]);
     let noisy = [5000.0, 10_000.0, 15_000.0];
     lines.extend(rated("leveldb", "1D", "fillrandom", &noisy));
@@ -24,7 +25,7 @@ fn ours(csv: &str, column: &str) -> String {
 
 #[test]
 fn a_row_is_lost_to_any_peer_that_is_ahead_in_every_round() {
-    let report = report(&a_steady_peer_behind_a_noisy_one());
+    let report = report(&a_steady_peer_after_a_noisy_one());
     let html = report.html();
     let wins = "CairnDB is ahead in 0 of 1, ties in 0 and is behind in 1: 1D fillrandom (0.60x LevelDB, behind LMDB).";
     assert!(html.contains(wins), "{html}");
@@ -35,7 +36,7 @@ fn a_row_is_lost_to_any_peer_that_is_ahead_in_every_round() {
     let csv = report.csv();
     assert_eq!(ours(&csv, "standing"), "behind");
     assert_eq!(ours(&csv, "best_peer"), "LevelDB");
-    // Only the two that tie for it stand in front.
+    // Only the two that tie for it come first.
     assert_eq!(html.matches(" leads\">").count(), 2);
 }
 
@@ -44,10 +45,10 @@ fn a_short_summary_shows_who_is_ahead_beside_the_best_middle() {
     let mut lines = Vec::new();
     for n in 0..13 {
         let of = |line: &Value| with(line.clone(), "section", format!("S{n}"));
-        lines.extend(a_steady_peer_behind_a_noisy_one().iter().map(of));
+        lines.extend(a_steady_peer_after_a_noisy_one().iter().map(of));
         lines.extend(rounds("sqlite3", &format!("S{n}"), "fillrandom", 700.0));
     }
-    let text = report(&lines).summary(132);
+    let text = report(&lines).bars(132);
     assert!(
         text.contains("\n  LMDB ") && text.contains("\n  LevelDB "),
         "{text}"
@@ -85,7 +86,7 @@ fn nobody_is_ahead_while_a_noisy_peer_reaches_as_high() {
 
 #[test]
 fn biases_count_stores_without_a_rank_one_by_one() {
-    let mut lines = a_steady_peer_behind_a_noisy_one();
+    let mut lines = a_steady_peer_after_a_noisy_one();
     for line in &mut lines[3..] {
         *line = with(line.clone(), "ranked", false);
     }
@@ -94,7 +95,7 @@ fn biases_count_stores_without_a_rank_one_by_one() {
     assert!(html.contains(">1.50x<"));
 }
 
-/// A row whose process was killed, as the suite tells it.
+/// A row whose process was killed, as the suite records it.
 fn killed(engine: &str, status: &str, reason: Option<&str>) -> Value {
     let line = with(row(engine, "kill", "fillrandom", 1, 1e6), "status", status);
     reason.map_or_else(
@@ -110,24 +111,24 @@ fn nobody_else_lost_writes_is_said_only_where_it_is_so() {
     const LOST: &str = "what it had acknowledged was not there after SIGKILL: 1 wrong answer";
     let kyoto = killed("kyoto_treedb", "ok", Some(BELOW));
     let good = killed("cairndb", "ok", None);
-    let text = report(&[kyoto.clone(), good.clone()]).summary(400);
-    let told = "Kyoto TreeDB lost acknowledged writes when the process was killed, as a store below Os may";
+    let text = report(&[kyoto.clone(), good.clone()]).bars(400);
+    let reported = "Kyoto TreeDB lost acknowledged writes when the process was killed, as a store below Os may";
     assert!(
-        text.contains(&format!("{told}; nobody else did.")),
+        text.contains(&format!("{reported}; no other store did.")),
         "{text}"
     );
     let broken = killed("lmdb", "failed", Some(LOST));
-    let text = report(&[kyoto.clone(), good.clone(), broken.clone()]).summary(400);
-    assert!(!text.contains("nobody else"), "{text}");
+    let text = report(&[kyoto.clone(), good.clone(), broken.clone()]).bars(400);
+    assert!(!text.contains("no other store"), "{text}");
     let named =
         "LMDB had promised that such writes survive and lost some when the process was killed.";
-    assert!(text.contains(&format!("{told}. {named}")), "{text}");
-    assert!(report(&[good.clone(), broken]).summary(400).contains(named));
+    assert!(text.contains(&format!("{reported}. {named}")), "{text}");
+    assert!(report(&[good.clone(), broken]).bars(400).contains(named));
     // Of a row that failed before the process was killed nothing is known.
     let other = killed("lmdb", "failed", Some("ignores its memory setting"));
-    let text = report(&[kyoto, good, other]).summary(400);
+    let text = report(&[kyoto, good, other]).bars(400);
     assert!(
-        text.contains(told) && !text.contains("nobody else"),
+        text.contains(reported) && !text.contains("no other store"),
         "{text}"
     );
     assert!(!text.contains("LMDB had promised"), "{text}");
@@ -140,7 +141,9 @@ fn rows_with_filters_for_everybody_are_named_where_there_are_any() {
     let html = report(&lines).html();
     assert!(html.contains("No row of this run shows them with filters."));
     assert!(
-        html.contains("are told how much of their memory is write buffer and how much is cache")
+        html.contains(
+            "need to know how much of their memory is write buffer and how much is cache"
+        )
     );
     let bloom = rounds("leveldb", "1B", "readrandom", 6e5);
     lines.extend(bloom.into_iter().map(|line| {
@@ -156,7 +159,8 @@ fn rows_with_filters_for_everybody_are_named_where_there_are_any() {
     assert!(!html.contains("No row of this run"));
 }
 
-/// A suite with a section that kills its process under another name, over the database of one that does not.
+/// A suite with a section that kills its process under another name, over the database of one that
+/// does not.
 fn suite_that_kills() -> Value {
     let part = |kill: bool, row: &str| serde_json::json!({"kill": kill, "workloads": [row]});
     serde_json::json!({
@@ -187,7 +191,7 @@ fn rows_that_compare_no_stores_are_not_counted() {
     let page = report(&lines);
     let html = page.html();
     assert!(html.contains(WINS), "{html}");
-    assert!(html.contains("In no row of this run is a peer ahead by more than the spread"));
+    assert!(html.contains("No peer, ranked or not, is ahead by more than the spread"));
     assert!(html.contains("asks what a kill leaves"));
     assert_eq!(page.csv().matches(",ahead,").count(), 1);
     // What a section does is what its suite says, whatever its name.

@@ -212,7 +212,7 @@ impl Drop for ValueHandle {
 mod tests {
     use cairndb_base::Order;
     use cairndb_env::{Background, Dir, Env, MemEnv};
-    use cairndb_mem::LruCache;
+    use cairndb_mem::ClockCache;
 
     use super::*;
     use crate::state::files::OpenFiles;
@@ -224,7 +224,7 @@ mod tests {
         Arc::new(TableOpener {
             files: OpenFiles::new(dir, 8),
             order: Order::Bytewise,
-            cache: Arc::new(LruCache::new(1 << 10)),
+            cache: Arc::new(ClockCache::new(1 << 10)),
             mapping: Policy {
                 forced: None,
                 local: true,

@@ -114,7 +114,7 @@ impl Shard for ClockShard {
     }
 
     fn count(&self) -> usize {
-        self.slots.len()
+        self.slots.count()
     }
 }
 
@@ -122,7 +122,7 @@ impl ClockShard {
     /// Turns the hand to the next value at count 0 and drops it, or drops the slab itself where it
     /// alone is too large. Ends, since each full turn lowers every count.
     fn evict_one(&mut self) {
-        if self.slots.len() == 0 {
+        if self.slots.count() == 0 {
             *self = ClockShard::with_capacity(self.capacity);
             return;
         }

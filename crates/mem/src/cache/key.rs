@@ -8,7 +8,7 @@ pub(super) fn page_key(file: FileNumber, page: u32) -> u128 {
 }
 
 /// Whether a key is that of a page of `file`.
-pub(super) fn is_of_file(key: u128, file: FileNumber) -> bool {
+pub fn is_of_file(key: u128, file: FileNumber) -> bool {
     key >> 64 == u128::from(file.0)
 }
 
@@ -17,7 +17,7 @@ pub(super) fn is_of_file(key: u128, file: FileNumber) -> bool {
     clippy::cast_possible_truncation,
     reason = "halves are taken on purpose"
 )]
-pub(super) fn hash_of(key: u128) -> u64 {
+pub fn hash_of(key: u128) -> u64 {
     let low = (key as u64) ^ 0xa076_1d64_78bd_642f;
     let high = ((key >> 64) as u64) ^ 0xe703_7ed1_a0b4_28db;
     let product = u128::from(low) * u128::from(high);

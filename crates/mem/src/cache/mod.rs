@@ -1,22 +1,21 @@
-//! Page caches: least recently used, and CLOCK.
+//! The page cache: CLOCK, and the parts that another eviction order needs.
 //!
-//! Both are sharded by a hash of the key, each shard under its own lock, bounded in bytes, and
-//! count what they hold to the byte, slots and hash buckets included. They have two faces:
-//! [`Cache`], keyed by a number with a charge the caller names, and `cairndb_base::PageCache`,
+//! The cache is sharded by a hash of the key. Each shard is under its own lock, is bounded in bytes,
+//! and counts what it holds to the byte, slots and hash buckets included. There are two interfaces:
+//! [`Cache`], keyed by a number with a charge that the caller names, and `cairndb_base::PageCache`,
 //! keyed by file and page.
 //!
-//! LRU takes its shard's lock alone for every lookup, since each one relinks the entry. CLOCK only
-//! marks the entry, under a shared lock: worse victims, fewer waits.
+//! A lookup only marks the entry, under a shared lock.
 
 mod clock;
 mod key;
-mod lru;
 mod sharded;
 mod slots;
 
 pub use clock::{ClockCache, ClockShard};
-pub use lru::{LruCache, LruShard};
+pub use key::{hash_of, is_of_file};
 pub use sharded::{Cache, Shard, ShardedCache};
+pub use slots::{NIL, Slot, Slots};
 
 #[cfg(test)]
 #[cfg(not(loom))]

@@ -1,4 +1,4 @@
-//! The two faces of a cache, over shards that each keep an eviction order of their own.
+//! The two interfaces of a cache, over shards that each keep an eviction order of their own.
 //!
 //! A key's hash picks its shard. The capacity is split evenly, to the byte.
 
@@ -61,7 +61,7 @@ pub trait Shard: Debug + Send + Sync + Sized {
     fn count(&self) -> usize;
 }
 
-/// A cache of shards. Use it under the names `LruCache` and `ClockCache`.
+/// A cache of shards. Use it under the name `ClockCache`.
 #[derive(Debug)]
 pub struct ShardedCache<S> {
     shards: Box<[RwLock<S>]>,

@@ -11,24 +11,27 @@ use std::sync::Arc;
 use super::key::hash_of;
 
 /// No slot.
-pub(super) const NIL: u32 = u32::MAX;
+pub const NIL: u32 = u32::MAX;
 /// Slots of the first slab.
 const SLOTS_MIN: usize = 8;
 
 /// One value with its key, or a free place.
 #[derive(Debug)]
-pub(super) struct Slot<P> {
-    pub(super) key: u128,
-    pub(super) value: Option<Arc<[u8]>>,
-    pub(super) charge: usize,
+pub struct Slot<P> {
+    /// The key.
+    pub key: u128,
+    /// The value; `None` for a free place.
+    pub value: Option<Arc<[u8]>>,
+    /// What the value counts against the bound.
+    pub charge: usize,
     chain: u32,
     /// What the eviction order keeps with each value.
-    pub(super) policy: P,
+    pub policy: P,
 }
 
 /// All slots of a shard.
 #[derive(Debug)]
-pub(super) struct Slots<P> {
+pub struct Slots<P> {
     slab: Vec<Slot<P>>,
     buckets: Vec<u32>,
     free: u32,
@@ -36,9 +39,15 @@ pub(super) struct Slots<P> {
     charges: usize,
 }
 
+impl<P: Default> Default for Slots<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<P: Default> Slots<P> {
     /// No slots, no memory.
-    pub(super) fn new() -> Slots<P> {
+    pub fn new() -> Slots<P> {
         Slots {
             slab: Vec::new(),
             buckets: Vec::new(),
@@ -49,22 +58,22 @@ impl<P: Default> Slots<P> {
     }
 
     /// Values held.
-    pub(super) fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.len
     }
 
     /// Slots, free ones included: slot numbers are below this.
-    pub(super) fn slot_count(&self) -> usize {
+    pub fn slot_count(&self) -> usize {
         self.slab.len()
     }
 
     /// Charges and bookkeeping.
-    pub(super) fn usage(&self) -> usize {
+    pub fn usage(&self) -> usize {
         self.charges + bookkeeping_bytes::<P>(self.slab.capacity(), self.buckets.capacity())
     }
 
     /// What [`Slots::usage`] would be after an insert of `charge`.
-    pub(super) fn usage_with(&self, charge: usize) -> usize {
+    pub fn usage_with(&self, charge: usize) -> usize {
         if self.free != NIL || self.slab.len() < self.slab.capacity() {
             return self.usage().saturating_add(charge);
         }
@@ -73,17 +82,17 @@ impl<P: Default> Slots<P> {
     }
 
     /// The slot at `index`.
-    pub(super) fn slot(&self, index: u32) -> &Slot<P> {
+    pub fn slot(&self, index: u32) -> &Slot<P> {
         &self.slab[index as usize]
     }
 
     /// The slot at `index`.
-    pub(super) fn slot_mut(&mut self, index: u32) -> &mut Slot<P> {
+    pub fn slot_mut(&mut self, index: u32) -> &mut Slot<P> {
         &mut self.slab[index as usize]
     }
 
     /// The slot that holds `key`.
-    pub(super) fn find(&self, key: u128, hash: u64) -> Option<u32> {
+    pub fn find(&self, key: u128, hash: u64) -> Option<u32> {
         if self.buckets.is_empty() {
             return None;
         }
@@ -99,7 +108,7 @@ impl<P: Default> Slots<P> {
     }
 
     /// Adds a value whose key is not held, and returns its slot.
-    pub(super) fn insert(&mut self, key: u128, hash: u64, value: Arc<[u8]>, charge: usize) -> u32 {
+    pub fn insert(&mut self, key: u128, hash: u64, value: Arc<[u8]>, charge: usize) -> u32 {
         debug_assert!(self.find(key, hash).is_none());
         if self.free == NIL && self.slab.len() == self.slab.capacity() {
             self.grow();
@@ -132,7 +141,7 @@ impl<P: Default> Slots<P> {
     }
 
     /// Empties a slot that holds a value.
-    pub(super) fn remove(&mut self, index: u32) {
+    pub fn remove(&mut self, index: u32) {
         let hash = hash_of(self.slot(index).key);
         let chain = self.slot(index).chain;
         let bucket = self.bucket(hash);
@@ -156,7 +165,7 @@ impl<P: Default> Slots<P> {
     }
 
     /// Slots that hold a value of which `wanted` says so.
-    pub(super) fn matching(&self, wanted: impl Fn(u128) -> bool) -> Vec<u32> {
+    pub fn matching(&self, wanted: impl Fn(u128) -> bool) -> Vec<u32> {
         (0u32..)
             .zip(&self.slab)
             .filter(|(_, slot)| slot.value.is_some() && wanted(slot.key))

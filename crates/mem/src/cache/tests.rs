@@ -1,4 +1,4 @@
-//! Both caches against a map without bounds, and each against its own eviction order.
+//! The cache against a map without bounds, and against its eviction order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::thread;
 
 use cairndb_base::{FileNumber, PageCache};
 
-use super::{Cache, ClockCache, LruCache, Shard, ShardedCache};
+use super::{Cache, ClockCache};
 
 fn page(len: usize, fill: u8) -> Arc<[u8]> {
     vec![fill; len].into()
@@ -24,11 +24,11 @@ fn fill(cache: &dyn Cache) -> u128 {
     }
 }
 
-fn check_against_a_map<S: Shard>(seed: u64) {
-    println!("seed {seed}");
-    let cache = ShardedCache::<S>::with_shards(64 << 10, 3);
+#[test]
+fn it_holds_what_was_last_inserted_or_nothing() {
+    let cache = ClockCache::with_shards(64 << 10, 3);
     let mut model: BTreeMap<u128, u8> = BTreeMap::new();
-    let mut state = seed;
+    let mut state = 2_u64;
     let steps = if cfg!(miri) { 300 } else { 50_000 };
     for _ in 0..steps {
         state = state
@@ -62,26 +62,6 @@ fn check_against_a_map<S: Shard>(seed: u64) {
 }
 
 #[test]
-fn both_hold_what_was_last_inserted_or_nothing() {
-    check_against_a_map::<super::LruShard>(1);
-    check_against_a_map::<super::ClockShard>(2);
-}
-
-#[test]
-fn lru_evicts_what_was_not_used_for_longest() {
-    let cache = LruCache::with_shards(20_000, 1);
-    let held = fill(&cache);
-    assert!(held > 8, "{held} entries of 1000 bytes in 20000");
-    // `fill` has evicted key 0. Using 1 leaves 2 as the oldest.
-    assert!(cache.lookup(0).is_none());
-    assert!(cache.lookup(1).is_some());
-    Cache::insert(&cache, 1000, page(8, 0), 1000);
-    assert!(cache.lookup(1).is_some());
-    assert!(cache.lookup(2).is_none());
-    assert!(cache.lookup(3).is_some());
-}
-
-#[test]
 fn clock_spares_what_was_looked_up() {
     let cache = ClockCache::with_shards(20_000, 1);
     let held = fill(&cache);
@@ -102,46 +82,24 @@ fn clock_spares_what_was_looked_up() {
 
 #[test]
 fn usage_counts_slots_and_buckets_and_returns_to_little() {
-    let caches: [Box<dyn Cache>; 2] = [
-        Box::new(LruCache::with_shards(1 << 20, 2)),
-        Box::new(ClockCache::with_shards(1 << 20, 2)),
-    ];
-    for cache in caches {
-        assert_eq!((cache.usage(), cache.len()), (0, 0));
-        cache.insert(1, page(100, 1), 100);
-        let one = cache.usage();
-        assert!(one > 100 + 32 && one < 1500, "{one}");
-        cache.insert(1, page(50, 2), 50);
-        assert_eq!(cache.usage(), one - 50, "replacing returns the old charge");
-        assert!(cache.erase(1) && !cache.erase(1));
-        assert_eq!(cache.usage(), one - 100, "the slab stays");
-        cache.set_capacity(100);
-        assert_eq!(
-            (cache.usage(), cache.capacity(), cache.is_empty()),
-            (0, 100, true)
-        );
-    }
+    let cache = ClockCache::with_shards(1 << 20, 2);
+    assert_eq!((cache.usage(), cache.len()), (0, 0));
+    Cache::insert(&cache, 1, page(100, 1), 100);
+    let one = cache.usage();
+    assert!(one > 100 + 32 && one < 1500, "{one}");
+    Cache::insert(&cache, 1, page(50, 2), 50);
+    assert_eq!(cache.usage(), one - 50, "replacing returns the old charge");
+    assert!(cache.erase(1) && !cache.erase(1));
+    assert_eq!(cache.usage(), one - 100, "the slab stays");
+    cache.set_capacity(100);
+    assert_eq!(
+        (cache.usage(), cache.capacity(), cache.is_empty()),
+        (0, 100, true)
+    );
 }
 
 #[test]
-fn a_smaller_capacity_keeps_the_best_and_a_larger_one_takes_more() {
-    let lru = LruCache::with_shards(100_000, 1);
-    let count = fill(&lru);
-    assert!(lru.lookup(1).is_some());
-    lru.set_capacity(10_000);
-    assert!(
-        lru.usage() <= 10_000 && lru.len() >= 5,
-        "{} left",
-        lru.len()
-    );
-    assert!(lru.lookup(1).is_some() && lru.lookup(count).is_some());
-    assert!(lru.lookup(2).is_none());
-    lru.set_capacity(100_000);
-    for key in 0..count {
-        Cache::insert(&lru, key, page(8, 1), 1000);
-    }
-    assert!(lru.len() as u128 >= count - 2);
-
+fn a_smaller_capacity_keeps_what_was_used() {
     let clock = ClockCache::with_shards(100_000, 1);
     fill(&clock);
     assert!(clock.lookup(7).is_some());
@@ -160,24 +118,21 @@ fn a_smaller_capacity_keeps_the_best_and_a_larger_one_takes_more() {
 
 #[test]
 fn one_large_value_takes_the_place_of_many_small_ones() {
-    for cache in [
-        Box::new(LruCache::with_shards(100_000, 1)) as Box<dyn Cache>,
-        Box::new(ClockCache::with_shards(100_000, 1)),
-    ] {
-        let small = if cfg!(miri) { 100 } else { 5000 };
-        for key in 0..small {
-            cache.insert(key, page(1, 0), 1);
-        }
-        assert!(cache.len() as u128 > small / 10);
-        cache.insert(9999, page(1, 0), 98_000);
-        assert_eq!((cache.len(), cache.lookup(9999).is_some()), (1, true));
-        cache.insert(9999, page(1, 0), 100_001);
-        assert!(cache.is_empty(), "what cannot be kept still replaces");
+    let cache = ClockCache::with_shards(100_000, 1);
+    let small = if cfg!(miri) { 100 } else { 5000 };
+    for key in 0..small {
+        Cache::insert(&cache, key, page(1, 0), 1);
     }
+    assert!(cache.len() as u128 > small / 10);
+    Cache::insert(&cache, 9999, page(1, 0), 98_000);
+    assert_eq!((cache.len(), cache.lookup(9999).is_some()), (1, true));
+    Cache::insert(&cache, 9999, page(1, 0), 100_001);
+    assert!(cache.is_empty(), "what cannot be kept still replaces");
 }
 
-fn check_pages<S: Shard>() {
-    let cache = ShardedCache::<S>::new(4 << 20);
+#[test]
+fn pages_are_kept_by_file_and_evicted_by_file() {
+    let cache = ClockCache::new(4 << 20);
     assert!(cache.shard_count() > 1);
     for file in 1..=3 {
         for number in 0..20 {
@@ -202,13 +157,8 @@ fn check_pages<S: Shard>() {
 }
 
 #[test]
-fn pages_are_kept_by_file_and_evicted_by_file() {
-    check_pages::<super::LruShard>();
-    check_pages::<super::ClockShard>();
-}
-
-fn check_threads<S: Shard>() {
-    let cache = ShardedCache::<S>::with_shards(200_000, 2);
+fn threads_share_a_cache() {
+    let cache = ClockCache::with_shards(200_000, 2);
     let rounds = if cfg!(miri) { 30 } else { 20_000u32 };
     thread::scope(|scope| {
         for thread in 0..4u32 {
@@ -230,10 +180,4 @@ fn check_threads<S: Shard>() {
         }
     });
     assert!(cache.usage() <= cache.capacity());
-}
-
-#[test]
-fn threads_share_a_cache() {
-    check_threads::<super::LruShard>();
-    check_threads::<super::ClockShard>();
 }

@@ -1,18 +1,18 @@
-//! Numbers of a suite: what the flag of the same meaning refuses is refused here too, with its line. What
-//! runs has no other guard.
+//! Numbers of a suite: what the flag of the same meaning refuses is refused here too, with its
+//! line. What runs has no other guard.
 
 use super::{File, Section, Source, Variant};
 use crate::flags;
 use crate::suite::job::scaled;
 
-/// A number of a file: its key, what it says, the flag that has the bounds, and how many of the flag's
-/// units one is.
+/// A number of a file: its key, what it says, the flag that has the bounds, and how many of the
+/// flag's units one is.
 type Number = (&'static str, Option<u64>, &'static str, u64);
 
 const MIB: u64 = 1 << 20;
 
 impl Source<'_> {
-    /// Those of the whole file.
+    /// The numbers of the whole file.
     pub(super) fn numbers(&self, file: &File) -> Result<(), String> {
         self.bounded(
             0,

@@ -1,4 +1,4 @@
-//! What is read and what is refused.
+//! Files that are read and files that are refused.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! From files to lists.
+//! Suite files and the lists made from them.
 
 use super::*;
 
@@ -107,7 +107,7 @@ fn variants_and_data_sets_are_jobs_of_their_own() {
         "#,
         1,
     );
-    let told: Vec<_> = jobs
+    let reported: Vec<_> = jobs
         .iter()
         .map(|job| {
             let settings = &job.parts[0].settings;
@@ -121,7 +121,7 @@ fn variants_and_data_sets_are_jobs_of_their_own() {
         })
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             (None, "synthetic", None, true),
             (None, "json", None, true),

@@ -1,23 +1,24 @@
 //! Filters: who has them, and in which rows of the run the others do not.
 
-use bench_core::definition::{Action, Workload};
-use bench_core::record::Record;
+use bench_core::result::record::Record;
+use bench_core::workload::definition::{Action, Workload};
 
 use crate::document::Item;
-use crate::face;
+use crate::engine_style;
 use crate::run::Run;
-use crate::sentence;
 use crate::table::{Row, Table};
+use crate::verdict;
 
-const FILTERS: &str = "CairnDB builds filters of 10 bits a key unless told otherwise; LevelDB and RocksDB have none unless told to, and \
-     the suites, like the pages they come from, tell their plain rows nothing; WiredTiger's LSM has 16 bits of its own. In the random \
-     rows more than a third of the keys asked for do not exist, so filters help there too, not only in readmissing.";
+const FILTERS: &str = "CairnDB builds filters of 10 bits a key by default; LevelDB and RocksDB build none by \
+     default, and the suites, like the pages they come from, leave that so in their plain rows; \
+     WiredTiger's LSM has 16 bits of its own. In the random rows more than a third of the \
+     requested keys do not exist, so filters help there too, not only in readmissing.";
 
 /// Filters, whether rows of this run show the peers with filters too, and which do not.
 pub(super) fn filters(run: &Run) -> Item {
     let mut variants: Vec<String> = Vec::new();
     let rows = run.tables.iter().flat_map(Table::engines);
-    let with = rows.filter(|row| row.rate().is_some() && row.engine != face::OURS);
+    let with = rows.filter(|row| row.rate().is_some() && row.engine != engine_style::OURS);
     for row in with.filter(|row| has_filters(row) == Some(true)) {
         let variant = row.variant.clone().filter(|_| !row.is_plain());
         let variant = variant.unwrap_or_else(|| "their plain rows".to_owned());
@@ -30,7 +31,7 @@ pub(super) fn filters(run: &Run) -> Item {
     } else {
         format!(
             "The rows in which they have filters too ({}) are the fairer comparison.",
-            sentence::list(&variants)
+            verdict::list(&variants)
         )
     };
     let lacking = lacking(run).map_or_else(String::new, |text| format!(" {text}"));
@@ -40,17 +41,17 @@ pub(super) fn filters(run: &Run) -> Item {
     )
 }
 
-/// Whether a record's options say that filters are built, where they say anything: of CairnDB, and of
-/// stores that have none unless told to.
+/// Whether a record's options say that filters are built, if they say anything: for CairnDB, and
+/// for stores that build none by default.
 fn builds_filters(record: &Record) -> Option<bool> {
-    let told = |(name, value): &(String, String)| match name.as_str() {
+    let reported = |(name, value): &(String, String)| match name.as_str() {
         "bloom_bits" => Some(value.parse::<u32>().is_ok_and(|bits| bits > 0)),
-        // Ours, which are a number or a word for the default.
+        // Ours, which is a number or a word for the default.
         "filter_bits" => Some(value != "0"),
         "filter_policy" => Some(value != "nullptr"),
         _ => None,
     };
-    record.options.iter().find_map(told)
+    record.options.iter().find_map(reported)
 }
 
 fn has_filters(row: &Row) -> Option<bool> {
@@ -73,7 +74,9 @@ const fn looks_up(workload: &Workload) -> bool {
 
 /// The peers that could have filters and have none in any variant of a row in which ours are there.
 fn without(table: &Table) -> Vec<&str> {
-    let ours = table.row(face::OURS).filter(|row| row.rate().is_some());
+    let ours = table
+        .row(engine_style::OURS)
+        .filter(|row| row.rate().is_some());
     let reads = table.workload().is_some_and(looks_up);
     if !reads || ours.and_then(has_filters) != Some(true) {
         return Vec::new();
@@ -99,7 +102,7 @@ fn lacking(run: &Run) -> Option<String> {
         if engines.is_empty() {
             continue;
         }
-        for title in engines.into_iter().map(face::title) {
+        for title in engines.into_iter().map(engine_style::title) {
             if !titles.iter().any(|known| known == title) {
                 titles.push(title.to_owned());
             }
@@ -135,9 +138,9 @@ fn lacking(run: &Run) -> Option<String> {
     });
     let verb = if titles.len() == 1 { "does" } else { "do" };
     Some(format!(
-        "In these rows that look for keys CairnDB has filters and {} {verb} not, nor is there a variant beside them that \
-         has: {}.",
-        sentence::list(&titles),
+        "In these rows that look for keys CairnDB has filters and {} {verb} not, and no variant of \
+         them has: {}.",
+        verdict::list(&titles),
         rows.collect::<Vec<_>>().join("; ")
     ))
 }

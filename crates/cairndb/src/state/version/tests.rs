@@ -1,7 +1,7 @@
 use std::sync::atomic::AtomicU64;
 
 use cairndb_env::{Background, Env, MemEnv};
-use cairndb_mem::LruCache;
+use cairndb_mem::ClockCache;
 
 use super::*;
 use crate::state::files::OpenFiles;
@@ -12,7 +12,7 @@ fn opener() -> Arc<TableOpener> {
     Arc::new(TableOpener {
         files: OpenFiles::new(env.open_dir(std::path::Path::new("db"), true).unwrap(), 8),
         order: Order::Bytewise,
-        cache: Arc::new(LruCache::new(1 << 10)),
+        cache: Arc::new(ClockCache::new(1 << 10)),
         mapping: Mapping {
             forced: None,
             local: true,

@@ -1,0 +1,77 @@
+//! CairnDB's own page cache, and the same with another eviction order.
+
+use std::sync::Arc;
+
+use cairndb_mem::cache::{ClockShard, Shard, ShardedCache};
+use cairndb_mem::{Cache, ClockCache};
+
+use super::lru_cache::{LruCache, LruShard};
+use super::{Subject, charge};
+use crate::plan::Plan;
+
+/// A sharded cache with what each value is charged.
+#[derive(Debug)]
+pub(crate) struct Ours<S> {
+    cache: ShardedCache<S>,
+    charge: usize,
+}
+
+/// The cache that evicts what was not used for longest.
+pub(crate) fn lru(plan: &Plan) -> Ours<LruShard> {
+    let bytes = size(plan.cache_bytes);
+    let cache = match plan.shard_bits {
+        Some(bits) => LruCache::with_shards(bytes, 1 << bits),
+        None => LruCache::new(bytes),
+    };
+    Ours {
+        cache,
+        charge: size(charge(plan)),
+    }
+}
+
+/// The cache that evicts what a turning hand finds unused.
+pub(crate) fn clock(plan: &Plan) -> Ours<ClockShard> {
+    let bytes = size(plan.cache_bytes);
+    let cache = match plan.shard_bits {
+        Some(bits) => ClockCache::with_shards(bytes, 1 << bits),
+        None => ClockCache::new(bytes),
+    };
+    Ours {
+        cache,
+        charge: size(charge(plan)),
+    }
+}
+
+/// Bytes as a size; what does not fit this machine's memory is all of it.
+fn size(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+impl<S: Shard> Subject for Ours<S> {
+    #[inline]
+    fn insert(&self, key: u128, value: Arc<[u8]>) {
+        Cache::insert(&self.cache, key, value, self.charge);
+    }
+
+    #[inline]
+    fn lookup(&self, key: u128) -> Option<Arc<[u8]>> {
+        self.cache.lookup(key)
+    }
+
+    #[inline]
+    fn erase(&self, key: u128) -> bool {
+        self.cache.erase(key)
+    }
+
+    fn entries(&self) -> u64 {
+        self.cache.len() as u64
+    }
+
+    fn usage(&self) -> u64 {
+        self.cache.usage() as u64
+    }
+
+    fn shards(&self) -> Option<u64> {
+        Some(self.cache.shard_count() as u64)
+    }
+}

@@ -1,0 +1,11 @@
+//! The machine and the process: memory, libraries, directories, what the kernel reports.
+
+pub mod directory;
+pub(crate) mod heap_profile;
+pub mod library;
+pub mod load_library;
+pub mod local_peers;
+pub mod page_cache;
+pub mod process;
+pub mod self_exe;
+pub mod test_skip;

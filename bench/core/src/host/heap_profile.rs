@@ -1,0 +1,100 @@
+//! A profile of the heap, from an allocator that keeps one.
+//!
+//! tcmalloc's full library does, once `HEAPPROFILE` is set in the environment; it comes into the
+//! process through `--allocator`. Nothing is linked: the functions are looked for when they are
+//! wanted.
+
+#![expect(
+    unsafe_code,
+    reason = "functions of an allocator that may or may not have been preloaded"
+)]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+
+/// Why there is no profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoProfile {
+    /// No allocator in this process has a heap profiler.
+    NoAllocator,
+    /// There is one, and it does not run.
+    Off,
+    /// Its text could not be written.
+    Write(String),
+}
+
+impl NoProfile {
+    /// The sentence for the user; it begins as LevelDB's does.
+    pub(crate) fn sentence(&self) -> String {
+        let why = match self {
+            Self::NoAllocator => {
+                "no allocator here keeps a profile; --allocator=libtcmalloc.so.4 with HEAPPROFILE=PREFIX set does"
+            }
+            Self::Off => "the allocator's profiler is off; set HEAPPROFILE=PREFIX",
+            Self::Write(error) => error,
+        };
+        format!("heap profiling not supported: {why}\n")
+    }
+}
+
+/// The address of a function of this process, whatever library it came with.
+fn symbol(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: the name ends with zero; looking a name up changes nothing.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
+}
+
+/// The text of the allocator's profile.
+fn profile() -> Result<Vec<u8>, NoProfile> {
+    let (Some(running), Some(get)) = (symbol(c"IsHeapProfilerRunning"), symbol(c"GetHeapProfile"))
+    else {
+        return Err(NoProfile::NoAllocator);
+    };
+    // SAFETY: gperftools declares `int IsHeapProfilerRunning(void)`.
+    let running = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn() -> c_int>(running) };
+    if running() == 0 {
+        return Err(NoProfile::Off);
+    }
+    // SAFETY: gperftools declares `char* GetHeapProfile()`.
+    let get = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn() -> *mut c_char>(get) };
+    let text = get();
+    if text.is_null() {
+        return Err(NoProfile::Off);
+    }
+    // SAFETY: the text ends with zero and is ours.
+    let bytes = unsafe { CStr::from_ptr(text) }.to_bytes().to_vec();
+    // SAFETY: it was allocated by this process's `malloc` and is not used again.
+    unsafe { libc::free(text.cast()) };
+    Ok(bytes)
+}
+
+/// Writes profile `number` next to a database, where no fresh fill removes it. Returns its path.
+pub(crate) fn write(db: &Path, number: u32) -> Result<PathBuf, NoProfile> {
+    let bytes = profile()?;
+    let mut name = db.as_os_str().to_owned();
+    name.push(format!(".heap-{number:04}"));
+    let path = PathBuf::from(name);
+    match std::fs::write(&path, bytes) {
+        Ok(()) => Ok(path),
+        Err(error) => Err(NoProfile::Write(format!("{}: {error}", path.display()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_such_an_allocator_no_file_is_made() {
+        let home = tempfile::tempdir().expect("a directory");
+        let refused = write(&home.path().join("db"), 1).expect_err("no profiler in tests");
+        assert_eq!(refused, NoProfile::NoAllocator);
+        assert!(
+            refused
+                .sentence()
+                .starts_with("heap profiling not supported: ")
+        );
+        let left = std::fs::read_dir(home.path()).expect("there").count();
+        assert_eq!(left, 0);
+    }
+}

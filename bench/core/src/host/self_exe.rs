@@ -1,0 +1,63 @@
+//! The program that runs, as a file to start children from.
+
+use std::path::PathBuf;
+use std::{env, io};
+
+/// This process's own program, whatever has become of its file.
+const SELF: &str = "/proc/self/exe";
+
+/// The path to start this program again: its own, or the kernel's link if the file was removed or
+/// replaced meanwhile (`make build` while a suite runs).
+///
+/// # Errors
+/// If the system does not report the path.
+pub fn program() -> io::Result<PathBuf> {
+    let path = env::current_exe()?;
+    let kept = PathBuf::from(SELF);
+    Ok(if !path.exists() && kept.exists() {
+        kept
+    } else {
+        path
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// Set for the program that was started again.
+    const AGAIN: &str = "CAIRN_STARTED_AGAIN";
+
+    fn child(program: &std::path::Path) -> Command {
+        let mut command = Command::new(program);
+        command.args(["--ignored", "--exact", "--nocapture"]);
+        command.arg("host::self_exe::tests::removes_itself_and_starts_itself_again");
+        command
+    }
+
+    #[test]
+    fn a_program_whose_file_is_gone_starts_itself() {
+        let home = tempfile::tempdir().expect("a directory");
+        let copy = home.path().join("copy");
+        std::fs::copy(program().expect("reported"), &copy).expect("copied");
+        let output = child(&copy).output().expect("started");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("here again"), "{text}");
+        assert!(!copy.exists());
+    }
+
+    #[test]
+    #[ignore = "started by the other test of this file"]
+    fn removes_itself_and_starts_itself_again() {
+        if env::var_os(AGAIN).is_some() {
+            println!("here again");
+            return;
+        }
+        std::fs::remove_file(program().expect("reported")).expect("removed");
+        let mut again = child(&program().expect("reported"));
+        assert!(again.env(AGAIN, "1").status().expect("started").success());
+    }
+}

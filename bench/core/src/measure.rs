@@ -1,0 +1,12 @@
+//! How it is run and measured: the loops, clocks, histograms, and the runner of a list.
+
+pub mod byte_sum;
+pub mod histogram;
+pub mod idle;
+pub mod intervals;
+pub mod loops;
+pub mod meter;
+pub mod rate_limit;
+pub mod rocksdb_histogram;
+pub mod runner;
+pub mod ticker;

@@ -1,0 +1,68 @@
+//! Rows without a store: checksums, atomic loads and codecs.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{Report, Task, codec};
+use crate::measure::meter::{Meter, MeterMode};
+use crate::workload::definition::{Action, Workload};
+use crate::workload::plan::Plan;
+use crate::workload::pool::Pool;
+
+const CRC_BLOCK: usize = 4096;
+const CRC_TOTAL: u64 = 500 << 20;
+const LOADS: u32 = 1000;
+
+/// Runs one thread of a row that needs no engine; `None` when the row does.
+pub fn run_engineless(plan: &Plan, pool: &Pool, workload: &Workload) -> Option<Report> {
+    let ops = match workload.action {
+        Action::Crc32c => CRC_TOTAL / CRC_BLOCK as u64,
+        Action::AcquireLoad => Task::ops(plan, workload),
+        Action::Codec { .. } => codec::ops(plan),
+        _ => return None,
+    };
+    let mut meter = Meter::new(MeterMode {
+        ops,
+        histogram: plan.histogram,
+        progress: plan.progress,
+        every: plan.every,
+        ..MeterMode::default()
+    });
+    let message = match workload.action {
+        Action::Codec { codec, decode } => codec::run(plan, pool, (codec, decode), &mut meter),
+        Action::Crc32c => checksums(&mut meter).to_owned(),
+        _ => loads(&mut meter).to_owned(),
+    };
+    Some(Report {
+        meter,
+        message,
+        beside: false,
+        scan: None,
+    })
+}
+
+fn checksums(meter: &mut Meter) -> &'static str {
+    let block = vec![b'x'; CRC_BLOCK];
+    meter.start();
+    while meter.wants() {
+        black_box(crc32c::crc32c(black_box(&block)));
+        meter.op();
+    }
+    meter.stop();
+    meter.bytes = CRC_TOTAL;
+    "(4K per op)"
+}
+
+fn loads(meter: &mut Meter) -> &'static str {
+    let cell = AtomicUsize::new(1);
+    meter.start();
+    while meter.wants() {
+        for _ in 0..LOADS {
+            // Acquire is what the row is named after.
+            black_box(black_box(&cell).load(Ordering::Acquire));
+        }
+        meter.op();
+    }
+    meter.stop();
+    "(each op is 1000 loads)"
+}

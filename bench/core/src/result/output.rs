@@ -1,0 +1,58 @@
+//! Output of the programs: stdout, stderr, a file of JSON lines.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use serde::Serialize;
+
+/// Prints results. A reader that went away (`| head`) ends the program quietly.
+pub fn print(text: &str) {
+    let mut stdout = io::stdout().lock();
+    let printed = stdout.write_all(text.as_bytes());
+    if printed.and_then(|()| stdout.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// Prints something that is not a result.
+pub fn notify(text: &str) {
+    // Without a stderr nobody reads it.
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// A file with one JSON object a line, flushed after each; or none.
+#[derive(Debug)]
+pub struct JsonLines {
+    file: Option<File>,
+}
+
+impl JsonLines {
+    /// Creates the file `--json` names.
+    ///
+    /// # Errors
+    /// A sentence that names flag and path.
+    pub fn create(path: Option<&Path>) -> Result<Self, String> {
+        let create = |path: &Path| {
+            File::create(path).map_err(|error| format!("--json={}: {error}", path.display()))
+        };
+        Ok(Self {
+            file: path.map(create).transpose()?,
+        })
+    }
+
+    /// Adds one object.
+    ///
+    /// # Errors
+    /// As the system reports it.
+    pub fn line(&mut self, object: &impl Serialize) -> Result<(), String> {
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        serde_json::to_string(object)
+            .map_err(io::Error::from)
+            .and_then(|text| file.write_all(format!("{text}\n").as_bytes()))
+            .and_then(|()| file.flush())
+            .map_err(|error| format!("writing the JSON file: {error}"))
+    }
+}

@@ -1,0 +1,149 @@
+//! Several measurements of one thing, as one figure and how far they lie apart.
+
+use serde::Serialize;
+
+use crate::result::outline::Aggregate;
+
+/// Lowest, middle and highest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// Lowest.
+    pub low: f64,
+    /// The figure.
+    pub middle: f64,
+    /// Highest.
+    pub high: f64,
+    /// How many there were.
+    pub rounds: usize,
+}
+
+impl Spread {
+    /// Of all finite values; `None` without any.
+    pub fn of(values: impl IntoIterator<Item = f64>, aggregate: Aggregate) -> Option<Self> {
+        let mut sorted: Vec<f64> = values
+            .into_iter()
+            .filter(|value| value.is_finite())
+            .collect();
+        sorted.sort_by(f64::total_cmp);
+        Some(Self {
+            low: *sorted.first()?,
+            middle: aggregate.of(&sorted)?,
+            high: *sorted.last()?,
+            rounds: sorted.len(),
+        })
+    }
+
+    /// Of rates, the same as times.
+    #[must_use]
+    pub fn times(&self) -> Self {
+        Self {
+            low: 1.0 / self.high,
+            middle: 1.0 / self.middle,
+            high: 1.0 / self.low,
+            rounds: self.rounds,
+        }
+    }
+
+    /// How far the farther end lies from the middle, as a part of it; `None` of one round.
+    pub fn width(&self) -> Option<f64> {
+        let far = (self.high - self.middle).max(self.middle - self.low);
+        (self.rounds > 1 && self.middle > 0.0).then(|| far / self.middle)
+    }
+
+    /// The width as text: `±3%`; from ten times the figure on `±12x`.
+    pub fn width_text(&self) -> Option<String> {
+        self.width().map(|width| match width {
+            ..10.0 => format!("\u{b1}{:.0}%", 100.0 * width),
+            _ => format!("\u{b1}{width:.0}x"),
+        })
+    }
+
+    /// Whether a round is more than a tenth away from the middle: the row is short, or the machine
+    /// was busy.
+    pub fn is_wide(&self) -> bool {
+        self.width().is_some_and(|width| width > 0.1)
+    }
+
+    /// Whether it is ahead of the other: by every round, or by the only one.
+    pub fn beats(&self, other: &Self) -> bool {
+        !self.ties(other) && self.middle > other.middle
+    }
+
+    /// Whether the two cannot be told apart: some round of one lies within the other.
+    pub fn ties(&self, other: &Self) -> bool {
+        self.rounds.max(other.rounds) > 1 && self.low <= other.high && other.low <= self.high
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn middle(values: &[f64], aggregate: Aggregate) -> f64 {
+        Spread::of(values.iter().copied(), aggregate)
+            .expect("values")
+            .middle
+    }
+
+    fn exactly(left: f64, right: f64) {
+        assert!((left - right).abs() < 1e-9, "{left} {right}");
+    }
+
+    #[test]
+    fn the_middle_is_the_median_or_the_mean_of_the_inner_ones() {
+        exactly(middle(&[3.0, 1.0, 2.0], Aggregate::Median), 2.0);
+        exactly(middle(&[4.0, 1.0, 2.0, 9.0], Aggregate::Median), 3.0);
+        exactly(middle(&[9.0, 1.0, 2.0, 4.0, 3.0], Aggregate::Trimmed), 3.0);
+        exactly(middle(&[1.0, 100.0, 4.0, 6.0], Aggregate::Trimmed), 5.0);
+        exactly(middle(&[1.0, 3.0], Aggregate::Trimmed), 2.0);
+        exactly(middle(&[7.0], Aggregate::Trimmed), 7.0);
+    }
+
+    #[test]
+    fn one_round_far_from_the_middle_makes_it_wide() {
+        let wide = |values: &[f64]| {
+            Spread::of(values.iter().copied(), Aggregate::Median)
+                .expect("values")
+                .is_wide()
+        };
+        assert!(wide(&[10.0, 10.0, 11.5]) && wide(&[8.0, 10.0, 10.0]));
+        assert!(!wide(&[9.5, 10.0, 10.5]) && !wide(&[10.0]));
+    }
+
+    #[test]
+    fn a_width_beyond_ten_times_the_figure_is_reported_in_times() {
+        let text = |values: &[f64]| {
+            Spread::of(values.iter().copied(), Aggregate::Median).and_then(|it| it.width_text())
+        };
+        assert_eq!(text(&[10.0, 10.0, 11.5]).as_deref(), Some("\u{b1}15%"));
+        assert_eq!(text(&[1.0, 1.0, 10.9]).as_deref(), Some("\u{b1}990%"));
+        assert_eq!(text(&[1.0, 1.0, 11.0]).as_deref(), Some("\u{b1}10x"));
+        assert_eq!(text(&[1.0, 1.0, 210.0]).as_deref(), Some("\u{b1}209x"));
+        assert_eq!(text(&[1.0]), None);
+    }
+
+    #[test]
+    fn what_is_not_a_number_does_not_count() {
+        assert_eq!(Spread::of([], Aggregate::Median), None);
+        assert_eq!(
+            Spread::of([f64::NAN, f64::INFINITY], Aggregate::Median),
+            None
+        );
+        assert_eq!(
+            Spread::of([f64::NAN, 2.0], Aggregate::Median)
+                .expect("one")
+                .rounds,
+            1
+        );
+    }
+
+    #[test]
+    fn a_tie_needs_an_overlap_and_more_than_one_round() {
+        let spread =
+            |values: &[f64]| Spread::of(values.iter().copied(), Aggregate::Median).expect("values");
+        assert!(spread(&[1.0, 3.0]).ties(&spread(&[2.0, 4.0])));
+        assert!(!spread(&[1.0, 2.0]).ties(&spread(&[3.0, 4.0])));
+        assert!(!spread(&[2.0]).ties(&spread(&[2.0])));
+        assert!(spread(&[1.0, 5.0]).ties(&spread(&[2.0, 3.0])));
+    }
+}

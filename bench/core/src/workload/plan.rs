@@ -1,0 +1,210 @@
+//! The plan of one child process: every flag that reaches the measured code, as plain data.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::workload::settings::{Memory, Variant};
+
+/// The data set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Data {
+    /// LevelDB's pool.
+    #[default]
+    Synthetic,
+    /// JSON records that share structure across values and not within one.
+    Json,
+    /// The user's own records.
+    File {
+        /// Lines of `key<TAB>value`.
+        path: PathBuf,
+        /// Mean bytes of its keys.
+        key_bytes: usize,
+    },
+}
+
+impl Data {
+    /// The word of the result record: a file's own name.
+    pub fn word(&self) -> String {
+        match self {
+            Self::Synthetic => "synthetic".into(),
+            Self::Json => "json".into(),
+            Self::File { path, .. } => path.display().to_string(),
+        }
+    }
+}
+
+/// The program whose keys and draws are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Keys {
+    /// 16 digits, drawn by a Lehmer generator.
+    #[default]
+    LevelDb,
+    /// The index in eight bytes and zeros, drawn by a Mersenne twister.
+    RocksDb,
+}
+
+/// The program whose lines are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Format {
+    /// LevelDB's.
+    #[default]
+    LevelDb,
+    /// RocksDB's.
+    RocksDb,
+}
+
+/// The distribution of random keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Distribution {
+    /// All keys alike.
+    Uniform,
+    /// A few very often, spread over all keys.
+    Zipfian,
+    /// The last ones most often.
+    Latest,
+}
+
+/// When a progress line in RocksDB's form is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Every {
+    /// Operations between two looks, at least 1.
+    pub ops: u64,
+    /// Seconds at least between two lines.
+    pub seconds: u64,
+}
+
+impl Distribution {
+    /// The words of flags and suites.
+    pub const WORDS: &[&str] = &["uniform", "zipfian", "latest"];
+
+    /// The value for a word.
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "uniform" => Some(Self::Uniform),
+            "zipfian" => Some(Self::Zipfian),
+            "latest" => Some(Self::Latest),
+            _ => None,
+        }
+    }
+}
+
+/// One engine, one round, one list of workloads over one directory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one field for each flag of the command line"
+)]
+pub struct Plan {
+    /// Name of the engine.
+    pub engine: String,
+    /// Another build of its library.
+    pub library: Option<PathBuf>,
+    /// The list, as written after `--benchmarks=`.
+    pub benchmarks: Vec<String>,
+    /// Entries of the list below this one were run by an earlier process: those that change the
+    /// store are repeated unreported, the others are left out.
+    pub resume_at: usize,
+    /// Entries of the list that ended an earlier process. They are not run again, and rows that
+    /// read a database that one of them should have made are skipped.
+    pub lost: Vec<usize>,
+    /// The process kills itself by SIGKILL as soon as the calls of the last entry have returned, so
+    /// that another one can look for what was acknowledged.
+    pub kill: bool,
+    /// The database.
+    pub db: PathBuf,
+    /// `--num`.
+    pub num: u64,
+    /// `--reads`, resolved.
+    pub reads: u64,
+    /// `--writes`, resolved.
+    pub writes: u64,
+    /// `--deletes`, resolved.
+    pub deletes: u64,
+    /// `--threads`.
+    pub threads: u32,
+    /// `--value_size`.
+    pub value_size: usize,
+    /// `--compression_ratio`.
+    pub compression_ratio: f64,
+    /// Bytes of each generated key: at least 16, of RocksDB's keys 8; 0 stands for 16.
+    pub key_len: usize,
+    /// `--seed`: what the running thread count is added to.
+    pub seed: u32,
+    /// `--distribution`, when given.
+    pub distribution: Option<Distribution>,
+    /// `--data`.
+    pub data: Data,
+    /// `--keys`.
+    pub keys: Keys,
+    /// `--format`.
+    pub format: Format,
+    /// `--shuffle`.
+    pub shuffle: bool,
+    /// `--duration`, seconds; 0 for none.
+    pub duration: u64,
+    /// `--benchmark_write_rate_limit`, bytes a second; 0 for none.
+    pub write_rate_limit: u64,
+    /// `--benchmark_read_rate_limit`, operations a second; 0 for none.
+    pub read_rate_limit: u64,
+    /// `--batch_size`, 0 when not given.
+    pub batch_size: u64,
+    /// `--seek_nexts`.
+    pub seek_nexts: u64,
+    /// `--readwritepercent`.
+    pub readwritepercent: u32,
+    /// `--mergereadpercent`.
+    pub mergereadpercent: u32,
+    /// `--sync`: every write must survive loss of power.
+    pub sync: bool,
+    /// `--variant`.
+    pub variant: Variant,
+    /// Memory and its shares.
+    pub memory: Memory,
+    /// `--compression`.
+    pub compression: bool,
+    /// `--bloom_bits`, when given.
+    pub bloom_bits: Option<u32>,
+    /// `--block_size`, when given.
+    pub block_size: Option<u64>,
+    /// `--max_file_size`, when given.
+    pub max_file_size: Option<u64>,
+    /// `--open_files`, when given.
+    pub open_files: Option<u32>,
+    /// `--use_existing_db`.
+    pub use_existing_db: bool,
+    /// `--histogram`.
+    pub histogram: bool,
+    /// `--confidence_interval_only`.
+    pub confidence_interval_only: bool,
+    /// `--statistics`.
+    pub statistics: bool,
+    /// `--verify`.
+    pub verify: bool,
+    /// Whether progress goes to stderr: a bar on a terminal, `... finished N ops` elsewhere.
+    pub progress: bool,
+    /// When a progress line is due, in RocksDB's form; `None` for LevelDB's.
+    pub every: Option<Every>,
+    /// `round` of the records.
+    pub round: u32,
+    /// `suite` of the records.
+    pub suite: Option<String>,
+    /// `section` of the records.
+    pub section: Option<String>,
+    /// `variant` of the records, if a suite names the settings.
+    pub label: Option<String>,
+    /// Whether the rows may be ranked, as far as the settings go.
+    pub ranked: bool,
+}
+
+impl Plan {
+    /// Bytes of each key, or their mean.
+    pub const fn key_bytes(&self) -> usize {
+        match &self.data {
+            Data::File { key_bytes, .. } => *key_bytes,
+            Data::Synthetic | Data::Json if self.key_len == 0 => crate::workload::key::DIGITS,
+            Data::Synthetic | Data::Json => self.key_len,
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The seed of `--seed=0`, taken from the clock.
+
+use std::time::Duration;
+
+/// The largest seed: sums with the running number of a thread stay below 2^31.
+pub(crate) const MAX: u32 = 1 << 30;
+
+/// A seed out of a moment: never 0 again, and one that could have been named.
+pub(crate) fn of(since: Duration) -> u32 {
+    let micros = since.as_micros() % (u128::from(MAX) - 1);
+    u32::try_from(micros).map_or(1, |micros| micros + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_moment_gives_a_seed_within_the_bounds_of_the_flag() {
+        let micros = |count: u64| of(Duration::from_micros(count));
+        assert_eq!((micros(0), micros(41)), (1, 42));
+        assert_eq!(micros(u64::from(MAX) - 2), MAX - 1);
+        assert_eq!(micros(u64::from(MAX) - 1), 1);
+        let seconds = |count| of(Duration::from_secs(count));
+        assert_ne!(seconds(1_800_000_000), seconds(1_800_000_001));
+    }
+}

@@ -1,0 +1,36 @@
+//! Flags that a suite sets itself.
+
+use bench_core::flags::Given;
+
+/// Refuses flags whose meaning a suite has in its own file.
+pub(super) fn refuse_what_suites_say(given: &Given) -> Result<(), String> {
+    const SAID: &[&str] = &[
+        "benchmarks",
+        "memory",
+        "write_buffer_size",
+        "cache_size",
+        "value_size",
+        "compression",
+        "compression_type",
+        "sync",
+        "variant",
+        "bloom_bits",
+        "threads",
+        "use_existing_db",
+        "histogram",
+        "reads",
+        "writes",
+        "deletes",
+        "benchmark_write_rate_limit",
+        "benchmark_read_rate_limit",
+        "stats_interval",
+        "stats_interval_seconds",
+        "report_interval_seconds",
+    ];
+    match SAID.iter().find(|name| given.given(name).is_some()) {
+        Some(name) => Err(format!(
+            "--{name}: a suite says this for each of its sections: write a file of your own for --suite=FILE"
+        )),
+        None => Ok(()),
+    }
+}

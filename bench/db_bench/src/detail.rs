@@ -1,0 +1,17 @@
+//! How much a suite prints.
+
+/// How much a suite prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Progress in one line, and a summary at the end.
+    Summary,
+    /// Every row as it ends, and every bar and table at the end.
+    Full,
+}
+
+impl Detail {
+    /// As `--verbose` says.
+    pub(crate) const fn of(verbose: bool) -> Self {
+        if verbose { Self::Full } else { Self::Summary }
+    }
+}

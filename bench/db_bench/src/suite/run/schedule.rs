@@ -1,0 +1,157 @@
+//! The order of a run: rounds, turns of the engines, limits of time.
+
+use std::time::{Duration, Instant};
+
+use bench_core::result::outline::Fact;
+
+use super::Run;
+use crate::suite::job::Job;
+use crate::suite::progress::Planned;
+use crate::turn_order;
+
+impl Run<'_> {
+    /// The last round, unless time has run out before.
+    fn last_round(&self) -> u32 {
+        let left_out = self.journal.facts().find_map(|fact| match fact {
+            Fact::Rounds(from) => Some(from.saturating_sub(1)),
+            _ => None,
+        });
+        left_out.unwrap_or(self.outline.rounds)
+    }
+
+    /// Whether earlier processes have reported every row.
+    pub(in crate::suite) fn is_complete(&mut self, jobs: &[Job]) -> bool {
+        if !self.journal.is_ended() {
+            return false;
+        }
+        let last = self.last_round();
+        let rounds = (1..=last).map(|round| (round, false));
+        let timed = self.is_timed().then_some((1, true));
+        for (round, latency) in rounds.chain(timed) {
+            for (at, job) in jobs.iter().enumerate() {
+                if latency && !job.latency || round > job.rounds {
+                    continue;
+                }
+                let engines = self.engines(at, job, round, latency);
+                let mut turns = engines
+                    .iter()
+                    .map(|name| self.turn_of(job, name, round, latency));
+                let open = turns.any(|turn| {
+                    let reported = self.results.absent.contains_key(turn.engine);
+                    self.start(&turn).is_some() && (!reported || turn.is_first())
+                });
+                if open {
+                    return false;
+                }
+            }
+        }
+        self.results.rounds = last;
+        true
+    }
+
+    /// Whether the pass that times each operation is still to be run, as far as is known.
+    fn is_timed(&self) -> bool {
+        !self.journal.facts().any(|fact| *fact == Fact::Latency)
+    }
+
+    /// All rounds, then the pass that times each operation.
+    pub(in crate::suite) fn everything(&mut self, jobs: &[Job]) -> Result<(), String> {
+        let rounds = self.last_round();
+        let turns = self.planned(jobs, rounds);
+        self.progress.plan(rounds, turns, self.deadline());
+        let mut longest = Duration::ZERO;
+        for round in 1..=rounds {
+            let began = self.elapsed();
+            if round > 1 && self.is_late(began, longest) {
+                let which = if round == rounds {
+                    format!("round {round} was")
+                } else {
+                    format!("rounds {round} to {rounds} were")
+                };
+                let text = format!(
+                    "{which} left out after {} s: there would have been no time to end it",
+                    began.as_secs()
+                );
+                self.note(text, Some(Fact::Rounds(round)))?;
+                break;
+            }
+            for (at, job) in jobs.iter().enumerate() {
+                if round <= job.rounds {
+                    self.job(at, job, round, false)?;
+                }
+            }
+            self.results.rounds = round;
+            longest = longest.max(self.elapsed().saturating_sub(began));
+        }
+        let began = self.elapsed();
+        if !self.is_timed() || !jobs.iter().any(|job| job.latency) {
+            return Ok(());
+        }
+        if self.is_late(began, longest) {
+            let text = format!(
+                "the pass that times each operation was left out after {} s, {}: there are no percentiles",
+                began.as_secs(),
+                "as it might not have ended within what the suite allows",
+            );
+            return self.note(text, Some(Fact::Latency));
+        }
+        self.progress.timing();
+        for (at, job) in jobs.iter().enumerate().filter(|(_, job)| job.latency) {
+            self.job(at, job, 1, true)?;
+        }
+        Ok(())
+    }
+
+    /// How long ago the run was requested.
+    fn elapsed(&self) -> Duration {
+        self.config.spent + self.started.elapsed()
+    }
+
+    /// Whether a round that begins now would be one too many.
+    fn is_late(&self, now: Duration, longest: Duration) -> bool {
+        let limit = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
+        limit(self.file.rounds_begin_within).is_some_and(|limit| now > limit)
+            || limit(self.file.rounds_end_within).is_some_and(|limit| now + longest > limit)
+    }
+
+    /// The engines that a job is for, in the order of their turns.
+    pub(super) fn engines(&self, at: usize, job: &Job, round: u32, latency: bool) -> Vec<String> {
+        let engines = &self.config.engines;
+        let start = turn_order::start(self.config.plan.seed, at, engines.len());
+        // The pass that times each operation is one round more.
+        let round = if latency { job.rounds + 1 } else { round };
+        let mut engines = turn_order::turns(engines, start, round);
+        if let Some(meant) = &job.engines {
+            engines.retain(|engine| meant.contains(engine));
+        }
+        engines
+    }
+
+    /// Every turn in order, with the pass that times each operation last.
+    fn planned(&self, jobs: &[Job], rounds: u32) -> Vec<Planned> {
+        let passes = (1..=rounds).map(|round| (round, false));
+        let timed = self.is_timed().then_some((0, true));
+        let mut turns = Vec::new();
+        for (round, latency) in passes.chain(timed) {
+            for (at, job) in jobs.iter().enumerate() {
+                if round > job.rounds || latency && !job.latency {
+                    continue;
+                }
+                let engines = self.engines(at, job, round, latency);
+                turns.extend(engines.into_iter().map(|engine| Planned {
+                    round,
+                    job: at,
+                    engine,
+                }));
+            }
+        }
+        turns
+    }
+
+    /// When the last round has to end, if the suite limits that.
+    fn deadline(&self) -> Option<Instant> {
+        let limit = Duration::from_secs(self.file.rounds_end_within);
+        let left = limit.checked_sub(self.elapsed());
+        (!limit.is_zero()).then(|| Instant::now() + left.unwrap_or_default())
+    }
+}

@@ -1,0 +1,57 @@
+//! Common code of the adapters of C libraries: functions found by name, error texts, the iterator
+//! of LevelDB's interface, which RocksDB has under another prefix.
+//!
+//! Every function is looked up once, when the library is loaded; a missing one is an error that
+//! names it.
+
+#![expect(unsafe_code, reason = "foreign functions found by name")]
+
+mod cursor;
+mod text;
+
+use bench_core::fault::Fault;
+
+pub use cursor::{CursorFunctions, IteratorCursor};
+pub use libloading::os::unix::Library;
+pub use text::{outcome, take_text};
+
+/// Looks up a function or a variable of the library with this title.
+///
+/// # Errors
+/// When the library does not have it.
+///
+/// # Safety
+/// `T` is the type that the library's header declares for this name.
+pub unsafe fn symbol<T: Copy>(library: &Library, title: &str, name: &str) -> Result<T, Fault> {
+    // SAFETY: as the caller promises.
+    let found = unsafe { library.get::<T>(name.as_bytes()) };
+    let lacks = || Fault::new(format!("the {title} library lacks the symbol {name}"));
+    found.map(|found| *found).map_err(|_| lacks())
+}
+
+/// Declares `struct Functions`: the functions that an adapter calls, by their C names without the
+/// prefix, and how they are found in the library with a title.
+///
+/// The declarations must be those of the library's header.
+#[macro_export]
+macro_rules! functions {
+    ($title:literal, $prefix:literal; $($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// The functions used, by their C names without the prefix.
+        #[derive(Debug)]
+        pub(crate) struct Functions {
+            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+        }
+
+        impl Functions {
+            fn find(library: &$crate::Library) -> Result<Self, ::bench_core::fault::Fault> {
+                Ok(Self {
+                    $($name: {
+                        let symbol = concat!($prefix, stringify!($name));
+                        // SAFETY: the types are those of the library's header.
+                        unsafe { $crate::symbol(library, $title, symbol) }?
+                    },)*
+                })
+            }
+        }
+    };
+}

@@ -1,0 +1,283 @@
+//! The origin of the figures: sources, builds, machine, options, and what could not be measured.
+
+use std::fmt::Write as _;
+
+use bench_core::result::record::Record;
+
+use crate::chapter::directories;
+use crate::document::{Block, Cell, Grid, Item, Line, Tone};
+use crate::engine_style;
+use crate::input::words;
+use crate::number;
+use crate::outline;
+use crate::run::Run;
+use crate::table::{Outcome, Row, Table};
+
+/// Facts of the machine's line that have a name for readers, in the order they are shown.
+const FACTS: [(&str, &str); 28] = [
+    ("db_bench", "db_bench"),
+    ("commit", "Commit"),
+    ("compiler", "Compiler"),
+    ("target", "Target"),
+    ("profile", "Cargo profile"),
+    ("opt_level", "Optimisation level"),
+    ("flags", "Compiler flags"),
+    ("assertions", "Assertions"),
+    ("allocator", "Allocator"),
+    ("command", "Command line"),
+    ("cpu", "CPU"),
+    ("cpus", "Cores"),
+    ("cpu_cache", "CPU cache"),
+    ("governor", "Frequency governor"),
+    ("turbo", "Turbo"),
+    ("virtual_machine", "Virtual machine"),
+    ("memory_bytes", "Memory"),
+    ("memory_free_bytes", "Free at the start"),
+    ("memory_available_bytes", "Available at the start"),
+    ("huge_pages", "Transparent huge pages"),
+    ("load_average", "Load before the start"),
+    ("kernel", "Kernel"),
+    ("kernel_build", "Kernel build"),
+    ("file_system", "File system"),
+    ("mount_options", "Mount options"),
+    ("device", "Device"),
+    ("write_cache", "Disk write cache"),
+    ("free_bytes", "Free space"),
+];
+
+/// The folder with the code of the benchmark.
+pub(crate) fn source_code(run: &Run) -> Vec<Block> {
+    let items: Vec<Item> = run
+        .engines()
+        .iter()
+        .map(|engine| {
+            let text = match engine_style::source(engine) {
+                Some(folder) => format!("{folder}/"),
+                None => "an adapter outside this tree".to_owned(),
+            };
+            Item::new(engine_style::title(engine), text)
+        })
+        .collect();
+    if items.is_empty() {
+        return Vec::new();
+    }
+    vec![
+        Block::heading(2, "Benchmark Source Code"),
+        Block::text(
+            "One program runs every store: bench/core holds the workloads, the keys and values, the clocks and the \
+             checks, and knows no store by name; an adapter of a few hundred lines turns its calls into those of one \
+             store's public interface.",
+        ),
+        Block::List(items),
+    ]
+}
+
+pub(super) type Settings = Vec<(String, String)>;
+
+/// The distinct settings an engine ran with, each with the places where it did.
+pub(super) fn settings(run: &Run, engine: &str) -> Vec<(Vec<String>, Settings)> {
+    let several = run.suites().len() > 1;
+    let mut found: Vec<(Vec<String>, Settings)> = Vec::new();
+    let of = |record: &&Record| record.engine == engine && !record.options.is_empty();
+    for record in run.source.records.iter().filter(of) {
+        let mut place = match (&record.suite, &record.section) {
+            (Some(suite), Some(section)) if several => format!("{suite} {section}"),
+            (_, Some(section)) => section.clone(),
+            (Some(suite), None) => suite.clone(),
+            (None, None) => "all rows".to_owned(),
+        };
+        if let Some(variant) = &record.variant {
+            // Writing to a String cannot fail, here and below.
+            let _ = write!(place, " ({variant})");
+        }
+        match found
+            .iter_mut()
+            .find(|(_, options)| *options == record.options)
+        {
+            Some((places, _)) if places.contains(&place) => {}
+            Some((places, _)) => places.push(place),
+            None => found.push((vec![place], record.options.clone())),
+        }
+    }
+    found
+}
+
+/// Machine, program, command line and every engine's options.
+pub(crate) fn provenance(run: &Run) -> Vec<Block> {
+    let mut blocks = vec![Block::PageBreak, Block::heading(2, "Provenance")];
+    let several = run.source.machines.len() > 1;
+    for (index, machine) in run.source.machines.iter().enumerate() {
+        if several {
+            blocks.push(Block::heading(3, format!("Start {}", index + 1)));
+        }
+        let mut lines = Vec::new();
+        for (key, title) in FACTS {
+            if let Some(text) = fact(key, machine.facts.get(key)) {
+                lines.push(Line::Cells(vec![Cell::plain(title), Cell::plain(text)]));
+            }
+        }
+        for (key, value) in &machine.facts {
+            let known = matches!(key.as_str(), "started_at" | directories::FACT)
+                || FACTS.iter().any(|(name, _)| name == key);
+            if let (false, Some(text)) = (known, words(value)) {
+                lines.push(Line::Cells(vec![
+                    Cell::plain(key.replace('_', " ")),
+                    Cell::plain(text),
+                ]));
+            }
+        }
+        if let Some(seconds) = machine.number("started_at") {
+            let text = format!("{} ({seconds} seconds after 1970)", number::day(seconds));
+            lines.push(Line::Cells(vec![Cell::plain("Started"), Cell::plain(text)]));
+        }
+        blocks.push(Block::Grid(Grid {
+            head: Vec::new(),
+            lines,
+        }));
+        blocks.extend(directories::grid(machine));
+    }
+    if run.source.machines.is_empty() {
+        blocks.push(Block::text(
+            "The records came without a line about the machine.",
+        ));
+    }
+    blocks.extend(options(run));
+    blocks
+}
+
+fn fact(key: &str, value: Option<&serde_json::Value>) -> Option<String> {
+    let value = value?;
+    match (key, value.as_u64(), value.as_bool()) {
+        (key, Some(bytes), _) if key.ends_with("_bytes") => Some(number::memory(bytes)),
+        (_, _, Some(true)) => Some("yes".into()),
+        (_, _, Some(false)) => Some("no".into()),
+        _ => words(value),
+    }
+}
+
+fn options(run: &Run) -> Vec<Block> {
+    let mut lines = Vec::new();
+    for engine in run.engines() {
+        for (places, options) in settings(run, &engine) {
+            let text: Vec<String> = options
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            lines.push(Line::Cells(vec![
+                Cell::plain(engine_style::title(&engine)),
+                Cell::plain(places.join(", ")),
+                Cell::plain(text.join(" ")),
+            ]));
+        }
+    }
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let head = ["Store", "Where", "Options in effect"]
+        .map(str::to_owned)
+        .to_vec();
+    vec![
+        Block::heading(3, "Options"),
+        Block::text(
+            "Read back from the store if it reports them, otherwise as it was given them. Rows with the \
+             same options are listed once.",
+        ),
+        Block::Grid(Grid { head, lines }),
+    ]
+}
+
+/// Why a row has no figure, after the word for its status.
+fn reason(row: &Row) -> Option<(&'static str, &str)> {
+    match &row.outcome {
+        Outcome::Measured(_) => None,
+        Outcome::Skipped(reason) => Some(("skipped", reason)),
+        Outcome::Failed(reason) => Some(("failed", reason)),
+    }
+}
+
+/// In how many rows of a store there is no figure for this reason.
+pub(super) fn rows_without(run: &Run, title: &str, why: &str) -> usize {
+    let rows = run.all_tables().flat_map(Table::engines);
+    let named = rows.filter(|row| row.name().title == title);
+    named
+        .filter(|row| reason(row).is_some_and(|(_, text)| text == why))
+        .count()
+}
+
+/// Rows by label, or their count where a store has no others.
+fn places(run: &Run, title: &str, labels: &[String]) -> String {
+    let rows = run.all_tables().flat_map(Table::engines);
+    let all = rows.filter(|row| row.name().title == title).count();
+    match labels.len() {
+        count if count > 1 && count == all => format!("all its {count} rows"),
+        _ => labels.join("; "),
+    }
+}
+
+/// Rows that were skipped or failed, each reason once.
+pub(crate) fn missing(run: &Run) -> Vec<Block> {
+    let mut groups: Vec<(String, String, Vec<String>, usize)> = Vec::new();
+    for table in run.all_tables() {
+        for row in table.engines() {
+            let Some((word, reason)) = reason(row) else {
+                continue;
+            };
+            let title = row.name().title;
+            let label = outline::label(table);
+            let same = groups.iter_mut().find(|(engine, text, _, _)| {
+                *engine == title
+                    && text
+                        .strip_prefix(word)
+                        .is_some_and(|rest| rest[2..] == *reason)
+            });
+            match same {
+                Some((_, _, labels, _)) => labels.push(label),
+                None => groups.push((
+                    title,
+                    format!("{word}: {reason}"),
+                    vec![label],
+                    engine_style::index(&row.engine),
+                )),
+            }
+        }
+    }
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    groups.sort_by_key(|group| group.3);
+    let lines = groups.into_iter().map(|(title, text, labels, _)| {
+        let tone = if text.starts_with("failed") {
+            Tone::Bad
+        } else {
+            Tone::Plain
+        };
+        Line::Cells(vec![
+            Cell::plain(title.clone()),
+            Cell::toned(text, tone),
+            Cell::plain(places(run, &title, &labels)),
+        ])
+    });
+    let head = ["Store", "Why", "Rows"].map(str::to_owned).to_vec();
+    let grid = Grid {
+        head,
+        lines: lines.collect(),
+    };
+    vec![
+        Block::heading(2, "Rows without a Figure"),
+        Block::Grid(grid),
+    ]
+}
+
+/// Whom the benchmark owes.
+pub(crate) fn acknowledgements() -> Vec<Block> {
+    vec![
+        Block::heading(2, "Acknowledgements"),
+        Block::text(
+            "The workloads and the shape of this page are those of LevelDB Benchmarks (Google, July 2011) and of the \
+             LevelDB against WiredTiger comparison that followed it. Jeff Dean and Sanjay Ghemawat wrote LevelDB; Kevin \
+             Tseng wrote the benchmarks of 2011, with help and advice from Mikio Hirabayashi, Scott Hess and Gabor \
+             Cselle. The stores beside ours are other people's work; whoever knows a fairer setting for one of them is \
+             asked to say so.",
+        ),
+    ]
+}

@@ -1,0 +1,224 @@
+//! The sentence under a table, computed from it.
+
+use bench_core::workload::definition::{Action, Target};
+
+use crate::engine_style;
+use crate::number;
+use crate::standing::{self, Ranked};
+use crate::table::{Outcome, Row, Table};
+
+/// Names with commas and an "and" before the last.
+pub(crate) fn list(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Who is first, by how much, who is last, and what else the rows say.
+pub(crate) fn verdict(table: &Table) -> String {
+    let ranking = standing::ranking(table);
+    let mut sentences = vec![first(table, &ranking)];
+    sentences.extend(our_place(table, &ranking));
+    sentences.extend(last(table, &ranking));
+    sentences.extend(unranked(table, &ranking));
+    sentences.extend(of_bare_loop(table));
+    sentences.extend(by_hand(table));
+    sentences.extend(beside(table));
+    sentences.extend(missing(table));
+    sentences.extend(remarks(table));
+    sentences.extend(found(table));
+    sentences.join(" ")
+}
+
+fn first(table: &Table, ranking: &[Ranked<'_>]) -> String {
+    let Some(((row, rate), rest)) = ranking.split_first() else {
+        return "No store has a figure here that can be ranked.".into();
+    };
+    let Some((next, next_rate)) = rest.first() else {
+        return format!("Only {} has a figure here that can be ranked.", row.title());
+    };
+    let leaders = standing::leaders(table);
+    if leaders.len() > 1 {
+        return format!(
+            "{} tie for the first place: their spreads overlap.",
+            titles(leaders.into_iter().map(|(row, _)| row))
+        );
+    }
+    let what = if table.is_event() {
+        "quickest"
+    } else {
+        "fastest"
+    };
+    match standing::over(rate, next_rate) {
+        Some(times) => format!(
+            "{} is {what}, {} times {}, the next.",
+            row.title(),
+            number::ratio(times),
+            next.title()
+        ),
+        None => format!("{} is {what}.", row.title()),
+    }
+}
+
+/// Titles of rows as a list.
+fn titles<'t>(rows: impl Iterator<Item = &'t Row>) -> String {
+    list(&rows.map(Row::title).collect::<Vec<_>>())
+}
+
+/// Where CairnDB stands if another store is ahead of it.
+fn our_place(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
+    let at = ranking
+        .iter()
+        .position(|(row, _)| row.engine == engine_style::OURS)?;
+    let (ours, our_rate) = ranking.get(at)?;
+    // The fastest of those that are ahead in every round; the fastest of all may tie.
+    let (first, first_rate) = ranking.iter().find(|(_, rate)| rate.beats(our_rate))?;
+    let times = standing::over(first_rate, our_rate)?;
+    Some(format!(
+        "{} is number {} of {}: {}.",
+        ours.title(),
+        at + 1,
+        ranking.len(),
+        outdone(table, &first.title(), times)
+    ))
+}
+
+/// By how much the first is ahead: of an event it takes less time, of anything else it does more.
+fn outdone(table: &Table, first: &str, times: f64) -> String {
+    let times = number::ratio(times);
+    if table.is_event() {
+        format!("{first} is {times} times as quick")
+    } else {
+        format!("{first} does {times} times as much")
+    }
+}
+
+fn last(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
+    let [(first, first_rate), _, .., (row, rate)] = ranking else {
+        return None;
+    };
+    if row.engine == engine_style::OURS || !first_rate.beats(rate) {
+        return None;
+    }
+    let times = standing::over(first_rate, rate)?;
+    Some(format!(
+        "{} is last: {}.",
+        row.title(),
+        outdone(table, &first.title(), times)
+    ))
+}
+
+/// Rows without a rank that would have come first.
+fn unranked(table: &Table, ranking: &[Ranked<'_>]) -> Option<String> {
+    let best = ranking.first()?.1;
+    let ahead =
+        |row: &&Row| row.unranked().is_some() && row.rate().is_some_and(|rate| rate.beats(best));
+    let names: Vec<String> = table.engines().filter(ahead).map(Row::title).collect();
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    (!names.is_empty()).then(|| format!("{} {verb} faster still and not ranked.", list(&names)))
+}
+
+/// How near ours comes to what the disk and the system calls allow.
+fn of_bare_loop(table: &Table) -> Option<String> {
+    let ours = table.row(engine_style::OURS)?;
+    let bare = table.row(engine_style::BARE)?.rate()?.middle;
+    Some(format!(
+        "{} does {} times the {} a second of the bare loop.",
+        ours.title(),
+        number::ratio(ours.rate()?.middle / bare),
+        number::rate(bare)
+    ))
+}
+
+/// Stores without merge, which do more work in this row than the others.
+fn by_hand(table: &Table) -> Option<String> {
+    let measured = |row: &&Row| row.rate().is_some() && row.by_hand();
+    let mut names: Vec<String> = Vec::new();
+    for row in table.engines().filter(measured) {
+        let name = row.name().marked();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let verb = if names.len() == 1 { "has" } else { "have" };
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} {verb} no merge: each merge is a read and a put there, while the others may write the operand alone.",
+            list(&names)
+        )
+    })
+}
+
+/// What the concurrent writer did meanwhile: a store that writes less leaves more to the readers.
+fn beside(table: &Table) -> Option<String> {
+    let rows = table.engines();
+    let writers = rows.filter_map(|row| Some((row, row.writer()?.middle)));
+    let mut writers: Vec<(&Row, f64)> = writers.collect();
+    writers.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let reported = |(row, rate): &(&Row, f64)| format!("{} ({})", number::rate(*rate), row.title());
+    match writers.as_slice() {
+        [] => None,
+        [only] => Some(format!(
+            "The concurrent writer did {} operations a second.",
+            reported(only)
+        )),
+        [most, .., least] => Some(format!(
+            "The concurrent writers did between {} and {} operations a second; the readers pay for that.",
+            reported(least),
+            reported(most)
+        )),
+    }
+}
+
+fn missing(table: &Table) -> Option<String> {
+    let failed = |row: &&Row| matches!(row.outcome, Outcome::Failed(_));
+    let names: Vec<String> = table.engines().filter(failed).map(Row::title).collect();
+    (!names.is_empty()).then(|| format!("{} failed.", list(&names)))
+}
+
+/// What rows with a figure have to say: that a store marked below Os did lose writes, for one.
+fn remarks(table: &Table) -> Vec<String> {
+    let measured = table.engines().filter(|row| row.rate().is_some());
+    let remark = |row: &Row| {
+        let reason = row.first(|record| record.reason.clone())?;
+        Some(format!(
+            "{}: {}.",
+            row.title(),
+            reason.trim_end_matches('.')
+        ))
+    };
+    measured.filter_map(remark).collect()
+}
+
+/// The share of requested keys that existed.
+fn found(table: &Table) -> Option<String> {
+    if !matches!(
+        table.workload()?.action,
+        Action::Get(Target::All | Target::Hot) | Action::MultiGet | Action::Seek
+    ) {
+        return None;
+    }
+    let mut shares = table.engines().filter_map(|row| {
+        let record = row.typical()?;
+        let (found, ops) = (record.found?, record.ops.filter(|&ops| ops > 0)?);
+        Some(number::float(found) / number::float(ops))
+    });
+    let first = shares.next()?;
+    let same = shares.all(|share| (share - first).abs() < 0.005);
+    same.then(|| format!("{:.1} % of the keys asked for existed.", 100.0 * first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_end_with_and() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(list(&names), "a, b and c");
+        assert_eq!(list(&names[..1]), "a");
+        assert_eq!(list(&[]), "");
+    }
+}
