@@ -17,8 +17,8 @@
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::case_sensitive_file_extension_comparisons,
-    reason = "tests fail by panicking, read real directories with names of their own, and print what \
-              they covered"
+    reason = "tests fail by panicking, read real directories with names of their own, and print \
+              what they covered"
 )]
 
 #[path = "damage/images.rs"]

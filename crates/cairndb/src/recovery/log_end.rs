@@ -256,8 +256,8 @@ impl Walk<'_> {
             for index in [cut.segment, cut.segment + 1] {
                 if self.log.is_missing(index)? {
                     return Ok(Error::corruption(
-                        "a log segment that the database needs is missing; open with PointInTime to \
-                         keep everything before it",
+                        "a log segment that the database needs is missing; open with PointInTime \
+                         to keep everything before it",
                     )
                     .file(self.log.name(index))
                     .offset(0)

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | 17 | merge: adds one to the tally |
 //! | 13 | delete: slot `n % SLOTS` |
-//! | 5 or 7 | batch: slot; 5: the mirrors, and sets or clears the flag; 7: adds one to the counter |
+//! | 5 or 7 | batch: slot; 5: mirrors, and sets or clears the flag; 7: adds one to the counter |
 //! | any | put: slot |
 //!
 //! Values begin with `n`. At multiples of 97 they are large and go to value files. The contents of
