@@ -1,22 +1,23 @@
-//! What encoded values of one column have in common, most times: one run of literals and one match within it.
+//! Shape of an encoded value that is one sequence whose match lies within its own literals.
 //!
-//! A record of fixed fields, or a value half of which repeats, has its sequence's bytes at the same places in each
-//! value. Where they are the same, what they say was checked once for all, and a value is two copies.
+//! Data that gains: columns of records with fixed fields, and values half of which repeats. Their
+//! sequence bytes are the same at the same places, so they are checked once, and each further value
+//! is two copies ([rows](super::row)).
 
-use super::token::{HALF_MAX, MATCH_BYTES_MIN, literal_half, match_half};
+use crate::codec::token::{HALF_MAX, MATCH_BYTES_MIN, literal_half, match_half};
 
-/// Where the parts of an encoded value stand that is one sequence, whose match lies within its own literals.
+/// Where the parts of such an encoded value are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(in crate::codec) struct Shape {
     /// Bytes of the value as it is encoded.
-    pub(super) stored_len: usize,
+    pub(in crate::codec) stored_len: usize,
     /// Where the literals begin, and how many there are.
-    pub(super) literals_at: usize,
-    pub(super) literals: usize,
+    pub(in crate::codec) literals_at: usize,
+    pub(in crate::codec) literals: usize,
     /// Where in the encoded value the match begins, and its length.
-    pub(super) match_at: usize,
-    pub(super) len: usize,
-    /// The first two and the last four bytes, as far as they are the sequence's own.
+    pub(in crate::codec) match_at: usize,
+    pub(in crate::codec) len: usize,
+    /// The first two and the last four bytes, masked to those that belong to the sequence.
     front: u16,
     front_mask: u16,
     back: u32,
@@ -24,9 +25,9 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape of `value`, which stands for `raw_len` bytes; `None` if it has another, or more than one byte more of
-    /// either length.
-    pub(super) fn of(value: &[u8], raw_len: usize) -> Option<Shape> {
+    /// The shape of `value`, which stands for `raw_len` bytes. `None` if the value has no such
+    /// shape, or if either length takes more than one extension byte.
+    pub(in crate::codec) fn of(value: &[u8], raw_len: usize) -> Option<Shape> {
         let (&[token, more], _) = value.split_first_chunk()?;
         let mut literals = literal_half(token);
         let mut literals_at = 1;
@@ -67,9 +68,9 @@ impl Shape {
         Some(shape)
     }
 
-    /// Whether `value`, as long as the one this is the shape of, has it too.
+    /// Whether `value` has this shape. It must be as long as the value that this is the shape of.
     #[inline]
-    pub(super) fn is_of(&self, value: &[u8]) -> bool {
+    pub(in crate::codec) fn is_of(&self, value: &[u8]) -> bool {
         debug_assert_eq!(value.len(), self.stored_len);
         ends(value).is_some_and(|(front, back)| {
             let front = u32::from((front & self.front_mask) ^ self.front);
@@ -78,7 +79,7 @@ impl Shape {
     }
 }
 
-/// What a byte adds to a length, if no other follows it.
+/// What an extension byte adds to a length, if no other follows it.
 fn one_more(byte: u8) -> Option<usize> {
     (byte < u8::MAX).then_some(byte.into())
 }
@@ -94,7 +95,8 @@ fn ends(value: &[u8]) -> Option<(u16, u32)> {
 mod tests {
     use super::Shape;
 
-    /// A sequence of 0, 1, 2 ... with these bytes of lengths; what it stands for where they are taken at their word.
+    /// A sequence with the literals 0, 1, 2 ... and these bytes of lengths; also what it stands for
+    /// if they are taken literally.
     fn value(token: u8, more: &[u8], literals: u8, behind: &[u8]) -> Vec<u8> {
         let literals: Vec<u8> = (0..literals).collect();
         [&[token], more, &literals, behind].concat()
@@ -111,7 +113,7 @@ mod tests {
         let shape = Shape::of(&long, 100).unwrap();
         assert_eq!((shape.literals_at, shape.literals), (2, 50));
         assert_eq!((shape.match_at, shape.len, shape.stored_len), (2, 50, 55));
-        // What is no part of a length or an offset may differ, all else may not.
+        // Bytes that are no part of a length or an offset may differ; the others may not.
         for at in 0..long.len() {
             let mut other = long.clone();
             other[at] ^= 1;

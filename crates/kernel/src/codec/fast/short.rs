@@ -1,49 +1,58 @@
-//! Decoding sequences whose runs are short, as most of text are: moves of one length whatever their lengths.
+//! Fast path of the decoder: sequences whose literals and match are at most 18 bytes. Text gains.
 //!
-//! What a length says to copy no processor predicts, so that each branch on one is wrong half of the time, and costs more
-//! than a move of bytes that nobody wants. (As LZ4's decoder does it.)
+//! No processor predicts how many bytes a length says to copy, so a branch on it is wrong half of
+//! the time and costs more than moving bytes that are not needed. Every run is therefore one move
+//! of fixed length, as in LZ4's decoder.
 
 #![allow(
     unsafe_code,
     reason = "moves inside bounds that are checked once for each sequence"
 )]
 
-use super::copy;
 use super::row::Done;
-use super::token::{HALF_MAX, MATCH_BYTES_MIN, literal_half, match_half};
+use crate::codec::copy;
+use crate::codec::token::{HALF_MAX, MATCH_BYTES_MIN, literal_half, match_half};
 
-/// Bytes that one of these sequences takes at most, and those that are read for it: its token, literals, an offset.
+/// Most bytes that one such sequence takes, or that are read for it: token, literals, offset.
 const READ_MAX: usize = 1 + 16;
 const _: () = assert!(1 + (HALF_MAX - 1) + 2 <= READ_MAX);
-/// Bytes of a match at most, which are one move and the rest.
+/// Longest match: one 16-byte move and the rest.
 const MATCH_BYTES_MAX: usize = MATCH_BYTES_MIN + HALF_MAX - 1;
 const _: () = assert!(MATCH_BYTES_MAX == 16 + 2);
-/// Bytes that are written of one at most, those that nobody wants included.
+/// Most bytes written for one sequence, including unneeded ones.
 const WRITTEN_MAX: usize = HALF_MAX - 1 + MATCH_BYTES_MAX;
 
-/// Decodes sequences of `src` from `done` on to `to`, as long as both of their runs are short, [`READ_MAX`] bytes of it are left and [`WRITTEN_MAX`]
-/// bytes are left of the first `end`; how far it came. Whatever is wrong with the one after them is left to be found.
+/// Decodes sequences of `src` from `done` on to `to`, as long as both of their runs are short,
+/// [`READ_MAX`] bytes of `src` are left, and [`WRITTEN_MAX`] bytes of the first `end` are left.
+/// Returns how far it came. An error in the next sequence is left for the caller to find.
 ///
 /// # Safety
 ///
-/// `end` bytes are writable at `to`, apart from `src`, of which the first `done.written` are initialised; those before what is
-/// returned are then. `done.read` is no more than `src` has.
+/// `end` bytes are writable at `to`, apart from `src`; the first `done.written` of them are
+/// initialised. On return, those before the returned position are. `done.read` is at most
+/// `src.len()`.
 #[expect(clippy::inline_always, reason = "a part of the decoder's loop")]
 #[inline(always)]
-pub(super) unsafe fn decode_short(src: &[u8], mut done: Done, to: *mut u8, end: usize) -> Done {
+pub(in crate::codec) unsafe fn decode_short(
+    src: &[u8],
+    mut done: Done,
+    to: *mut u8,
+    end: usize,
+) -> Done {
     debug_assert!(done.read <= src.len());
     while src.len() - done.read >= READ_MAX && done.written + WRITTEN_MAX <= end {
-        // SAFETY: one byte at least is left.
+        // SAFETY: at least one byte is left.
         let at = unsafe { src.as_ptr().add(done.read) };
         // SAFETY: as above.
         let token = unsafe { at.read() };
         let (literals, half) = (literal_half(token), match_half(token));
-        // SAFETY: `READ_MAX` bytes are left, of which the literals take less than sixteen.
+        // SAFETY: `READ_MAX` bytes are left, of which the literals take fewer than sixteen.
         let behind = unsafe { at.add(1 + literals) };
         if literals == HALF_MAX || half == HALF_MAX {
             break;
         }
-        // SAFETY: two bytes behind fourteen literals at most are within `READ_MAX`; an array of bytes has no alignment.
+        // SAFETY: two bytes after at most fourteen literals are within `READ_MAX`; an array of
+        // bytes has no alignment.
         let offset = usize::from(u16::from_le_bytes(unsafe {
             behind.cast::<[u8; 2]>().read()
         }));
@@ -51,20 +60,21 @@ pub(super) unsafe fn decode_short(src: &[u8], mut done: Done, to: *mut u8, end: 
         if offset < 16 || offset > target {
             break;
         }
-        // SAFETY: sixteen bytes behind the token are within `READ_MAX`.
+        // SAFETY: sixteen bytes after the token are within `READ_MAX`.
         let from = unsafe { at.add(1) };
         // SAFETY: `done.written <= end`.
         let first = unsafe { to.add(done.written) };
-        // SAFETY: sixteen bytes are fewer than `WRITTEN_MAX`, which are left of the room; and it is apart from `src`.
+        // SAFETY: `WRITTEN_MAX`, which is left of the room, exceeds sixteen; and the room is apart
+        // from `src`.
         unsafe { copy::copy_16(from, first) };
         // SAFETY: the literals lie within the room.
         let target_at = unsafe { to.add(target) };
         // SAFETY: `offset <= target`.
         let from = unsafe { target_at.cast_const().sub(offset) };
-        // SAFETY: `WRITTEN_MAX` has eighteen bytes behind the literals. All before those are initialised, and so are sixteen
-        // that begin sixteen or more before.
+        // SAFETY: `WRITTEN_MAX` has eighteen bytes after the literals. All bytes before those are
+        // initialised, and so are sixteen that begin at least sixteen earlier.
         unsafe { copy::copy_16(from, target_at) };
-        // SAFETY: as above; what the move before has written may be read.
+        // SAFETY: as above; what the previous move wrote may be read.
         unsafe { copy::copy_2_at(from, target_at, 16) };
         done.read += 1 + literals + 2;
         done.written = target + MATCH_BYTES_MIN + half;
@@ -81,7 +91,7 @@ mod tests {
     use crate::codec::tests::Random;
     use crate::codec::{decode, decode_into, decode_until, twin};
 
-    /// A sequence of `literals` random ones and a match of `len` bytes, both short, from `offset` before.
+    /// A sequence of random literals and a match of `len` bytes at `offset`, both short.
     fn push(random: &mut Random, literals: usize, offset: usize, len: usize, to: &mut Vec<u8>) {
         to.push((literals << 4 | (len - 4)) as u8);
         to.extend((0..literals).map(|_| random.byte()));
@@ -112,7 +122,7 @@ mod tests {
             while raw_len < whole {
                 let literals = random.below(15).max(usize::from(raw_len == 0));
                 let len = 4 + random.below(15);
-                // Nearer than a move is long, within it, and far.
+                // Nearer than the length of a move, within it, and far.
                 let far = [15, 33, usize::MAX][random.below(3)];
                 let offset = 1 + random.below(far.min(raw_len + literals));
                 push(&mut random, literals, offset, len, &mut src);

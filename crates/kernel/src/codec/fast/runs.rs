@@ -1,36 +1,37 @@
-//! How the decoder copies runs whose length is known exactly: by 16 bytes everywhere, by 32 where the processor can.
+//! Fast path of the decoder: copies of runs whose length is known exactly, by 16 bytes everywhere
+//! and by 32 with AVX2. Long literals and matches gain.
 //!
-//! Which of them it is, is chosen once for a row of values or for a long one: a call of its own for each short value would
-//! cost what it saves. (One move of 64 bytes under a mask for what is not longer was slower than two of 32 that overlap:
-//! nearly every such store lies in two lines.)
+//! The kind of copy is chosen once for a row of values or for a long value; a separate call for
+//! each short value would cost what it saves. (One 64-byte masked move per run was slower than two
+//! overlapping moves of 32 bytes: nearly every such store crosses a line.)
 
 #![allow(unsafe_code, reason = "copies under bounds that each function states")]
 
-use super::copy;
+use crate::codec::copy;
 
 /// How one run is copied.
-pub(super) trait Copies {
+pub(in crate::codec) trait Copies {
     /// Copies exactly `len` bytes.
     ///
     /// # Safety
     ///
-    /// The processor has the instructions of these runs, and `len` is one of their lengths. `len` bytes are readable at `from` and writable at `to`; the
-    /// two do not overlap.
+    /// The processor has the instructions of these runs, and `len` is one of their lengths. `len`
+    /// bytes are readable at `from` and writable at `to`; the two do not overlap.
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize);
 }
 
-/// How the runs of values are.
-pub(super) trait Runs: Copies {
-    /// They are for long values.
+/// How the runs of a value are copied.
+pub(in crate::codec) trait Runs: Copies {
+    /// For long values.
     const LONG: bool;
-    /// So long that what comes is requested ahead.
+    /// So long that the source is prefetched.
     const AHEAD: bool;
-    /// They take AVX2.
+    /// Uses AVX2.
     const VECTORS: bool;
 }
 
 /// By 16 bytes.
-pub(super) struct Words;
+pub(in crate::codec) struct Words;
 
 impl Runs for Words {
     const LONG: bool = false;
@@ -46,9 +47,10 @@ impl Copies for Words {
     }
 }
 
-/// As [`Words`], for long values: what [`Wide`] has the decoder do, where no vectors are, as under Miri.
+/// As [`Words`], for long values: takes the decoder's branches of [`Wide`] where there are no
+/// vectors, as under Miri.
 #[cfg(test)]
-pub(super) struct LongWords;
+pub(in crate::codec) struct LongWords;
 
 #[cfg(test)]
 impl Runs for LongWords {
@@ -65,23 +67,24 @@ impl Copies for LongWords {
     }
 }
 
-/// By two moves of `BYTES`, from both ends, runs of `BYTES` to twice as many: whoever has looked at the lengths of a
-/// whole row need not for each of its values.
+/// Two moves of `BYTES`, from both ends, for runs of `BYTES` to `2 * BYTES`. Meant for callers that
+/// checked the lengths once for a whole row.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-pub(super) struct Ends<const BYTES: usize>;
+pub(in crate::codec) struct Ends<const BYTES: usize>;
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 impl<const BYTES: usize> Copies for Ends<BYTES> {
     #[inline]
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
         debug_assert!((BYTES..=2 * BYTES).contains(&len));
-        // SAFETY: the caller promises `len` bytes on both sides, apart, and has seen that those are `BYTES` to twice as many.
+        // SAFETY: the caller promises `len` bytes on both sides, apart, and
+        // `BYTES <= len <= 2 * BYTES`.
         unsafe { copy::copy_ends::<BYTES>(from, to, len) }
     }
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-pub(super) use wide::Wide;
+pub(in crate::codec) use wide::Wide;
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod wide {
@@ -92,8 +95,8 @@ mod wide {
     /// Bytes of a vector.
     const LANES: usize = 32;
 
-    /// By 32 bytes, runs that take one or two of them: AVX2.
-    pub(in super::super) struct Wide<const AHEAD: bool>;
+    /// By 32 bytes (AVX2), for runs that take one or two vectors.
+    pub(in crate::codec) struct Wide<const AHEAD: bool>;
 
     impl<const AHEAD: bool> Runs for Wide<AHEAD> {
         const LONG: bool = true;
@@ -109,11 +112,11 @@ mod wide {
         }
     }
 
-    /// As [`Runs::copy_exact`], two vectors that may overlap.
+    /// As [`Copies::copy_exact`], with two vectors that may overlap.
     ///
     /// # Safety
     ///
-    /// As [`Runs::copy_exact`]'s.
+    /// As for [`Copies::copy_exact`].
     #[target_feature(enable = "avx2")]
     #[inline]
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
@@ -121,15 +124,15 @@ mod wide {
             // SAFETY: the caller promises `len` bytes on both sides, apart.
             return unsafe { copy::copy_exact(from, to, len) };
         }
-        // SAFETY: a vector ends where the run does, which is no shorter.
+        // SAFETY: the vector ends where the run ends, and the run is no shorter.
         let last = unsafe { from.add(len - LANES) };
-        // SAFETY: the first bytes of the run, which are as many or more.
+        // SAFETY: the run has at least as many bytes.
         let first = unsafe { _mm256_loadu_si256(from.cast()) };
         // SAFETY: as above.
         let last = unsafe { _mm256_loadu_si256(last.cast()) };
         // SAFETY: as `last`.
         let end = unsafe { to.add(len - LANES) };
-        // SAFETY: the caller promises `len` writable bytes, which are as many or more.
+        // SAFETY: the caller promises `len` writable bytes, which are no fewer.
         unsafe { _mm256_storeu_si256(to.cast(), first) };
         // SAFETY: as above.
         unsafe { _mm256_storeu_si256(end.cast(), last) };
@@ -140,12 +143,13 @@ mod wide {
 mod tests {
     use super::{Copies, Words};
 
-    /// What is copied is there, and nothing else is touched.
+    /// Everything is copied, and nothing else is touched.
     fn runs_arrive<R: Copies>(lens: std::ops::Range<usize>) {
         for len in lens {
             let bytes: Vec<u8> = (1..=250).cycle().take(len).collect();
             let mut to = vec![0; len + 64];
-            // SAFETY: there are as many bytes on both sides; the caller has asked for the instructions.
+            // SAFETY: there are as many bytes on both sides; the caller has asked for the
+            // instructions.
             unsafe { R::copy_exact(bytes.as_ptr(), to.as_mut_ptr(), len) };
             assert_eq!(to[..len], bytes);
             assert_eq!(to[len..], [0; 64]);
@@ -161,7 +165,7 @@ mod tests {
     #[test]
     fn wide() {
         use crate::cpu::{Level, level};
-        // Elsewhere nothing uses it, so that there is nothing to be tested.
+        // Without the instructions nothing uses it, so there is nothing to test.
         if level() >= Level::Avx2 {
             runs_arrive::<super::Wide<true>>(0..300);
             runs_arrive::<super::Ends<16>>(16..33);

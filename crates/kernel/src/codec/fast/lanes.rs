@@ -1,21 +1,22 @@
-//! The two steps of encoding that take many bytes at once: how far two runs are equal, and literals.
+//! Fast path of the encoder: comparing and copying many bytes at once. Values with long matches or
+//! many literals gain.
 //!
-//! By words everywhere; by 64 bytes where the processor has masks for them. Both give the same bytes.
+//! [`Words`] works everywhere; `Wide` uses 64-byte masked vectors. Both give the same bytes.
 
 #![allow(
     unsafe_code,
     reason = "loads and copies under bounds that each function states"
 )]
 
-use super::copy;
+use crate::codec::copy;
 
-/// Bytes behind the room of a value's encoded form that copies may write.
-pub(super) const SLACK_BYTES: usize = 64;
+/// Bytes after the room of an encoded value that copies may overwrite.
+pub(in crate::codec) const SLACK_BYTES: usize = 64;
 
 /// How bytes are compared and copied.
-pub(super) trait Lanes {
-    /// Where the run that begins at `end` stops being equal to the one `offset` before; at most the length of
-    /// `src`.
+pub(in crate::codec) trait Lanes {
+    /// Where the run at `end` stops being equal to the run `offset` bytes before it; at most the
+    /// length of `src`.
     ///
     /// # Safety
     ///
@@ -26,16 +27,16 @@ pub(super) trait Lanes {
     ///
     /// # Safety
     ///
-    /// The processor has the instructions of these lanes. As many bytes and [`SLACK_BYTES`] more are writable
-    /// at `to`, and no part of `literals`.
+    /// The processor has the instructions of these lanes. `literals.len()` plus [`SLACK_BYTES`]
+    /// bytes are writable at `to`, apart from `literals`.
     unsafe fn copy(literals: &[u8], to: *mut u8);
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-pub(super) use wide::Wide;
+pub(in crate::codec) use wide::Wide;
 
-/// Eight bytes at a time to compare, sixteen to copy.
-pub(super) struct Words;
+/// Compares eight bytes at a time, copies sixteen.
+pub(in crate::codec) struct Words;
 
 impl Lanes for Words {
     #[inline]
@@ -44,7 +45,8 @@ impl Lanes for Words {
         while end + 8 <= src.len() {
             // SAFETY: `end + 8 <= src.len()` is the loop's condition.
             let here = unsafe { copy::load_u64(src, end) };
-            // SAFETY: the caller promises `1 <= offset <= end`, so that these begin before those.
+            // SAFETY: the caller promises `1 <= offset <= end`, so this load begins before the
+            // other.
             let earlier = unsafe { copy::load_u64(src, end - offset) };
             let differing = here ^ earlier;
             if differing != 0 {
@@ -65,8 +67,9 @@ impl Lanes for Words {
     }
 }
 
-/// As [`Lanes::run_end`], fewer than eight bytes before the end of `src`. One load that reaches back behind
-/// `end`, where there is one: byte by byte, the processor mispredicts where it ends.
+/// As [`Lanes::run_end`], fewer than eight bytes before the end of `src`. Uses one load that
+/// reaches back before `end`, if possible: in a loop over bytes the processor would mispredict the
+/// exit.
 #[inline]
 fn tail_end(src: &[u8], mut end: usize, offset: usize) -> usize {
     debug_assert!(end < src.len() && end + 8 > src.len());
@@ -77,7 +80,7 @@ fn tail_end(src: &[u8], mut end: usize, offset: usize) -> usize {
         let here = unsafe { copy::load_u64(src, last) };
         // SAFETY: `last >= offset` was checked, and `last - offset + 8 <= src.len()`.
         let earlier = unsafe { copy::load_u64(src, last - offset) };
-        // Of the eight bytes those before `end` are shifted out; one to seven are left.
+        // The bytes before `end` are shifted out; one to seven are left.
         let differing = (here ^ earlier) >> (8 * (end - last));
         return match differing {
             0 => src.len(),
@@ -98,23 +101,23 @@ mod wide {
 
     use super::{Lanes, SLACK_BYTES};
 
-    /// Bytes of a vector; a copy writes no more than that behind its end.
+    /// Bytes of a vector. A copy overwrites at most so many past its end.
     const LANES: usize = 64;
     const _: () = assert!(LANES <= SLACK_BYTES);
 
     /// 64 bytes at a time: AVX-512 F and BW, BMI1 and BMI2.
-    pub(in super::super) struct Wide;
+    pub(in crate::codec) struct Wide;
 
     impl Lanes for Wide {
         #[inline]
         unsafe fn run_end(src: &[u8], end: usize, offset: usize) -> usize {
-            // SAFETY: the caller promises the instructions; the bounds are checked there.
+            // SAFETY: the caller promises the instructions and the bounds.
             unsafe { run_end(src, end, offset) }
         }
 
         #[inline]
         unsafe fn copy(literals: &[u8], to: *mut u8) {
-            // SAFETY: the caller promises the instructions, and the room.
+            // SAFETY: the caller promises the instructions and the room.
             unsafe { copy(literals, to) }
         }
     }
@@ -125,9 +128,9 @@ mod wide {
         debug_assert!((1..=end).contains(&offset) && end <= src.len());
         while end < src.len() {
             let mask = first(src.len() - end);
-            // SAFETY: the mask has no bit at `src.len() - end` or behind.
+            // SAFETY: the mask has no bit at or after `src.len() - end`.
             let here = unsafe { load(mask, &src[end..]) };
-            // SAFETY: from `end - offset` on there are as many bytes and more.
+            // SAFETY: from `end - offset` on there are at least as many bytes.
             let earlier = unsafe { load(mask, &src[end - offset..]) };
             let differing = _mm512_cmpneq_epu8_mask(here, earlier);
             if differing != 0 {
@@ -147,16 +150,16 @@ mod wide {
         _bzhi_u64(u64::MAX, len)
     }
 
-    /// The bytes of a mask, and zeros.
+    /// The bytes that a mask selects, zeros elsewhere.
     ///
     /// # Safety
     ///
-    /// The mask has no bit at `bytes.len()` or behind: bytes without one are not touched.
+    /// The mask has no bit at or after `bytes.len()`: unselected bytes are not read.
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
     unsafe fn load(mask: u64, bytes: &[u8]) -> __m512i {
         debug_assert!(LANES - mask.leading_zeros() as usize <= bytes.len());
-        // SAFETY: the caller promises that each bit stands for a byte of the slice.
+        // SAFETY: the caller promises that each bit selects a byte of the slice.
         unsafe { _mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast()) }
     }
 
@@ -170,11 +173,12 @@ mod wide {
         while at < literals.len() {
             let rest = &literals[at..];
             let mask = first(rest.len());
-            // SAFETY: the mask has no bit at the rest's length or behind.
+            // SAFETY: the mask has no bit at or after the rest's length.
             let lanes = unsafe { load(mask, rest) };
-            // SAFETY: `at` is below the length, so that this lies within what the caller lets us write.
+            // SAFETY: `at` is below the length, so this lies within what the caller lets us write.
             let to = unsafe { to.add(at) };
-            // SAFETY: it ends less than `SLACK_BYTES` behind the literals' end, where the caller lets us write.
+            // SAFETY: the store ends less than `SLACK_BYTES` after the literals' end, where the
+            // caller lets us write.
             unsafe { _mm512_storeu_si512(to.cast(), lanes) };
             at += LANES;
         }
@@ -185,7 +189,7 @@ mod wide {
 mod tests {
     use super::{Lanes, SLACK_BYTES, Words};
 
-    /// Every first difference of every length at every distance, or none.
+    /// Every position of the first difference, at every length and distance, or none.
     fn runs_end_where_they_differ<L: Lanes>() {
         let distances = if cfg!(miri) { 1..4 } else { 1..80 };
         for offset in distances {
@@ -208,12 +212,13 @@ mod tests {
         }
     }
 
-    /// What is copied is there, and nothing behind the slack is touched.
+    /// Everything is copied, and nothing after the slack is touched.
     fn copies_end_within_the_slack<L: Lanes>() {
         for len in 0..if cfg!(miri) { 40 } else { 300 } {
             let literals: Vec<u8> = (1..=250).cycle().take(len).collect();
             let mut to = vec![0; len + SLACK_BYTES + 64];
-            // SAFETY: there are as many bytes and the slack; the caller has asked for the instructions.
+            // SAFETY: there are as many bytes and the slack; the caller has asked for the
+            // instructions.
             unsafe { L::copy(&literals, to.as_mut_ptr()) };
             assert_eq!(to[..len], literals);
             assert!(to[len + SLACK_BYTES..].iter().all(|&byte| byte == 0));
@@ -230,7 +235,7 @@ mod tests {
     #[test]
     fn wide() {
         use crate::cpu::{Level, level};
-        // Elsewhere nothing uses it, so that there is nothing to be tested.
+        // Without the instructions nothing uses it, so there is nothing to test.
         if level() < Level::Avx512 {
             return;
         }

@@ -1,7 +1,9 @@
-//! Decoding a row of encoded values, or of a long value's sequences, that have one shape.
+//! Fast path of the decoder: rows of values, or of a long value's sequences, that have one
+//! [shape](super::shape).
 //!
-//! What the bytes of a sequence say was found for the first of them; of the others it is compared, and two copies are
-//! left: half of the instructions of decoding each.
+//! Columns of records with fixed fields gain, and values half of which repeats. The first sequence
+//! of a row is decoded in full; the others are only compared with it, and two copies each remain:
+//! half of the instructions.
 
 #![allow(
     unsafe_code,
@@ -18,44 +20,47 @@ use super::shape::Shape;
 use crate::cpu::{Level, level};
 use crate::prefetch::prefetch_span;
 
-/// How far ahead of its decoding a long value, or a row of them, is requested: without it the processor's own guesses end
-/// with each page of 4 KiB.
-pub(super) const BYTES_AHEAD: usize = 2048;
+/// How far ahead a long value, or a row of values, is prefetched. The processor's own prefetching
+/// stops at each 4 KiB page.
+pub(in crate::codec) const BYTES_AHEAD: usize = 2048;
 
-/// How much of what was to be decoded was.
+/// How far decoding has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Done {
-    /// Bytes of the source.
-    pub(super) read: usize,
-    /// Bytes that they stand for.
-    pub(super) written: usize,
+pub(in crate::codec) struct Done {
+    /// Bytes read of the source.
+    pub(in crate::codec) read: usize,
+    /// Bytes written for them.
+    pub(in crate::codec) written: usize,
 }
 
 /// Rows of sequences within a long value.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
-    /// The shape of the last row, if the sequence before this one was behind it.
+pub(in crate::codec) struct Rows {
+    /// The shape of the last row, if the sequence before this one came right after it.
     last: Option<Shape>,
     is_one: bool,
 }
 
 impl Rows {
-    /// Whether what comes may be a row: it begins as the last sequence did, or that one has interrupted a row.
+    /// Whether a row may follow: this sequence begins like the last one, or the last one
+    /// interrupted a row.
     #[inline]
-    pub(super) fn may_go_on(&self, begins_alike: bool) -> bool {
+    pub(in crate::codec) fn may_go_on(&self, begins_alike: bool) -> bool {
         begins_alike || self.is_one
     }
 
-    /// Decodes the sequences behind `src[stored]`, which stands for `stands` bytes, to where `room` of `to` begins, as far as they fit and have
-    /// the shape of the row before that sequence, or else its own. (Most rows go on behind one of another shape: a byte that happened to be
-    /// alike.) A call, for text has few rows, and what a shape takes was moved about in the decoder's loop: a quarter of its time.
+    /// Decodes the sequences after `src[stored]`, which stands for `stands` bytes, into `room` of
+    /// `to`, as far as they fit and have the shape of the row before that sequence, or else its own
+    /// shape. (Most rows continue after one sequence of another shape, caused by a byte that
+    /// happens to be equal.) Deliberately a call: text has few rows, and keeping a shape in the
+    /// decoder's loop cost it registers.
     ///
     /// # Safety
     ///
-    /// The room is writable, and no part of `src`. The processor has the instructions of `R`. (What is said of `stands` is
-    /// compared with the sequence.)
+    /// The room is writable, and no part of `src`. The processor has the instructions of `R`.
+    /// (`stands` need not be right: it is compared with the sequence.)
     #[inline(never)]
-    pub(super) unsafe fn go_on<R: Runs>(
+    pub(in crate::codec) unsafe fn go_on<R: Runs>(
         &mut self,
         src: &[u8],
         stored: Range<usize>,
@@ -83,29 +88,30 @@ impl Rows {
     }
 }
 
-/// Decodes the values of this shape that `src` begins with to `to`, up to the first of another or as many as `room` bytes
-/// are enough for.
+/// Decodes the values of this shape at the start of `src` to `to`, up to the first of another
+/// shape, and as many as fit `room` bytes.
 ///
 /// # Safety
 ///
 /// `room` bytes are writable at `to`, and no part of `src`.
-pub(super) unsafe fn decode(src: &[u8], shape: &Shape, to: *mut u8, room: usize) -> Done {
+pub(in crate::codec) unsafe fn decode(src: &[u8], shape: &Shape, to: *mut u8, room: usize) -> Done {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if level() >= Level::Avx2 {
-        // SAFETY: the level just read says that this processor has AVX2; the caller promises the rest.
+        // SAFETY: the level just read says that this processor has AVX2; the caller promises the
+        // rest.
         return unsafe { decode_runs::<Wide<true>>(src, shape, to, room) };
     }
     // SAFETY: every processor can copy words; the caller promises the rest.
     unsafe { decode_runs::<Words>(src, shape, to, room) }
 }
 
-/// [`decode`] by copies of one kind, or by those for runs of the shape's lengths.
+/// [`decode`] with copies of one kind, or with copies for runs of the shape's lengths.
 ///
 /// # Safety
 ///
-/// As of [`decode`]; and the processor has the instructions of `R`.
+/// As for [`decode`]; and the processor has the instructions of `R`.
 #[inline]
-pub(super) unsafe fn decode_runs<R: Runs>(
+pub(in crate::codec) unsafe fn decode_runs<R: Runs>(
     src: &[u8],
     shape: &Shape,
     to: *mut u8,
@@ -120,14 +126,15 @@ pub(super) unsafe fn decode_runs<R: Runs>(
             (Some(_), Some(_)) => decode_vectors::<R, Ends<32>, Ends<32>>,
             _ => decode_vectors::<R, R, R>,
         };
-        // SAFETY: the runs have the lengths that were just looked at; the caller promises the rest, and `R` has vectors.
+        // SAFETY: the runs have the lengths that were just checked; the caller promises the rest,
+        // and `R` has vectors.
         return unsafe { row(src, shape, to, room) };
     }
-    // SAFETY: what the caller promises; such runs may have any length.
+    // SAFETY: as the caller promises; such runs may have any length.
     unsafe { decode_by::<R, R, R>(src, shape, to, room) }
 }
 
-/// The length of two moves that a run is, from both of its ends.
+/// The size of the two moves, from both ends, that copy a run of this length.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn pair_of(run: usize) -> Option<usize> {
     match run {
@@ -137,12 +144,12 @@ fn pair_of(run: usize) -> Option<usize> {
     }
 }
 
-/// [`decode_by`] vectors. Never a part of another function: in the decoder's loop all that this has in registers was
-/// loaded from the stack, for each value.
+/// [`decode_by`] with vectors. Never inlined: in the decoder's loop all that this keeps in
+/// registers would be loaded from the stack for each value.
 ///
 /// # Safety
 ///
-/// As of [`decode_by`]; and the processor has AVX2.
+/// As for [`decode_by`]; and the processor has AVX2.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx2")]
 #[inline(never)]
@@ -156,11 +163,12 @@ unsafe fn decode_vectors<R: Runs, L: Copies, M: Copies>(
     unsafe { decode_by::<R, L, M>(src, shape, to, room) }
 }
 
-/// [`decode`] as `R` looks ahead, with literals that are copied by `L` and matches by `M`.
+/// [`decode`] with the prefetching of `R`, literals copied by `L` and matches copied by `M`.
 ///
 /// # Safety
 ///
-/// As of [`decode`]; the processor has the instructions of both, and they copy runs of the shape's lengths.
+/// As for [`decode`]; the processor has the instructions of both, and they copy runs of the shape's
+/// lengths.
 #[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
 #[inline(always)]
 unsafe fn decode_by<R: Runs, L: Copies, M: Copies>(
@@ -176,7 +184,7 @@ unsafe fn decode_by<R: Runs, L: Copies, M: Copies>(
         && shape.is_of(value)
     {
         if R::AHEAD {
-            // Behind the last value as well: where they are a page's, a scan wants those of the next.
+            // Also after the last value: if they are a page's, a scan reads those of the next page.
             prefetch_span(value.as_ptr().wrapping_add(BYTES_AHEAD), 1);
         }
         // SAFETY: `written <= room`.
@@ -194,17 +202,18 @@ unsafe fn decode_by<R: Runs, L: Copies, M: Copies>(
 ///
 /// # Safety
 ///
-/// The value has the shape. What it stands for is writable at `to`, and no part of `value`. Of `L` and `M` as of
+/// The value has the shape. Its decoded form fits at `to`, apart from `value`. `L` and `M` as for
 /// [`decode_by`].
 #[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
 #[inline(always)]
 unsafe fn copy_parts<L: Copies, M: Copies>(value: &[u8], shape: &Shape, to: *mut u8) {
     debug_assert!(shape.is_of(value));
-    // SAFETY: the literals lie within a value of this shape, and so does the match, which is a part of them.
+    // SAFETY: the literals lie within a value of this shape, and so does the match, which is a part
+    // of them.
     let from = unsafe { value.as_ptr().add(shape.literals_at) };
     // SAFETY: as above.
     let again = unsafe { value.as_ptr().add(shape.match_at) };
-    // SAFETY: a value of this shape stands for its literals, and the match behind them.
+    // SAFETY: a value of this shape stands for its literals and, after them, the match.
     let behind = unsafe { to.add(shape.literals) };
     // SAFETY: as above; the room is apart from the value.
     unsafe { L::copy_exact(from, to, shape.literals) };
@@ -220,7 +229,7 @@ unsafe fn copy_parts<L: Copies, M: Copies>(value: &[u8], shape: &Shape, to: *mut
 mod tests {
     use super::Words;
     use crate::codec::decode::decode_long_by_words;
-    use crate::codec::shape::Shape;
+    use crate::codec::fast::shape::Shape;
     use crate::codec::tests::Random;
     use crate::codec::{decode, decode_each, twin};
 
@@ -265,7 +274,7 @@ mod tests {
         let room = || vec![0; row.len() / stored_len * raw_len];
         let (mut wide, mut by_words) = (room(), room());
         let len = wide.len();
-        // SAFETY: there is room for as many values as there are.
+        // SAFETY: there is room for all values.
         let alike = unsafe { super::decode(row, &shape, wide.as_mut_ptr(), len) };
         // SAFETY: as above; every processor can copy words.
         let words = unsafe { super::decode_runs::<Words>(row, &shape, by_words.as_mut_ptr(), len) };
@@ -273,7 +282,7 @@ mod tests {
         let front = each_by_twin(&row[..alike.read], stored_len, raw_len);
         assert_eq!(wide[..alike.written], front.unwrap());
         assert!(wide[alike.written..].iter().all(|&byte| byte == 0));
-        // Of a room that ends earlier nothing behind the last value that fits is touched.
+        // If the room ends earlier, nothing after the last value that fits is touched.
         let cut = alike.written.saturating_sub(1);
         wide.fill(0);
         // SAFETY: there is room for more than that.
@@ -290,7 +299,7 @@ mod tests {
             let mut row = Vec::new();
             let count = 1 + random.below(20);
             for _ in 0..count {
-                // As long, from elsewhere within the literals.
+                // Equally long, but from elsewhere within the literals.
                 let other = len as u16 + random.below(literals + 1 - len) as u16;
                 let offset = if random.below(6) == 0 { other } else { offset };
                 push_sequence(&mut random, literals, offset, len, &mut row);
@@ -328,7 +337,7 @@ mod tests {
                 for _ in 0..random.below(9) {
                     push_sequence(&mut random, literals, offset, len, &mut src);
                     raw_len += literals + len;
-                    // Another between, behind which the row goes on.
+                    // Another sequence between, after which the row continues.
                     if random.below(5) == 0 {
                         let (literals, offset, len) = lengths(&mut random);
                         push_sequence(&mut random, literals, offset, len, &mut src);
