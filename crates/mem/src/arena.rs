@@ -19,7 +19,7 @@ use cairndb_env::sync::Mutex;
 use cairndb_kernel::prefetch_span;
 
 use crate::chunk::{ALIGN, Chunk, ChunkPool};
-use crate::directory::{PLACE_END, Place};
+use crate::hash_index::{NODE_PLACE_END, NodePlace};
 use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
 
 /// The first chunk of an arena, so that a memtable of few entries costs little.
@@ -40,7 +40,7 @@ const AHEAD_BYTES: usize = 192;
 const CHUNKS_PLACED: usize = if cfg!(loom) { 2 } else { 32 };
 /// Bits of a place that count steps of [`ALIGN`] from the chunk's start, up to 4 MiB; those above are the chunk's number.
 const STEP_BITS: u32 = 19;
-const _: () = assert!(CHUNKS_PLACED << STEP_BITS <= PLACE_END as usize);
+const _: () = assert!(CHUNKS_PLACED << STEP_BITS <= NODE_PLACE_END as usize);
 
 /// The chunks of one memtable.
 #[derive(Debug)]
@@ -96,20 +96,20 @@ impl Arena {
     /// The place of an address that is not the start of a chunk and lies in a piece of the current one; `None` elsewhere,
     /// and in a chunk of too high a number.
     #[inline]
-    pub(crate) fn place_of(bump: &Bump, address: NonNull<u8>) -> Option<Place> {
+    pub(crate) fn place_of(bump: &Bump, address: NonNull<u8>) -> Option<NodePlace> {
         let steps = address.addr().get().wrapping_sub(bump.start.addr().get()) / ALIGN;
         let cut = (bump.at.addr().get() - bump.start.addr().get()) / ALIGN;
         if steps == 0 || steps >= cut.min(1 << STEP_BITS) || bump.chunks > CHUNKS_PLACED {
             return None;
         }
         // One regular chunk at least has a start that pieces lie behind.
-        Place::try_from((bump.chunks - 1) << STEP_BITS | steps).ok()
+        NodePlace::try_from((bump.chunks - 1) << STEP_BITS | steps).ok()
     }
 
     /// The address of a place that [`Arena::place_of`] gave for a piece of this arena and that the caller came by through
     /// an acquire load.
     #[inline]
-    pub(crate) fn address_of(&self, place: Place) -> *mut u8 {
+    pub(crate) fn address_of(&self, place: NodePlace) -> *mut u8 {
         let (chunk, steps) = (place >> STEP_BITS, place & ((1 << STEP_BITS) - 1));
         // Relaxed: stored before the place was, by the thread that stored that with release.
         let start = self.starts[chunk as usize % CHUNKS_PLACED].load(Ordering::Relaxed);

@@ -41,7 +41,7 @@ use cairndb_env::sync::Mutex;
 
 use crate::arena::{Arena, Bump};
 use crate::compare::compare_keys;
-use crate::directory::{Directory, Looked, Place};
+use crate::hash_index::{HashIndex, Looked, NodePlace};
 use crate::node::{NewEntry, Node, NodeRef, node_bytes};
 use crate::recent::Recent;
 use crate::sync::{AtomicBool, Ordering};
@@ -71,7 +71,7 @@ pub(crate) struct List {
     order: Order,
     arena: Arena,
     /// Where newest versions stand; none for orders that cannot hash.
-    directory: Option<Directory>,
+    hash_index: Option<HashIndex>,
     /// Where searches begin.
     tree: Tree,
     /// What was put between others last. Elsewhere: the writer's stores are not to take these lines from readers.
@@ -107,7 +107,7 @@ unsafe impl Send for Splice {}
 
 /// Where a search ended: `before` is less than the target, `at` is not, and they were neighbours.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found<'a> {
+pub(crate) struct Neighbours<'a> {
     /// The last node before the place, or the sentinel.
     pub(crate) before: NodeRef<'a>,
     /// The first node at or after the place, or the sentinel.
@@ -126,12 +126,8 @@ enum Kin<'a> {
 }
 
 impl List {
-    /// An empty list in `arena`, with a directory of `directory_bytes`, and the one splice that may insert into it.
-    pub(crate) fn new(
-        order: Order,
-        arena: Arena,
-        directory_bytes: Option<usize>,
-    ) -> (List, Splice) {
+    /// An empty list in `arena`, with a directory of `index_bytes`, and the one splice that may insert into it.
+    pub(crate) fn new(order: Order, arena: Arena, index_bytes: Option<usize>) -> (List, Splice) {
         let mut bump = Bump::new();
         let entry = NewEntry {
             head: u64::MAX,
@@ -143,10 +139,10 @@ impl List {
         let memory = arena.allocate(&mut bump, node_bytes(0, 0));
         // SAFETY: a fresh piece of the size that this node takes, in an arena the list will own.
         let sentinel = unsafe { NodeRef::write(memory, &entry) }.as_ptr();
-        let directory = directory_bytes.map(|bytes| {
+        let hash_index = index_bytes.map(|bytes| {
             let memory = arena.allocate(&mut bump, bytes);
             // SAFETY: a fresh piece of so many bytes, in an arena the list will own.
-            unsafe { Directory::write(memory, bytes) }
+            unsafe { HashIndex::write(memory, bytes) }
         });
         let (tree, path) = Tree::new(&arena, &mut bump);
         let list = List {
@@ -154,7 +150,7 @@ impl List {
             begun: AtomicBool::new(false),
             order,
             arena,
-            directory,
+            hash_index,
             tree,
             recent: Box::new(Recent::new(sentinel)),
             regions: Mutex::default(),
@@ -197,7 +193,7 @@ impl List {
 
     /// Finds the neighbours around `target`.
     #[inline]
-    pub(crate) fn find(&self, target: &Target<'_>) -> Found<'_> {
+    pub(crate) fn find(&self, target: &Target<'_>) -> Neighbours<'_> {
         let is_before_tied = |node: NodeRef<'_>| self.is_before_tied(node, target);
         let found = self.tree.find(target.head, &is_before_tied);
         let mut before = found.unwrap_or(self.sentinel());
@@ -210,11 +206,11 @@ impl List {
 
     /// The neighbours around `target`, from a node on that comes before it.
     #[inline]
-    fn last_before<'a>(&self, mut before: NodeRef<'a>, target: &Target<'_>) -> Found<'a> {
+    fn last_before<'a>(&self, mut before: NodeRef<'a>, target: &Target<'_>) -> Neighbours<'a> {
         loop {
             let at = before.next();
             if !self.is_before(at, target) {
-                return Found { before, at };
+                return Neighbours { before, at };
             }
             before = at;
         }
@@ -310,7 +306,7 @@ impl List {
         };
         // SAFETY: the caller vouches for the splice.
         let (before, appended) = unsafe { self.place(splice, &target) };
-        let kin = match &self.directory {
+        let kin = match &self.hash_index {
             Some(_) => self.kin(before, entry),
             None => Kin::None,
         };
@@ -327,9 +323,9 @@ impl List {
         splice.last_head = entry.head;
         splice.next_head = next.head();
         Arena::prefetch_next(&splice.bump);
-        if let Some(directory) = &self.directory {
+        if let Some(hash_index) = &self.hash_index {
             match kin {
-                Kin::None => directory.add(hash, place),
+                Kin::None => hash_index.add(hash, place),
                 Kin::Newer => {}
                 Kin::Older(older) => {
                     let is_older = |place| {
@@ -337,7 +333,7 @@ impl List {
                         let node = unsafe { self.node_at(place) };
                         node == older
                     };
-                    directory.replace(hash, place, is_older);
+                    hash_index.replace(hash, place, is_older);
                 }
             }
         }
@@ -411,18 +407,18 @@ impl List {
     /// Asks for the directory's line of a key with this hash.
     #[inline]
     pub(crate) fn request(&self, hash: u64) {
-        if let Some(directory) = &self.directory {
-            directory.prefetch(hash);
+        if let Some(hash_index) = &self.hash_index {
+            hash_index.prefetch(hash);
         }
     }
 
     /// The newest version of `key`, by the directory. `hash` is the key's.
     #[inline]
     pub(crate) fn look(&self, key: &[u8], hash: u64) -> Looked<NodeRef<'_>> {
-        let Some(directory) = &self.directory else {
+        let Some(hash_index) = &self.hash_index else {
             return Looked::Unknown;
         };
-        directory.look(hash, |place| {
+        hash_index.look(hash, |place| {
             // SAFETY: what the directory holds are places of this list's nodes, and it loads them with acquire.
             let node = unsafe { self.node_at(place) };
             self.compare(node.key(), key).is_eq().then_some(node)
@@ -453,7 +449,7 @@ impl List {
     /// The place must be one that an insert into this list returned, and the caller must have come by it from the writer
     /// itself or through an acquire load.
     #[inline]
-    unsafe fn node_at(&self, place: Place) -> NodeRef<'_> {
+    unsafe fn node_at(&self, place: NodePlace) -> NodeRef<'_> {
         // SAFETY: the caller vouches for the place, and no chunk is at the zero address.
         let address = unsafe { NonNull::new_unchecked(self.arena.address_of(place)) };
         // SAFETY: a node of this list, written before its place was given out, in the arena that `self` owns.

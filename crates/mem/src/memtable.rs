@@ -23,7 +23,7 @@ use cairndb_base::{Error, HeadRule, Kind, Order, Result, SEQ_MAX, SeqNo};
 
 use crate::arena::Arena;
 use crate::chunk::ChunkPool;
-use crate::directory::{Directory, Looked};
+use crate::hash_index::{HashIndex, Looked};
 use crate::list::{List, Splice, Target};
 use crate::node::NodeRef;
 use crate::recent::Recent;
@@ -126,10 +126,10 @@ impl Memtable {
         pool: Option<Arc<ChunkPool>>,
     ) -> (Arc<Memtable>, Splice) {
         let rule = HeadRule::new(&order, prefix_hint);
-        let directory = order.can_hash();
-        let directory = directory.then(|| Directory::bytes_for(capacity_bytes));
+        let hash_index = order.can_hash();
+        let hash_index = hash_index.then(|| HashIndex::bytes_for(capacity_bytes));
         let arena = Arena::new(capacity_bytes.saturating_sub(OWN_BYTES), pool);
-        let (list, splice) = List::new(order, arena, directory);
+        let (list, splice) = List::new(order, arena, hash_index);
         let counters = Counters::default();
         counters.seq_min.store(SEQ_MAX, Ordering::Relaxed);
         let table = Arc::new(Memtable {

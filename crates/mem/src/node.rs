@@ -35,12 +35,12 @@ const VALUE_AHEAD_BYTES: usize = 192;
 const APART: u32 = 1 << 31;
 const _: () = assert!(VALUE_BYTES_MAX < APART as usize);
 /// What a node holds of a value that lies apart: its address and its check.
-const PLACE_BYTES: usize = size_of::<Place>();
+const APART_BYTES: usize = size_of::<ApartValue>();
 
 /// Where a value lies that is not in the node. Stands behind the key, at any alignment.
 #[derive(Clone, Copy)]
 #[repr(C, packed)]
-struct Place {
+struct ApartValue {
     start: NonNull<u8>,
     check: u32,
 }
@@ -81,7 +81,7 @@ impl NewEntry<'_> {
     #[inline]
     pub(crate) fn room(&self) -> usize {
         if self.apart.is_some() {
-            PLACE_BYTES
+            APART_BYTES
         } else {
             self.value.len()
         }
@@ -91,7 +91,7 @@ impl NewEntry<'_> {
 /// Bytes that a value of `len` takes in a node when it lies in the log as well.
 #[inline]
 pub(crate) const fn logged_room(len: usize) -> usize {
-    if stays_apart(len) { PLACE_BYTES } else { len }
+    if stays_apart(len) { APART_BYTES } else { len }
 }
 
 /// Whether a value that lies in the log is left there: for a shorter one a node would save less than
@@ -182,12 +182,12 @@ impl<'a> NodeRef<'a> {
         // SAFETY: the value's place begins right behind the key.
         let value = unsafe { key.add(entry.key.len()) };
         if let Some(start) = entry.apart {
-            let place = Place {
+            let place = ApartValue {
                 start,
                 check: check_of(entry.value),
             };
-            // SAFETY: the caller's memory has `PLACE_BYTES` behind the key of such an entry.
-            unsafe { value.cast::<Place>().write_unaligned(place) };
+            // SAFETY: the caller's memory has `APART_BYTES` behind the key of such an entry.
+            unsafe { value.cast::<ApartValue>().write_unaligned(place) };
         } else {
             // SAFETY: the caller's memory ends behind the value.
             unsafe { value.copy_from_nonoverlapping(start_of(entry.value), entry.value.len()) };
@@ -276,11 +276,11 @@ impl<'a> NodeRef<'a> {
 
     /// Where the value lies, unless it is in the node.
     #[inline]
-    fn place(self) -> Option<Place> {
+    fn place(self) -> Option<ApartValue> {
         if self.fixed().value_len & APART == 0 {
             return None;
         }
-        let place = self.behind_key().cast::<Place>();
+        let place = self.behind_key().cast::<ApartValue>();
         // SAFETY: a place was written there, as the bit says, before the node was published.
         Some(unsafe { place.read_unaligned() })
     }

@@ -31,30 +31,30 @@ pub struct MemWriter {
     region: Option<Arc<dyn LogRegion>>,
 }
 
-/// Bytes that a log segment lends, and the segment. Only [`Lent::by`] makes one: whoever keeps the
+/// Bytes that a log segment lends, and the segment. Only [`Borrowed::by`] makes one: whoever keeps the
 /// segment's region keeps the bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Lent<'a> {
+pub struct Borrowed<'a> {
     bytes: &'a [u8],
     region: &'a Arc<dyn LogRegion>,
 }
 
-impl<'a> Lent<'a> {
+impl<'a> Borrowed<'a> {
     /// The `len` bytes at `offset` of `region`; `None` where it cannot be read in place.
     ///
     /// # Panics
     /// As [`LogRegion::bytes`].
     #[inline]
-    pub fn by(region: &'a Arc<dyn LogRegion>, offset: u64, len: usize) -> Option<Lent<'a>> {
+    pub fn by(region: &'a Arc<dyn LogRegion>, offset: u64, len: usize) -> Option<Borrowed<'a>> {
         let bytes = region.bytes(offset, len)?;
-        Some(Lent { bytes, region })
+        Some(Borrowed { bytes, region })
     }
 
     /// The `len` bytes from `at` on; `None` when these are not so many.
     #[inline]
-    pub fn piece(self, at: usize, len: usize) -> Option<Lent<'a>> {
+    pub fn piece(self, at: usize, len: usize) -> Option<Borrowed<'a>> {
         let bytes = self.bytes.get(at..at.checked_add(len)?)?;
-        Some(Lent { bytes, ..self })
+        Some(Borrowed { bytes, ..self })
     }
 }
 
@@ -131,24 +131,28 @@ impl MemWriter {
         kind: Kind,
         key: &[u8],
         value: &[u8],
-        lent: Lent<'_>,
+        borrowed: Borrowed<'_>,
         hash: u64,
     ) {
-        let Lent {
-            bytes: lent,
+        let Borrowed {
+            bytes: borrowed,
             region,
-        } = lent;
+        } = borrowed;
         let mut apart = None;
         if stays_apart(value.len()) {
             // Of another length it would be read beyond its end; other content is found by its check.
-            assert_eq!(lent.len(), value.len(), "a region lends what is asked for");
-            debug_assert_eq!(lent, value, "what was logged is what is inserted");
+            assert_eq!(
+                borrowed.len(),
+                value.len(),
+                "a region lends what is asked for"
+            );
+            debug_assert_eq!(borrowed, value, "what was logged is what is inserted");
             let kept = self.region.as_ref();
             if !kept.is_some_and(|kept| Arc::ptr_eq(kept, region)) {
                 self.table.list().keep(region);
                 self.region = Some(Arc::clone(region));
             }
-            apart = Some(NonNull::from(lent).cast());
+            apart = Some(NonNull::from(borrowed).cast());
         }
         self.insert_entry(seq, kind, key, value, apart, hash);
     }

@@ -15,7 +15,7 @@ use cairndb_env::LogRegion;
 use cairndb_format::batch::{self, BatchWriter, Entry};
 use cairndb_format::log;
 use cairndb_format::value_file::Pointer;
-use cairndb_mem::{Lent, MemWriter, Memtable};
+use cairndb_mem::{Borrowed, MemWriter, Memtable};
 
 use crate::log::segments::Segment;
 
@@ -106,9 +106,9 @@ pub(crate) struct Appended {
 }
 
 /// The `len` bytes before `end`, where a region can be read in place.
-fn lend(region: Option<&Arc<dyn LogRegion>>, end: Option<u64>, len: usize) -> Option<Lent<'_>> {
+fn lend(region: Option<&Arc<dyn LogRegion>>, end: Option<u64>, len: usize) -> Option<Borrowed<'_>> {
     let (region, end) = region.zip(end)?;
-    Lent::by(region, end - len as u64, len)
+    Borrowed::by(region, end - len as u64, len)
 }
 
 /// What an insert changes of a [`Commit`], beside the segment that lends its values.
@@ -126,7 +126,7 @@ impl Part<'_> {
         reason = "of a batch's loop it is a part; the call took 12 instructions an entry"
     )]
     #[inline(always)]
-    fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8], lent: Option<Lent<'_>>) {
+    fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8], lent: Option<Borrowed<'_>>) {
         *self.last_seq += 1;
         if kind == Kind::Pointer {
             self.note_pointer(value);

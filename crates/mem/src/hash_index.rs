@@ -7,7 +7,7 @@
 //!
 //! A line has twelve slots: two bytes of the key's hash each, and the node's place in the arena. A key whose line is
 //! full goes into the next one, and a bit says that keys went on. After [`PROBES`] lines, and for a node that has no
-//! place, the directory knows nothing: the list is searched. A snapshot older than the newest version
+//! place, the index knows nothing: the list is searched. A snapshot older than the newest version
 //! steps from that to the next ones, and has the list searched behind [many](crate::memtable).
 //! (Two bytes, because a get may ask dozens of parts, and each slot that looks like the key's costs a node's line.)
 //! (A filter of three bits in a word, which this replaces, spared the search for keys that are not there and no
@@ -32,7 +32,7 @@ use std::slice;
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
-/// The directory's share of a memtable's capacity, as a divisor in bytes. Entries of 64 bytes, which is a key of 16 and
+/// The index's share of a memtable's capacity, as a divisor in bytes. Entries of 64 bytes, which is a key of 16 and
 /// nothing else, take three of four slots. With nine of ten taken 7 of 1000 keys would have none, and a tenth of absent
 /// ones be unknown (simulated).
 const CAPACITY_SHARE: usize = 10;
@@ -53,15 +53,15 @@ const SECOND: u64 = u64::MAX >> (8 * (2 * LANES - SLOTS));
 /// Set in the second word when keys of this line went on to the next.
 const WENT_ON: u64 = 1 << 63;
 
-/// Where a node is in its arena; see `Arena::place_of`. Never zero, and below [`PLACE_END`].
-pub(crate) type Place = u32;
+/// Where a node is in its arena; see `Arena::place_of`. Never zero, and below [`NODE_PLACE_END`].
+pub(crate) type NodePlace = u32;
 /// Above the place a slot has the second byte of the hash.
-pub(crate) const PLACE_END: Place = 1 << PLACE_BITS;
-const PLACE_BITS: u32 = Place::BITS - 8;
+pub(crate) const NODE_PLACE_END: NodePlace = 1 << PLACE_BITS;
+const PLACE_BITS: u32 = NodePlace::BITS - 8;
 /// In a slot whose key's newest version has no place.
-const NOWHERE: Place = 0;
+const NOWHERE: NodePlace = 0;
 
-/// What the directory says of a key.
+/// What the index says of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Looked<N> {
     /// Its newest version.
@@ -87,15 +87,15 @@ const _: () = assert!(size_of::<Line>() == 64);
 
 /// The lines of one memtable, in memory of its arena.
 #[derive(Debug)]
-pub(crate) struct Directory {
+pub(crate) struct HashIndex {
     lines: NonNull<Line>,
     len: usize,
 }
 
 // SAFETY: lines are atomics, in memory without thread affinity that the arena owns.
-unsafe impl Send for Directory {}
+unsafe impl Send for HashIndex {}
 // SAFETY: as for `Send`; all access is through atomics.
-unsafe impl Sync for Directory {}
+unsafe impl Sync for HashIndex {}
 
 impl Line {
     /// A bit in the lane of each slot whose tag is that of `pattern`'s lanes, and whether keys went on.
@@ -146,19 +146,19 @@ impl Line {
     }
 }
 
-impl Directory {
-    /// Bytes of memory that the directory of a memtable of `capacity` bytes takes, wherever that begins.
+impl HashIndex {
+    /// Bytes of memory that the index of a memtable of `capacity` bytes takes, wherever that begins.
     pub(crate) fn bytes_for(capacity: usize) -> usize {
         let lines = (capacity / CAPACITY_SHARE / size_of::<Line>()).max(PROBES);
         (lines + 1) * size_of::<Line>()
     }
 
-    /// An empty directory in `bytes` of `memory`.
+    /// An empty index in `bytes` of `memory`.
     ///
     /// # Safety
     /// The memory must be the caller's alone and live as long as what is returned; `bytes` must be what
-    /// [`Directory::bytes_for`] gave.
-    pub(crate) unsafe fn write(memory: NonNull<u8>, bytes: usize) -> Directory {
+    /// [`HashIndex::bytes_for`] gave.
+    pub(crate) unsafe fn write(memory: NonNull<u8>, bytes: usize) -> HashIndex {
         let unaligned = memory.align_offset(align_of::<Line>());
         let len = bytes / size_of::<Line>() - 1;
         assert!(unaligned < size_of::<Line>() && len >= PROBES);
@@ -170,12 +170,12 @@ impl Directory {
             // SAFETY: as above; a line begins at a multiple of its alignment.
             unsafe { line.write(Line::default()) };
         }
-        Directory { lines, len }
+        HashIndex { lines, len }
     }
 
     /// Looks a key up by its hash; `node_at` gives what stands at a place if it is of that key.
     #[inline]
-    pub(crate) fn look<N>(&self, hash: u64, node_at: impl Fn(Place) -> Option<N>) -> Looked<N> {
+    pub(crate) fn look<N>(&self, hash: u64, node_at: impl Fn(NodePlace) -> Option<N>) -> Looked<N> {
         let pattern = u64::from(tag_of(hash)) * ONES;
         for line in self.path(hash) {
             if line.is_free() {
@@ -185,7 +185,7 @@ impl Directory {
             for slot in slots_of(equal) {
                 // Acquire: the node's bytes come with it.
                 let place = line.places[slot].load(Ordering::Acquire) ^ high_of(hash);
-                if place >= PLACE_END {
+                if place >= NODE_PLACE_END {
                     continue;
                 }
                 if place == NOWHERE {
@@ -204,7 +204,7 @@ impl Directory {
 
     /// Notes the first version of a key, once its node is linked. Only the writer calls this and the next.
     #[inline]
-    pub(crate) fn add(&self, hash: u64, place: Option<Place>) {
+    pub(crate) fn add(&self, hash: u64, place: Option<NodePlace>) {
         for line in self.path(hash) {
             if place.is_some_and(|place| line.take(tag_of(hash), high_of(hash) | place)) {
                 return;
@@ -217,15 +217,15 @@ impl Directory {
     pub(crate) fn replace(
         &self,
         hash: u64,
-        place: Option<Place>,
-        is_older: impl Fn(Place) -> bool,
+        place: Option<NodePlace>,
+        is_older: impl Fn(NodePlace) -> bool,
     ) {
         let pattern = u64::from(tag_of(hash)) * ONES;
         for line in self.path(hash) {
             let (equal, went_on) = line.matches(pattern);
             for slot in slots_of(equal) {
                 let before = line.places[slot].load(Ordering::Relaxed) ^ high_of(hash);
-                if before != NOWHERE && before < PLACE_END && is_older(before) {
+                if before != NOWHERE && before < NODE_PLACE_END && is_older(before) {
                     let place = high_of(hash) | place.unwrap_or(NOWHERE);
                     // Release: publishes the node's bytes.
                     line.places[slot].store(place, Ordering::Release);
@@ -312,53 +312,53 @@ mod tests {
     use super::*;
     use cairndb_base::hash64;
 
-    /// A directory and its memory.
+    /// A index and its memory.
     struct Alone {
-        directory: Directory,
+        index: HashIndex,
         _memory: Vec<u8>,
     }
 
     impl std::ops::Deref for Alone {
-        type Target = Directory;
+        type Target = HashIndex;
 
-        fn deref(&self) -> &Directory {
-            &self.directory
+        fn deref(&self) -> &HashIndex {
+            &self.index
         }
     }
 
     fn alone(capacity: usize) -> Alone {
-        let bytes = Directory::bytes_for(capacity);
+        let bytes = HashIndex::bytes_for(capacity);
         let mut memory = vec![0xff; bytes];
         let start = NonNull::new(memory.as_mut_ptr()).unwrap();
-        // SAFETY: the memory has so many bytes, and is kept beside the directory and used by nobody else.
-        let directory = unsafe { Directory::write(start, bytes) };
+        // SAFETY: the memory has so many bytes, and is kept beside the index and used by nobody else.
+        let index = unsafe { HashIndex::write(start, bytes) };
         Alone {
-            directory,
+            index,
             _memory: memory,
         }
     }
 
-    /// A directory of numbers, each its own place.
-    fn add(directory: &Directory, number: u32) {
-        directory.add(hash64(&number.to_le_bytes()), Some(number));
+    /// A index of numbers, each its own place.
+    fn add(index: &HashIndex, number: u32) {
+        index.add(hash64(&number.to_le_bytes()), Some(number));
     }
 
-    fn look(directory: &Directory, number: u32) -> Looked<u32> {
+    fn look(index: &HashIndex, number: u32) -> Looked<u32> {
         let node_at = |place| (place == number).then_some(place);
-        directory.look(hash64(&number.to_le_bytes()), node_at)
+        index.look(hash64(&number.to_le_bytes()), node_at)
     }
 
     #[test]
     fn what_was_added_is_found_and_the_rest_is_known_to_be_absent() {
-        let directory = alone(512 << 10);
+        let index = alone(512 << 10);
         let held = if cfg!(miri) { 100 } else { 6_600 };
         for number in 1..=held {
-            add(&directory, number);
+            add(&index, number);
         }
-        let here = (1..=held).filter(|number| look(&directory, *number) == Looked::Here(*number));
+        let here = (1..=held).filter(|number| look(&index, *number) == Looked::Here(*number));
         let here = here.count();
         assert!(here == held as usize, "{here} of {held}");
-        let absent = |number: &u32| look(&directory, *number) == Looked::Absent;
+        let absent = |number: &u32| look(&index, *number) == Looked::Absent;
         let known = (held + 1..=2 * held).filter(absent).count();
         assert!(known == held as usize, "{known} of {held}");
     }
@@ -366,40 +366,40 @@ mod tests {
     #[test]
     fn a_directory_that_is_too_small_tells_no_lies() {
         for capacity in [0, 800, 8_000] {
-            let directory = alone(capacity);
-            assert_eq!(look(&directory, 1), Looked::Absent);
+            let index = alone(capacity);
+            assert_eq!(look(&index, 1), Looked::Absent);
             for number in 1..=300 {
-                add(&directory, number);
+                add(&index, number);
                 for held in 1..=number {
-                    let looked = look(&directory, held);
+                    let looked = look(&index, held);
                     assert!(looked == Looked::Here(held) || looked == Looked::Unknown);
                 }
             }
-            assert!((301..=600).all(|number| !matches!(look(&directory, number), Looked::Here(_))));
+            assert!((301..=600).all(|number| !matches!(look(&index, number), Looked::Here(_))));
         }
     }
 
     #[test]
     fn a_newer_version_takes_the_slot_and_one_without_a_place_empties_it() {
-        let directory = alone(0);
+        let index = alone(0);
         let hash = hash64(b"stone");
-        directory.add(hash, Some(1));
-        directory.replace(hash, Some(2), |place| place == 1);
-        assert_eq!(directory.look(hash, Some), Looked::Here(2));
-        directory.replace(hash, None, |place| place == 2);
-        assert_eq!(directory.look(hash, Some), Looked::Unknown);
-        directory.replace(hash, Some(3), |_| true);
-        assert_eq!(directory.look(hash, Some), Looked::Unknown);
+        index.add(hash, Some(1));
+        index.replace(hash, Some(2), |place| place == 1);
+        assert_eq!(index.look(hash, Some), Looked::Here(2));
+        index.replace(hash, None, |place| place == 2);
+        assert_eq!(index.look(hash, Some), Looked::Unknown);
+        index.replace(hash, Some(3), |_| true);
+        assert_eq!(index.look(hash, Some), Looked::Unknown);
     }
 
     #[test]
     fn a_first_version_without_a_place_is_not_called_absent() {
-        let directory = alone(0);
+        let index = alone(0);
         let hash = hash64(b"stone");
-        directory.add(hash, None);
-        assert_eq!(directory.look(hash, Some), Looked::<Place>::Unknown);
+        index.add(hash, None);
+        assert_eq!(index.look(hash, Some), Looked::<NodePlace>::Unknown);
         // Nor does a newer one with a place make anything of it: it has no slot.
-        directory.replace(hash, Some(7), |_| false);
-        assert_eq!(directory.look(hash, Some), Looked::<Place>::Unknown);
+        index.replace(hash, Some(7), |_| false);
+        assert_eq!(index.look(hash, Some), Looked::<NodePlace>::Unknown);
     }
 }
