@@ -118,7 +118,7 @@ fn logs(dir: &dyn Dir) {
     assert_eq!(&out[99..112], b"\0onetwothree\0");
     assert_eq!(out[8000..], parts.concat());
     assert!(
-        log.bytes(106, 5).is_none_or(|lent| lent == b"three"),
+        log.bytes(106, 5).is_none_or(|bytes| bytes == b"three"),
         "what is lent is what was written"
     );
     assert_eq!(kind(dir.open_log("log")), ErrorKind::Locked);
@@ -126,7 +126,7 @@ fn logs(dir: &dyn Dir) {
     let mut log = dir.open_log("log").unwrap();
     assert_eq!(log.size(), 10_000);
     log.write(0, &[b"over"], false).unwrap();
-    assert!(log.bytes(1, 3).is_none_or(|lent| lent == b"ver"));
+    assert!(log.bytes(1, 3).is_none_or(|bytes| bytes == b"ver"));
     let alone = Arc::get_mut(&mut log).expect("nobody else has it");
     alone.reuse();
     log.write(0, &[b"over"], true).unwrap();

@@ -10,13 +10,13 @@
     reason = "the widths of the system's own types differ between platforms"
 )]
 
+mod borrowing;
 #[cfg(test)]
 mod conformance;
 pub mod dir;
 pub mod environment;
 pub mod file;
 mod fork;
-mod lending;
 pub mod mem;
 mod mirror;
 #[cfg(test)]

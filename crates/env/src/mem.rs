@@ -11,12 +11,12 @@ use std::sync::{Arc, Weak};
 
 use cairndb_base::{Error, ErrorKind, Result};
 
+use crate::borrowing::OneRegion;
 use crate::dir::{Dir, DirLock, Holders};
 use crate::environment::{Background, Env, Join, Priority};
 use crate::file::{
     Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile, front_of,
 };
-use crate::lending::OneRegion;
 use crate::mirror::Mirror;
 use crate::sync::Mutex;
 use crate::{random::Random, worker};

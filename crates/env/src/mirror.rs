@@ -7,7 +7,7 @@
 
 use std::ptr::NonNull;
 
-use crate::lending::Lending;
+use crate::borrowing::Borrowing;
 
 /// What was written to a region since it was made or reused.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct Mirror {
     /// `len` bytes of a `Box<[u8]>`.
     start: NonNull<u8>,
     len: usize,
-    lending: Lending,
+    borrowing: Borrowing,
 }
 
 // SAFETY: the memory is owned, without thread affinity.
@@ -29,11 +29,11 @@ impl Mirror {
         let bytes = vec![0u8; usize::try_from(len).ok()?].into_boxed_slice();
         let len = bytes.len();
         let start = NonNull::from(Box::leak(bytes)).cast();
-        let lending = Lending::default();
+        let borrowing = Borrowing::default();
         Some(Mirror {
             start,
             len,
-            lending,
+            borrowing,
         })
     }
 
@@ -49,7 +49,7 @@ impl Mirror {
             end.is_some_and(|end| end <= self.len),
             "a log write reaches past the end of its region"
         );
-        self.lending.begin(offset);
+        self.borrowing.begin(offset);
         for part in parts {
             // SAFETY: `at + part.len()` is at most `end`, which is at most `len`.
             let to = unsafe { self.start.add(at) };
@@ -58,7 +58,7 @@ impl Mirror {
             unsafe { to.copy_from_nonoverlapping(NonNull::from(*part).cast(), part.len()) };
             at += part.len();
         }
-        self.lending.written(at as u64);
+        self.borrowing.written(at as u64);
     }
 
     /// Bytes that were written.
@@ -66,7 +66,7 @@ impl Mirror {
     /// # Panics
     /// When not all of them were.
     pub(crate) fn bytes(&self, offset: u64, len: usize) -> &[u8] {
-        self.lending.lend(offset, len);
+        self.borrowing.borrow(offset, len);
         let at = usize::try_from(offset).expect("within the region");
         // SAFETY: `lending` granted bytes that were written, which are within the region.
         let start = unsafe { self.start.add(at) };
@@ -76,7 +76,7 @@ impl Mirror {
 
     /// Forgets what was written.
     pub(crate) fn reuse(&mut self) {
-        self.lending.reuse();
+        self.borrowing.reuse();
     }
 }
 
@@ -96,9 +96,9 @@ mod tests {
     fn what_was_written_is_lent_and_stays() {
         let mut mirror = Mirror::new(16).expect("16 bytes are there");
         mirror.write(0, &[b"ab", b"", b"cd"]);
-        let lent = mirror.bytes(1, 3);
-        mirror.write(8, &[lent]);
-        assert_eq!((lent, mirror.bytes(8, 3)), (&b"bcd"[..], &b"bcd"[..]));
+        let borrowed = mirror.bytes(1, 3);
+        mirror.write(8, &[borrowed]);
+        assert_eq!((borrowed, mirror.bytes(8, 3)), (&b"bcd"[..], &b"bcd"[..]));
         assert_eq!(mirror.bytes(11, 0), b"");
         mirror.reuse();
         mirror.write(0, &[b"new"]);

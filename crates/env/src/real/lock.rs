@@ -27,7 +27,7 @@ type FileId = (u64, u64);
 /// The lock files this process holds, and their descriptors: readers share one, for where the system
 /// only knows locks of a process, closing a second one would give up the first one's.
 #[derive(Debug)]
-struct Held {
+struct HeldLocks {
     holders: Holders<FileId>,
     files: BTreeMap<FileId, Arc<OwnedFd>>,
     /// The process whose locks these are; none before the first.
@@ -40,14 +40,14 @@ struct Held {
 #[derive(Debug)]
 struct Generation {
     /// Locked over the whole of an attempt, so that two threads cannot both find a file free.
-    held: Mutex<Held>,
+    held: Mutex<HeldLocks>,
     child: OnceLock<Box<Generation>>,
 }
 
 impl Generation {
     const fn new() -> Generation {
         Generation {
-            held: Mutex::new(Held {
+            held: Mutex::new(HeldLocks {
                 holders: Holders::new(),
                 files: BTreeMap::new(),
                 owner: None,
@@ -61,7 +61,7 @@ static FIRST: Generation = Generation::new();
 
 /// The locks of this process. What came over `fork` is the parent's: a reader here that shared its
 /// descriptor would give up the parent's lock with its own.
-fn held() -> MutexGuard<'static, Held> {
+fn held() -> MutexGuard<'static, HeldLocks> {
     let here = Origin::here();
     let child = |parent: &'static Generation, _| -> &'static Generation {
         parent.child.get_or_init(|| Box::new(Generation::new()))
@@ -157,7 +157,7 @@ pub(super) fn acquire_shared(dir: BorrowedFd<'_>, name: &str) -> Result<Option<R
     }
 }
 
-impl Held {
+impl HeldLocks {
     /// Locks an open file; `None` when it is no longer the one that `name` means.
     fn take(
         &mut self,

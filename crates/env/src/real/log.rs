@@ -31,9 +31,9 @@ use rustix::io::Errno;
 
 use super::descriptor::system_error;
 use super::files::{NamedFile, write_all_at, write_parts_at};
+use crate::borrowing::Borrowing;
 use crate::file::{FileSync, LogRegion};
 use crate::fork::Origin;
-use crate::lending::Lending;
 use crate::system::now_ns;
 
 /// Zeros written at a time.
@@ -92,7 +92,7 @@ pub(super) struct RealLogRegion {
     len: u64,
     map: Option<MmapRaw>,
     /// Guards the mapped memory, so that threads that break the contract get a panic, not a data race.
-    lending: Lending,
+    borrowing: Borrowing,
     /// Its last records went through system calls because they were long: mapped pages would not have been
     /// used. Not where a sync followed: between such records there may be stores.
     by_call: AtomicBool,
@@ -129,7 +129,7 @@ impl RealLogRegion {
             file,
             len,
             map,
-            lending: Lending::default(),
+            borrowing: Borrowing::default(),
             by_call: AtomicBool::new(false),
             warmed: AtomicU64::new(0),
             owner: Origin::here(),
@@ -173,7 +173,7 @@ impl LogRegion for RealLogRegion {
             end.is_some_and(|end| end <= self.len),
             "a log write reaches past the end of its region"
         );
-        self.lending.begin(offset);
+        self.borrowing.begin(offset);
         let result = match &self.map {
             Some(map) if !sync_next && bytes < WRITE_CALL_BYTES_MIN => {
                 // Within the region, which was mapped as a whole: it fits the address space.
@@ -187,8 +187,8 @@ impl LogRegion for RealLogRegion {
             }
         };
         match result {
-            Ok(()) => self.lending.written(offset + bytes as u64),
-            Err(_) => self.lending.failed(),
+            Ok(()) => self.borrowing.written(offset + bytes as u64),
+            Err(_) => self.borrowing.failed(),
         }
         result.map_err(|errno| {
             let error = system_error("write the log segment", errno);
@@ -199,7 +199,7 @@ impl LogRegion for RealLogRegion {
     #[inline]
     fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
         let map = self.map.as_ref()?;
-        self.lending.lend(offset, len);
+        self.borrowing.borrow(offset, len);
         #[expect(clippy::cast_possible_truncation, reason = "mapped, so it fits")]
         let start = map.as_ptr().wrapping_add(offset as usize);
         // SAFETY: `lending` granted bytes that were written, which are within the mapping, and that
@@ -215,7 +215,7 @@ impl LogRegion for RealLogRegion {
     }
 
     fn reuse(&mut self) {
-        self.lending.reuse();
+        self.borrowing.reuse();
     }
 
     fn sync(&self) -> Result<()> {

@@ -122,7 +122,7 @@ pub struct CrashPoint {
 
 /// Where a pending unit belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PendingUnit {
     /// The unit of this index of a file.
     File(InodeId, usize),
     /// The name operation of this index.
@@ -151,7 +151,12 @@ impl CrashPoint {
     }
 
     /// What is on the disk after this crash.
-    pub(super) fn disk_of(&self, profile: Profile, choice: &CrashChoice, places: &[Place]) -> Disk {
+    pub(super) fn disk_of(
+        &self,
+        profile: Profile,
+        choice: &CrashChoice,
+        places: &[PendingUnit],
+    ) -> Disk {
         match profile {
             Profile::Strict => self.power_loss(places, &vec![false; places.len()], Fill::Zeros),
             Profile::Ordered => {
@@ -168,14 +173,14 @@ impl CrashPoint {
     }
 
     /// Every pending unit, oldest first.
-    pub(super) fn places(&self) -> Vec<Place> {
+    pub(super) fn places(&self) -> Vec<PendingUnit> {
         let mut places = Vec::new();
         for (&id, inode) in &self.disk.inodes {
             let units = inode.pending.iter().enumerate();
-            places.extend(units.map(|(index, unit)| (unit.seq, Place::File(id, index))));
+            places.extend(units.map(|(index, unit)| (unit.seq, PendingUnit::File(id, index))));
         }
         let names = self.disk.names.iter().enumerate();
-        places.extend(names.map(|(index, name)| (name.seq, Place::Name(index))));
+        places.extend(names.map(|(index, name)| (name.seq, PendingUnit::Name(index))));
         places.sort_unstable_by_key(|&(seq, _)| seq);
         places.into_iter().map(|(_, place)| place).collect()
     }
@@ -194,12 +199,12 @@ impl CrashPoint {
     }
 
     /// Weakens a choice to what an ordered journal can leave.
-    fn put_in_order(&self, places: &[Place], kept: &mut [bool]) {
+    fn put_in_order(&self, places: &[PendingUnit], kept: &mut [bool]) {
         // Names: a prefix, at least as long as the journal was made durable by later syncs.
         let journaled = self.disk.names.iter().rposition(|name| name.journaled);
         let mut whole = true;
         for (place, kept) in places.iter().zip(&mut *kept) {
-            if let Place::Name(index) = *place {
+            if let PendingUnit::Name(index) = *place {
                 let forced = journaled.is_some_and(|last| index <= last);
                 whole = forced || (whole && *kept);
                 *kept = whole;
@@ -230,24 +235,26 @@ impl CrashPoint {
         }
     }
 
-    fn file_unit(&self, place: Place) -> Option<(InodeId, usize, &Unit)> {
+    fn file_unit(&self, place: PendingUnit) -> Option<(InodeId, usize, &Unit)> {
         match place {
-            Place::File(id, index) => Some((id, index, &self.disk.inode(id).pending[index].unit)),
-            Place::Name(_) => None,
+            PendingUnit::File(id, index) => {
+                Some((id, index, &self.disk.inode(id).pending[index].unit))
+            }
+            PendingUnit::Name(_) => None,
         }
     }
 
-    fn power_loss(&self, places: &[Place], kept: &[bool], fill: Fill) -> Disk {
+    fn power_loss(&self, places: &[PendingUnit], kept: &[bool], fill: Fill) -> Disk {
         let dirs = self.disk.dirs.iter().map(|dir| dir.durable.clone());
         let mut names: Vec<_> = dirs.collect();
         let mut units: BTreeMap<InodeId, Vec<&Unit>> = BTreeMap::new();
         for (place, _) in places.iter().zip(kept).filter(|&(_, &kept)| kept) {
             match *place {
-                Place::Name(index) => {
+                PendingUnit::Name(index) => {
                     let pending = &self.disk.names[index];
                     pending.op.apply(&mut names[pending.dir]);
                 }
-                Place::File(id, index) => {
+                PendingUnit::File(id, index) => {
                     let unit = &self.disk.inode(id).pending[index].unit;
                     units.entry(id).or_default().push(unit);
                 }
@@ -329,13 +336,15 @@ impl CrashPoint {
 }
 
 /// Which units a choice keeps.
-fn select(keep: Keep, places: &[Place]) -> Vec<bool> {
+fn select(keep: Keep, places: &[PendingUnit]) -> Vec<bool> {
     let each = |kept: &dyn Fn(usize) -> bool| (0..places.len()).map(kept).collect();
     match keep {
         Keep::None => each(&|_| false),
         Keep::All => each(&|_| true),
         Keep::Only(one) => each(&|index| index == one),
-        Keep::Named(one) => each(&|index| index == one || matches!(places[index], Place::Name(_))),
+        Keep::Named(one) => {
+            each(&|index| index == one || matches!(places[index], PendingUnit::Name(_)))
+        }
         Keep::Missing(one) => each(&|index| index != one),
         Keep::Prefix(count) => each(&|index| index < count),
         Keep::Subset(bits) => each(&|index| index < 64 && bits >> index & 1 == 1),
@@ -344,8 +353,8 @@ fn select(keep: Keep, places: &[Place]) -> Vec<bool> {
             early,
             between,
         } => each(&|index| match places[index] {
-            Place::File(..) => true,
-            Place::Name(_) => {
+            PendingUnit::File(..) => true,
+            PendingUnit::Name(_) => {
                 index < late || index == early || (between && late < index && index < early)
             }
         }),
@@ -375,12 +384,12 @@ enum Manner {
     Chance(u64),
 }
 
-fn random_subset(seed: u64, places: &[Place]) -> Vec<bool> {
+fn random_subset(seed: u64, places: &[PendingUnit]) -> Vec<bool> {
     let mut random = Random::new(seed);
     let mut counts: BTreeMap<Option<InodeId>, u64> = BTreeMap::new();
-    let group = |place: &Place| match place {
-        Place::File(id, _) => Some(*id),
-        Place::Name(_) => None,
+    let group = |place: &PendingUnit| match place {
+        PendingUnit::File(id, _) => Some(*id),
+        PendingUnit::Name(_) => None,
     };
     for place in places {
         *counts.entry(group(place)).or_default() += 1;

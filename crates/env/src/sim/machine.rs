@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
 
-use super::crash::{CrashChoice, CrashPoint, Place, Profile, Settings};
+use super::crash::{CrashChoice, CrashPoint, PendingUnit, Profile, Settings};
 use super::directory;
 use super::disk::Disk;
 use super::fault::Fault;
@@ -219,7 +219,7 @@ impl CrashPoint {
         &self,
         profile: Profile,
         choice: &CrashChoice,
-        places: &[Place],
+        places: &[PendingUnit],
     ) -> Arc<SimEnv> {
         let disk = self.disk_of(profile, choice, places);
         // A later life must draw other numbers than this one: log salts must not repeat.

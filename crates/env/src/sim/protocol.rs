@@ -173,13 +173,13 @@ impl Checker {
         self.broken_dirs.insert(dir);
     }
 
-    fn check_create(&self, dir: DirId, name: &str, found: &mut Found) {
+    fn check_create(&self, dir: DirId, name: &str, found: &mut Violations) {
         if Kind::of(name).is_numbered() && self.created.contains(&(dir, name.to_owned())) {
             found.push((7, format!("{name} is made a second time")));
         }
     }
 
-    fn check_file_works(&self, disk: &Disk, id: InodeId, write: bool, found: &mut Found) {
+    fn check_file_works(&self, disk: &Disk, id: InodeId, write: bool, found: &mut Violations) {
         let how = match self.broken_files.get(&id) {
             Some(Broken::Sync) => "used after a failed sync",
             Some(Broken::Write) if write => "written after a failed write",
@@ -195,7 +195,7 @@ impl Checker {
         dir: DirId,
         id: InodeId,
         (offset, len): (u64, u64),
-        found: &mut Found,
+        found: &mut Violations,
     ) {
         let ends = self.ends.get(&id).copied().unwrap_or_default();
         if offset == 0 && ends.written > 0 {
@@ -220,7 +220,7 @@ impl Checker {
         ends.written = ends.written.max(offset + len);
     }
 
-    fn check_sync(&self, disk: &Disk, dir: DirId, id: InodeId, found: &mut Found) {
+    fn check_sync(&self, disk: &Disk, dir: DirId, id: InodeId, found: &mut Violations) {
         let inode = disk.inode(id);
         match Kind::of(&inode.name) {
             // One that is begun counts once CURRENT is to name it.
@@ -240,7 +240,7 @@ impl Checker {
     }
 
     /// Everything that the manifest names must be durable.
-    fn check_manifest(&self, disk: &Disk, dir: DirId, inode: &Inode, found: &mut Found) {
+    fn check_manifest(&self, disk: &Disk, dir: DirId, inode: &Inode, found: &mut Violations) {
         let Some(ManifestReader(read)) = &self.reader else {
             return;
         };
@@ -271,7 +271,7 @@ impl Checker {
         }
     }
 
-    fn check_rename(&self, disk: &Disk, dir: DirId, from: &str, to: &str, found: &mut Found) {
+    fn check_rename(&self, disk: &Disk, dir: DirId, from: &str, to: &str, found: &mut Violations) {
         let Some(id) = disk.lookup(dir, from).filter(|_| to == "CURRENT") else {
             return;
         };
@@ -299,7 +299,7 @@ impl Checker {
         dir: DirId,
         inode: &Inode,
         facts: &ManifestFacts,
-        found: &mut Found,
+        found: &mut Violations,
     ) {
         let name = &inode.name;
         let Some(place) = facts.logs.iter().position(|log| log == name) else {
@@ -316,7 +316,7 @@ impl Checker {
         }
     }
 
-    fn check_unlink(&mut self, disk: &Disk, dir: DirId, name: &str, found: &mut Found) {
+    fn check_unlink(&mut self, disk: &Disk, dir: DirId, name: &str, found: &mut Violations) {
         if !Kind::of(name).is_numbered() {
             return;
         }
@@ -356,7 +356,7 @@ impl Checker {
 }
 
 /// Broken rules and what is wrong, before they have an operation.
-type Found = Vec<(u8, String)>;
+type Violations = Vec<(u8, String)>;
 
 /// The name of the manifest that these bytes of a CURRENT name.
 fn named(current: &Inode) -> Option<String> {

@@ -12,8 +12,8 @@ use super::disk::{Disk, InodeId};
 use super::fault::{Effect, Fault};
 use super::op::{Op, OpKind};
 use super::protocol::{Checker, Event};
+use crate::borrowing::OneRegion;
 use crate::dir::Holders;
-use crate::lending::OneRegion;
 use crate::random::Random;
 
 /// Everything one lock covers.

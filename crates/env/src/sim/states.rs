@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::crash::{CrashChoice, CrashPoint, Fill, Keep, Place, Profile};
+use super::crash::{CrashChoice, CrashPoint, Fill, Keep, PendingUnit, Profile};
 use super::machine::SimEnv;
 use crate::random::Random;
 
@@ -32,7 +32,7 @@ pub struct CrashState {
 pub struct CrashStates {
     point: CrashPoint,
     profile: Profile,
-    places: Vec<Place>,
+    places: Vec<PendingUnit>,
     choices: std::vec::IntoIter<CrashChoice>,
     seen: BTreeSet<u64>,
     left: usize,
@@ -113,7 +113,7 @@ fn subsets(count: usize, fills: bool) -> Vec<CrashChoice> {
 }
 
 /// The telling choices among too many, in random order.
-fn chosen(places: &[Place], seed: u64, max: usize) -> Vec<CrashChoice> {
+fn chosen(places: &[PendingUnit], seed: u64, max: usize) -> Vec<CrashChoice> {
     let mut random = Random::new(seed);
     let mut keeps = Vec::new();
     for index in 0..places.len() {
@@ -124,7 +124,7 @@ fn chosen(places: &[Place], seed: u64, max: usize) -> Vec<CrashChoice> {
             Keep::Prefix(index + 1),
         ]);
     }
-    let is_name = |&index: &usize| matches!(places[index], Place::Name(_));
+    let is_name = |&index: &usize| matches!(places[index], PendingUnit::Name(_));
     let names: Vec<usize> = (0..places.len()).filter(is_name).collect();
     for (nth, &late) in names.iter().enumerate() {
         for &early in &names[nth + 1..] {

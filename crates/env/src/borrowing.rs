@@ -1,6 +1,6 @@
 //! Who may write a log region's bytes, and who may read them in place.
 //!
-//! Invariant: from the first [`Lending::lend`] to the next [`Lending::reuse`] writes begin at or behind
+//! Invariant: from the first [`Borrowing::borrow`] to the next [`Borrowing::reuse`] writes begin at or behind
 //! the end of what was written, and only what was written is lent; and a file has one region at a time.
 //! So nobody writes what another reads.
 //!
@@ -42,18 +42,18 @@ pub(crate) fn region_in_use() -> Error {
 
 /// The state of one region.
 #[derive(Debug, Default)]
-pub(crate) struct Lending {
+pub(crate) struct Borrowing {
     writing: AtomicBool,
     /// Somebody has asked to borrow.
     asked: AtomicBool,
     /// And found that nobody wrote.
-    lent: AtomicBool,
+    borrowed: AtomicBool,
     /// End of what was written.
     end: AtomicU64,
 }
 
-impl Lending {
-    /// The right to write at `offset` until [`Lending::written`] or [`Lending::failed`].
+impl Borrowing {
+    /// The right to write at `offset` until [`Borrowing::written`] or [`Borrowing::failed`].
     ///
     /// # Panics
     /// When another thread writes, or what was written could be lent and would change.
@@ -89,14 +89,14 @@ impl Lending {
     /// # Panics
     /// When not all of them were written; the first time, when a write is under way.
     #[inline]
-    pub(crate) fn lend(&self, offset: u64, len: usize) {
-        if !self.lent.load(Ordering::Acquire) {
+    pub(crate) fn borrow(&self, offset: u64, len: usize) {
+        if !self.borrowed.load(Ordering::Acquire) {
             self.asked.store(true, Ordering::SeqCst);
             assert!(
                 !self.writing.load(Ordering::SeqCst),
                 "a log region is first read in place while it is written"
             );
-            self.lent.store(true, Ordering::Release);
+            self.borrowed.store(true, Ordering::Release);
         }
         let end = self.end.load(Ordering::Acquire);
         assert!(
@@ -109,7 +109,7 @@ impl Lending {
 
     /// Everything may be written again.
     pub(crate) fn reuse(&mut self) {
-        *self = Lending::default();
+        *self = Borrowing::default();
     }
 }
 
@@ -119,53 +119,53 @@ mod tests {
 
     #[test]
     fn before_anything_is_lent_anything_may_be_written() {
-        let mut lending = Lending::default();
+        let mut borrowing = Borrowing::default();
         for offset in [10, 0, 4] {
-            lending.begin(offset);
-            lending.written(offset + 5);
+            borrowing.begin(offset);
+            borrowing.written(offset + 5);
         }
-        lending.lend(0, 15);
-        lending.begin(15);
-        lending.failed();
-        lending.begin(15);
-        lending.written(20);
-        lending.reuse();
-        lending.begin(0);
-        lending.written(4);
-        lending.lend(4, 0);
+        borrowing.borrow(0, 15);
+        borrowing.begin(15);
+        borrowing.failed();
+        borrowing.begin(15);
+        borrowing.written(20);
+        borrowing.reuse();
+        borrowing.begin(0);
+        borrowing.written(4);
+        borrowing.borrow(4, 0);
     }
 
     #[test]
     #[should_panic(expected = "would change what was written up to 4")]
     fn what_can_be_read_in_place_is_not_written_again() {
-        let lending = Lending::default();
-        lending.begin(0);
-        lending.written(4);
-        lending.lend(0, 1);
-        lending.begin(3);
+        let borrowing = Borrowing::default();
+        borrowing.begin(0);
+        borrowing.written(4);
+        borrowing.borrow(0, 1);
+        borrowing.begin(3);
     }
 
     #[test]
     #[should_panic(expected = "written up to 4")]
     fn what_was_not_written_is_not_lent() {
-        let lending = Lending::default();
-        lending.begin(0);
-        lending.written(4);
-        lending.lend(2, 3);
+        let borrowing = Borrowing::default();
+        borrowing.begin(0);
+        borrowing.written(4);
+        borrowing.borrow(2, 3);
     }
 
     #[test]
     fn nothing_is_lent_for_the_first_time_during_a_write() {
-        let lending = Lending::default();
-        lending.begin(0);
-        lending.written(4);
-        lending.begin(0);
+        let borrowing = Borrowing::default();
+        borrowing.begin(0);
+        borrowing.written(4);
+        borrowing.begin(0);
         // Nor the second time, if the first was refused.
         for _ in 0..2 {
-            let lent = std::panic::catch_unwind(|| lending.lend(0, 4));
-            assert!(lent.is_err());
+            let outcome = std::panic::catch_unwind(|| borrowing.borrow(0, 4));
+            assert!(outcome.is_err());
         }
-        lending.written(4);
-        lending.lend(0, 4);
+        borrowing.written(4);
+        borrowing.borrow(0, 4);
     }
 }
