@@ -14,57 +14,26 @@
 //!
 //! Threads: a [`Table`] is shared freely and takes no lock; builders and cursors have one owner.
 
-mod address;
-mod bits;
-mod builder;
-mod choice;
-mod cursor;
-mod decoded;
-mod dictionary;
-mod extent;
-mod fence;
-mod fence_builder;
-mod filter;
-mod first_keys;
-mod groups;
-mod hits;
-mod key_pages;
-mod keyed;
-mod layout;
-mod lookup;
+mod build;
+mod index;
 mod mark;
 mod meta;
-mod open;
-mod output;
 mod page;
-mod page_writer;
-mod reader;
-mod sample;
-mod shape;
-mod source;
-mod spelled;
-mod spot;
-mod straight;
-mod stretch;
+mod read;
 #[cfg(test)]
 mod tests;
-mod tie_heads;
-mod tied;
-mod values;
-mod verify;
-mod verify_index;
 
 use std::sync::Arc;
 
 use cairndb_base::{FileNumber, Kind, Order, SeqNo};
 pub use cairndb_kernel::codec::Dictionary;
 
-pub use builder::TableBuilder;
-pub use cursor::{PageWindow, TableCursor};
+pub use build::TableBuilder;
 pub(crate) use mark::is_table;
-pub use open::{Found, GetHints, Table};
-pub use reader::Approach;
-pub use source::PageAccess;
+pub use read::cursor::{PageWindow, TableCursor};
+pub use read::open::{FoundVersion, GetHints, Table};
+pub use read::seek::Approach;
+pub use read::source::PageAccess;
 
 /// How a table stores its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -116,7 +116,7 @@ pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: 
         }
         for run in &view.version.runs {
             if let Some(table) = run.tables().get(run.find(&context.order, key)) {
-                table.request_filter(hash);
+                table.prefetch_filter(hash);
             }
         }
     }
@@ -126,7 +126,7 @@ pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: 
         let mut runs = view.version.runs.iter();
         runs.any(|run| {
             let table = run.tables().get(run.find(&context.order, key));
-            table.is_some_and(|table| table.request_page(key, hash))
+            table.is_some_and(|table| table.prefetch_page(key, hash))
         });
     }
 }
@@ -223,7 +223,7 @@ fn newest_in_runs(
         for (table, run) in tables.iter_mut().zip(runs) {
             *table = run.tables().get(run.find(&context.order, key));
             if let Some(table) = table {
-                table.request_filter(hash);
+                table.prefetch_filter(hash);
             }
         }
         for (at, table) in tables.iter().enumerate() {

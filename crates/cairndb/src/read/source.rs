@@ -291,14 +291,14 @@ impl Source {
         }
     }
 
-    /// Lends the entries that come next, as [`TableCursor::lend`].
+    /// Lends the entries that come next, as [`TableCursor::borrow_window`].
     #[inline]
     pub(crate) fn lend(&mut self, window: &mut PageWindow, steps: usize, forward: bool) -> bool {
         match self {
             Source::Mem(_) => false,
             Source::Run(run) => {
                 let table = run.table.as_mut();
-                table.is_some_and(|table| table.lend(window, steps, forward))
+                table.is_some_and(|table| table.borrow_window(window, steps, forward))
             }
         }
     }
@@ -308,7 +308,7 @@ impl Source {
         if let Source::Run(run) = self
             && let Some(table) = run.table.as_mut()
         {
-            table.take_back(window);
+            table.return_window(window);
         }
     }
 
@@ -319,7 +319,7 @@ impl Source {
             Source::Mem(_) => false,
             Source::Run(run) => {
                 let table = run.table.as_ref();
-                table.is_some_and(|table| table.begins_stretch(forward))
+                table.is_some_and(|table| table.begins_key_window(forward))
             }
         }
     }

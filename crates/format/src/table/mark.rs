@@ -8,10 +8,10 @@ use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{FileNumber, Result};
 use cairndb_env::ReadFile;
 
-use super::extent::pages_of;
-use super::meta::MAGIC;
-use super::source::file_seed;
 use crate::checksum::crc32c_append;
+use crate::table::meta::MAGIC;
+use crate::table::page::extent::pages_of;
+use crate::table::read::source::file_seed;
 
 /// Bytes of an extent that are read at a time.
 const CHUNK_BYTES: u64 = 256 << 10;

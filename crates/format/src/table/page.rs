@@ -4,6 +4,17 @@
 //! the common prefix, then at the heads (all of one width, searched by `kernel::search`), and only
 //! where a head is not the whole suffix at lengths and tails.
 
+pub(super) mod bits;
+mod entry_range;
+pub(super) mod extent;
+pub(super) mod key_window;
+pub(super) mod layout;
+pub(super) mod plain;
+pub(super) mod shape;
+pub(super) mod value_window;
+pub(super) mod values;
+pub(super) mod writer;
+
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -11,40 +22,40 @@ use cairndb_base::head::{self as base_head, HEAD_BYTES, behind_prefix};
 use cairndb_base::{Kind, Order, SeqNo};
 use cairndb_kernel::search;
 
-use super::EntryMark;
-use super::bits::{common_prefix, head_bytes, head_of, load, load_span};
-use super::layout::{HEADER_END, Layout, flag};
+use crate::table::EntryMark;
+use crate::table::page::bits::{common_prefix, head_bytes, head_of, load, load_span};
+use crate::table::page::layout::{HEADER_END, Layout, flag};
 
 /// A data page or extent whose bytes have been checked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Page<'a, 'l> {
-    pub(super) bytes: &'a [u8],
-    pub(super) layout: &'l Layout,
+pub(crate) struct Page<'a, 'l> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) layout: &'l Layout,
 }
 
 /// Where a search ended: the first entry not before the sought one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
-    pub(super) index: usize,
+pub(crate) struct Slot {
+    pub(crate) index: usize,
     /// Whether the entry there has the very key that was sought.
-    pub(super) exact: bool,
+    pub(crate) exact: bool,
 }
 
 impl<'a> Page<'a, '_> {
     #[inline]
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.layout.count()
     }
 
     #[inline]
-    pub(super) fn slice(&self, start: u32, end: u32) -> &'a [u8] {
+    pub(crate) fn slice(&self, start: u32, end: u32) -> &'a [u8] {
         self.bytes
             .get(start as usize..end as usize)
             .unwrap_or_default()
     }
 
     #[inline]
-    pub(super) fn prefix(&self) -> &'a [u8] {
+    pub(crate) fn prefix(&self) -> &'a [u8] {
         self.slice(HEADER_END, HEADER_END + self.layout.prefix_len)
     }
 
@@ -60,13 +71,13 @@ impl<'a> Page<'a, '_> {
 
     /// The head of an entry as a number.
     #[inline]
-    pub(super) fn head(&self, index: usize) -> u64 {
+    pub(crate) fn head(&self, index: usize) -> u64 {
         self.layout.base_head.wrapping_add(self.delta(index))
     }
 
     /// Heads, as [`HeadRule`](cairndb_base::HeadRule) takes them, of the keys of some entries: behind a prefix that they
     /// have in common, with `between` that and their own heads. For [fixed keys](Page::fixed_keys).
-    pub(super) fn heads_behind(&self, between: &[u8], entries: Range<usize>, out: &mut Vec<u64>) {
+    pub(crate) fn heads_behind(&self, between: &[u8], entries: Range<usize>, out: &mut Vec<u64>) {
         let from = between.len();
         let end = from + usize::from(self.layout.head_bytes);
         let mut alike = base_head::head_of(between);
@@ -83,7 +94,7 @@ impl<'a> Page<'a, '_> {
 
     /// Number of suffix bytes that an entry's head stands for.
     #[inline]
-    pub(super) fn head_len(&self, index: usize) -> usize {
+    pub(crate) fn head_len(&self, index: usize) -> usize {
         if !self.layout.has(flag::HEAD_LENS) {
             return usize::from(self.layout.head_bytes);
         }
@@ -94,7 +105,7 @@ impl<'a> Page<'a, '_> {
 
     /// What follows an entry's head.
     #[inline]
-    pub(super) fn tail(&self, index: usize) -> &'a [u8] {
+    pub(crate) fn tail(&self, index: usize) -> &'a [u8] {
         if self.layout.has(flag::ENDING) {
             return self.ending();
         }
@@ -108,7 +119,7 @@ impl<'a> Page<'a, '_> {
 
     /// What follows every head, where that is alike.
     #[inline]
-    pub(super) fn ending(&self) -> &'a [u8] {
+    pub(crate) fn ending(&self) -> &'a [u8] {
         if !self.layout.has(flag::ENDING) {
             return &[];
         }
@@ -116,7 +127,7 @@ impl<'a> Page<'a, '_> {
     }
 
     /// Bytes of what follows the heads of some entries.
-    pub(super) fn tail_bytes(&self, entries: &Range<usize>) -> usize {
+    pub(crate) fn tail_bytes(&self, entries: &Range<usize>) -> usize {
         if self.layout.has(flag::ENDING) {
             return entries.len() * self.ending().len();
         }
@@ -131,18 +142,18 @@ impl<'a> Page<'a, '_> {
 
     /// The eight bytes that an entry's head begins.
     #[inline]
-    pub(super) fn head_word(&self, index: usize) -> [u8; 8] {
+    pub(crate) fn head_word(&self, index: usize) -> [u8; 8] {
         head_bytes(self.head(index), self.layout.head_bytes.into())
     }
 
     /// Whether a key is always prefix, whole head and the page's ending, if it has one: no lengths, no tails.
     #[inline]
-    pub(super) fn fixed_keys(&self) -> bool {
+    pub(crate) fn fixed_keys(&self) -> bool {
         !self.layout.has(flag::TAILS | flag::HEAD_LENS)
     }
 
     #[inline]
-    pub(super) fn seq(&self, index: usize) -> SeqNo {
+    pub(crate) fn seq(&self, index: usize) -> SeqNo {
         let delta = load(
             self.bytes,
             self.layout.seqs_at,
@@ -153,7 +164,7 @@ impl<'a> Page<'a, '_> {
     }
 
     #[inline]
-    pub(super) fn kind(&self, index: usize) -> Kind {
+    pub(crate) fn kind(&self, index: usize) -> Kind {
         if !self.layout.has(flag::KINDS) {
             return self.layout.kind;
         }
@@ -163,7 +174,7 @@ impl<'a> Page<'a, '_> {
     }
 
     #[inline]
-    pub(super) fn mark(&self, index: usize) -> EntryMark {
+    pub(crate) fn mark(&self, index: usize) -> EntryMark {
         EntryMark {
             seq: self.seq(index),
             kind: self.kind(index),
@@ -171,7 +182,7 @@ impl<'a> Page<'a, '_> {
     }
 
     /// Appends the key of an entry.
-    pub(super) fn key_into(&self, index: usize, out: &mut Vec<u8>) {
+    pub(crate) fn key_into(&self, index: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(self.prefix());
         let spelled = head_bytes(self.head(index), self.layout.head_bytes.into());
         out.extend_from_slice(&spelled[..self.head_len(index)]);
@@ -188,7 +199,7 @@ impl<'a> Page<'a, '_> {
     }
 
     /// Orders an entry's key against `key`.
-    pub(super) fn compare_key(&self, index: usize, key: &[u8], order: &Order) -> Ordering {
+    pub(crate) fn compare_key(&self, index: usize, key: &[u8], order: &Order) -> Ordering {
         if !order.is_bytewise() {
             return order.compare(self.whole_key(index), key);
         }
@@ -203,7 +214,7 @@ impl<'a> Page<'a, '_> {
     }
 
     /// Bytes that an entry's key and `key` begin with alike.
-    pub(super) fn shared_with(&self, index: usize, key: &[u8]) -> usize {
+    pub(crate) fn shared_with(&self, index: usize, key: &[u8]) -> usize {
         let word = self.head_word(index);
         let head = &word[..self.head_len(index)];
         let mut shared = 0;
@@ -228,19 +239,19 @@ impl<'a> Page<'a, '_> {
     }
 
     /// Orders an entry against (key, seq) as entries stand in a table.
-    pub(super) fn compare(&self, index: usize, key: &[u8], seq: SeqNo, order: &Order) -> Ordering {
+    pub(crate) fn compare(&self, index: usize, key: &[u8], seq: SeqNo, order: &Order) -> Ordering {
         self.compare_key(index, key, order)
             .then_with(|| seq.cmp(&self.seq(index)))
     }
 
     /// Whether older versions of a key may follow one that is an operand, here or in the next page.
     #[inline]
-    pub(super) fn goes_on(&self, index: usize, kind: Kind, order: &Order) -> bool {
+    pub(crate) fn goes_on(&self, index: usize, kind: Kind, order: &Order) -> bool {
         kind == Kind::Merge && (index + 1 >= self.count() || self.same_key_as_next(index, order))
     }
 
     /// Whether an entry and the one after it have the same key.
-    pub(super) fn same_key_as_next(&self, index: usize, order: &Order) -> bool {
+    pub(crate) fn same_key_as_next(&self, index: usize, order: &Order) -> bool {
         if !order.is_bytewise() {
             return order
                 .compare(self.whole_key(index), self.whole_key(index + 1))
@@ -253,7 +264,7 @@ impl<'a> Page<'a, '_> {
 
     /// The first entry not before (key, seq).
     #[inline]
-    pub(super) fn search(&self, key: &[u8], seq: SeqNo, order: &Order) -> Slot {
+    pub(crate) fn search(&self, key: &[u8], seq: SeqNo, order: &Order) -> Slot {
         let mut slot = if order.is_bytewise() {
             self.search_bytewise(key)
         } else {

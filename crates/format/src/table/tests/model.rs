@@ -118,7 +118,7 @@ pub(super) fn check_probe(
     let mut scratch = b"rubbish".to_vec();
     for skip_filter in [false, true] {
         let hints = GetHints { skip_filter };
-        table.request_filter(hash64(key));
+        table.prefetch_filter(hash64(key));
         let found = table
             .get(key, hash64(key), seq, hints, &mut scratch)
             .unwrap();
@@ -135,7 +135,7 @@ pub(super) fn check_probe(
             (expected, found) => panic!(
                 "{context}: {:?} against {:?}",
                 expected.map(|entry| entry.seq),
-                found.map(crate::table::Found::seq)
+                found.map(crate::table::FoundVersion::seq)
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! Scans whose pages are lent: of values stored in every way, forwards and backwards.
+//! Scans whose pages are borrowed: of values stored in every way, forwards and backwards.
 
 use std::sync::Arc;
 
@@ -35,16 +35,16 @@ fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
         cursor.last().unwrap();
     }
     let mut window = PageWindow::default();
-    let (mut found, mut lent) = (Vec::new(), 0);
+    let (mut found, mut borrowed) = (Vec::new(), 0);
     let mut show = |key: &[u8], value: &[u8]| {
         found.push(put(key.to_vec(), value.to_vec()));
     };
     while cursor.valid() {
         cursor.load_value().unwrap();
-        if cursor.lend(&mut window, usize::MAX, forward) {
+        if cursor.borrow_window(&mut window, usize::MAX, forward) {
             loop {
                 show(window.key(), window.value());
-                lent += 1;
+                borrowed += 1;
                 let goes = if forward {
                     window.step_forward()
                 } else {
@@ -54,7 +54,7 @@ fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
                     break;
                 }
             }
-            cursor.take_back(&mut window);
+            cursor.return_window(&mut window);
         } else {
             show(cursor.key(), cursor.loaded());
         }
@@ -64,15 +64,15 @@ fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
             cursor.prev().unwrap();
         }
     }
-    (found, lent)
+    (found, borrowed)
 }
 
 /// Scans a table of these values both ways, reached in every way.
-fn check(what: &str, compression: Compression, lends: bool, value: impl FnMut(usize) -> Vec<u8>) {
-    check_model(what, compression, lends, entries(value));
+fn check(what: &str, compression: Compression, borrows: bool, value: impl FnMut(usize) -> Vec<u8>) {
+    check_model(what, compression, borrows, entries(value));
 }
 
-fn check_model(what: &str, compression: Compression, lends: bool, mut model: Vec<Entry>) {
+fn check_model(what: &str, compression: Compression, borrows: bool, mut model: Vec<Entry>) {
     let options = TableOptions {
         compression,
         ..TableOptions::new(FILE)
@@ -81,15 +81,15 @@ fn check_model(what: &str, compression: Compression, lends: bool, mut model: Vec
     for reach in [Reach::Mapped, Reach::Cached, Reach::Unmapped] {
         let table = open_with(bytes.clone(), &options.order, summary.checksum, reach).unwrap();
         for forward in [true, false] {
-            let (found, lent) = scan(&table, forward);
+            let (found, borrowed) = scan(&table, forward);
             assert!(found == model, "{what}, {reach:?}, forward {forward}");
-            assert_eq!(lent == ENTRIES, lends, "{what}: {lent} lent");
+            assert_eq!(borrowed == ENTRIES, borrows, "{what}: {borrowed} borrowed");
             model.reverse();
         }
     }
 }
 
-/// A step or a few, out of a window where one is lent; where it has come to, counted from `at`.
+/// A step or a few, out of a window where one is borrowed; where it has come to, counted from `at`.
 fn wander(
     cursor: &mut TableCursor,
     window: &mut PageWindow,
@@ -98,7 +98,7 @@ fn wander(
     forward: bool,
 ) -> usize {
     cursor.load_value().unwrap();
-    if !cursor.lend(window, steps, forward) {
+    if !cursor.borrow_window(window, steps, forward) {
         if forward {
             cursor.next().unwrap();
             return at + 1;
@@ -117,7 +117,7 @@ fn wander(
         gone += 1;
     }
     assert!((1..=steps).contains(&gone) && window.gone() == gone);
-    cursor.take_back(window);
+    cursor.return_window(window);
     if forward { at + gone } else { at - gone }
 }
 
@@ -194,12 +194,12 @@ fn a_cursor_goes_on_where_a_window_ended() {
         let (mut at, mut windows) = (0, 0);
         while cursor.valid() {
             cursor.load_value().unwrap();
-            if cursor.lend(&mut window, 1 + at % 5, true) {
+            if cursor.borrow_window(&mut window, 1 + at % 5, true) {
                 while window.step_forward() {
                     at += 1;
                 }
                 assert_eq!(window.key(), model[at].key);
-                cursor.take_back(&mut window);
+                cursor.return_window(&mut window);
                 windows += 1;
             }
             assert_eq!(cursor.key(), model[at].key);
@@ -208,11 +208,11 @@ fn a_cursor_goes_on_where_a_window_ended() {
                 cursor.prev().unwrap();
                 assert_eq!(cursor.key(), model[at - 1].key);
                 cursor.load_value().unwrap();
-                if cursor.lend(&mut window, 2, false) {
+                if cursor.borrow_window(&mut window, 2, false) {
                     assert_eq!(window.value(), model[at - 1].value);
                     assert!(window.step_backward());
                     assert_eq!(window.value(), model[at - 2].value);
-                    cursor.take_back(&mut window);
+                    cursor.return_window(&mut window);
                     cursor.next().unwrap();
                 }
                 cursor.next().unwrap();
@@ -296,8 +296,8 @@ fn pages_are_lent_whatever_their_keys_are() {
             .map(|n| put(key(n).into_bytes(), n.to_string().repeat(5).into_bytes()))
             .collect();
         model.sort_by(|a, b| a.key.cmp(&b.key));
-        let lends = !what.starts_with("one to a page");
-        check_model(what, Compression::default(), lends, model);
+        let borrows = !what.starts_with("one to a page");
+        check_model(what, Compression::default(), borrows, model);
     }
 }
 
@@ -431,21 +431,24 @@ fn what_a_page_goes_on_with_is_not_lent_backwards() {
         let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
         let mut cursor = table.cursor();
         let mut window = PageWindow::default();
-        let (mut lent, mut own) = (0, 0);
+        let (mut borrowed, mut own) = (0, 0);
         cursor.last().unwrap();
         while cursor.valid() {
             cursor.load_value().unwrap();
-            if cursor.lend(&mut window, usize::MAX, false) {
+            if cursor.borrow_window(&mut window, usize::MAX, false) {
                 while window.step_backward() {
                     assert_ne!(window.key(), key, "a version that a newer one hides");
-                    lent += 1;
+                    borrowed += 1;
                 }
-                cursor.take_back(&mut window);
+                cursor.return_window(&mut window);
             }
             own += usize::from(cursor.key() == key);
             cursor.prev().unwrap();
         }
-        assert!(lent > 100 && own == 2, "{lent} lent, {own} of the key");
+        assert!(
+            borrowed > 100 && own == 2,
+            "{borrowed} borrowed, {own} of the key"
+        );
     }
     assert!(met > 0, "no page went on so");
 }

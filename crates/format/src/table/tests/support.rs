@@ -9,7 +9,7 @@ use cairndb_env::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile
 
 use crate::value_file::{CODEC_RAW, Pointer};
 
-use crate::table::source::{file_seed, page_checksum};
+use crate::table::read::source::{file_seed, page_checksum};
 use crate::table::{PageAccess, Table, TableBuilder, TableOptions, TableSummary, ValueIn};
 
 pub(super) const FILE: FileNumber = FileNumber(7);

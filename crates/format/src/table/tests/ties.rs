@@ -6,9 +6,9 @@ use cairndb_base::{Kind, Order, SEQ_MAX};
 
 use super::model::check_probe;
 use super::support::*;
-use crate::table::fence::HEADS_PER_PAGE;
-use crate::table::source::{file_seed, seal};
-use crate::table::spot::Straight;
+use crate::table::index::fence::HEADS_PER_PAGE;
+use crate::table::read::get::FastGet;
+use crate::table::read::source::{file_seed, seal};
 use crate::table::{Table, TableOptions};
 
 /// Keys that begin alike, of several kinds: the last ones differ in zeros that no head tells from the end of a key.
@@ -99,7 +99,7 @@ fn longest_tie(table: &Table) -> usize {
         let page = page.unwrap();
         let count = table.fence_place(index).count;
         (0..count)
-            .map(move |slot| crate::table::fence::head_at(&page, slot))
+            .map(move |slot| crate::table::index::fence::head_at(&page, slot))
             .collect::<Vec<_>>()
     });
     let heads: Vec<u64> = heads.collect();
@@ -181,7 +181,7 @@ fn offsets_go_up_with_keys_and_are_those_of_units() {
 }
 
 #[test]
-fn most_gets_go_straight_to_a_page_of_a_tie() {
+fn most_gets_take_the_fast_path_to_a_page_of_a_tie() {
     for shape in [0, 2] {
         let mut rng = Rng(3);
         let mut entries = entries_of(shape, 60_000, &mut rng);
@@ -191,18 +191,18 @@ fn most_gets_go_straight_to_a_page_of_a_tie() {
         let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
         table.check_pages().unwrap();
         let mapping = table.pages.mapping().expect("mapped");
-        let (mut value, mut straight) = (Vec::new(), 0);
+        let (mut value, mut fast) = (Vec::new(), 0);
         for entry in &entries {
-            let found = table.straight_get(mapping, &entry.key, None, SEQ_MAX, &mut value);
+            let found = table.fast_get(mapping, &entry.key, None, SEQ_MAX, &mut value);
             match found.unwrap() {
-                Straight::Unknown => {}
-                Straight::Page(_) | Straight::Answer(Some(_)) => straight += 1,
-                Straight::Answer(None) => panic!("a key that is there was not found"),
+                FastGet::Fallback => {}
+                FastGet::Page(_) | FastGet::Answer(Some(_)) => fast += 1,
+                FastGet::Answer(None) => panic!("a key that is there was not found"),
             }
         }
         assert!(
-            straight > entries.len() * 3 / 4,
-            "keys {shape}: {straight} of {}",
+            fast > entries.len() * 3 / 4,
+            "keys {shape}: {fast} of {}",
             entries.len()
         );
     }

@@ -1,0 +1,89 @@
+//! The keys of the page that a cursor is in: one keys, a stretch of them, or all.
+
+use super::{TableCursor, Way};
+use crate::table::page::bits::head_bytes;
+use crate::table::page::layout::flag;
+
+/// Entries whose keys are spelled and whose values are decoded at once with the first step behind a seek.
+const STRETCH_FIRST: usize = 8;
+/// As many times the entries of a stretch are in the next.
+const STRETCH_GROWTH: usize = 2;
+
+/// Most bytes of a page's keys that are spelled at once: those of two thousand keys of 16 bytes.
+const KEYS_BYTES_MAX: usize = 32 << 10;
+
+/// The same of a merge, so that one of many runs takes little for them: those of 150 keys.
+const MERGE_SPELLED_BYTES_MAX: usize = 5000;
+
+impl TableCursor {
+    /// Spells the key that a step has led to. The first step behind a seek may be the last.
+    #[inline(never)]
+    pub(super) fn decode_keys_after_step(&mut self, forward: bool) {
+        if self.way == Way::Sought {
+            self.way = Way::Stepped;
+            self.decode_key();
+        } else {
+            self.decode_keys(forward);
+        }
+    }
+
+    /// Spells the key of the current entry and of those that come next in one direction: of all in the page in a scan, of a
+    /// few behind a seek; of fewer where those are too many bytes.
+    pub(super) fn decode_keys(&mut self, forward: bool) {
+        let before = self.keys.entries().len();
+        let mut wanted = if self.way == Way::Streaming {
+            self.count
+        } else {
+            (before * STRETCH_GROWTH).max(STRETCH_FIRST)
+        };
+        let most = if self.rechecking {
+            MERGE_SPELLED_BYTES_MAX
+        } else {
+            KEYS_BYTES_MAX
+        };
+        let mut keys = std::mem::take(&mut self.keys);
+        while wanted > 1 {
+            let entries = if forward {
+                self.index..self.count.min(self.index.saturating_add(wanted))
+            } else {
+                (self.index + 1).saturating_sub(wanted)..self.index + 1
+            };
+            if self.way != Way::Streaming {
+                // Those of the next stretch, too.
+                let more = entries.len();
+                let both = if forward {
+                    entries.start..self.count.min(entries.end + more)
+                } else {
+                    entries.start.saturating_sub(more)..entries.end
+                };
+                self.prefetch_values(&both, forward);
+            }
+            keys.decode(&self.view(), &entries, most);
+            if keys.holds(self.index) {
+                break;
+            }
+            wanted = entries.len() / 2;
+        }
+        self.keys = keys;
+        if !self.keys.holds(self.index) {
+            self.decode_key();
+        }
+    }
+
+    /// Spells the key behind the prefix.
+    pub(super) fn decode_key(&mut self) {
+        let mut key = std::mem::take(&mut self.key);
+        let page = self.view();
+        let head = head_bytes(page.head(self.index), self.layout.head_bytes.into());
+        key.truncate(self.prefix_len);
+        key.extend_from_slice(&head);
+        let mut len = self.prefix_len + page.head_len(self.index);
+        if self.layout.has(flag::TAILS | flag::ENDING) {
+            key.truncate(len);
+            key.extend_from_slice(page.tail(self.index));
+            len = key.len();
+        }
+        self.key = key;
+        self.key_len = len;
+    }
+}
