@@ -7,10 +7,7 @@
 //! Invariant: [`copy_into`] initialises all of its room or panics. The new length of a vector here,
 //! and the keys of memtable nodes elsewhere, depend on it.
 
-#![allow(
-    unsafe_code,
-    reason = "a vector's new length, behind what has been written"
-)]
+#![allow(unsafe_code, reason = "sets a vector's length after writing its bytes")]
 
 use std::mem::MaybeUninit;
 

@@ -74,7 +74,7 @@ unsafe fn copy_chunk_at<const N: usize>(from: *const u8, to: *mut u8, at: usize)
 /// 16 bytes are readable at `from` and writable at `to`; the two do not overlap.
 #[inline(always)]
 pub(super) unsafe fn copy_16(from: *const u8, to: *mut u8) {
-    // SAFETY: the caller's promise is the one asked for.
+    // SAFETY: the caller promises exactly this.
     unsafe { copy_chunk::<16>(from, to) }
 }
 
@@ -85,7 +85,7 @@ pub(super) unsafe fn copy_16(from: *const u8, to: *mut u8) {
 /// 32 bytes are readable at `from` and writable at `to`; the two do not overlap.
 #[inline(always)]
 pub(super) unsafe fn copy_32(from: *const u8, to: *mut u8) {
-    // SAFETY: the caller's promise is the one asked for.
+    // SAFETY: the caller promises exactly this.
     unsafe { copy_chunk::<32>(from, to) }
 }
 
@@ -96,7 +96,7 @@ pub(super) unsafe fn copy_32(from: *const u8, to: *mut u8) {
 /// They are readable and writable there, and the two do not overlap.
 #[inline(always)]
 pub(super) unsafe fn copy_2_at(from: *const u8, to: *mut u8, at: usize) {
-    // SAFETY: the caller's promise is the one asked for.
+    // SAFETY: the caller promises exactly this.
     unsafe { copy_chunk_at::<2>(from, to, at) }
 }
 

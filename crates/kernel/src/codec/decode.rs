@@ -337,7 +337,7 @@ fn look_ahead<R: Runs>(src: &[u8], read: usize) {
 ///
 /// `from` has at least `len` bytes, and `room >= len` bytes are writable at `to`, apart from it.
 /// The processor has the instructions of `R`.
-#[expect(clippy::inline_always, reason = "a part of `decode_raw`'s loop")]
+#[expect(clippy::inline_always, reason = "inlined into `decode_raw`'s loop")]
 #[inline(always)]
 unsafe fn copy_literals<R: Runs>(from: &[u8], to: *mut u8, room: usize, len: usize) {
     debug_assert!(len <= from.len() && len <= room);
@@ -359,7 +359,10 @@ unsafe fn copy_literals<R: Runs>(from: &[u8], to: *mut u8, room: usize, len: usi
 /// `offset >= 1` initialised bytes lie below `to`, and `room >= len` bytes are writable at `to`,
 /// apart from `src`. The last `literals` bytes of `src` equal those below `to`. The processor has
 /// the instructions of `R`.
-#[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
+#[expect(
+    clippy::inline_always,
+    reason = "compiled for the caller's instructions"
+)]
 #[inline(always)]
 unsafe fn copy_match<R: Runs>(
     src: &[u8],
@@ -377,7 +380,7 @@ unsafe fn copy_match<R: Runs>(
         return unsafe { R::copy_exact(from, to, len) };
     }
     if offset < 16 {
-        // SAFETY: the caller's promise is the one asked for.
+        // SAFETY: the caller promises exactly this.
         return unsafe { copy::repeat_period(to, offset, len) };
     }
     // SAFETY: the caller promises `offset` bytes below `to`.

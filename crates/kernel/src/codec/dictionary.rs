@@ -7,7 +7,7 @@
 //!                              the dictionary. Position 2047: no match but 16 literals times the low
 //!                              bits, at least once
 //! lengths    n times 4 bits    literals before each match, low half of a byte first
-//! literals   the rest          of all sequences, then those behind the last match, whose number follows
+//! literals   the rest          of all sequences, then those after the last match, whose number follows
 //!                              from the raw length
 //! ```
 //!

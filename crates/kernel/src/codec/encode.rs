@@ -7,7 +7,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "loads under bounds it has checked, and calls for instructions found at run time"
+    reason = "loads within checked bounds, and calls of functions for instructions found at run time"
 )]
 
 use super::copy;
@@ -202,7 +202,7 @@ fn search_wide<const SHORT: bool, const LONG: bool>(
 /// The processor has the instructions of the lanes.
 #[expect(
     clippy::inline_always,
-    reason = "a part of functions that are compiled for different instructions"
+    reason = "inlined into functions that are compiled for different instructions"
 )]
 #[inline(always)]
 unsafe fn search<const SHORT: bool, const LONG: bool, L: Lanes>(
@@ -234,7 +234,7 @@ unsafe fn search<const SHORT: bool, const LONG: bool, L: Lanes>(
         // The next match often begins just after this one: enter the end of this one for it to
         // find.
         if anchor - 2 + asked::<LONG>() <= src.len() {
-            // SAFETY: `anchor >= 4`, and what is asked for from `anchor - 2` on was checked.
+            // SAFETY: `anchor >= 4`, and the bytes from `anchor - 2` on were checked.
             let bytes = unsafe { bytes_at::<LONG>(src, anchor - 2) };
             let slot = if SHORT {
                 hash::<HASH_BITS_SHORT>(low_u32(bytes))
@@ -265,7 +265,7 @@ unsafe fn search<const SHORT: bool, const LONG: bool, L: Lanes>(
 /// encodes more slowly.
 #[expect(
     clippy::inline_always,
-    reason = "compiled for the instructions of the one search it is a part of"
+    reason = "inlined into the one search that uses it and compiled for its instructions"
 )]
 #[inline(always)]
 fn find_covered<const BITS: u32>(
@@ -333,7 +333,7 @@ fn find_at_edge<const BITS: u32>(
 /// As [`find_covered`], for longer values: tests every position at first, then strides that grow.
 #[expect(
     clippy::inline_always,
-    reason = "compiled for the instructions of the one search it is a part of"
+    reason = "inlined into the one search that uses it and compiled for its instructions"
 )]
 #[inline(always)]
 fn find_striding<const LONG: bool>(

@@ -1,9 +1,6 @@
 //! Output of the encoder: tokens, literals, offsets and extension bytes.
 
-#![allow(
-    unsafe_code,
-    reason = "writes whose room is made sure of once a sequence"
-)]
+#![allow(unsafe_code, reason = "writes whose room is checked once per sequence")]
 
 use super::fast::lanes::Lanes;
 use super::token::{HALF_MAX, MATCH_BYTES_MIN, SHORT_BYTES_MAX};

@@ -10,7 +10,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "vector loads are unsafe; each reads one array behind a reference"
+    reason = "vector loads are unsafe; each reads one referenced array"
 )]
 
 use std::arch::x86_64::{

@@ -9,11 +9,11 @@
 
 #![allow(
     unsafe_code,
-    reason = "writes into spare capacity; what each copy touches is bounded once a sequence"
+    reason = "writes into spare capacity; bounds are checked once per sequence"
 )]
 #![expect(
     clippy::inline_always,
-    reason = "a call costs a tenth of what decoding a value of 100 bytes does"
+    reason = "a call would cost a tenth of decoding a 100-byte value"
 )]
 
 use std::ops::Range;
@@ -91,7 +91,7 @@ pub fn decode_with(
         return decode(&bytes[start + 1..end], raw_len, out);
     }
     let literals = start + head_len(count.into());
-    // Two bytes of a match stand for at most 32 bytes.
+    // The two bytes of a match stand for at most 32.
     if literals > end
         || raw_len > MATCH_BYTES_MAX.saturating_mul(end - start)
         || (dictionary.len == 0 && count > 0)

@@ -200,7 +200,7 @@ mod tests {
                 }
                 for differs in 0..run {
                     src[offset + differs] ^= 0x80;
-                    // SAFETY: `offset` bytes and more; the caller has asked for the instructions.
+                    // SAFETY: `offset` bytes and more; the caller has checked for the instructions.
                     let end = unsafe { L::run_end(&src, offset, offset) };
                     assert_eq!(end, offset + differs, "{offset} {run}");
                     src[offset + differs] ^= 0x80;
@@ -217,7 +217,7 @@ mod tests {
         for len in 0..if cfg!(miri) { 40 } else { 300 } {
             let literals: Vec<u8> = (1..=250).cycle().take(len).collect();
             let mut to = vec![0; len + SLACK_BYTES + 64];
-            // SAFETY: there are as many bytes and the slack; the caller has asked for the
+            // SAFETY: there are as many bytes and the slack; the caller has checked for the
             // instructions.
             unsafe { L::copy(&literals, to.as_mut_ptr()) };
             assert_eq!(to[..len], literals);

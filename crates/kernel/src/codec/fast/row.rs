@@ -169,7 +169,10 @@ unsafe fn decode_vectors<R: Runs, L: Copies, M: Copies>(
 ///
 /// As for [`decode`]; the processor has the instructions of both, and they copy runs of the shape's
 /// lengths.
-#[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
+#[expect(
+    clippy::inline_always,
+    reason = "compiled for the caller's instructions"
+)]
 #[inline(always)]
 unsafe fn decode_by<R: Runs, L: Copies, M: Copies>(
     src: &[u8],
@@ -204,7 +207,10 @@ unsafe fn decode_by<R: Runs, L: Copies, M: Copies>(
 ///
 /// The value has the shape. Its decoded form fits at `to`, apart from `value`. `L` and `M` as for
 /// [`decode_by`].
-#[expect(clippy::inline_always, reason = "for the instructions of who calls it")]
+#[expect(
+    clippy::inline_always,
+    reason = "compiled for the caller's instructions"
+)]
 #[inline(always)]
 unsafe fn copy_parts<L: Copies, M: Copies>(value: &[u8], shape: &Shape, to: *mut u8) {
     debug_assert!(shape.is_of(value));
@@ -224,7 +230,7 @@ unsafe fn copy_parts<L: Copies, M: Copies>(value: &[u8], shape: &Shape, to: *mut
 #[cfg(test)]
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "lengths are cut down to what a sequence stores"
+    reason = "lengths are reduced to what a sequence stores"
 )]
 mod tests {
     use super::Words;

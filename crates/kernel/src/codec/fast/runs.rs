@@ -62,7 +62,7 @@ impl Runs for LongWords {
 #[cfg(test)]
 impl Copies for LongWords {
     unsafe fn copy_exact(from: *const u8, to: *mut u8, len: usize) {
-        // SAFETY: the caller's promise is the one asked for.
+        // SAFETY: the caller promises exactly this.
         unsafe { Words::copy_exact(from, to, len) }
     }
 }
@@ -148,7 +148,7 @@ mod tests {
         for len in lens {
             let bytes: Vec<u8> = (1..=250).cycle().take(len).collect();
             let mut to = vec![0; len + 64];
-            // SAFETY: there are as many bytes on both sides; the caller has asked for the
+            // SAFETY: there are as many bytes on both sides; the caller has checked for the
             // instructions.
             unsafe { R::copy_exact(bytes.as_ptr(), to.as_mut_ptr(), len) };
             assert_eq!(to[..len], bytes);

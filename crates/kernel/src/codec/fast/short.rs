@@ -31,7 +31,7 @@ const WRITTEN_MAX: usize = HALF_MAX - 1 + MATCH_BYTES_MAX;
 /// `end` bytes are writable at `to`, apart from `src`; the first `done.written` of them are
 /// initialised. On return, those before the returned position are. `done.read` is at most
 /// `src.len()`.
-#[expect(clippy::inline_always, reason = "a part of the decoder's loop")]
+#[expect(clippy::inline_always, reason = "inlined into the decoder's loop")]
 #[inline(always)]
 pub(in crate::codec) unsafe fn decode_short(
     src: &[u8],
@@ -85,7 +85,7 @@ pub(in crate::codec) unsafe fn decode_short(
 #[cfg(test)]
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "lengths and offsets are cut down to what a sequence stores"
+    reason = "lengths and offsets are reduced to what a sequence stores"
 )]
 mod tests {
     use crate::codec::tests::Random;
