@@ -1,30 +1,35 @@
-//! Where the newest version of each key stands in one memtable: a get need not search the list for it.
+//! Hash index of a memtable: leads to the newest version of each key, so that a get need not search
+//! the list.
 //!
-//! A search among thousands of entries waits for lines of memory one after the other, and most of
-//! these lines were last written by another processor. Here a get looks at one line, which says whether the key
-//! may be there and where its node is, and then at the node. The list stays what scans, flushes and older versions
-//! use.
+//! A search among thousands of entries waits for cache lines one after the other, most of which
+//! another processor wrote last. With the index a get reads one line, which says whether the key
+//! may be present and where its node is, and then the node. The list remains for scans, flushes and
+//! older versions.
 //!
-//! A line has twelve slots: two bytes of the key's hash each, and the node's place in the arena. A key whose line is
-//! full goes into the next one, and a bit says that keys went on. After [`PROBES`] lines, and for a node that has no
-//! place, the index knows nothing: the list is searched. A snapshot older than the newest version
-//! steps from that to the next ones, and has the list searched behind [many](crate::memtable).
-//! (Two bytes, because a get may ask dozens of parts, and each slot that looks like the key's costs a node's line.)
-//! (A filter of three bits in a word, which this replaces, spared the search for keys that are not there and no
-//! other: with a writer beside it a get that found its key took 1,100 ns, most of them here. A hash table of pointers is
-//! simpler and takes half as much again for each slot.)
+//! A line has twelve slots. Each holds two bytes of the key's hash and the node's place in the
+//! arena. A key whose line is full goes into the next line, and a bit in the full line says so.
+//! After [`PROBES`] lines, and for a node without a place, the index does not know, and the list is
+//! searched. A read at an older snapshot steps from the newest version to older ones, and searches
+//! the list after [many](crate::memtable) steps.
+//!
+//! Two bytes of the hash, because a get may read dozens of memtables, and each slot that matches by
+//! chance costs a node's line. Alternatives that lost: a filter of three bits in a word, which only
+//! helped absent keys, and a hash table of pointers, which is simpler but takes half as much memory
+//! again per slot.
 //!
 //! Invariants:
-//! 1. A key that was inserted stands in one slot of its path, which leads to its newest version; or every line of
-//!    the path says that keys went on.
-//! 2. A slot belongs to the same key for ever. Only its place changes, to that of a newer version, or to none.
+//! 1. A key that was inserted has one slot on its path, which leads to its newest version; or every
+//!    line of the path says that keys overflowed.
+//! 2. A slot belongs to one key for ever. Only its place changes, to that of a newer version, or to
+//!    none.
 //!
-//! Threads: one writer, any number of readers. Slots are stored with release when the node has been linked, and
-//! loaded with acquire. All that an insert does here is done before its sequence number is published with release, so
-//! a reader that acquired a snapshot covering the entry finds it or a newer one.
+//! Threads: one writer, any number of readers. Slots are stored with release after the node has
+//! been linked, and loaded with acquire. Everything that an insert does here precedes the release
+//! store that publishes its sequence number, so a reader that acquired a snapshot covering the
+//! entry finds it or a newer one.
 #![expect(
     unsafe_code,
-    reason = "lines lie in memory of the arena, which a pool hands on"
+    reason = "lines are in the arena's memory, which a pool reuses"
 )]
 
 use std::ptr::NonNull;
@@ -32,12 +37,12 @@ use std::slice;
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
-/// The index's share of a memtable's capacity, as a divisor in bytes. Entries of 64 bytes, which is a key of 16 and
-/// nothing else, take three of four slots. With nine of ten taken 7 of 1000 keys would have none, and a tenth of absent
-/// ones be unknown (simulated).
+/// Divisor of a memtable's capacity that gives the index's bytes. Entries of 64 bytes, which is a
+/// 16-byte key without a value, fill three of four slots. With nine of ten filled 7 of 1000 keys
+/// would have no slot, and a tenth of absent keys would be unknown (simulated).
 const CAPACITY_SHARE: usize = 10;
 
-/// Slots of a line. With their tags they fill 64 bytes.
+/// Slots of a line. With their tags they take 64 bytes.
 const SLOTS: usize = 12;
 /// Tags in a word.
 const LANES: usize = 8;
@@ -46,29 +51,30 @@ const PROBES: usize = 8;
 
 /// A one in each lane.
 const ONES: u64 = 0x0101_0101_0101_0101;
-/// All bits of each lane but the highest.
+/// All bits of each lane except the highest.
 const LOWS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
 /// The lanes of the second word that belong to slots.
 const SECOND: u64 = u64::MAX >> (8 * (2 * LANES - SLOTS));
-/// Set in the second word when keys of this line went on to the next.
+/// Set in the second word if keys of this line overflowed to the next.
 const WENT_ON: u64 = 1 << 63;
 
-/// Where a node is in its arena; see `Arena::place_of`. Never zero, and below [`NODE_PLACE_END`].
+/// A node's place in its arena, in 24 bits; see `Arena::place_of`. Never zero, and below
+/// [`NODE_PLACE_END`].
 pub(crate) type NodePlace = u32;
-/// Above the place a slot has the second byte of the hash.
+/// The bits above a place hold the second byte of the hash in a slot.
 pub(crate) const NODE_PLACE_END: NodePlace = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = NodePlace::BITS - 8;
 /// In a slot whose key's newest version has no place.
 const NOWHERE: NodePlace = 0;
 
-/// What the index says of a key.
+/// Result of a lookup in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Looked<N> {
     /// Its newest version.
     Here(N),
-    /// It is not in the memtable.
+    /// The key is not in the memtable.
     Absent,
-    /// Nothing: the list has to be searched.
+    /// Unknown: the list has to be searched.
     Unknown,
 }
 
@@ -76,16 +82,16 @@ pub(crate) enum Looked<N> {
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Line {
-    /// Of slots 0 to 7, and of slots 8 to 11 with [`WENT_ON`]. A free slot's tag is zero.
+    /// Tags of slots 0 to 7, and of slots 8 to 11 with [`WENT_ON`]. A free slot's tag is zero.
     tags: [AtomicU64; 2],
-    /// Places, and above each another byte of the hash.
+    /// Places, each with another byte of the hash above it.
     places: [AtomicU32; SLOTS],
 }
 
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// The lines of one memtable, in memory of its arena.
+/// The lines of one memtable, in its arena's memory.
 #[derive(Debug)]
 pub(crate) struct HashIndex {
     lines: NonNull<Line>,
@@ -98,10 +104,11 @@ unsafe impl Send for HashIndex {}
 unsafe impl Sync for HashIndex {}
 
 impl Line {
-    /// A bit in the lane of each slot whose tag is that of `pattern`'s lanes, and whether keys went on.
+    /// A bit in the lane of each slot whose tag equals that of `pattern`, and whether keys
+    /// overflowed.
     #[inline]
     fn matches(&self, pattern: u64) -> ([u64; 2], bool) {
-        // Acquire: with the tag comes the slot's first place.
+        // Acquire: the tag publishes the slot's first place.
         let tags = self
             .tags
             .each_ref()
@@ -110,10 +117,10 @@ impl Line {
         ([equal[0], equal[1] & SECOND], tags[1] & WENT_ON != 0)
     }
 
-    /// Whether no slot is taken and no key went on. So it is in a memtable that has just begun.
+    /// Whether no slot is taken and no key overflowed, as in a new memtable.
     #[inline]
     fn is_free(&self) -> bool {
-        // Relaxed: a reader that has a right to an entry sees its tag.
+        // Relaxed: a reader entitled to an entry sees its tag.
         let tags = self
             .tags
             .each_ref()
@@ -126,7 +133,7 @@ impl Line {
     fn take(&self, tag: u8, slot: u32) -> bool {
         for (word, lanes) in [(0, u64::MAX), (1, SECOND)] {
             let tags = &self.tags[word];
-            // Relaxed: what this thread, or the one before it under the engine's lock, stored.
+            // Relaxed: stored by this thread, or by the previous writer under the engine's lock.
             let taken = tags.load(Ordering::Relaxed);
             let free = zero_lanes(taken) & lanes;
             if free != 0 {
@@ -147,7 +154,7 @@ impl Line {
 }
 
 impl HashIndex {
-    /// Bytes of memory that the index of a memtable of `capacity` bytes takes, wherever that begins.
+    /// Memory that the index of a memtable of `capacity` bytes takes, wherever it begins.
     pub(crate) fn bytes_for(capacity: usize) -> usize {
         let lines = (capacity / CAPACITY_SHARE / size_of::<Line>()).max(PROBES);
         (lines + 1) * size_of::<Line>()
@@ -156,16 +163,17 @@ impl HashIndex {
     /// An empty index in `bytes` of `memory`.
     ///
     /// # Safety
-    /// The memory must be the caller's alone and live as long as what is returned; `bytes` must be what
-    /// [`HashIndex::bytes_for`] gave.
+    /// The memory must belong to the caller alone and outlive the result; `bytes` must be the
+    /// result of [`HashIndex::bytes_for`].
     pub(crate) unsafe fn write(memory: NonNull<u8>, bytes: usize) -> HashIndex {
         let unaligned = memory.align_offset(align_of::<Line>());
         let len = bytes / size_of::<Line>() - 1;
         assert!(unaligned < size_of::<Line>() && len >= PROBES);
-        // SAFETY: one line more than `len` fits the memory, and less than one is left out in front.
+        // SAFETY: the memory fits one line more than `len`, and less than one is skipped for
+        // alignment.
         let lines = unsafe { memory.add(unaligned) }.cast::<Line>();
         for at in 0..len {
-            // SAFETY: `at` is below `len`, and so many lines lie in the caller's memory.
+            // SAFETY: `at` is below `len`, and the caller's memory has so many lines.
             let line = unsafe { lines.add(at) };
             // SAFETY: as above; a line begins at a multiple of its alignment.
             unsafe { line.write(Line::default()) };
@@ -173,7 +181,7 @@ impl HashIndex {
         HashIndex { lines, len }
     }
 
-    /// Looks a key up by its hash; `node_at` gives what stands at a place if it is of that key.
+    /// Looks a key up by its hash. `node_at` returns the node at a place if it has that key.
     #[inline]
     pub(crate) fn look<N>(&self, hash: u64, node_at: impl Fn(NodePlace) -> Option<N>) -> Looked<N> {
         let pattern = u64::from(tag_of(hash)) * ONES;
@@ -202,7 +210,8 @@ impl HashIndex {
         Looked::Unknown
     }
 
-    /// Notes the first version of a key, once its node is linked. Only the writer calls this and the next.
+    /// Adds the first version of a key, after its node is linked. Only the writer calls this and
+    /// `replace`.
     #[inline]
     pub(crate) fn add(&self, hash: u64, place: Option<NodePlace>) {
         for line in self.path(hash) {
@@ -213,7 +222,8 @@ impl HashIndex {
         }
     }
 
-    /// Notes a newer version of a key; `is_older` says whether the version before stands at a place.
+    /// Replaces the place of a key by that of a newer version. `is_older` says whether the previous
+    /// version is at a place.
     pub(crate) fn replace(
         &self,
         hash: u64,
@@ -232,14 +242,14 @@ impl HashIndex {
                     return;
                 }
             }
-            // A key without a slot, by the first invariant.
+            // The key has no slot, by the first invariant.
             if !went_on {
                 break;
             }
         }
     }
 
-    /// Asks for the line that a key is looked up in first.
+    /// Prefetches the line in which a key is looked up first.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         cairndb_kernel::prefetch_span(
@@ -250,11 +260,11 @@ impl HashIndex {
 
     #[inline]
     fn lines(&self) -> &[Line] {
-        // SAFETY: `write` has written `len` lines there, in memory that lives as long as `self`.
+        // SAFETY: `write` has written `len` lines there, in memory that outlives `self`.
         unsafe { slice::from_raw_parts(self.lines.as_ptr(), self.len) }
     }
 
-    /// The lines that a key may stand in.
+    /// The lines that may hold a key.
     #[inline]
     fn path(&self, hash: u64) -> impl Iterator<Item = &Line> {
         let first = self.first(hash);
@@ -267,19 +277,19 @@ impl HashIndex {
         reason = "the product's high half is below len"
     )]
     fn first(&self, hash: u64) -> usize {
-        // No path begins so near the end that it would have to turn round.
+        // No path begins so close to the end that it would have to wrap around.
         let first = self.len - (PROBES - 1);
         ((u128::from(hash) * first as u128) >> 64) as usize
     }
 }
 
-/// From the low end of the hash; the line is chosen by its high end. Zero is a free slot's.
+/// From the low end of the hash; the line is chosen by its high end. Zero marks a free slot.
 #[inline]
 fn tag_of(hash: u64) -> u8 {
     hash.to_le_bytes()[0].max(1)
 }
 
-/// The next byte of the hash, above a place.
+/// The next byte of the hash, shifted above a place.
 #[inline]
 fn high_of(hash: u64) -> u32 {
     u32::from(hash.to_le_bytes()[1]) << PLACE_BITS
@@ -312,7 +322,7 @@ mod tests {
     use super::*;
     use cairndb_base::hash64;
 
-    /// A index and its memory.
+    /// An index and its memory.
     struct Alone {
         index: HashIndex,
         _memory: Vec<u8>,
@@ -330,7 +340,8 @@ mod tests {
         let bytes = HashIndex::bytes_for(capacity);
         let mut memory = vec![0xff; bytes];
         let start = NonNull::new(memory.as_mut_ptr()).unwrap();
-        // SAFETY: the memory has so many bytes, and is kept beside the index and used by nobody else.
+        // SAFETY: the memory has so many bytes, and is kept beside the index and used by nobody
+        // else.
         let index = unsafe { HashIndex::write(start, bytes) };
         Alone {
             index,
@@ -338,7 +349,7 @@ mod tests {
         }
     }
 
-    /// A index of numbers, each its own place.
+    /// Adds a number to an index in which each number is its own place.
     fn add(index: &HashIndex, number: u32) {
         index.add(hash64(&number.to_le_bytes()), Some(number));
     }
@@ -398,7 +409,7 @@ mod tests {
         let hash = hash64(b"stone");
         index.add(hash, None);
         assert_eq!(index.look(hash, Some), Looked::<NodePlace>::Unknown);
-        // Nor does a newer one with a place make anything of it: it has no slot.
+        // A newer version with a place does not change that: the key has no slot.
         index.replace(hash, Some(7), |_| false);
         assert_eq!(index.look(hash, Some), Looked::<NodePlace>::Unknown);
     }

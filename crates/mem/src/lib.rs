@@ -1,8 +1,8 @@
-//! Everything CairnDB keeps in memory: the memtable and the page caches.
+//! In-memory structures: the memtable and the page caches.
 //!
-//! Floor 3 of the house. The memtable is an arena with a list in it, and a tree to search it by: one writer, any number of
-//! readers, no locks; values it leaves in the log, where they lie. The caches hold verified pages of tables
-//! that are read with `pread`. Nothing here knows the engine.
+//! Floor 3. The memtable is an arena with a linked list in it, a tree to search the list and a hash
+//! index: one writer, any number of readers, no locks. Longer values stay in the log. The caches
+//! hold verified pages of tables that are read with `pread`. Nothing here knows the engine.
 
 mod arena;
 pub mod cache;

@@ -112,7 +112,7 @@ pub(crate) fn request<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: 
     for key in keys {
         let (key, hash) = (key.as_ref(), context.order.hash(key.as_ref()));
         for part in std::iter::once(&view.mutable).chain(&view.immutables) {
-            part.request(hash);
+            part.prefetch(hash);
         }
         for run in &view.version.runs {
             if let Some(table) = run.tables().get(run.find(&context.order, key)) {
@@ -181,7 +181,7 @@ pub(crate) fn newest(
     view.note_read();
     let hash = context.order.hash(key);
     for part in &view.immutables {
-        part.request(hash);
+        part.prefetch(hash);
     }
     // Of an idle database it is empty, and its directory in no near cache.
     if view.mutable.has_begun()

@@ -1,12 +1,12 @@
 //! Page caches: least recently used, and CLOCK.
 //!
-//! Both are sharded by a hash of the key, each shard under its own lock, bounded in bytes, and
-//! count what they hold to the byte, slots and hash buckets included. They have two faces:
-//! [`Cache`], keyed by a number with a charge the caller names, and `cairndb_base::PageCache`,
-//! keyed by file and page.
+//! Both are sharded by a hash of the key, with a lock per shard. Both are bounded in bytes and
+//! count their memory to the byte, slots and hash buckets included. They have two interfaces:
+//! [`Cache`], keyed by a number, with a charge that the caller chooses, and
+//! `cairndb_base::PageCache`, keyed by file and page.
 //!
-//! LRU takes its shard's lock alone for every lookup, since each one relinks the entry. CLOCK only
-//! marks the entry, under a shared lock: worse victims, fewer waits.
+//! LRU takes its shard's lock exclusively for every lookup, because each one relinks the entry.
+//! CLOCK only marks the entry, under a shared lock: worse victims, shorter waits.
 
 mod clock;
 mod key;

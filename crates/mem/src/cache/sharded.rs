@@ -1,4 +1,4 @@
-//! The two faces of a cache, over shards that each keep an eviction order of their own.
+//! Sharded cache: both interfaces, over shards that each have an eviction order of their own.
 //!
 //! A key's hash picks its shard. The capacity is split evenly, to the byte.
 
@@ -11,27 +11,27 @@ use cairndb_env::sync::RwLock;
 
 use super::key::{hash_of, page_key};
 
-/// Most shards that are made unasked: more buy nothing below dozens of threads.
+/// Most shards by default: more gain nothing below dozens of threads.
 const SHARDS_MAX: usize = 16;
-/// Least bytes of a shard that is made unasked, so that a multi-page extent still fits one.
+/// Smallest default shard, so that a multi-page extent still fits one.
 const SHARD_BYTES_MIN: usize = 256 << 10;
-/// What an `Arc<[u8]>` allocates beside its bytes: two reference counts.
+/// Bytes that an `Arc<[u8]>` allocates besides its content: two reference counts.
 const ARC_HEADER_BYTES: usize = 2 * size_of::<usize>();
 
 /// A bounded map from numbers to bytes, shared by all threads.
 pub trait Cache: Debug + Send + Sync {
-    /// Keeps `value` under `key`, in place of what was there, and evicts others until `charge` and
-    /// the bookkeeping fit. A value whose charge exceeds its shard's share is not kept.
+    /// Stores `value` under `key`, replacing the previous value, and evicts others until `charge`
+    /// and the bookkeeping fit. A value whose charge exceeds its shard's share is not kept.
     fn insert(&self, key: u128, value: Arc<[u8]>, charge: usize);
-    /// The value under `key`, which thereby counts as used.
+    /// The value under `key`; marks it as used.
     fn lookup(&self, key: u128) -> Option<Arc<[u8]>>;
-    /// Drops the value under `key`; whether there was one.
+    /// Drops the value under `key`. Returns whether there was one.
     fn erase(&self, key: u128) -> bool;
     /// Charges of all values held, and the bytes of slots and buckets.
     fn usage(&self) -> usize;
     /// The bound on [`Cache::usage`].
     fn capacity(&self) -> usize;
-    /// Changes the bound; evicts at once where it shrinks.
+    /// Changes the bound; evicts at once if it shrinks.
     fn set_capacity(&self, bytes: usize);
     /// Values held.
     fn len(&self) -> usize;
@@ -43,11 +43,11 @@ pub trait Cache: Debug + Send + Sync {
 
 /// One shard: a bounded map with an eviction order. Its methods are called under the shard's lock.
 pub trait Shard: Debug + Send + Sync + Sized {
-    /// An empty shard of this capacity, which allocates nothing yet.
+    /// An empty shard with this capacity, which allocates nothing yet.
     fn with_capacity(bytes: usize) -> Self;
     /// See [`Cache::insert`]. `hash` is the key's, here and below.
     fn insert(&mut self, key: u128, hash: u64, value: Arc<[u8]>, charge: usize);
-    /// See [`Cache::lookup`]; takes the lock the way the eviction order needs it.
+    /// See [`Cache::lookup`]; locks as the eviction order needs it.
     fn lookup(shard: &RwLock<Self>, key: u128, hash: u64) -> Option<Arc<[u8]>>;
     /// See [`Cache::erase`].
     fn erase(&mut self, key: u128, hash: u64) -> bool;
@@ -69,13 +69,14 @@ pub struct ShardedCache<S> {
 }
 
 impl<S: Shard> ShardedCache<S> {
-    /// A cache bounded by `capacity` bytes, with a number of shards that suits it.
+    /// A cache bounded by `capacity` bytes, with a suitable number of shards.
     pub fn new(capacity: usize) -> ShardedCache<S> {
         let shards = (capacity / SHARD_BYTES_MIN).clamp(1, SHARDS_MAX);
         ShardedCache::with_shards(capacity, shards)
     }
 
-    /// A cache bounded by `capacity` bytes, with as many shards as asked for, at least one.
+    /// A cache bounded by `capacity` bytes, with at least one and otherwise the given number of
+    /// shards.
     pub fn with_shards(capacity: usize, shards: usize) -> ShardedCache<S> {
         let shards = shards.max(1);
         let shard = |index| RwLock::new(S::with_capacity(share_of(capacity, index, shards)));
@@ -95,7 +96,7 @@ impl<S: Shard> ShardedCache<S> {
         reason = "the product's high half is below len"
     )]
     fn shard(&self, hash: u64) -> &RwLock<S> {
-        // The hash's high bits: the buckets within a shard are chosen by the low ones.
+        // The hash's high bits; the low ones choose the bucket within a shard.
         let index = (u128::from(hash) * self.shards.len() as u128) >> 64;
         &self.shards[index as usize]
     }

@@ -1,7 +1,7 @@
-//! The store of one cache shard: a slab of slots with a chained hash index over it.
+//! Storage of one cache shard: a slab of slots with a chained hash index.
 //!
-//! Own code rather than a `HashMap`, since the shards must know their bookkeeping's size to the
-//! byte and the eviction orders link slots by number.
+//! Not a `HashMap`, because the shards must know the size of their bookkeeping to the byte, and the
+//! eviction orders link slots by number.
 //!
 //! Invariants: every slot is on exactly one chain: its bucket's, or the free list; `len` slots hold
 //! a value; `charges` is the sum of their charges; there are at least as many buckets as slots.
@@ -15,14 +15,14 @@ pub(super) const NIL: u32 = u32::MAX;
 /// Slots of the first slab.
 const SLOTS_MIN: usize = 8;
 
-/// One value with its key, or a free place.
+/// One value with its key, or a free slot.
 #[derive(Debug)]
 pub(super) struct Slot<P> {
     pub(super) key: u128,
     pub(super) value: Option<Arc<[u8]>>,
     pub(super) charge: usize,
     chain: u32,
-    /// What the eviction order keeps with each value.
+    /// The eviction order's data for this value.
     pub(super) policy: P,
 }
 
@@ -155,7 +155,7 @@ impl<P: Default> Slots<P> {
         self.len -= 1;
     }
 
-    /// Slots that hold a value of which `wanted` says so.
+    /// Slots whose key `wanted` accepts.
     pub(super) fn matching(&self, wanted: impl Fn(u128) -> bool) -> Vec<u32> {
         (0u32..)
             .zip(&self.slab)
@@ -170,7 +170,7 @@ impl<P: Default> Slots<P> {
         usize::try_from(hash & mask).expect("below the number of buckets")
     }
 
-    /// The next sizes of slab and index. Half as much again: what is not used yet is counted too.
+    /// The next sizes of slab and index: half as much again, because unused slots are counted, too.
     fn grown(&self) -> (usize, usize) {
         let slots = (self.slab.capacity() + self.slab.capacity() / 2).max(SLOTS_MIN);
         (slots, slots.next_power_of_two())

@@ -1,4 +1,4 @@
-//! Both caches against a map without bounds, and each against its own eviction order.
+//! Both caches against an unbounded map, and each against its own eviction order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
