@@ -1,25 +1,25 @@
-//! Who may write a log region's bytes, and who may read them in place.
+//! Borrow state of a log region: who may write its bytes, and who may read them in place.
 //!
-//! Invariant: from the first [`Borrowing::borrow`] to the next [`Borrowing::reuse`] writes begin at or behind
-//! the end of what was written, and only what was written is lent; and a file has one region at a time.
-//! So nobody writes what another reads.
+//! Invariant: from the first [`Borrowing::borrow`] to the next [`Borrowing::reuse`], writes begin
+//! at or after the end of what was written, only written bytes are borrowed, and a file has one
+//! region at a time. So nobody writes bytes that somebody else reads.
 //!
-//! Threads: one writer, which is made sure of; any may borrow. Before the first time no write may be
-//! under way, which is made sure of too: the writer says that it writes and then looks whether anything
-//! was lent, the borrower says that it borrows and then looks whether anybody writes.
+//! Threads: one writer, which is asserted; any thread may borrow. No write may be under way at the
+//! first borrow, which is asserted, too: the writer sets its flag and then checks whether anything
+//! was borrowed, and the borrower sets its flag and then checks whether anybody writes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use cairndb_base::{Error, ErrorKind, Result};
 
-/// The one region that a file of a simulated or an in-memory directory has at a time. Of a real file
-/// a lock says so.
+/// Ensures that a file of a simulated or in-memory directory has one region at a time. For a real
+/// file a lock does that.
 #[derive(Debug, Default)]
 pub(crate) struct OneRegion(Weak<()>);
 
 impl OneRegion {
-    /// What the region of the file keeps as long as it lives.
+    /// A token that the region of the file holds as long as it lives.
     ///
     /// # Errors
     /// `Locked` while there is another; the caller names the file.
@@ -33,30 +33,30 @@ impl OneRegion {
     }
 }
 
-/// The refusal of a second region of one file, which the caller names.
+/// The error for a second region of one file, which the caller names.
 #[cold]
 pub(crate) fn region_in_use() -> Error {
     let message = "the log file is in use through another handle";
     Error::new(ErrorKind::Locked, message)
 }
 
-/// The state of one region.
+/// The borrow state of one region.
 #[derive(Debug, Default)]
 pub(crate) struct Borrowing {
     writing: AtomicBool,
-    /// Somebody has asked to borrow.
+    /// Somebody has tried to borrow.
     asked: AtomicBool,
-    /// And found that nobody wrote.
+    /// And found that nobody was writing.
     borrowed: AtomicBool,
-    /// End of what was written.
+    /// End of the written bytes.
     end: AtomicU64,
 }
 
 impl Borrowing {
-    /// The right to write at `offset` until [`Borrowing::written`] or [`Borrowing::failed`].
+    /// Begins a write at `offset`, until [`Borrowing::written`] or [`Borrowing::failed`].
     ///
     /// # Panics
-    /// When another thread writes, or what was written could be lent and would change.
+    /// If another thread is writing, or if the write would change bytes that could be borrowed.
     #[inline]
     pub(crate) fn begin(&self, offset: u64) {
         assert!(
@@ -74,27 +74,27 @@ impl Borrowing {
     #[inline]
     pub(crate) fn written(&self, end: u64) {
         let end = end.max(self.end.load(Ordering::Relaxed));
-        // Release: with the acquire in `lend`.
+        // Release: pairs with the acquire in `borrow`.
         self.end.store(end, Ordering::Release);
         self.writing.store(false, Ordering::Release);
     }
 
-    /// The write has failed: what it was to write is not lent.
+    /// The write has failed: its bytes cannot be borrowed.
     pub(crate) fn failed(&self) {
         self.writing.store(false, Ordering::Release);
     }
 
-    /// The right to read `len` bytes at `offset` in place, for as long as the region is shared.
+    /// Borrows `len` bytes at `offset` for reading in place, for as long as the region is shared.
     ///
     /// # Panics
-    /// When not all of them were written; the first time, when a write is under way.
+    /// If not all of them were written; at the first borrow, if a write is under way.
     #[inline]
     pub(crate) fn borrow(&self, offset: u64, len: usize) {
         if !self.borrowed.load(Ordering::Acquire) {
             self.asked.store(true, Ordering::SeqCst);
             assert!(
                 !self.writing.load(Ordering::SeqCst),
-                "a log region is first read in place while it is written"
+                "a log region is first read in place during a write"
             );
             self.borrowed.store(true, Ordering::Release);
         }
@@ -107,7 +107,7 @@ impl Borrowing {
         );
     }
 
-    /// Everything may be written again.
+    /// Allows everything to be written again.
     pub(crate) fn reuse(&mut self) {
         *self = Borrowing::default();
     }

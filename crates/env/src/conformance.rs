@@ -1,4 +1,4 @@
-//! What every environment must do alike, run against each of them.
+//! Conformance: behaviour that every environment must share, run against each of them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ fn logs(dir: &dyn Dir) {
     assert_eq!(out[8000..], parts.concat());
     assert!(
         log.bytes(106, 5).is_none_or(|bytes| bytes == b"three"),
-        "what is lent is what was written"
+        "borrowed bytes are the written ones"
     );
     assert_eq!(kind(dir.open_log("log")), ErrorKind::Locked);
     drop(log);

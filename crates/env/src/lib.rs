@@ -1,9 +1,8 @@
-//! The outside world behind four seams: files, clock and randomness, threads, and the sync facade.
+//! The outside world behind four interfaces: files, clock and randomness, threads, and locks.
 //!
-//! Floor 2 of the house. No other library crate touches `std::fs`, a clock or a thread; what the
-//! engine may ask of the operating system is exactly what [`Env`], [`Dir`] and the file traits say.
-//! Three environments implement them: [`RealEnv`], [`MemEnv`], and [`sim::SimEnv`] (crash states
-//! and faults).
+//! Floor 2. No other library crate touches `std::fs`, a clock or a thread; the engine can ask the
+//! operating system for exactly what [`Env`], [`Dir`] and the file traits offer. Three environments
+//! implement them: [`RealEnv`], [`MemEnv`], and [`sim::SimEnv`] (crash states and faults).
 
 #![allow(
     clippy::useless_conversion,

@@ -1,9 +1,9 @@
-//! Crash points and the states a crash may leave.
+//! Crash points and the states that a crash may leave.
 //!
-//! A [`CrashPoint`] is the disk just before one operation. Which pending units a crash there keeps
-//! is a [`CrashChoice`]; which choices are legal is the [`Profile`]'s matter: a choice that is not
-//! is weakened to the nearest one that is. The result is a new environment, whose disk is what a
-//! program finds after the crash.
+//! A [`CrashPoint`] is the disk just before one operation. A [`CrashChoice`] says which pending
+//! units a crash there keeps. The [`Profile`] defines which choices are legal; an illegal one is
+//! weakened to the nearest legal one. The result is a new environment with the disk that a program
+//! finds after the crash.
 
 use std::collections::BTreeMap;
 
@@ -15,23 +15,23 @@ use super::unit::{self, Unit};
 use crate::environment::Background;
 use crate::random::Random;
 
-/// What a crash may keep of what was not synced.
+/// What a crash may keep of unsynced changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Profile {
     /// Nothing.
     Strict,
-    /// An ordered journal, as ext4's: name operations in order, a synced file keeps its name, a
+    /// An ordered journal, like ext4's: name operations in order, a synced file keeps its name, a
     /// file grows only over bytes that arrived. Data otherwise in any order.
     Ordered,
     /// Any subset, in any order; a file may grow before its data and show zeros, noise or freed
-    /// bytes. A rename is atomic, but free to be lost or early. The one that counts.
+    /// bytes. A rename is atomic, but may be lost or come early. This is the profile that counts.
     Weak,
-    /// Only the process dies: all that is visible stays (and stays pending), but a write in
-    /// progress may be done in part.
+    /// Only the process dies: everything visible stays (and stays pending), but a write in progress
+    /// may be done in part.
     Kill,
 }
 
-/// What stands where a file grew but its data did not arrive.
+/// What a file shows where it grew but its data did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fill {
     /// Zeros.
@@ -42,7 +42,7 @@ pub enum Fill {
     Old(u64),
 }
 
-/// Which pending units are kept. Units are numbered in the order they came to be.
+/// Which pending units are kept. Units are numbered in the order in which they were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Keep {
     /// None.
@@ -51,8 +51,8 @@ pub enum Keep {
     All,
     /// Only this one.
     Only(usize),
-    /// Of the file units only this one, but every name operation: a new file shows nothing of its
-    /// data unless its name is kept.
+    /// Of the file units only this one, but every name operation: data of a new file is only
+    /// visible if its name is kept.
     Named(usize),
     /// All but this one.
     Missing(usize),
@@ -60,25 +60,25 @@ pub enum Keep {
     Prefix(usize),
     /// Those whose bit is set; units from 64 on are not kept.
     Subset(u64),
-    /// Of the name operations those before `late`, and `early`, which came after it; with
-    /// `between` also those from one to the other. All data.
+    /// Name operations before `late`, and `early`, which came after it; with `between` also those
+    /// in between. All data.
     Swapped {
-        /// The unit that is missing.
+        /// The unit that is lost.
         late: usize,
         /// The later unit that is kept nevertheless.
         early: usize,
-        /// Whether what lies between them is kept.
+        /// Whether the units between them are kept.
         between: bool,
     },
     /// A random subset: each file and the names draw a manner of their own (none, all, a prefix,
-    /// few, half or most), so that whole and torn files meet.
+    /// few, half or most), so that whole and torn files occur together.
     Random(u64),
 }
 
 /// One crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CrashChoice {
-    /// The units kept. Under [`Profile::Kill`] the pieces of the write in progress.
+    /// The units that are kept. Under [`Profile::Kill`] the pieces of the write in progress.
     pub keep: Keep,
     /// What fills gaps. Only [`Profile::Weak`] has any.
     pub fill: Fill,
@@ -92,7 +92,7 @@ impl CrashChoice {
     }
 }
 
-/// What an environment passes on to the images of its crashes.
+/// Settings that an environment passes on to its crash images.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) seed: u64,
@@ -102,7 +102,7 @@ pub(super) struct Settings {
     pub(super) reader: Option<ManifestReader>,
 }
 
-/// A write that the crash interrupts, in the pieces that may be done apart.
+/// A write that the crash interrupts, in the pieces that may be done separately.
 #[derive(Clone, Debug)]
 pub(super) struct InFlight {
     pub(super) inode: InodeId,
@@ -141,7 +141,7 @@ impl CrashPoint {
         inodes.any(|inode| inode.name.contains(name) && !inode.pending.is_empty())
     }
 
-    /// Pending units: what [`Keep`] numbers.
+    /// Number of pending units, as [`Keep`] numbers them.
     pub fn pending(&self, profile: Profile) -> usize {
         match profile {
             Profile::Strict => 0,
@@ -150,7 +150,7 @@ impl CrashPoint {
         }
     }
 
-    /// What is on the disk after this crash.
+    /// The disk after this crash.
     pub(super) fn disk_of(
         &self,
         profile: Profile,
@@ -200,7 +200,7 @@ impl CrashPoint {
 
     /// Weakens a choice to what an ordered journal can leave.
     fn put_in_order(&self, places: &[PendingUnit], kept: &mut [bool]) {
-        // Names: a prefix, at least as long as the journal was made durable by later syncs.
+        // Names: a prefix, at least up to what later syncs made durable in the journal.
         let journaled = self.disk.names.iter().rposition(|name| name.journaled);
         let mut whole = true;
         for (place, kept) in places.iter().zip(&mut *kept) {
@@ -210,7 +210,7 @@ impl CrashPoint {
                 *kept = whole;
             }
         }
-        // Sizes: only where every sector below arrived, as it stood when the file had that size.
+        // Sizes: only if every sector below arrived, as it was when the file had that size.
         let mut kept_sectors = BTreeMap::new();
         for (place, _) in places.iter().zip(&*kept).filter(|&(_, &kept)| kept) {
             if let Some((id, index, Unit::Sector { index: sector, .. })) = self.file_unit(*place) {
@@ -291,8 +291,8 @@ impl CrashPoint {
         }
     }
 
-    /// Another file that reaches as far, of the same kind if there is one: its blocks, freed or
-    /// moved, are what a careless file system would show.
+    /// Another file that is as long, preferably of the same kind: a careless file system would show
+    /// its freed or moved blocks.
     fn stale_content(&self, id: InodeId, sector: u64, seed: u64) -> Option<&Content> {
         let others = self.disk.inodes.iter().filter(|&(&other, _)| other != id);
         let others = others.map(|(_, inode)| (&*inode.name, &inode.visible));
@@ -362,7 +362,7 @@ fn select(keep: Keep, places: &[PendingUnit]) -> Vec<bool> {
     }
 }
 
-/// The part of a name that tells kinds of files apart.
+/// The part of a name that distinguishes kinds of files.
 fn extension(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
@@ -376,7 +376,7 @@ fn noise(seed: u64) -> Sector {
     sector
 }
 
-/// How one file, or the names, fare in a random subset.
+/// How a random subset treats one file, or the names.
 #[derive(Clone, Copy)]
 enum Manner {
     Prefix(u64),
@@ -395,7 +395,7 @@ fn random_subset(seed: u64, places: &[PendingUnit]) -> Vec<bool> {
         *counts.entry(group(place)).or_default() += 1;
     }
     let draw = |random: &mut Random, group: Option<InodeId>, count: u64| match random.below(8) {
-        // Without its name nothing of a new file shows: half of the time all names are there.
+        // Data of a new file is invisible without its name: half of the time all names are kept.
         0..=3 if group.is_none() => Manner::Chance(64),
         0 => Manner::Chance(0),
         1 | 2 => Manner::Chance(64),
