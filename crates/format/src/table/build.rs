@@ -1,11 +1,19 @@
-//! Writes a table from entries in order.
+//! Builder: writes a table from entries in order.
 //!
-//! Flow: flush and compaction call [`TableBuilder::add`] once per entry and [`TableBuilder::finish`]
-//! once. The first entries are held back until they have decided how values are stored. Entries collect in a page writer until the next would not fit 4 KiB as encoded; pages
-//! collect in a buffer that goes to the file 64 KiB at a time. Filter, fence and meta block follow.
+//! Flow: flush and compaction call [`TableBuilder::add`] once per entry and
+//! [`TableBuilder::finish`] once. The first entries are held back until their values have decided
+//! how values are stored. Entries collect in a page writer until the next one would not fit 4 KiB
+//! as encoded. Pages collect in a buffer that goes to the file 64 KiB at a time. Filter, fence
+//! index and meta block follow.
 //!
-//! Invariant: keys go up, versions of a key go down in sequence; an entry out of order is refused
-//! before it can reach the file.
+//! 1. `choice.rs`, `pending.rs`, `sample.rs`, `dictionary.rs`: how values are stored, chosen from
+//!    the first ones.
+//! 2. `value.rs`, `shared.rs`, `packing.rs`, `groups.rs`: values alone, against a dictionary, in
+//!    groups.
+//! 3. `output.rs`: the file.
+//!
+//! Invariant: keys ascend, and versions of a key descend in sequence number. An entry out of order
+//! is refused before it can reach the file.
 
 mod choice;
 mod dictionary;
@@ -42,8 +50,8 @@ use crate::table::{Compression, RAW_LEN_MAX_IN_PAGE, TableOptions, TableSummary,
 
 /// A table under construction.
 ///
-/// The file is not synced: the caller syncs through the handle it took before, and until then must
-/// not let the manifest name the file.
+/// The file is not synced: the caller syncs it through a handle obtained earlier, and must not let
+/// the manifest name the file before that.
 pub struct TableBuilder {
     output: Output,
     options: TableOptions,
@@ -55,9 +63,9 @@ pub struct TableBuilder {
     shared: Option<Shared>,
     /// Set when values are stored in groups.
     groups: Option<GroupPacker>,
-    /// Set when values are stored raw that had better be encoded together.
+    /// Set when values are stored raw for now, but would be smaller if encoded together.
     deferred: bool,
-    /// The last key and sequence number of the pages written, while `page` is empty.
+    /// The last key and sequence number of the written pages, while `page` is empty.
     last_key: Vec<u8>,
     last_seq: Option<SeqNo>,
     fence: FenceBuilder,
@@ -110,14 +118,15 @@ impl TableBuilder {
         }
     }
 
-    /// Adds an entry behind all others.
+    /// Adds an entry after all others.
     ///
     /// # Errors
-    /// `InvalidArgument` when the entry is not behind the last, or a limit is exceeded;
-    /// `Corruption` for a pointer that is none; the errors of the file. After an error of the file the table must be thrown away.
+    /// `InvalidArgument` if the entry does not sort after the last, or a limit is exceeded;
+    /// `Corruption` for a malformed pointer; the errors of the file. After an error of the file the
+    /// table must be discarded.
     #[inline]
     pub fn add(&mut self, key: &[u8], seq: SeqNo, kind: Kind, value: ValueIn<'_>) -> Result<()> {
-        // Entries that wait are not in the page.
+        // Pending entries are not in the page.
         let some_wait = self.pending.as_ref().is_some_and(PendingEntries::are_some);
         let waiting = some_wait || self.groups.is_some();
         let head = if waiting || seq > SEQ_MAX {
@@ -125,7 +134,7 @@ impl TableBuilder {
         } else {
             self.page.head_behind(key)
         };
-        // A head behind the last one says the same.
+        // A head above the last one implies a larger key.
         let same_key = head.is_none() && self.check_order(key, seq)?;
         if kind == Kind::Pointer {
             self.note_pointer(value.bytes())?;
@@ -133,8 +142,8 @@ impl TableBuilder {
         if !same_key {
             self.note_key(key);
         }
-        // What has no value decides nothing, and waits only for what waits before it: tombstones alone would be copied and
-        // counted without end.
+        // An entry without a value decides nothing, and waits only if others already wait:
+        // otherwise tombstones alone would be copied and counted without end.
         let decides = self.pending.is_some() && !value.bytes().is_empty();
         let raw_len = if some_wait || decides {
             self.hold(key, seq, kind, value)?
@@ -150,8 +159,8 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// Stores an entry as has been chosen for the table, its key of a `head` behind the page's where that is
-    /// known; gives the length of the value.
+    /// Stores an entry in the way chosen for the table. `head` is the key's head if it is above all
+    /// heads of the page. Returns the length of the value.
     #[inline]
     fn add_chosen(
         &mut self,
@@ -168,7 +177,7 @@ impl TableBuilder {
         }
     }
 
-    /// As `add_chosen`, with its value alone.
+    /// As `add_chosen`, with its value stored alone.
     #[inline]
     fn add_alone(
         &mut self,
@@ -203,7 +212,7 @@ impl TableBuilder {
         self.output.pages
     }
 
-    /// About how long the file would be if it were finished now.
+    /// About the length of the file if it were finished now.
     pub fn bytes_estimate(&self) -> u64 {
         let page = PAGE_BYTES as u64;
         let filter = self.hashes.len() as u64 * u64::from(self.options.filter_bits_per_key) / 8;
@@ -230,19 +239,20 @@ impl TableBuilder {
             + self.shared.as_ref().map_or(0, Shared::memory_bytes)
     }
 
-    /// The dictionary that the table's first values have been made into, if it came to that.
+    /// The dictionary made from the table's first values, if one was made.
     pub fn trained(&self) -> Option<&Arc<Dictionary>> {
         let shared = self.shared.as_ref().filter(|shared| shared.trained);
         shared.map(Shared::dictionary)
     }
 
-    /// Writes what is left, filter, fence and meta block, and says what the table holds.
+    /// Writes the remaining entries, filter, fence index and meta block, and returns the table's
+    /// contents.
     ///
     /// # Errors
     /// `InvalidArgument` for a table without entries; the errors of the file.
     ///
     /// # Panics
-    /// When the file does not hold as many bytes as were appended.
+    /// If the file does not hold as many bytes as were appended.
     pub fn finish(mut self) -> Result<TableSummary> {
         if self.summary.entries == 0 {
             return Err(Error::invalid("a table needs at least one entry"));
@@ -282,11 +292,15 @@ impl TableBuilder {
         self.output.buffer.extend_from_slice(&block);
         self.output.append()?;
         summary.bytes = u64::from(self.output.pages) * PAGE_BYTES as u64 + block.len() as u64;
-        assert_eq!(summary.bytes, self.output.file.size(), "bytes went astray");
+        assert_eq!(
+            summary.bytes,
+            self.output.file.size(),
+            "the file's length differs from the bytes appended"
+        );
         Ok(summary)
     }
 
-    /// Refuses what is not behind the last entry; says whether the key is the last one's.
+    /// Refuses an entry that does not sort after the last one. Returns whether the keys are equal.
     #[inline]
     fn check_order(&self, key: &[u8], seq: SeqNo) -> Result<bool> {
         let held = self.pending.as_ref().and_then(PendingEntries::last);
@@ -323,7 +337,7 @@ impl TableBuilder {
         Error::invalid(message).file(name_of(self.options.file))
     }
 
-    /// Counts the bytes that a pointer names in its value file.
+    /// Counts the bytes of a value file that a pointer refers to.
     fn note_pointer(&mut self, stored: &[u8]) -> Result<()> {
         let pointer = Pointer::decode(stored)?;
         let (file, bytes) = (pointer.file.0, record_bytes(pointer.len));
@@ -337,7 +351,7 @@ impl TableBuilder {
 
     #[expect(
         clippy::inline_always,
-        reason = "each entry's; as a call it saves all registers"
+        reason = "called for each entry; as a call it would save all registers"
     )]
     #[inline(always)]
     fn note_key(&mut self, key: &[u8]) {
@@ -346,7 +360,7 @@ impl TableBuilder {
         }
     }
 
-    /// Puts an entry whose value is stored into this page, the next, or an extent.
+    /// Adds an entry, whose value is already stored, to this page, the next, or an extent.
     #[inline]
     fn place(&mut self, entry: &NewEntry<'_>) -> Result<()> {
         if entry.raw_len <= RAW_LEN_MAX_IN_PAGE && self.page.push_alike(entry) {
@@ -361,7 +375,7 @@ impl TableBuilder {
         self.place_first(entry)
     }
 
-    /// Ends the page if need be and begins another, or an extent, with an entry.
+    /// Ends the page if necessary and begins another page or an extent with this entry.
     fn place_first(&mut self, entry: &NewEntry<'_>) -> Result<()> {
         self.end_page()?;
         let shape = self.page.shape_with(entry);
@@ -372,7 +386,7 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// Whether `key` is the last key of the pages written.
+    /// Whether `key` is the last key of the written pages.
     fn continues(&self, key: &[u8]) -> bool {
         self.last_seq.is_some() && self.options.order.compare(&self.last_key, key).is_eq()
     }
@@ -398,7 +412,7 @@ impl TableBuilder {
         self.output.append_when_full()
     }
 
-    /// Writes an entry too large for a page; its value stands alone in `page.values`.
+    /// Writes an entry too large for a page; its value is the only one in `page.values`.
     fn write_extent(&mut self, entry: &NewEntry<'_>) -> Result<()> {
         self.fence.add(entry.key, self.output.pages);
         let mut header = [0u8; HEADER_BYTES];
@@ -421,7 +435,7 @@ impl TableBuilder {
         self.output.append_when_full()
     }
 
-    /// Writes the filter pages; gives the number of lines and probes.
+    /// Writes the filter pages; returns the number of lines and probes.
     fn write_filter(&mut self) -> Result<(u32, u32)> {
         let hashes = std::mem::take(&mut self.hashes);
         if hashes.len() == 0 {

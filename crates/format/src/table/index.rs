@@ -1,8 +1,8 @@
 //! Index of a table: from a key to the page that can hold it.
 //!
 //! 1. `filter.rs`: a blocked Bloom filter says that a key is absent, or may be there.
-//! 2. `fence.rs`, `fence_build.rs`: the first eight bytes ("head") of every page's first key. One search
-//!    finds the page. `address.rs` computes where filter lines and fence blocks are.
+//! 2. `fence.rs`, `fence_build.rs`: the first eight bytes ("head") of every page's first key. One
+//!    search finds the page. `address.rs` computes where filter lines and fence blocks are.
 //! 3. `tie_build.rs`, `tie_search.rs`: pages whose first keys share their head, told apart by later
 //!    bytes.
 //! 4. `key_pages.rs`, `key_search.rs`: whole first keys, for orders that are not bytewise.

@@ -1,7 +1,8 @@
-//! The meta block: the last pages of a table, which say what and where everything else is.
+//! The meta block: the last pages of a table, which say where everything else is.
 //!
-//! One checksum covers the whole block; the manifest keeps it, so a reader knows that it has the
-//! very file the manifest means. The last 16 bytes of the file lead to the block's first page.
+//! One checksum covers the whole block. The manifest stores it, so a reader knows that it has the
+//! very file that the manifest means. The last 16 bytes of the file point to the block's first
+//! page.
 
 use std::sync::Arc;
 
@@ -19,20 +20,20 @@ use crate::table::index::tie_build;
 use crate::table::page::bits::low32;
 use crate::table::page::layout::{Flaw, page_kind};
 
-/// First bytes of the block behind checksum and kind, and last bytes of the file.
+/// First bytes of the block after checksum and kind, and last bytes of the file.
 pub(crate) const MAGIC: [u8; 8] = *b"CAIRNTBL";
 /// The format version this code writes and reads.
 const VERSION: u32 = 1;
 /// Bit of the feature word: pages of tie heads follow the fence.
 const FEATURE_TIES: u32 = 1;
-/// Another: pages of first keys follow it, with an order that is not bytewise.
+/// Another: pages of first keys follow the fence, in an order that is not bytewise.
 const FEATURE_KEYS: u32 = 2;
 /// Length of the block's fixed start.
 const FIXED_BYTES: usize = 32;
 /// Length of the trailer at the end of the file.
 pub(crate) const TRAILER_BYTES: usize = 16;
 
-/// Where the parts of a table lie and what it holds.
+/// Where the parts of a table are, and what it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Meta {
     pub(crate) order: String,
@@ -50,7 +51,7 @@ pub(crate) struct Meta {
     pub(crate) summary: TableSummary,
     /// First head of every fence block, little-endian.
     pub(crate) top: Vec<u8>,
-    /// What the values of pages of mode `Dictionary` are encoded against; empty where there are none.
+    /// The dictionary of pages with mode `Dictionary`; empty if there are none.
     pub(crate) dictionary: Arc<Dictionary>,
 }
 
@@ -83,14 +84,14 @@ impl Meta {
         self.ties_at(self.tie_levels)
     }
 
-    /// Pages of what leads to data pages: filter, fence, tie heads and first keys.
+    /// Pages of the index: filter, fence, tie heads and first keys.
     pub(crate) fn index_pages(&self) -> u64 {
         let ties = u64::from(self.tie_levels) * u64::from(tie_build::pages_of_level(self.units));
         let keys = u64::from(self.key_pages);
         u64::from(self.filter_pages()) + u64::from(self.fence_pages()) + ties + keys
     }
 
-    /// Where in a key its fence head ends.
+    /// Where a key's fence head ends.
     #[inline]
     pub(crate) fn head_end(&self) -> usize {
         self.prefix as usize + HEAD_BYTES
@@ -169,10 +170,12 @@ impl Meta {
             return Err(Flaw::Damaged("table is cut short"));
         };
         if !is_marked(last_page) {
-            return Err(Flaw::Damaged("table does not end as a table does"));
+            return Err(Flaw::Damaged("table has no table trailer"));
         }
         if count == 0 || first.checked_add(count) != Some(pages) {
-            return Err(Flaw::Damaged("table does not end where it says"));
+            return Err(Flaw::Damaged(
+                "table trailer does not match the file's length",
+            ));
         }
         Ok((first, count))
     }
@@ -181,17 +184,20 @@ impl Meta {
     pub(crate) fn spans(first_page: &[u8], count: u32) -> Result<(), Flaw> {
         let used = get_u32(first_page, 24).unwrap_or(0) as usize;
         if (used + TRAILER_BYTES).div_ceil(PAGE_BYTES) != count as usize {
-            return Err(Flaw::Damaged("meta block is not as long as the table says"));
+            return Err(Flaw::Damaged(
+                "meta block length does not match the trailer",
+            ));
         }
         Ok(())
     }
 
-    /// Reads a block whose checksum is right. `first` is its first page.
+    /// Decodes a block whose checksum is right. `first` is its first page.
     pub(crate) fn decode(block: &[u8], first: u32, checksum: u32) -> Result<Meta, Flaw> {
         if block.get(4) != Some(&page_kind::META) || block.get(8..16) != Some(&MAGIC[..]) {
             return Err(Flaw::Damaged("meta block is malformed"));
         }
-        // The feature word after the version: a later version sets a bit for what must be known.
+        // The feature word after the version: a later version sets a bit for each feature that
+        // readers must know.
         let features = get_u32(block, 20).unwrap_or(u32::MAX);
         if get_u32(block, 16) != Some(VERSION) || features & !(FEATURE_TIES | FEATURE_KEYS) != 0 {
             return Err(Flaw::TooNew("table version"));
@@ -289,7 +295,7 @@ impl Meta {
             && self.tops_in_order()
     }
 
-    /// Whether heads, or keys instead of them, are what a table in this order has.
+    /// Whether the index is of the kind that this order has: heads, or keys instead.
     pub(crate) fn fits(&self, order: &Order) -> bool {
         if order.is_bytewise() {
             self.key_pages == 0
@@ -304,7 +310,7 @@ impl Meta {
     }
 }
 
-/// The number that a feature adds to the fields, which is not 0; 0 without it.
+/// The number that a feature adds to the fields, which is not 0; 0 without the feature.
 fn get_feature(bytes: &[u8], at: &mut usize, is_there: bool) -> Option<u32> {
     if !is_there {
         return Some(0);

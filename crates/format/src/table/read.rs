@@ -1,7 +1,8 @@
 //! Reading a table: point lookups, seeks, cursors, verification.
 //!
 //! 1. `source.rs` returns pages, from a mapping or through a page cache, each checked once.
-//! 2. `open.rs` is an open [`Table`](open::Table). `check.rs` checks its pages ahead of the first read.
+//! 2. `open.rs` is an open [`Table`](open::Table). `check.rs` checks its pages ahead of the first
+//!    read.
 //! 3. `get.rs` is the point lookup: fast path first, then the general path over `lookup.rs`.
 //!    `filter_predictor.rs` decides whether to wait for the filter before fetching the page.
 //! 4. `seek.rs` finds the nearest entry without a cursor; `cursor.rs` is the cursor.

@@ -1,9 +1,9 @@
-//! How a table comes to its way of storing values: the first entries wait until their values have
-//! decided, so that none is stored otherwise than the rest.
+//! Chooses how a table stores its values: the first entries wait until their values have decided,
+//! so that all values are stored in the same way.
 //!
-//! A value that waits stands here twice, raw and as it would be stored alone. Values too large to take
-//! part in the choice do not wait: what waits before one is stored alone, and the choice goes on. Entries
-//! without a value, which decide nothing, wait only behind others that do.
+//! A waiting value is held twice, raw and as it would be stored alone. Values too large to take
+//! part do not wait: the entries pending before one are stored alone, and the choice continues.
+//! Entries without a value decide nothing and wait only after others that do.
 
 use cairndb_base::{Kind, Result, SeqNo};
 
@@ -17,8 +17,9 @@ use crate::table::page::values::raw_of;
 use crate::table::{Compression, ValueIn};
 
 impl TableBuilder {
-    /// Whether values are stored raw for now, as [`Compression::Deferred`] allows. Who opens the table tells it so
-    /// ([`Table::with_deferred`]), and a merge with itself encodes them.
+    /// Whether values are stored raw for now, as [`Compression::Deferred`] allows. Whoever opens
+    /// the table passes this on with [`Table::with_deferred`], and a later compaction encodes the
+    /// values.
     ///
     /// [`Compression::Deferred`]: crate::table::Compression::Deferred
     /// [`Table::with_deferred`]: crate::table::Table::with_deferred
@@ -26,7 +27,7 @@ impl TableBuilder {
         self.deferred
     }
 
-    /// Lets an entry wait for the choice, or makes it; gives the length of the value.
+    /// Adds an entry to the pending ones, or makes the choice. Returns the length of the value.
     pub(super) fn hold(
         &mut self,
         key: &[u8],
@@ -74,8 +75,9 @@ impl TableBuilder {
         if counts && pending.sample.add(raw, stored, received) {
             self.choose()?;
         } else if bytes > PENDING_BYTES_MAX {
-            // Short values decide where they are a sixteenth of what waits. Less of them, keys or pointers without
-            // values, need not wait for what they hardly decide.
+            // Short values decide if they are at least a sixteenth of the pending bytes. If they
+            // are less, keys or pointers without values need not wait for a choice that hardly
+            // affects them.
             if pending.sample.will_do() {
                 self.choose()?;
             } else {
@@ -85,7 +87,7 @@ impl TableBuilder {
         Ok(raw.len())
     }
 
-    /// Stores what waits, each alone, and lets others wait for the choice.
+    /// Stores the pending entries, each value alone, and continues collecting for the choice.
     fn release_and_go_on(&mut self) -> Result<()> {
         let sample = self
             .pending
@@ -99,7 +101,7 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// Makes the choice, and stores what has waited for it.
+    /// Makes the choice and stores the pending entries.
     fn choose(&mut self) -> Result<()> {
         let Some(pending) = &mut self.pending else {
             return Ok(());
@@ -131,8 +133,8 @@ impl TableBuilder {
         self.release()
     }
 
-    /// Stores what waits as has been chosen, each alone when nothing has, and lets nothing wait any
-    /// more.
+    /// Stores the pending entries in the chosen way, or alone if nothing was chosen. No entry waits
+    /// after this.
     pub(super) fn release(&mut self) -> Result<()> {
         let Some(pending) = self.pending.take() else {
             return Ok(());
@@ -157,5 +159,5 @@ impl TableBuilder {
     }
 }
 
-/// Keys and values that wait at most, with what is noted of each, about.
+/// Most bytes of pending entries, roughly: keys, values and their records.
 const PENDING_BYTES_MAX: usize = 64 << 10;

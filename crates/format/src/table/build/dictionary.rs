@@ -1,26 +1,27 @@
 //! Makes the dictionary of a table from its first values.
 //!
-//! Most of a value is its own: only what values share is worth keeping. So each half of the sample
-//! is matched against the other, and the dictionary is what of either was copied most often.
+//! Most bytes of a value are its own; only bytes that values share are worth keeping. So each half
+//! of the sample is matched against the other half, and the dictionary takes the parts of each that
+//! were copied most often.
 
 use cairndb_kernel::codec::{DICTIONARY_BYTES_MAX, Matcher, Padded};
 
-/// Bytes of a value's end in its column, which groups do not have.
+/// Bytes of a value's end in its column. Groups have no such column.
 pub(crate) const END_BYTES: usize = 2;
 
-/// Shortest part of a value that its use is counted of: shorter ones are often chance, such as four
-/// digits of a number, and save little.
+/// Shortest match that counts as a use: shorter ones are often chance, such as four digits of a
+/// number, and save little.
 const PART_BYTES_MIN: usize = 6;
 
-/// A dictionary, and what it makes of the values it was made from.
+/// A dictionary, and the size of its sample when encoded with it.
 #[derive(Debug)]
 pub(crate) struct Trained {
     pub(crate) bytes: Vec<u8>,
-    /// Bytes that the values take, with their ends.
+    /// Bytes that the values take, including their ends.
     pub(crate) stored: usize,
 }
 
-/// Makes a dictionary from values that stand one behind the other in `raw` and end at `ends`.
+/// Makes a dictionary from the consecutive values in `raw`, which end at `ends`.
 pub(crate) fn train(raw: &[u8], ends: &[usize]) -> Trained {
     let (first, second) = ends.split_at(ends.len() / 2);
     let middle = first.last().copied().unwrap_or(0);
@@ -41,8 +42,8 @@ pub(crate) fn train(raw: &[u8], ends: &[usize]) -> Trained {
     }
 }
 
-/// Matches the values that begin at `start` and end at `ends` against the part `from..to` of `raw`,
-/// and counts what of it they copy; gives the bytes they take.
+/// Matches the values that begin at `start` and end at `ends` against `raw[from..to]` and counts
+/// the bytes that they copy. Returns the bytes that they take.
 fn count_uses(
     raw: &[u8],
     (from, to): (usize, usize),

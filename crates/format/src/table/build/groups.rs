@@ -1,8 +1,8 @@
 //! Packs entries into pages whose values are compressed in groups of neighbours.
 //!
-//! Entries wait until they make a group, or (with one group to a page) until they likely fill a
-//! page; then as many of them as fit are compressed and pushed to the page. How many fit is found
-//! by compressing: a guess from the ratio so far, narrowed a few times.
+//! Entries wait until they make a group, or (with one group to a page) until they probably fill a
+//! page. Then as many of them as fit are compressed and pushed to the page. How many fit is found
+//! by compressing: a guess from the ratio so far, corrected a few times.
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Kind, SeqNo};
@@ -14,7 +14,7 @@ use crate::table::page::layout::{GROUP_RAW_BYTES_MAX, ValueMode};
 use crate::table::page::shape::Shape;
 use crate::table::page::writer::{NewEntry, PageWriter};
 
-/// Raw bytes that wait for a page of one group at first; then the last page decides.
+/// Raw bytes that first wait for a page of one group. After that, the last page decides.
 const PAGE_RAW_BYTES: usize = 8 << 10;
 /// Most raw bytes that wait for one group.
 const WAITING_BYTES_MAX: usize = GROUP_RAW_BYTES_MAX / 2;
@@ -34,18 +34,18 @@ struct Waiting {
     kind: Kind,
 }
 
-/// What became of the entries that waited.
+/// What happened to the waiting entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packed {
-    /// They are in the page, or wait on for more.
+    /// All are in the page, or wait for more.
     All,
     /// The page is full; some entries wait for the next.
     PageFull,
-    /// The first of them does not fit even an empty page.
+    /// The first of them does not even fit an empty page.
     TooLarge,
 }
 
-/// Entries that wait for their group, and the groups of the page under construction.
+/// Entries waiting for their group, and the groups of the page under construction.
 #[derive(Debug)]
 pub(crate) struct GroupPacker {
     /// Raw bytes that make a group.
@@ -61,12 +61,12 @@ pub(crate) struct GroupPacker {
 }
 
 impl GroupPacker {
-    /// A packer of groups of about so many raw bytes.
+    /// A packer that makes groups of about so many raw bytes.
     pub(crate) fn of_groups(raw_bytes: usize) -> GroupPacker {
         GroupPacker::new(raw_bytes, false)
     }
 
-    /// A packer of one group to a page.
+    /// A packer that makes one group per page.
     pub(crate) fn of_pages() -> GroupPacker {
         GroupPacker::new(PAGE_RAW_BYTES, true)
     }
@@ -92,13 +92,13 @@ impl GroupPacker {
             + self.waiting.capacity() * size_of::<Waiting>()
     }
 
-    /// The last entry that waits.
+    /// The last waiting entry.
     pub(crate) fn last(&self) -> Option<(&[u8], SeqNo)> {
         let last = self.waiting.len().checked_sub(1)?;
         Some((self.key(last), self.waiting[last].seq))
     }
 
-    /// The first entry that waits, with its raw value.
+    /// The first waiting entry, with its raw value.
     pub(crate) fn first(&self) -> Option<(&[u8], SeqNo, Kind, &[u8])> {
         let first = self.waiting.first()?;
         let value = &self.raw[..first.raw_end];
@@ -131,13 +131,14 @@ impl GroupPacker {
 
     /// Whether enough entries wait to be packed.
     pub(crate) fn is_ready(&self) -> bool {
-        // Keys count as well: a page of tombstones must end some time. So do entries, of which each takes a byte or more of
-        // a page: many of one key may have neither key nor value.
+        // Keys count as well, so that a page of tombstones ends. So do entries, each of which takes
+        // at least a byte of a page: many versions of one key may have neither key bytes nor
+        // values.
         let bytes = self.raw.len() + self.keys.len();
         bytes >= self.target.min(WAITING_BYTES_MAX) || self.waiting.len() >= PAGE_BYTES
     }
 
-    /// Takes an entry; says whether enough wait to be packed.
+    /// Adds an entry. Returns whether enough wait to be packed.
     pub(crate) fn add(&mut self, key: &[u8], seq: SeqNo, kind: Kind, raw: &[u8]) -> bool {
         self.keys.extend_from_slice(key);
         self.raw.extend_from_slice(raw);
@@ -150,8 +151,8 @@ impl GroupPacker {
         self.is_ready()
     }
 
-    /// Packs the waiting entries as a group of `page`. With `all`, none may wait any longer for
-    /// want of neighbours.
+    /// Packs the waiting entries as a group of `page`. With `all`, none may keep waiting for
+    /// neighbours.
     pub(crate) fn pack(
         &mut self,
         page: &mut PageWriter,
@@ -225,7 +226,7 @@ impl GroupPacker {
         fits
     }
 
-    /// Makes the first `count` waiting entries, pushed already, a group.
+    /// Makes the first `count` waiting entries, already pushed, a group.
     fn take(&mut self, page: &PageWriter, count: usize) {
         self.stored.extend_from_slice(&self.scratch);
         self.ends
@@ -245,7 +246,7 @@ impl GroupPacker {
         }
     }
 
-    /// Drops the first entry that waits, which the caller has stored elsewhere.
+    /// Drops the first waiting entry, which the caller has stored elsewhere.
     pub(crate) fn drop_first(&mut self) {
         let Waiting {
             key_end, raw_end, ..

@@ -1,4 +1,4 @@
-//! The file of a table under construction, and the pages on their way to it.
+//! Output of a table under construction: the file, and the pages not yet appended to it.
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Error, Result};
@@ -8,9 +8,9 @@ use cairndb_kernel::crc32c_append;
 use crate::table::page::layout::HEADER_BYTES;
 use crate::table::read::source::seal;
 
-/// Appends are collected to this size: 4 KiB cost the page cache of Linux 6.18 1.0 us in appends of 32 KiB,
-/// 0.9 in these and 0.8 in ones of 128 KiB, as it makes its folios as large as the appends. Four tables may be
-/// under construction within a budget of 4 MiB: of that, 3.9 MB were in use with this size, all with twice it.
+/// Pages are appended in units of this size. Linux makes page-cache folios as large as the appends,
+/// so larger appends cost less per page; beyond this size little is gained. Four tables may be
+/// under construction within a budget of 4 MiB, which twice this size would exceed.
 pub(crate) const APPEND_BYTES: usize = 64 << 10;
 
 /// The file and what has not been appended to it yet.
@@ -32,7 +32,7 @@ impl Output {
         }
     }
 
-    /// Seals the pages from `start` of the buffer on, each on its own.
+    /// Seals the pages from `start` of the buffer on, each separately.
     pub(crate) fn seal_pages(&mut self, start: usize) {
         for page in self.buffer[start..].chunks_exact_mut(PAGE_BYTES) {
             seal(self.seed, self.pages, page);
@@ -40,7 +40,7 @@ impl Output {
         }
     }
 
-    /// Writes an extent; one that would crowd the buffer goes straight to the file.
+    /// Writes an extent. One that would crowd the buffer goes directly to the file.
     pub(crate) fn write_extent(
         &mut self,
         mut header: [u8; HEADER_BYTES],

@@ -1,4 +1,5 @@
-//! Adding entries whose values are stored in groups: they wait in a [`GroupPacker`] until they make a group.
+//! Adding entries whose values are stored in groups: they wait in a [`GroupPacker`] until they make
+//! a group.
 
 use cairndb_base::{Kind, Result, SeqNo};
 
@@ -8,7 +9,7 @@ use crate::table::build::groups::{GROUPED_VALUE_BYTES_MAX, GroupPacker, Packed};
 use crate::table::page::values::raw_of;
 
 impl TableBuilder {
-    /// Lets an entry wait for its group; gives the length of the value.
+    /// Adds an entry to the next group. Returns the length of the value.
     pub(super) fn add_grouped(
         &mut self,
         key: &[u8],

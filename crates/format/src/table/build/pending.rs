@@ -1,10 +1,10 @@
-//! Entries that wait until their values have decided how a table stores values.
+//! Pending entries: those held back until their values have decided how a table stores values.
 
 use cairndb_base::{Kind, SeqNo};
 
 use crate::table::build::sample::Sample;
 
-/// An entry that waits; where its parts end.
+/// A pending entry: where its key and values end in the buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingEntry {
     pub(crate) key_end: usize,
@@ -14,7 +14,7 @@ pub(crate) struct PendingEntry {
     pub(crate) kind: Kind,
 }
 
-/// The entries that wait, and the sample that decides.
+/// The pending entries, and the sample that decides.
 #[derive(Debug, Default)]
 pub(crate) struct PendingEntries {
     pub(crate) sample: Sample,
@@ -33,12 +33,12 @@ impl PendingEntries {
             + self.entries.capacity() * size_of::<PendingEntry>()
     }
 
-    /// Whether an entry waits.
+    /// Whether any entry is pending.
     pub(crate) fn are_some(&self) -> bool {
         !self.entries.is_empty()
     }
 
-    /// The last entry that waits.
+    /// The last pending entry.
     pub(crate) fn last(&self) -> Option<(&[u8], SeqNo)> {
         let (last, before) = self.entries.split_last()?;
         let start = before.last().map_or(0, |entry| entry.key_end);

@@ -1,8 +1,8 @@
-//! Chooses how a table's values are compressed, from its first ones.
+//! Chooses how a table's values are compressed, from a sample: its first values.
 //!
-//! Values stored each alone are read one by one, and copied verbatim by merges unless they need
-//! another dictionary; so they stay so unless neighbours together are a good deal smaller: the choice is the
-//! finest granularity within a tenth of what whole pages reach.
+//! Values stored alone are read one by one, and compactions copy them verbatim unless they need
+//! another dictionary. Storing neighbours together is therefore only chosen if it is considerably
+//! smaller: the choice is the finest granularity within a tenth of what whole pages reach.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use cairndb_kernel::codec::{Dictionary, Encoder, Matcher, Padded};
 
 use crate::table::build::dictionary::{self, END_BYTES};
 
-/// Raw bytes after which the choice is made: two pages or more of compressible data.
+/// Raw bytes that complete the sample: at least two pages of compressible data.
 const SAMPLE_BYTES: usize = 16 << 10;
 /// Raw bytes that stand for a page when the sample is compressed by pages.
 const PAGE_RAW_BYTES: usize = 8 << 10;
-/// Sizes of groups that are tried, finest first.
+/// Group sizes to try, finest first.
 const GROUP_BYTES: [usize; 3] = [1 << 10, 2 << 10, 4 << 10];
 
-/// How the values of a page are stored from now on.
+/// How the values of the table are stored from now on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Plan {
     /// Each alone.
@@ -26,7 +26,7 @@ pub(crate) enum Plan {
     Dictionary {
         /// The dictionary.
         dictionary: Arc<Dictionary>,
-        /// It was made from these values.
+        /// Made from these values.
         trained: bool,
     },
     /// In groups of about this many raw bytes.
@@ -44,10 +44,10 @@ impl Plan {
     }
 }
 
-/// How a value came.
+/// How a value was received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ReceivedAs<'a> {
-    /// As it is, or in a group.
+    /// Raw, or from a group.
     Raw,
     /// As another table stores it, encoded alone.
     Alone,
@@ -60,11 +60,11 @@ pub(crate) enum ReceivedAs<'a> {
 pub(crate) struct Sample {
     raw: Vec<u8>,
     ends: Vec<usize>,
-    /// What the values took each alone.
+    /// Bytes of the values if each is stored alone.
     stored: usize,
-    /// Bytes of the values that came encoded alone, without a dictionary.
+    /// Bytes of the values received encoded alone, without a dictionary.
     received_alone: usize,
-    /// Bytes of the values that came encoded against each dictionary.
+    /// Bytes of the values received encoded against each dictionary.
     received_shared: Vec<(Arc<Dictionary>, usize)>,
 }
 
@@ -73,7 +73,8 @@ impl Sample {
         self.raw.capacity() + self.ends.capacity() * size_of::<usize>()
     }
 
-    /// Takes a value that alone takes `stored` bytes; says whether the sample is complete.
+    /// Adds a value that takes `stored` bytes if stored alone. Returns whether the sample is
+    /// complete.
     pub(crate) fn add(&mut self, value: &[u8], stored: usize, received: ReceivedAs<'_>) -> bool {
         self.raw.extend_from_slice(value);
         self.ends.push(self.raw.len());
@@ -86,7 +87,7 @@ impl Sample {
         self.raw.len() >= SAMPLE_BYTES
     }
 
-    /// Whether it says enough where it cannot be completed.
+    /// Whether an incomplete sample is large enough to decide.
     pub(crate) fn will_do(&self) -> bool {
         self.raw.len() >= SAMPLE_BYTES / 4
     }
@@ -101,28 +102,28 @@ impl Sample {
         }
     }
 
-    /// Whether the tables that most of the values come from have chosen to store each alone: then
-    /// they stay so, and are copied as they are.
+    /// Whether the tables that most of the values come from store each alone. Then the new table
+    /// does, too, and copies them verbatim.
     fn is_alone(&self) -> bool {
         2 * self.received_alone > self.raw.len()
     }
 
-    /// The dictionary that most of the values came with. Not that it serves: a table may have chosen it
-    /// for other values, which came before these or were there before.
+    /// The dictionary that most of the values were received with. It need not suit them: a table
+    /// may have chosen it for other values, before these or among earlier ones.
     fn usual_dictionary(&mut self) -> Option<Arc<Dictionary>> {
         let most = |(_, bytes): &(Arc<Dictionary>, usize)| 2 * bytes > self.raw.len();
         let at = self.received_shared.iter().position(most)?;
         Some(self.received_shared.swap_remove(at).0)
     }
 
-    /// Whether each alone is what [`Sample::plan`] would say of values that no table has stored yet.
+    /// Whether [`Sample::plan`] would store each value alone if no table had stored them yet.
     pub(crate) fn is_best_alone(&self, encoder: &mut Encoder) -> bool {
         within_a_tenth(self.stored, self.bytes_in_groups(PAGE_RAW_BYTES, encoder))
     }
 
-    /// The finest granularity within a tenth of the whole-page ratio. A dictionary that most of the values
-    /// came with, or the one `offered`, is taken instead of another where it is within that tenth too,
-    /// or within a tenth of what one made for these values is.
+    /// The finest granularity within a tenth of the whole-page ratio. A dictionary that most of the
+    /// values were received with, or the one `offered`, is preferred if it is within that tenth,
+    /// too, or within a tenth of a dictionary made for these values.
     pub(crate) fn plan(&mut self, encoder: &mut Encoder, offered: Option<Arc<Dictionary>>) -> Plan {
         if self.is_alone() {
             return Plan::Each;
@@ -163,7 +164,7 @@ impl Sample {
             .map_or(Plan::Page, Plan::Groups)
     }
 
-    /// What the sample takes against a dictionary.
+    /// Bytes of the sample when encoded against a dictionary.
     fn bytes_against(&self, dictionary: &Dictionary) -> usize {
         let matcher = Matcher::new(dictionary.bytes());
         let mut padded = Padded::default();
@@ -179,7 +180,7 @@ impl Sample {
         taken.sum()
     }
 
-    /// What the sample takes in groups of at least `group` raw bytes, none splitting a value.
+    /// Bytes of the sample in groups of at least `group` raw bytes, none splitting a value.
     fn bytes_in_groups(&self, group: usize, encoder: &mut Encoder) -> usize {
         let mut total = 0;
         let mut start = 0;
@@ -195,7 +196,7 @@ impl Sample {
     }
 }
 
-/// Replaces `out` by the stored form of a group: encoded, or raw where that is not smaller.
+/// Replaces `out` by the stored form of a group: encoded, or raw if that is not larger.
 pub(crate) fn compress(encoder: &mut Encoder, raw: &[u8], out: &mut Vec<u8>) {
     out.clear();
     if !encoder.encode(raw, out) {

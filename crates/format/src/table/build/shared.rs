@@ -1,22 +1,23 @@
-//! The dictionary of a table under construction, and which values come encoded against the same.
+//! The dictionary of a table under construction, and which received values are encoded against the
+//! same one.
 
 use std::sync::Arc;
 
 use cairndb_kernel::codec::{Dictionary, Matcher};
 
-/// Other tables' dictionaries that are remembered: a merge has a few sources, and those that are the
-/// same are usually one.
+/// Other tables' dictionaries that are remembered: a compaction has a few sources, and equal
+/// dictionaries are usually one object.
 const MET_MAX: usize = 16;
 
-/// What values are encoded against.
+/// The dictionary in use.
 #[derive(Debug)]
 pub(super) struct Shared {
     dictionary: Arc<Dictionary>,
     pub(super) matcher: Matcher,
     /// Made from this table's own values.
     pub(super) trained: bool,
-    /// Dictionaries that values came with, and whether their bytes are these. They are held so that none
-    /// can be mistaken for another that was freed.
+    /// Dictionaries that values were received with, and whether their bytes are the same. Holding
+    /// them ensures that none is mistaken for another that was freed.
     met: Vec<(Arc<Dictionary>, bool)>,
 }
 
@@ -34,7 +35,7 @@ impl Shared {
         &self.dictionary
     }
 
-    /// Whether what is encoded against `other` can be copied.
+    /// Whether values encoded against `other` can be copied verbatim.
     #[inline]
     pub(super) fn is(&mut self, other: &Arc<Dictionary>) -> bool {
         Arc::ptr_eq(&self.dictionary, other) || self.has_bytes_of(other)

@@ -1,4 +1,4 @@
-//! Puts single values into the form in which a table stores them.
+//! Puts single values into the form in which the table stores them.
 
 use cairndb_base::limits::VALUE_BYTES_MAX;
 use cairndb_base::{Kind, Result};
@@ -8,7 +8,7 @@ use crate::table::page::values::raw_of;
 use crate::table::{Compression, ValueIn};
 
 impl TableBuilder {
-    /// Puts the value as it will be stored behind those of the page; gives its raw length.
+    /// Appends the value to the page's values in its stored form. Returns its raw length.
     #[inline]
     pub(super) fn store_value(&mut self, kind: Kind, value: ValueIn<'_>) -> Result<usize> {
         let values = &mut self.page.values;
@@ -38,7 +38,7 @@ impl TableBuilder {
                 raw_len,
                 dictionary,
             } => {
-                // What was not made shorter is stored as it is, and told from the rest by its length.
+                // A value that did not shrink is stored raw; its length says so.
                 let copied = bytes.len() < raw_len as usize
                     && self
                         .shared
@@ -61,7 +61,7 @@ impl TableBuilder {
         }
     }
 
-    /// As `store_value`, for a value that another table stores otherwise than this one will.
+    /// As `store_value`, for a value that another table stores in a different way.
     fn store_again(&mut self, kind: Kind, value: ValueIn<'_>) -> Result<usize> {
         let mut decoded = Vec::new();
         let raw = raw_of(value, &mut decoded)?;

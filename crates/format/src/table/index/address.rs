@@ -1,4 +1,5 @@
-//! Where things are: from a key or hash to pages, offsets and heads, without reading any page.
+//! Addresses inside a table: from a key or hash to pages, offsets and heads, without reading a
+//! page.
 
 use std::cmp::Ordering;
 
@@ -37,7 +38,8 @@ impl Table {
         Ok(())
     }
 
-    /// What follows the table's common prefix, or whether the key lies before it or behind.
+    /// The part of a key after the table's common prefix; if the key lacks the prefix, whether it
+    /// sorts before or after.
     #[inline]
     pub(crate) fn suffix_of<'k>(&self, key: &'k [u8]) -> Result<&'k [u8], Ordering> {
         let prefix = self.prefix();
@@ -62,7 +64,7 @@ impl Table {
         }
     }
 
-    /// Whether units are pages and heads tell them apart.
+    /// Whether all units are single pages, found by their heads.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.order.is_bytewise() && !self.meta.numbered
@@ -85,7 +87,7 @@ impl Table {
         (page, block % per_page * BLOCK_HEADS)
     }
 
-    /// What fence page `index` must agree with.
+    /// What fence page `index` must contain.
     pub(crate) fn fence_place(&self, index: u32) -> FencePlace {
         let per_page = heads_per_page(self.meta.numbered);
         let first = index as usize * per_page;
@@ -100,10 +102,10 @@ impl Table {
     }
 }
 
-/// How far `head` stands between the heads `low` and `high` of two neighbouring pages, in 4096ths.
+/// How far `head` lies between the heads `low` and `high` of two neighbouring pages, in 4096ths.
 ///
-/// Only a guess of what to prefetch. Decimal digits do not spread evenly over their bytes, so
-/// heads that differ in low halves of bytes only are compared as decimal numbers.
+/// Only a guess of what to prefetch. Decimal digits are not spread evenly over their bytes, so
+/// heads that differ only in the low halves of bytes are compared as decimal numbers.
 #[inline]
 pub(crate) fn share(low: u64, head: u64, high: u64) -> u32 {
     const UPPER_HALVES: u64 = 0xf0f0_f0f0_f0f0_f0f0;
@@ -120,7 +122,7 @@ pub(crate) fn share(low: u64, head: u64, high: u64) -> u32 {
     (((part << 12) / whole) & 0xfff) as u32
 }
 
-/// The number that the lower halves of the bytes spell, the first byte first.
+/// The decimal number in the lower halves of the bytes, the first byte first.
 #[inline]
 fn decimal(head: u64) -> u64 {
     let digits = head & 0x0f0f_0f0f_0f0f_0f0f;

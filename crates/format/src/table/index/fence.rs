@@ -1,12 +1,13 @@
-//! The fence: the first head of every data page, in pages of their own.
+//! Fence index: the head of every data page's first key, in pages of their own.
 //!
-//! A head here is made of the eight bytes behind the prefix common to all keys of the table. Heads
-//! stand in blocks of [`BLOCK_HEADS`]; the first head of every block is also in the meta block, in
-//! memory, so a search reads the top there and then one block of a fence page. Where several pages
-//! share a head the fence gives the whole range of them, and [tie heads](crate::table::index::tie_build) or their first keys tell them apart.
+//! A head here is the eight bytes after the prefix common to all keys of the table. Heads form
+//! blocks of [`BLOCK_HEADS`]; the first head of every block is also in the meta block, in memory,
+//! so a search reads this top level and then one block of a fence page. If several pages share a
+//! head, the fence gives the whole range of them, and [tie heads](crate::table::index::tie_build)
+//! or their first keys decide.
 //!
 //! Data pages are numbered from 0 without a gap, unless some entry needed an extent of several
-//! pages; only then does a fence page hold the page number beside each head.
+//! pages; only then does a fence page hold the page number next to each head.
 
 use cairndb_base::limits::PAGE_BYTES;
 
@@ -15,14 +16,14 @@ use crate::table::page::layout::{Flaw, page_kind};
 
 /// Length of the header of a fence page.
 pub(crate) const FENCE_HEADER_BYTES: usize = 64;
-/// Heads to a block; eight blocks fill a page of heads alone.
+/// Heads per block; eight blocks fill a page of heads alone.
 pub(crate) const BLOCK_HEADS: usize = 63;
 /// Blocks of a page without and with page numbers.
 const BLOCKS: usize = 8;
 const BLOCKS_NUMBERED: usize = 5;
-/// Heads of a page of nothing else.
+/// Heads of a page without page numbers.
 pub(crate) const HEADS_PER_PAGE: usize = BLOCK_HEADS * BLOCKS;
-/// Where page numbers stand.
+/// Where page numbers begin.
 pub(crate) const NUMBERS_AT: usize = FENCE_HEADER_BYTES + 8 * BLOCK_HEADS * BLOCKS_NUMBERED;
 
 const _: () = assert!(FENCE_HEADER_BYTES + 8 * BLOCK_HEADS * BLOCKS == PAGE_BYTES);
@@ -56,7 +57,7 @@ pub(crate) fn number_at(bytes: &[u8], index: usize) -> u32 {
     (load(bytes, low32(NUMBERS_AT), 4, index) & 0xffff_ffff) as u32
 }
 
-/// What a fence page must agree with.
+/// What a fence page must contain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FencePlace {
     /// The first unit it lists.

@@ -1,6 +1,7 @@
-//! Builds the fence of a table, and its tie heads, while data pages are written.
+//! Builds the fence index of a table, and its tie heads or key pages, while data pages are written.
 //!
-//! Invariant: heads are those of the units' first keys behind the prefix common to all keys, which only the last key shows.
+//! Invariant: heads are taken from the units' first keys after the prefix common to all keys, which
+//! is only known once the last key is.
 
 use cairndb_base::limits::PAGE_BYTES;
 
@@ -13,12 +14,12 @@ use crate::table::index::tie_build;
 use crate::table::page::bits::{common_prefix, head_of, low8, low16, low32};
 use crate::table::page::layout::page_kind;
 
-/// Collects the fence while pages are written.
+/// Collects first keys while pages are written.
 #[derive(Debug, Default)]
 pub(crate) struct FenceBuilder {
-    /// Of each unit, in bytewise order.
+    /// First keys of all units, for the bytewise order.
     keys: FirstKeys,
-    /// The same in another order.
+    /// First keys of all units, for any other order.
     listed: KeyPages,
     /// The first page of each unit.
     pages: Vec<u32>,
@@ -66,8 +67,9 @@ impl FenceBuilder {
         self.pages.push(page);
     }
 
-    /// The fence pages, and behind them those of the tie heads or of first keys, if there are any (checksums left zero), the
-    /// prefix, and the first head of every block. Page numbers are written only where units and data pages differ in number.
+    /// The fence pages, followed by those of the tie heads or of first keys, if any (checksums left
+    /// zero); the prefix; and the first head of every block. Page numbers are written only if units
+    /// and data pages differ in number.
     pub(crate) fn finish(&mut self, largest: &[u8], data_pages: u32) -> FinishedFence {
         let numbered = data_pages as usize != self.units();
         let mut heads = vec![0; self.units()];
@@ -117,7 +119,7 @@ impl FenceBuilder {
     }
 }
 
-/// Appends a page of heads, that of unit `first` first.
+/// Appends a page of heads; unit `first` is the first.
 fn push_page<'p>(pages: &'p mut Vec<u8>, kind: u8, first: usize, heads: &[u64]) -> &'p mut [u8] {
     let start = pages.len();
     pages.resize(start + PAGE_BYTES, 0);

@@ -1,8 +1,8 @@
-//! A blocked Bloom filter: each key sets its bits in one 64-byte line, so a probe reads one line.
+//! Blocked Bloom filter: each key sets its bits in one 64-byte line, so a probe reads one line.
 //!
-//! Lines stand 63 to a page behind a 64-byte header, aligned to their size. The line and the bits
-//! come from 32 folded bits of the key's hash: at ten bits a key one absent key in a hundred
-//! passes, and the four bytes a key that a builder must hold stay affordable.
+//! A page has 63 lines after a 64-byte header, aligned to their size. The line and the bits come
+//! from 32 folded bits of the key's hash. At ten bits a key one absent key in a hundred passes, and
+//! the builder holds only four bytes per key.
 //!
 //! The idea is that of Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom
 //! filters" (2007).
@@ -17,14 +17,14 @@ pub(crate) const LINE_BYTES: usize = filter::LINE_BYTES;
 /// Lines of a page; the first 64 bytes are its header.
 pub(crate) const LINES_PER_PAGE: usize = PAGE_BYTES / LINE_BYTES - 1;
 
-/// Most probes a table may ask for.
+/// Most probes that a table may have.
 pub(crate) const PROBES_MAX: u32 = 16;
 const _: () = assert!(PROBES_MAX as usize == filter::PROBES_MAX);
 
-/// The probes of a filter of ten bits a key.
+/// The number of probes at ten bits per key.
 const PROBES_USUAL: u32 = 6;
 
-/// The golden ratio in 32 bits: spreads what a multiplication leaves in the upper bits.
+/// The golden ratio in 32 bits: spreads the state over the upper bits of the product.
 const SPREAD: u32 = 0x9e37_79b9;
 
 /// The 32 bits of a hash that a filter uses.
@@ -39,8 +39,8 @@ pub(crate) fn line_of(folded: u32, lines: u32) -> u32 {
     ((u64::from(folded) * u64::from(lines)) >> 32) as u32
 }
 
-/// Probes for a number of bits a key: the optimum is ln 2 times as many, a blocked filter wants
-/// slightly fewer.
+/// The number of probes for a number of bits per key: the optimum is ln 2 times as many, and a
+/// blocked filter needs slightly fewer.
 pub(crate) fn probes_for(bits_per_key: u32) -> u32 {
     (bits_per_key * 69 / 100).clamp(1, PROBES_MAX)
 }
@@ -56,13 +56,13 @@ const FACTORS: [u32; PROBES_MAX as usize] = {
     factors
 };
 
-/// What the bits of a folded hash are made of.
+/// The state from which the bits of a folded hash are computed.
 #[inline]
 fn state_of(folded: u32) -> u32 {
     folded.wrapping_mul(SPREAD) ^ (folded >> 15)
 }
 
-/// Whether a line may hold the key of this folded hash. A line cut short holds everything.
+/// Whether a line may hold the key with this folded hash. A truncated line passes every key.
 #[inline]
 pub(crate) fn line_may_hold(line: &[u8], folded: u32, probes: u32) -> bool {
     let Some(line) = line.first_chunk::<LINE_BYTES>() else {
@@ -71,7 +71,7 @@ pub(crate) fn line_may_hold(line: &[u8], folded: u32, probes: u32) -> bool {
     filter::all_set(line, state_of(folded), &FACTORS, probes)
 }
 
-/// Enters a folded hash.
+/// Sets the bits of a folded hash.
 #[inline]
 fn set(line: &mut [u8; LINE_BYTES], folded: u32, probes: u32) {
     for (byte, mask) in filter::bits(state_of(folded), &FACTORS, probes) {
@@ -88,8 +88,8 @@ pub(crate) struct FilterLines {
 
 /// The folded hashes of a table's keys, kept until their number is known.
 ///
-/// In pieces: one vector that doubles would hold half of it twice while it grows, and leave holes of
-/// its size in the heap.
+/// Kept in pieces: a vector that doubles would need half as much again while it grows, and leave
+/// holes of its size in the heap.
 #[derive(Debug, Default)]
 pub(crate) struct Hashes {
     pieces: Vec<Vec<u32>>,
@@ -110,7 +110,7 @@ impl Hashes {
     }
 
     fn begin_piece(&mut self, folded: u32) {
-        // The first grows as it needs: most tables of a small database are small.
+        // The first piece grows on demand: most tables of a small database are small.
         let room = if self.pieces.is_empty() {
             64
         } else {
@@ -146,7 +146,7 @@ impl FilterLines {
         for folded in hashes.iter() {
             let line = &mut lines[line_of(folded, count) as usize];
             if probes == PROBES_USUAL {
-                // A number that is known leaves no loop.
+                // With a constant number of probes the loop is unrolled.
                 set(line, folded, PROBES_USUAL);
             } else {
                 set(line, folded, probes);

@@ -1,44 +1,46 @@
-//! The first keys of a table's pages while it is written, as far as its fence will need them.
+//! The first keys of a table's units while it is written, as far as the fence index will need them.
 //!
-//! What the fence leaves out, the bytes common to all keys of a table or to all units of one head, is known only when the
-//! last key is. So of each first key is kept how many bytes it shares with the one before, and a few behind those that it
-//! shares with its neighbours: enough to tell it from them, as a rule, some thirty bytes a page and eighty at most.
+//! The bytes that the fence leaves out, common to all keys of a table or to all units of one head,
+//! are only known when the last key is. So for each first key this keeps how many bytes it shares
+//! with the key before, and a few bytes after those that it shares with its neighbours: enough to
+//! distinguish them, usually some thirty bytes per page and at most eighty.
 //!
-//! Invariants: keys come in bytewise order. [`FirstKeys::walk`] gives of each key its beginning, `KEPT_BYTES` longer than what
-//! is common to all keys, or all of it.
+//! Invariants: keys come in bytewise order. [`FirstKeys::walk`] gives the beginning of each key,
+//! `KEPT_BYTES` longer than the bytes common to all keys, or the whole key.
 
 use crate::table::page::bits::{common_prefix, low32};
 
-/// Bytes kept behind those that a key shares with its neighbours: a head and a tie head.
+/// Bytes kept after those that a key shares with its neighbours: a head and a tie head.
 pub(crate) const KEPT_BYTES: usize = 16;
-/// Of bytes that a key shares with the next and not with the one before it, as many are kept as leave so many a key, of all
-/// keys together: else long keys would make what a builder holds grow as its table does. (A bound for each key lost: the first
-/// of a group of long names is rare, and without it nothing is known of the others.)
+/// Bound for bytes that a key shares with the next but not with the previous key: on average over
+/// all keys so many are kept. Without it, long keys would make the builder's memory grow with its
+/// table. (A bound per key lost: the first key of a group of long names is rare, and without it
+/// nothing is known of the others.)
 const BYTES_A_KEY: usize = 64;
-/// And at least so many.
+/// At least so many shared bytes are always kept.
 const SHARED_BYTES_MIN: usize = 48;
-/// What the buffer for the last key shrinks to behind a longer one.
+/// The buffer for the last key shrinks to this after a longer one.
 const LAST_BYTES_MAX: usize = 4 << 10;
 
-/// One key, next to the one before it.
+/// One key, relative to the one before it.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     /// Bytes shared with the key before.
     shared: u32,
-    /// Bytes kept behind those.
+    /// Bytes kept after those.
     kept: u32,
-    /// Whether these are all there are.
+    /// Whether these are all bytes of the key.
     whole: bool,
 }
 
-/// What [`FirstKeys::walk`] gives of a key.
+/// A key as [`FirstKeys::walk`] gives it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FirstKey<'k> {
-    /// How it begins.
+    /// Its beginning.
     pub(crate) start: &'k [u8],
-    /// Whether that is all of it.
+    /// Whether that is the whole key.
     pub(crate) whole: bool,
-    /// Bytes it shares with the key before; 0 for the first.
+    /// Bytes that it shares with the key before; 0 for the first.
     pub(crate) shared: usize,
 }
 
@@ -46,11 +48,11 @@ pub(crate) struct FirstKey<'k> {
 #[derive(Debug, Default)]
 pub(crate) struct FirstKeys {
     smallest: Vec<u8>,
-    /// All keys but the first and the last, which nothing follows yet.
+    /// All keys except the first and the last, whose successor is not known yet.
     steps: Vec<Step>,
     bytes: Vec<u8>,
     last: Vec<u8>,
-    /// Bytes that the last shares with the one before it.
+    /// Bytes that the last key shares with the one before it.
     last_shared: usize,
     count: usize,
 }
@@ -63,12 +65,12 @@ impl FirstKeys {
             + self.last.capacity()
     }
 
-    /// The first of all; empty before there is one.
+    /// The first key of all; empty if there is none yet.
     pub(crate) fn smallest(&self) -> &[u8] {
         &self.smallest
     }
 
-    /// Adds the first key of the next page, which is not before the one before.
+    /// Adds the first key of the next page, which does not sort before the last one.
     pub(crate) fn add(&mut self, key: &[u8]) {
         if self.count == 0 {
             self.smallest = key.to_vec();
@@ -89,7 +91,7 @@ impl FirstKeys {
         self.count += 1;
     }
 
-    /// What to keep of the last key, which shares `next` bytes with the one behind it.
+    /// What to keep of the last key, which shares `next` bytes with its successor.
     fn step_of_last(&self, next: usize) -> Step {
         let own = self.last.len() - self.last_shared;
         let room = (BYTES_A_KEY * self.count).saturating_sub(self.bytes.len());
@@ -104,7 +106,7 @@ impl FirstKeys {
         }
     }
 
-    /// Gives each key in turn, as far as it is kept.
+    /// Calls `each` with every key in turn, as far as it is kept.
     pub(crate) fn walk(&self, mut each: impl FnMut(FirstKey<'_>)) {
         if self.count == 0 {
             return;
@@ -120,7 +122,8 @@ impl FirstKeys {
             let (own, rest) = bytes.split_at(step.kept as usize);
             bytes = rest;
             let shared = step.shared as usize;
-            // Of the key before less may be kept than this one shares with it: then no more is known of this one.
+            // If fewer bytes of the key before are kept than this one shares with it, no more is
+            // known of this one.
             let known = shared <= start.len();
             start.truncate(shared);
             if known {
@@ -180,7 +183,7 @@ mod tests {
         check(&short[..1]);
         check(&short[..2]);
         check(&[Vec::new(), Vec::new(), vec![0], vec![0; 20]]);
-        // Pairs that have more in common than is kept of either.
+        // Pairs that share more bytes than are kept of either.
         let mut long: Vec<Vec<u8>> = (0..400_usize)
             .map(|n| {
                 let mut key = format!("way/{:04}", n / 3).into_bytes();

@@ -1,39 +1,41 @@
-//! Key pages: the first keys of all units, side by side, of a table whose order is not bytewise.
+//! Key pages: the first keys of all units, side by side, for a table whose order is not bytewise.
 //!
-//! Heads say nothing under such an order, and each first key that a search compares in its data page is a wait for that
-//! page: five rounds of them in a table of sixteen thousand pages, although eight are asked for together. Here they lie
-//! within a few hundred bytes of each other, half a percent of the table.
+//! Heads are useless under such an order, and every first key that a search compares in its data
+//! page is a wait for that page: five rounds of waiting in a table of sixteen thousand pages, even
+//! though eight are prefetched together. Key pages hold them within a few hundred bytes of each
+//! other, in half a percent of the table.
 //!
-//! Invariant: the key pages of a table list all of its units, in order and each once. Long keys are left out, and compared
-//! where they are.
+//! Invariant: the key pages of a table list all of its units, in order and once each. Long keys are
+//! left out, and compared in their data pages.
 
 use cairndb_base::limits::PAGE_BYTES;
 
 use crate::table::page::bits::{load, load_span, load16, low16, low32};
 use crate::table::page::layout::{Flaw, page_kind};
 
-/// Length of the header of a key page, which the ends of the keys follow.
+/// Length of a key page's header, which is followed by the ends of the keys.
 const HEADER_BYTES: usize = 16;
-/// Longer keys are left out: so what a builder holds is bounded by the number of its units.
+/// Longer keys are left out, so that a builder's memory is bounded by the number of its units.
 const KEY_BYTES_MAX: usize = 64;
 /// Tables of fewer units have no key pages: one round of a search looks at all of them.
 const UNITS_MIN: usize = 9;
-/// Nor have those of whose keys more than one in so many is left out: each of those is a wait for its page, where a search
-/// without key pages asks for eight at a time. A table of keys of 70 bytes alone took a fifth longer with them.
+/// A table has no key pages if more than one key in so many is left out: each of those is a wait
+/// for its page, where a search without key pages prefetches eight at a time. With keys of 70 bytes
+/// only, key pages would slow searches down.
 const KEPT_FOR_ONE_LEFT_OUT: usize = 4;
-/// Stands with the end of a key that is left out.
+/// Set in the end of a key that is left out.
 const LEFT_OUT: u16 = 1 << 15;
 
 /// Collects key pages.
 #[derive(Debug, Default)]
 pub(crate) struct KeyPages {
     pages: Vec<u8>,
-    /// Of the page under construction.
+    /// Ends of the keys on the page under construction.
     ends: Vec<u16>,
     keys: Vec<u8>,
-    /// Units in all.
+    /// All units.
     units: usize,
-    /// Of them, those whose keys are left out.
+    /// Units whose keys are left out.
     left_out: usize,
 }
 
@@ -75,7 +77,7 @@ impl KeyPages {
         self.keys.clear();
     }
 
-    /// The pages, checksums left zero; none of a table with few units or long keys.
+    /// The pages, checksums left zero; none for a table with few units or long keys.
     pub(crate) fn finish(&mut self) -> Vec<u8> {
         if self.units < UNITS_MIN || self.left_out * KEPT_FOR_ONE_LEFT_OUT > self.units {
             return Vec::new();
@@ -94,19 +96,19 @@ pub(crate) struct KeyPage<'b> {
 }
 
 impl<'b> KeyPage<'b> {
-    /// Units it lists.
+    /// Number of units that it lists.
     #[inline]
     pub(crate) fn count(self) -> usize {
         load16(self.bytes, 6, 0)
     }
 
-    /// The first of them.
+    /// The first of these units.
     #[inline]
     pub(crate) fn first(self) -> u32 {
         (load(self.bytes, 8, 4, 0) & 0xffff_ffff) as u32
     }
 
-    /// The first key of a unit it lists; `None` where that is left out.
+    /// The first key of a listed unit; `None` if it is left out.
     #[inline]
     pub(crate) fn key(self, slot: usize) -> Option<&'b [u8]> {
         let (start, end) = load_span(self.bytes, low32(HEADER_BYTES), slot);
@@ -118,7 +120,7 @@ impl<'b> KeyPage<'b> {
         self.bytes.get(at + (start & !left_out)..at + end)
     }
 
-    /// Checks a page of a table with `units` before its first use.
+    /// Checks a key page of a table with `units` before its first use.
     pub(crate) fn validate(self, units: u32) -> Result<(), Flaw> {
         if self.bytes.len() != PAGE_BYTES || load(self.bytes, 4, 1, 0) != u64::from(page_kind::KEYS)
         {

@@ -1,7 +1,8 @@
-//! The way of a key through the [key pages](crate::table::index::key_pages) of a table whose order is not bytewise.
+//! Search in the [key pages](crate::table::index::key_pages) of a table whose order is not
+//! bytewise.
 //!
-//! Invariant: with key pages as they were written, what [`Lookup::span_of_key`] gives are exactly the units that begin with
-//! the key. With others it gives some units of the table.
+//! Invariant: with intact key pages, [`Lookup::span_of_key`] returns exactly the units that begin
+//! with the key. With damaged ones it returns some units of the table.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -23,7 +24,8 @@ impl<'t> Lookup<'t> {
         })
     }
 
-    /// The units that begin with `key`; where there are none, the range stands behind those that begin with one before it.
+    /// The units that begin with `key`. If there are none, an empty range after the units that
+    /// begin with a smaller key.
     pub(crate) fn span_of_key(&self, key: &[u8]) -> Result<Range<u32>> {
         let mut some_begin_with_it = false;
         let below = self.units_until(|page, slot| {
@@ -41,7 +43,7 @@ impl<'t> Lookup<'t> {
         Ok(below..end.max(below))
     }
 
-    /// Orders the first key of a unit that a key page lists against `key`.
+    /// Compares the first key of a listed unit with `key`.
     fn compare_first(&self, page: KeyPage<'_>, slot: usize, key: &[u8]) -> Result<Ordering> {
         let order = &self.table.order;
         if let Some(first) = page.key(slot) {
@@ -51,7 +53,8 @@ impl<'t> Lookup<'t> {
         Ok(unit.view().compare_key(0, key, order))
     }
 
-    /// Number of units for which `is_before` says so, which it does of no unit behind one of which it does not.
+    /// Number of leading units for which `is_before` is true. It must not be true again after a
+    /// unit for which it is false.
     fn units_until(
         &self,
         mut is_before: impl FnMut(KeyPage<'_>, usize) -> Result<bool>,

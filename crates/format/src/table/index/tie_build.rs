@@ -1,17 +1,19 @@
-//! Tie heads: what tells units apart whose fence heads are equal.
+//! Tie heads: index of units that the fence cannot distinguish because their heads are equal.
 //!
-//! Eight bytes behind what all keys of a table have in common do not tell the pages of URLs, paths, or ids behind a
-//! tenant's name: hundreds begin with the same eight, and a search that looks at their first keys waits for several pages,
-//! one after the other. Units that follow each other and share their head are a *tie*. Each has a second number: how many
-//! bytes all first keys of the tie have in common behind the head, and the six that follow those. So a tie is searched
-//! as the fence is, without looking at a page. Where those tie again there is another level of them.
+//! Eight bytes after the table's common prefix do not distinguish the pages of URLs, paths, or ids
+//! that follow a tenant's name. Hundreds of pages begin with the same eight bytes, and a search
+//! that compares their first keys waits for several pages, one after the other. Consecutive units
+//! with equal heads are a *tie*. Each has a second number: how many bytes all first keys of the tie
+//! share after the head, and the six bytes that follow. A tie is thus searched like the fence,
+//! without reading a data page. Units that tie again have another level of tie heads.
 //!
-//! How a key is led by them is in [`tied`](crate::table::index::tie_search). Fences of whole separators lost: they are searched key by key, and what is gained over
-//! eight bytes at a fixed place is lost again wherever heads do not tie, which is nearly everywhere. One level lost, too: of
-//! keys that are spelled in several parts, as paths are, six bytes more tell half of the pages.
+//! [`tie_search`](crate::table::index::tie_search) is the search. Fences of whole separators lost:
+//! they are searched key by key, which costs more than it gains wherever heads do not tie, which is
+//! nearly everywhere. A single level lost, too: in keys made of several parts, such as paths, six
+//! more bytes distinguish only half of the pages.
 //!
-//! Invariant: within a tie, tie heads go up, and where that of one unit is less than a key's its first key is before the
-//! key, if the key has the common bytes.
+//! Invariant: within a tie, tie heads ascend. If a unit's tie head is less than a key's, the unit's
+//! first key is less than the key, provided that the key has the common bytes.
 
 use std::ops::Range;
 
@@ -22,61 +24,62 @@ use crate::table::index::first_keys::FirstKeys;
 use crate::table::page::bits::{head_of, load, low32};
 use crate::table::page::layout::{Flaw, page_kind};
 
-/// Levels that a table may have. URLs and paths of a few parts take two or three.
+/// Most levels of a table. URLs and paths of a few parts take two or three.
 pub(crate) const LEVELS_MAX: u32 = 8;
-/// Bytes of a key in its tie head.
+/// Key bytes in a tie head.
 const TIE_BYTES: usize = 6;
-/// The bits above those.
+/// Shift of the number of common bytes, which is above those.
 const ALIKE_SHIFT: u32 = 48;
 const _: () = assert!(8 * TIE_BYTES == ALIKE_SHIFT as usize);
-/// More common bytes are not counted; keys that have more may have the same tie head.
+/// Largest number of common bytes; keys that share more may have equal tie heads.
 pub(crate) const ALIKE_MAX: usize = 0xfffe;
-/// The tie head of units of which the writer knew too little.
+/// The tie head of units of whose first keys the writer kept too little.
 pub(crate) const UNKNOWN: u64 = u64::MAX;
-/// A level is worth its place, 0.2 % of the table, where at least one unit in so many is in a tie.
+/// A level, which takes 0.2 % of the table, is written if at least one unit in so many is in a tie.
 const UNITS_FOR_ONE_TIED: usize = 16;
 
-/// The tie head of `key`, whose last head ends at `at`, among units that have `alike` bytes in common behind it.
+/// The tie head of `key` among units that share `alike` bytes after their last head, which ends at
+/// `at`.
 #[inline]
 pub(crate) fn tie_head(key: &[u8], at: usize, alike: usize) -> u64 {
     (alike as u64) << ALIKE_SHIFT | head_of(key, at + alike, TIE_BYTES)
 }
 
-/// Bytes that the units of a tie have in common behind their last head.
+/// Bytes that the units of a tie share after their last head.
 #[inline]
 pub(crate) fn alike(tie: u64) -> usize {
     (tie >> ALIKE_SHIFT) as usize
 }
 
-/// Where a tie head ends that has `alike` bytes before it and begins behind `at`.
+/// Where a tie head ends that begins at `at` with `alike` common bytes.
 #[inline]
 pub(crate) fn end_of(at: usize, alike: usize) -> usize {
     at + alike + TIE_BYTES
 }
 
-/// Units that no head so far tells apart.
+/// Units that no head so far distinguishes.
 #[derive(Clone, Debug)]
 struct Tie {
     units: Range<usize>,
-    /// Where in their first keys the last head ends.
+    /// Where the last head ends in their first keys.
     at: usize,
-    /// Bytes in common behind that; `None` where not even six are known of each.
+    /// Bytes that they share after that; `None` if fewer than six are known of some key.
     alike: Option<usize>,
 }
 
 /// What is known of a unit's first key.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    /// Bytes shared with the one before it.
+    /// Bytes shared with the key before.
     shared: usize,
-    /// Bytes that are kept, without end if all are.
+    /// Bytes that are kept; unbounded if all are.
     bytes: usize,
-    /// Bytes of the key, without end if not all are kept.
+    /// Length of the key; unbounded if not all bytes are kept.
     len: usize,
 }
 
-/// The tie heads of all units, level by level: 0 for those that are in no tie. None where too few are in one. The table's keys
-/// have `prefix` bytes in common.
+/// The tie heads of all units, level by level; 0 for units that are in no tie. No levels if too few
+/// units are in one. `prefix` is the number of bytes common to all keys of the table.
 pub(crate) fn levels_of(keys: &FirstKeys, heads: &[u64], prefix: usize) -> Vec<Vec<u64>> {
     let mut known = Vec::with_capacity(heads.len());
     keys.walk(|key| {
@@ -138,7 +141,7 @@ fn level_of(keys: &FirstKeys, ties: &[Tie], units: usize) -> Vec<u64> {
 }
 
 impl Tie {
-    /// Adds those of its units that have the same of these `heads`, which end at `at`.
+    /// Adds the subsets of its units whose `heads`, which end at `at`, are equal.
     fn split(&self, heads: &[u64], at: usize, known: &[Known], out: &mut Vec<Tie>) {
         let mut start = self.units.start;
         for same in heads[self.units.clone()].chunk_by(|a, b| a == b) {
@@ -148,13 +151,14 @@ impl Tie {
                 continue;
             }
             let known = &known[units.clone()];
-            // Keys that have all ended, versions of one: no head tells them apart.
+            // All keys end here: they are versions of one key, and no head can distinguish them.
             if known.iter().all(|known| known.len <= at) {
                 continue;
             }
             let bytes = known.iter().map(|known| known.bytes).min();
             let told = bytes.unwrap_or(0).saturating_sub(TIE_BYTES);
-            // What the first shares with the one before it, which is in no tie with it, says nothing.
+            // What the first key shares with its predecessor, which is outside the tie, does not
+            // count.
             let shared = known[1..].iter().map(|known| known.shared).min();
             let common = shared.unwrap_or(0).min(told).saturating_sub(at);
             out.push(Tie {
@@ -166,7 +170,7 @@ impl Tie {
     }
 }
 
-/// Pages of one level of tie heads that so many units have.
+/// Pages of one level of tie heads for so many units.
 pub(crate) fn pages_of_level(units: u32) -> u32 {
     units.div_ceil(low32(HEADS_PER_PAGE))
 }
@@ -178,12 +182,12 @@ pub(crate) fn units_of(index: u32, units: u32) -> Range<u32> {
     first..first.saturating_add(per_page).min(units)
 }
 
-/// Checks page `index` of a level of the tie heads of a table with `units` before its first use. That they go up within each
-/// tie shows only beside the fence.
+/// Checks page `index` of a level of tie heads of a table with `units` before its first use.
+/// Whether they ascend within each tie can only be checked together with the fence.
 pub(crate) fn validate(bytes: &[u8], level: u32, index: u32, units: u32) -> Result<(), Flaw> {
     let field = |at, width| load(bytes, at, width, 0);
     if bytes.len() != PAGE_BYTES || field(4, 1) != u64::from(page_kind::TIES) {
-        return Err(Flaw::Damaged("page is not one of tie heads"));
+        return Err(Flaw::Damaged("page is not a page of tie heads"));
     }
     let expected = units_of(index, units);
     let (first, count) = (field(8, 4), field(6, 2));

@@ -1,11 +1,14 @@
-//! The way of a key through the [tie heads](crate::table::index::tie_build) of a table, to the unit where it is likely to stand.
+//! Search in the [tie heads](crate::table::index::tie_build) of a table: from a key to the unit
+//! that likely holds it.
 //!
-//! That the sought key has the bytes that all units of a tie have in common the search takes for granted, as one in a Patricia
-//! trie does: the page it leads to shows whether it has. A get or seek whose key stands between two entries of that page has
-//! arrived; [`Lookup::narrow`] is for those that must know.
+//! The search assumes that the key has the bytes that all units of a tie share, as a search in a
+//! Patricia trie does; the page that it leads to shows whether it does. A get or seek whose key
+//! lies between two entries of that page is done; [`Lookup::narrow`] is for callers that need
+//! certainty.
 //!
-//! Invariant: with tie heads as they were written, the units before what [`Lookup::narrow`] gives are before the key, and
-//! those behind it are behind the key. With others it gives some range within the span.
+//! Invariant: with intact tie heads, the units before the range that [`Lookup::narrow`] returns are
+//! less than the key, and those after it are greater. With damaged ones it returns some range
+//! within the span.
 
 use std::ops::Range;
 
@@ -19,21 +22,22 @@ use crate::table::page::bits::low32;
 use crate::table::read::lookup::{CandidateUnits, Lookup};
 use crate::table::read::source::PageRef;
 
-/// Where in a tie a key leads to.
+/// Where a key leads to in a tie.
 #[derive(Clone, Debug)]
 pub(crate) struct TiePosition {
-    /// The units that have all heads of the key: their first keys have to be compared with it. Where there are none, the range
-    /// stands behind those that are before the key.
+    /// The units whose heads all equal the key's: their first keys must be compared with it. If
+    /// there are none, an empty range after the units that are less than the key.
     pub(crate) same: Range<u32>,
-    /// How far into the last unit before `same.end` the key is likely to stand, in 4096ths.
+    /// How far into the last unit before `same.end` the key likely lies, in 4096ths.
     pub(crate) share: u32,
 }
 
-/// One level on the way to a place.
+/// One level of a descent.
 #[derive(Clone, Debug, Default)]
 struct TieLevel {
     tie: Range<u32>,
-    /// Bytes that all keys of the tie have in common; 0 where heads have said so.
+    /// Length of the prefix that all keys of the tie share, if the search has skipped bytes of it;
+    /// else 0.
     common: usize,
 }
 
@@ -54,7 +58,8 @@ impl<'t> Lookup<'t> {
         Ok(fence::head_at(&bytes, (unit % per_page) as usize))
     }
 
-    /// Units before the first of `tie` whose tie head is greater than `head`, those before the tie counted.
+    /// End of the units of `tie` whose tie head is not greater than `head`, counted from the
+    /// table's first unit.
     fn ties_up_to(&self, level: u32, tie: &Range<u32>, head: u64) -> Result<u32> {
         debug_assert!(!tie.is_empty());
         let per_block = low32(BLOCK_HEADS);
@@ -77,7 +82,8 @@ impl<'t> Lookup<'t> {
         Ok(first + low32(found))
     }
 
-    /// Where in `tie` the key leads to, which has the head of all its units; `visit` sees each level on the way.
+    /// Where the key leads to in `tie`, whose units all have the key's head; `visit` is called for
+    /// each level.
     fn descend(
         &self,
         tie: Range<u32>,
@@ -89,7 +95,8 @@ impl<'t> Lookup<'t> {
             if tie.len() < 2 {
                 break;
             }
-            // All say how many bytes they have in common; the last stands near where the fence was searched.
+            // All units of a tie store the number of common bytes; the last one is close to where
+            // the fence was searched.
             let last = self.tie_of(level, tie.end - 1)?;
             if last == UNKNOWN {
                 break;
@@ -125,13 +132,13 @@ impl<'t> Lookup<'t> {
         })
     }
 
-    /// Where in `tie` the key leads to, which has the head of all its units.
+    /// Where the key leads to in `tie`, whose units all have the key's head.
     pub(crate) fn position_in_tie(&self, tie: Range<u32>, key: &[u8]) -> Result<TiePosition> {
         self.descend(tie, key, drop)
     }
 
-    /// The units of a span whose first keys have to be compared with `key`. Where there are none, the range stands behind
-    /// those that are before it.
+    /// The units of a span whose first keys must be compared with `key`. If there are none, an
+    /// empty range after the units that are less than the key.
     pub(crate) fn narrow(&self, span: &CandidateUnits, key: &[u8]) -> Result<Range<u32>> {
         let tie = span.below..span.end;
         if self.table.meta.tie_levels == 0 || tie.len() < 2 {
@@ -144,7 +151,8 @@ impl<'t> Lookup<'t> {
             count += 1;
         })?;
         let levels = &levels[..count];
-        // Whether the key has the common bytes, the unit it leads to shows, which is in the ties of all levels.
+        // The unit that the key leads to is in the ties of all levels, so it shows whether the key
+        // has the common bytes.
         if let Some(deepest) = levels.iter().rev().find(|level| level.common > 0) {
             let start = levels.last().map_or(0, |level| level.tie.start);
             let unit = self.unit(place.same.end.max(start + 1) - 1)?;

@@ -39,7 +39,7 @@ pub(crate) fn width_of(range: u64) -> usize {
     usize::from(WIDTHS[bytes])
 }
 
-/// The number made of the `bytes` (0 to 8) bytes of `key` from `at` on, padded with zeros.
+/// The `bytes` (0 to 8) bytes of `key` from `at` on as a number, padded with zeros.
 #[inline]
 pub(crate) fn head_of(key: &[u8], at: usize, bytes: usize) -> u64 {
     if bytes == 0 {
@@ -48,7 +48,7 @@ pub(crate) fn head_of(key: &[u8], at: usize, bytes: usize) -> u64 {
     head_behind(key, at) >> (64 - 8 * bytes)
 }
 
-/// The eight bytes whose first `bytes` spell `head`.
+/// Eight bytes, the first `bytes` of which are those of `head`.
 #[inline]
 pub(crate) fn head_bytes(head: u64, bytes: usize) -> [u8; 8] {
     if bytes == 0 {
@@ -57,7 +57,7 @@ pub(crate) fn head_bytes(head: u64, bytes: usize) -> [u8; 8] {
     (head << (64 - 8 * bytes)).swap_bytes().to_le_bytes()
 }
 
-/// Bytewise order of two keys, eight bytes at a time: what a builder asks for every entry.
+/// Bytewise order of two keys, eight bytes at a time; a builder compares every entry.
 #[inline]
 pub(crate) fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
     let ((a_words, a_rest), (b_words, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
@@ -80,15 +80,15 @@ pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
-/// Length of the common end of two keys.
+/// Length of the common suffix of two keys.
 #[inline]
 pub(crate) fn common_suffix(a: &[u8], b: &[u8]) -> usize {
     let pairs = a.iter().rev().zip(b.iter().rev());
     pairs.take_while(|(x, y)| x == y).count()
 }
 
-/// Reads item `index` of a column of `width`-byte numbers at `at`; 0 outside the page, which the
-/// page's parse has excluded.
+/// Reads item `index` of a column of `width`-byte numbers at `at`; 0 outside the page, which
+/// parsing has ruled out.
 #[inline]
 pub(crate) fn load(bytes: &[u8], at: u32, width: u8, index: usize) -> u64 {
     let at = at as usize + index * usize::from(width);

@@ -1,8 +1,8 @@
-//! A stretch: neighbouring entries of a page of which a cursor has something ready.
+//! Entry range: neighbouring entries of a page for which a cursor has decoded keys or values.
 
 use std::ops::Range;
 
-/// Which entries they are; none at first.
+/// The range; empty at first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EntryRange {
     first: usize,
@@ -10,7 +10,7 @@ pub(crate) struct EntryRange {
 }
 
 impl EntryRange {
-    /// A stretch of these entries.
+    /// A range of these entries.
     pub(crate) fn of(entries: &Range<usize>) -> EntryRange {
         EntryRange {
             first: entries.start,
@@ -18,13 +18,13 @@ impl EntryRange {
         }
     }
 
-    /// Whether an entry is one of them.
+    /// Whether an entry is in the range.
     #[inline]
     pub(crate) fn holds(self, index: usize) -> bool {
         self.place(index) < self.count
     }
 
-    /// Where in the stretch an entry stands; some number beyond its end for one that is not in it.
+    /// Position of an entry in the range; some number past its end if the entry is not in it.
     #[inline]
     pub(crate) fn place(self, index: usize) -> usize {
         index.wrapping_sub(self.first)
@@ -36,7 +36,7 @@ impl EntryRange {
         self.first..self.first + self.count
     }
 
-    /// Lets all of them go.
+    /// Empties the range.
     #[inline]
     pub(crate) fn forget(&mut self) {
         self.count = 0;

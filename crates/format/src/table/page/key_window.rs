@@ -1,10 +1,11 @@
-//! Keys of a page, spelled one behind the other for whoever goes through them: all, or a stretch.
+//! Key window: decoded keys of a page, all of them or a range.
 //!
-//! A page keeps what its keys begin with once, the next bytes of each in a column of numbers, and the rest, if
-//! there is more, elsewhere. To put one together costs more than to step to it, most of all for the loads that
-//! wait for stores of another width; all of a page in one loop cost a third.
+//! A page stores the keys' common prefix once, the next bytes of each in a column of numbers, and
+//! the rest, if any, elsewhere. Assembling one key costs more than stepping to it, mainly because
+//! loads wait for stores of another width. Decoding all keys of a page in one loop costs a third of
+//! that per key.
 //!
-//! Invariant: where keys are said to be there, they are those of the page last spelled.
+//! Invariant: the keys in the window are those of the page decoded last.
 
 use std::ops::Range;
 
@@ -13,53 +14,54 @@ use crate::table::page::bits::low32;
 use crate::table::page::entry_range::EntryRange;
 use crate::table::page::values::value_at;
 
-/// What the loop copies of a prefix or an ending, whatever part of it is wanted. Longer ones are copied apart.
+/// The loop copies so many bytes of a prefix or an ending, whatever its length. Longer ones are
+/// copied separately.
 const ENDS_BYTES: usize = 32;
-/// What the loop writes of one key, whatever its length.
+/// The loop writes so many bytes per key, whatever its length.
 const KEY_WORDS_BYTES: usize = ENDS_BYTES + 8 + ENDS_BYTES;
 
-/// Where one key ends and the next begins.
+/// How to find where a key ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Lengths {
-    /// All have this length.
+    /// All keys have this length.
     Equal(usize),
-    /// The ends say it.
+    /// The ends are listed.
     #[default]
     Ends,
 }
 
-/// KeyWindow keys, and the room for them.
+/// Decoded keys, and the buffers for them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyWindow {
-    /// The keys, and room behind them.
+    /// The keys, followed by spare room.
     bytes: Vec<u8>,
     lengths: Lengths,
-    /// Where the first begins, and where each ends, unless all have one length.
+    /// Where the first key begins and where each ends, unless all have one length.
     ends: Vec<u32>,
-    /// The entries whose keys are there.
+    /// The entries whose keys are decoded.
     there: EntryRange,
 }
 
 impl KeyWindow {
-    /// Whether the key of an entry is there.
+    /// Whether the key of an entry is decoded.
     #[inline]
     pub(crate) fn holds(&self, index: usize) -> bool {
         self.there.holds(index)
     }
 
-    /// The entries whose keys are there.
+    /// The entries whose keys are decoded.
     #[inline]
     pub(crate) fn entries(&self) -> Range<usize> {
         self.there.entries()
     }
 
-    /// None is there any longer.
+    /// Empties the window.
     #[inline]
     pub(crate) fn forget(&mut self) {
         self.there.forget();
     }
 
-    /// The key of an entry, which has to be there.
+    /// The key of an entry, which must be decoded.
     #[inline]
     pub(crate) fn key(&self, index: usize) -> &[u8] {
         debug_assert!(self.there.holds(index));
@@ -78,15 +80,15 @@ impl KeyWindow {
         self.bytes.capacity() + self.ends.capacity() * size_of::<u32>()
     }
 
-    /// Spells the keys of some entries of a page, in place of those that are there; none where they are more than `most`
-    /// bytes.
+    /// Replaces the window by the keys of some entries of a page. Leaves it empty if they need more
+    /// than `most` bytes.
     pub(crate) fn decode(&mut self, page: &Page<'_, '_>, entries: &Range<usize>, most: usize) {
         let layout = page.layout;
         let key_len =
             layout.prefix_len as usize + usize::from(layout.head_bytes) + page.ending().len();
         let equal = page.fixed_keys();
         let tails = if equal { 0 } else { page.tail_bytes(entries) };
-        // Each is written in words, which the next overwrites.
+        // Each key is written in words; the next key overwrites the excess.
         let room = entries.len() * key_len + tails + KEY_WORDS_BYTES;
         self.forget();
         if room > most {
@@ -106,7 +108,7 @@ impl KeyWindow {
         self.there = EntryRange::of(entries);
     }
 
-    /// Spells keys that are prefix, whole head and the page's ending.
+    /// Decodes keys that are prefix, whole head and the page's ending.
     fn decode_equal(&mut self, page: &Page<'_, '_>, entries: &Range<usize>, key_len: usize) {
         let layout = page.layout;
         let bytes = usize::from(layout.head_bytes);
@@ -143,7 +145,7 @@ impl KeyWindow {
         }
     }
 
-    /// Spells keys of any kind.
+    /// Decodes keys of any kind.
     fn decode_each(&mut self, page: &Page<'_, '_>, entries: &Range<usize>) {
         let prefix = page.prefix();
         let padded = padded(prefix);
@@ -153,7 +155,7 @@ impl KeyWindow {
         for index in entries.clone() {
             let (head_len, tail) = (page.head_len(index), page.tail(index));
             let end = at + prefix.len() + head_len + tail.len();
-            // No more than there is room for, which damage alone could make too little.
+            // Never past the room, which only damage can make too small.
             let Some(rest) = self.bytes.get_mut(at..) else {
                 break;
             };
@@ -178,7 +180,7 @@ impl KeyWindow {
     }
 }
 
-/// What keys are spelled from that are prefix, whole head and the page's ending.
+/// Parts of keys that are prefix, whole head and the page's ending.
 struct Heads<'p> {
     prefix: &'p [u8],
     ending: &'p [u8],
@@ -189,8 +191,8 @@ struct Heads<'p> {
 }
 
 impl Heads<'_> {
-    /// Writes the keys of entries whose heads are `deltas` above the base. Ascending, in words: what one
-    /// writes beyond its end the next overwrites.
+    /// Writes the keys of entries whose heads are `deltas` above the base, in ascending order and
+    /// in words: the next key overwrites the excess of the one before.
     #[inline]
     fn write(&self, out: &mut [u8], deltas: impl Iterator<Item = u64>) {
         let (prefix, ending) = (padded(self.prefix), padded(self.ending));
@@ -216,7 +218,7 @@ impl Heads<'_> {
     }
 }
 
-/// The first bytes of a prefix or ending, and zeros behind it.
+/// The first bytes of a prefix or ending, padded with zeros.
 fn padded(prefix: &[u8]) -> [u8; ENDS_BYTES] {
     let mut padded = [0; ENDS_BYTES];
     for (slot, byte) in padded.iter_mut().zip(prefix) {

@@ -1,11 +1,11 @@
-//! Where the columns of one data page or extent lie, computed from its 40-byte header.
+//! Layout of one data page or extent: where its columns are, computed from its 40-byte header.
 //!
-//! A [`Layout`] is plain numbers without a borrow, so a cursor keeps it beside the page. Both a
-//! page and an extent (an entry too large for a page) give the same layout: an extent is a page of
-//! one entry whose common prefix is its whole key.
+//! A [`Layout`] is plain numbers without a borrow, so a cursor can store it next to the page. Pages
+//! and extents (entries too large for a page) have the same layout: an extent is a page of one
+//! entry whose common prefix is its whole key.
 //!
 //! Invariants: after [`Layout::parse`] every column lies inside the given bytes; after
-//! [`Layout::validate`] every offset in a column does too, and heads are in order.
+//! [`Layout::validate`] every offset in a column does, too, and heads are in order.
 
 use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES, VALUE_BYTES_MAX};
 use cairndb_base::{Kind, Order};
@@ -14,10 +14,10 @@ use crate::table::page::bits::{load, load_span, load16, low32};
 
 /// Length of the header of a data page or extent.
 pub(crate) const HEADER_BYTES: usize = 40;
-/// The same, as columns are placed.
+/// The same as `u32`, for column offsets.
 pub(crate) const HEADER_END: u32 = 40;
 
-/// What a page is, at offset 4 of each.
+/// The kind of a page, at offset 4.
 pub(crate) mod page_kind {
     /// Entries in columns.
     pub(crate) const DATA: u8 = 1;
@@ -49,9 +49,10 @@ pub(crate) mod flag {
     pub(crate) const RAWS: u8 = 16;
     /// Stored lengths differ: a column of value ends.
     pub(crate) const ENDS: u8 = 32;
-    /// Keys of one length end alike: the ending stands once, behind the prefix, and heads are all between.
+    /// All keys have one length and end alike: the ending is stored once, after the prefix, and
+    /// heads hold everything between.
     pub(crate) const ENDING: u8 = 64;
-    /// All that this version knows.
+    /// All flags that this version knows.
     pub(crate) const ALL: u8 = 127;
 }
 
@@ -59,22 +60,22 @@ pub(crate) mod flag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum ValueMode {
-    /// As they are.
+    /// Uncompressed.
     Raw = 0,
-    /// Each alone: raw where stored length and raw length agree, else the short-value codec.
+    /// Each alone: raw if stored length and raw length are equal, else in the short-value codec.
     Each = 1,
-    /// In groups of neighbours, each group raw or LZ4.
+    /// In groups of neighbours, each group raw or encoded by the short-value codec.
     Groups = 2,
     /// Each alone, as in `Each`, but encoded against the table's dictionary.
     Dictionary = 3,
 }
 
-/// Why bytes are not a page this version can read.
+/// Why this version cannot read a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
-    /// No version wrote this.
+    /// No version writes this.
     Damaged(&'static str),
-    /// A later version may have.
+    /// A later version may write this.
     TooNew(&'static str),
 }
 
@@ -85,9 +86,9 @@ pub(crate) struct Layout {
     pub(crate) prefix_len: u32,
     pub(crate) base_head: u64,
     pub(crate) base_seq: u64,
-    /// Raw length of every value, unless there is a column.
+    /// Raw length of every value, unless there is a column for it.
     pub(crate) raw_len: u32,
-    /// Stored length of every value, unless there is a column.
+    /// Stored length of every value, unless there is a column for it.
     pub(crate) stored_len: u32,
     pub(crate) heads_at: u32,
     pub(crate) head_lens_at: u32,
@@ -97,7 +98,7 @@ pub(crate) struct Layout {
     pub(crate) seqs_at: u32,
     pub(crate) groups_at: u32,
     pub(crate) ends_at: u32,
-    /// Of the tails, or of the ending, which the heads follow.
+    /// Offset of the tails, or of the ending, which precedes the heads.
     pub(crate) tails_at: u32,
     pub(crate) values_at: u32,
     pub(crate) values_end: u32,
@@ -129,7 +130,7 @@ pub(crate) fn u64_at(header: &[u8; HEADER_BYTES], at: usize) -> u64 {
 
 #[inline]
 fn kind_of(number: u8) -> Result<Kind, Flaw> {
-    // The checksum was right: a kind that is not assigned yet is a newer version's.
+    // The checksum was right, so a newer version wrote this unassigned kind.
     Kind::from_u8(number).ok_or(Flaw::TooNew("kind of entry"))
 }
 
@@ -174,7 +175,7 @@ impl Layout {
         extent: false,
     };
 
-    /// Reads the header and places the columns. `bytes` is one page, or a whole extent.
+    /// Reads the header and computes the column offsets. `bytes` is one page, or a whole extent.
     #[inline]
     pub(crate) fn parse(bytes: &[u8]) -> Result<Layout, Flaw> {
         let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
@@ -195,7 +196,7 @@ impl Layout {
         }
         let count = u16_at(header, 6);
         let (head_width, seq_width) = (header[11], header[12]);
-        // Bit n is set for a width of n bytes that columns have.
+        // Bit n is set if columns may have a width of n bytes.
         let widths = 0b1_0001_0111u16;
         if header[10] > 8
             || head_width > 8
@@ -307,7 +308,7 @@ impl Layout {
         })
     }
 
-    /// Whether a column or other property is present, of several bits any.
+    /// Whether a column or other property is present; with several bits, whether any is.
     #[inline]
     pub(crate) fn has(&self, bit: u8) -> bool {
         self.flags & bit != 0
@@ -319,7 +320,7 @@ impl Layout {
         self.count as usize
     }
 
-    /// Checks what columns say, once per page, so that nothing later can go wrong.
+    /// Checks the columns, once per page, so that nothing can go wrong later.
     pub(crate) fn validate(&self, bytes: &[u8], order: &Order) -> Result<(), Flaw> {
         if self.extent {
             let expansion = 256 * u64::from(self.stored_len) + 64;
@@ -336,7 +337,7 @@ impl Layout {
         let cuts_keys = self.head_bytes != 0 || self.prefix_len != 0 || self.has(flag::ENDING);
         if !order.is_bytewise() && cuts_keys {
             return Err(Flaw::Damaged(
-                "page cuts keys of an order that is not bytewise",
+                "page cuts keys, but the order is not bytewise",
             ));
         }
         self.validate_keys(bytes)?;
@@ -357,7 +358,7 @@ impl Layout {
             8 => u64::MAX,
             bytes => (1u64 << (8 * bytes)) - 1,
         };
-        // They ascend: where the last fits, all do.
+        // They ascend: if the last fits, all do.
         let last = self.ascending_heads(bytes);
         let fits = last.and_then(|last| self.base_head.checked_add(last));
         if fits.is_none_or(|head| head > limit) {
@@ -373,9 +374,9 @@ impl Layout {
         Ok(())
     }
 
-    /// The last head's distance from the first, if no head is below the one before. Over a whole column
-    /// of one width at a time: a scan meets each page's check once, and a loop that chose the width
-    /// anew for each head made that first scan a quarter slower.
+    /// The last head's distance from the first, or `None` if heads do not ascend. Each width has a
+    /// loop of its own: every page is checked during a first scan, which was considerably slower
+    /// when the width was chosen anew for each head.
     fn ascending_heads(&self, bytes: &[u8]) -> Option<u64> {
         fn last<const WIDTH: usize>(
             heads: &[u8],
@@ -397,7 +398,7 @@ impl Layout {
         }
     }
 
-    /// The bytes of all tails; none in a page whose heads are whole suffixes.
+    /// Total length of the tails; 0 in a page whose heads are whole suffixes.
     fn validate_tails(&self, bytes: &[u8]) -> Result<usize, Flaw> {
         let mut tails = 0;
         if !self.has(flag::HEAD_LENS) && !self.has(flag::TAILS) {
@@ -436,7 +437,7 @@ impl Layout {
         let (stored_len, raw_len) = (self.stored_len as usize, self.raw_len as usize);
         let mut at = 0;
         if !self.has(flag::ENDS) && !self.has(flag::RAWS) {
-            // All are alike, and one look tells.
+            // All lengths are equal, and one comparison decides.
             if longer(stored_len, raw_len) {
                 return Err(Flaw::Damaged("value ends are out of order"));
             }
@@ -458,7 +459,7 @@ impl Layout {
             }
         }
         if at != total {
-            return Err(Flaw::Damaged("value ends do not meet the page"));
+            return Err(Flaw::Damaged("value ends do not match the page"));
         }
         Ok(())
     }
@@ -487,11 +488,11 @@ impl Layout {
             (entry, at) = (entry_end, end);
         }
         if entry != self.count() || at != total || self.has(flag::ENDS) {
-            return Err(Flaw::Damaged("value groups do not meet the page"));
+            return Err(Flaw::Damaged("value groups do not match the page"));
         }
         Ok(())
     }
 }
 
-/// Most raw bytes one group may hold: bounds what one get of a highly compressible page costs.
+/// Most raw bytes of one group: bounds what one get from a highly compressible page costs.
 pub(crate) const GROUP_RAW_BYTES_MAX: usize = 64 << 10;

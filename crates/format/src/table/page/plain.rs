@@ -1,8 +1,9 @@
-//! Columns of a plain data page: what a point lookup needs of its header, read without placing all columns.
+//! Columns of a plain data page: what a point lookup needs of its header, read without placing all
+//! columns.
 //!
-//! Most pages are plain. Keys are prefix, head and perhaps the page's ending; they have no tails and
-//! no lengths of their own. All entries are of one kind, which is not merge, and values are stored
-//! one by one. [`Layout`](super::layout::Layout) reads pages of every sort and costs more.
+//! Most pages are plain. Keys are prefix, head and perhaps the page's ending; they have no tails
+//! and no lengths of their own. All entries are of one kind, which is not merge, and values are
+//! stored one by one. [`Layout`](super::layout::Layout) reads pages of every sort and costs more.
 //!
 //! Nothing here judges whether bytes are right: the page has been checked.
 
@@ -55,7 +56,8 @@ impl PlainColumns {
             _ => return None,
         };
         let (head_bytes, head_width, seq_width) = (header[10], header[11], header[12]);
-        // Widths and head bytes were checked with the page, but a failing disk may return other bytes later.
+        // Widths and head bytes were checked with the page, but a failing disk may return other
+        // bytes later.
         if header[4] != page_kind::DATA
             || flags & UNUSUAL != 0
             || !matches!(seq_width, 0 | 1 | 2 | 4 | 8)
@@ -112,7 +114,8 @@ impl PlainColumns {
         if tail.is_empty() && self.ending_len == 0 {
             return (index, true);
         }
-        // All keys of the page end alike, and each has a head of its own, shared by its versions only.
+        // All keys of the page end alike, and each has a head of its own, shared by its versions
+        // only.
         let ending = page.get(prefix_end..self.heads_at()).unwrap_or_default();
         let order = ending.cmp(tail);
         if order.is_lt() {
@@ -122,9 +125,9 @@ impl PlainColumns {
         (index, order.is_eq())
     }
 
-    /// Seeks in the candidate page of `key`: the page's columns and the index of the first entry at or after
-    /// (`key`, `snapshot`), whose key replaces the contents of `found`. `None` if the page alone
-    /// cannot decide.
+    /// Seeks in the candidate page of `key`: the page's columns and the index of the first entry at
+    /// or after (`key`, `snapshot`), whose key replaces the contents of `found`. `None` if the page
+    /// alone cannot decide.
     #[inline]
     pub(crate) fn seek(
         page: &PageBytes,
@@ -134,9 +137,9 @@ impl PlainColumns {
     ) -> Option<(PlainColumns, usize)> {
         let columns = PlainColumns::of(page)?;
         let (index, exact) = columns.search(page, key);
-        // A key whose head led here sorts after the page's first key, unless the key lacks the table's
-        // prefix or the bytes common to a tie: then the page is arbitrary. And if the newest version of
-        // a key is too new for the snapshot, an older one may follow.
+        // A key whose head led here sorts after the page's first key, unless the key lacks the
+        // table's prefix or the bytes common to a tie: then the page is arbitrary. And if the
+        // newest version of a key is too new for the snapshot, an older one may follow.
         if index == 0 || index >= columns.count || columns.mark(page, index).seq > snapshot {
             return None;
         }

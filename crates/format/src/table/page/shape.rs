@@ -1,11 +1,12 @@
-//! The shape of a page under construction: what gives its encoded size, entry by entry.
+//! Shape of a page under construction: running figures that give its encoded size after every
+//! entry.
 
 use cairndb_base::SeqNo;
 
 use crate::table::page::bits::width_of;
 use crate::table::page::layout::{HEADER_BYTES, ValueMode};
 
-/// Figures over the entries of a page that give its encoded size.
+/// Running figures over the entries of a page, from which its encoded size follows.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -21,7 +22,7 @@ pub(crate) struct Shape {
     pub(crate) key_len_max: usize,
     pub(crate) key_bytes: usize,
     pub(crate) tails: usize,
-    /// Bytes that all keys end with and that stand once; there are no tails then.
+    /// Bytes that all keys end with, stored once; there are no tails then.
     pub(crate) ending: usize,
     pub(crate) seq_min: SeqNo,
     pub(crate) seq_max: SeqNo,
@@ -48,7 +49,7 @@ impl Shape {
         width_of(self.seq_max - self.seq_min)
     }
 
-    /// Bytes of everything but the values.
+    /// Bytes of everything except the values.
     pub(crate) fn bytes_before_values(&self, mode: ValueMode) -> usize {
         let grouped = mode == ValueMode::Groups;
         let raws = self.raws_differ && (self.encoded || grouped);
@@ -62,12 +63,12 @@ impl Shape {
         HEADER_BYTES + self.prefix + self.ending + self.tails + self.count * entry
     }
 
-    /// Encoded size of a page of entries stored each alone.
+    /// Encoded size of a page of entries stored alone.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes_before_values(ValueMode::Each) + self.values
     }
 
-    /// What another entry like these would add. The key of such a one is as long as all others.
+    /// What one more entry of the same sort would add. Its key is as long as all others.
     pub(crate) fn step(&self) -> Step {
         let width = self.head_width();
         let tail = self
@@ -92,16 +93,16 @@ impl Shape {
     }
 }
 
-/// What a page takes, and what one more entry adds that is like the others but for its head and the length
-/// of its stored value: kept so that it need not be made out of the whole shape for each.
+/// The size of a page, and what one more entry adds that differs only in its head and the length of
+/// its stored value. Cached so that it need not be computed from the whole shape for every entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Step {
     /// Bytes of the page.
     pub(crate) used: usize,
-    /// Bytes that the entry adds beside its stored value.
+    /// Bytes that the entry adds besides its stored value.
     pub(crate) entry: usize,
-    /// Bytes of them behind the head of its key.
+    /// Those of them that follow the head of its key.
     pub(crate) tail: usize,
-    /// The farthest from the first head that its own may be in the same width.
+    /// The largest distance from the first head that keeps the width of the heads.
     pub(crate) head_range: u64,
 }

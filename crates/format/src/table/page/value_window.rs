@@ -1,6 +1,6 @@
-//! Values of a page, decoded one behind the other for whoever goes through them.
+//! Value window: decoded values of neighbouring entries of a page.
 //!
-//! Invariant: where values are said to be there, they are those of the page last decoded.
+//! Invariant: the values in the window are those of the page decoded last.
 
 use std::ops::Range;
 
@@ -12,37 +12,37 @@ use crate::table::page::entry_range::EntryRange;
 use crate::table::page::layout::Flaw;
 use crate::table::page::values::value_at;
 
-/// Decoded values of neighbouring entries, and the room for them.
+/// Decoded values, and the buffers for them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ValueWindow {
     bytes: Vec<u8>,
-    /// Where the first begins in `bytes`, and where each ends.
+    /// Where the first value begins in `bytes`, and where each ends.
     ends: Vec<u32>,
-    /// The entries whose values are there.
+    /// The entries whose values are decoded.
     there: EntryRange,
 }
 
 impl ValueWindow {
-    /// Whether the value of an entry is there.
+    /// Whether the value of an entry is decoded.
     #[inline]
     pub(crate) fn holds(&self, index: usize) -> bool {
         self.there.holds(index)
     }
 
-    /// The entries whose values are there.
+    /// The entries whose values are decoded.
     #[inline]
     pub(crate) fn entries(&self) -> Range<usize> {
         self.there.entries()
     }
 
-    /// None is there any longer. The room stays.
+    /// Empties the window. The buffers stay.
     #[inline]
     pub(crate) fn forget(&mut self) {
         self.there.forget();
     }
 
-    /// Decodes the values of some entries of `page`, whole groups where they are grouped, in place of those that are there.
-    /// `dictionary` is that of the table.
+    /// Replaces the window by the values of some entries of `page`, which must be whole groups if
+    /// values are grouped. `dictionary` is the table's.
     pub(crate) fn decode(
         &mut self,
         page: &Page<'_, '_>,
@@ -63,7 +63,7 @@ impl ValueWindow {
         Ok(())
     }
 
-    /// The value of an entry; empty where it is not there.
+    /// The value of an entry; empty if it is not decoded.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> &[u8] {
         value_at(&self.bytes, &self.ends, self.there.place(index))

@@ -1,4 +1,4 @@
-//! The values of one page: where they lie, and their decoding.
+//! The values of one page: where they are, and how they are decoded.
 
 use std::ops::Range;
 
@@ -10,14 +10,15 @@ use crate::table::page::Page;
 use crate::table::page::bits::{load_span, load16, low32};
 use crate::table::page::layout::{Flaw, GROUP_RAW_BYTES_MAX, Layout, ValueMode, flag};
 
-/// A value as a page holds it.
+/// A value as a page stores it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stored<'a> {
-    /// In place.
+    /// Uncompressed, in place.
     Raw(&'a [u8]),
     /// Encoded alone.
     Encoded { bytes: &'a [u8], raw_len: usize },
-    /// Encoded alone against the table's dictionary; where, for its decoder may look behind it.
+    /// Encoded alone against the table's dictionary; as positions, because its decoder may read
+    /// past it.
     Shared {
         start: usize,
         end: usize,
@@ -27,7 +28,7 @@ pub(crate) enum Stored<'a> {
     Grouped,
 }
 
-/// Item `index` of `values`, one behind the other: `ends` has where the first begins, and where each ends.
+/// Item `index` of consecutive `values`. `ends` has where the first begins and where each ends.
 #[inline]
 pub(crate) fn value_at<'v>(values: &'v [u8], ends: &[u32], index: usize) -> &'v [u8] {
     let ends = ends.get(index..).and_then(|ends| ends.first_chunk());
@@ -51,7 +52,7 @@ impl Layout {
         }
     }
 
-    /// Where the stored bytes of a value lie, unless it is part of a group.
+    /// Where the stored bytes of a value are, unless it is part of a group.
     #[inline]
     pub(crate) fn stored_span(&self, bytes: &[u8], index: usize) -> (usize, usize) {
         let at = self.values_at as usize;
@@ -66,7 +67,7 @@ impl Layout {
 }
 
 impl<'a> Page<'a, '_> {
-    /// The value of an entry as it is stored.
+    /// The value of an entry as stored.
     #[inline]
     pub(crate) fn stored(&self, index: usize) -> Stored<'a> {
         if self.layout.mode == ValueMode::Groups {
@@ -91,7 +92,7 @@ impl<'a> Page<'a, '_> {
         }
     }
 
-    /// Appends the value of an entry. `dictionary` is that of the table.
+    /// Appends the value of an entry. `dictionary` is the table's.
     pub(crate) fn value_into(
         &self,
         index: usize,
@@ -116,7 +117,7 @@ impl<'a> Page<'a, '_> {
         }
     }
 
-    /// Raw bytes of some values together.
+    /// Total raw length of some values.
     pub(crate) fn raw_total(&self, entries: &Range<usize>) -> usize {
         if self.layout.mode == ValueMode::Raw {
             let stored = self.stored_span_of(entries);
@@ -130,7 +131,7 @@ impl<'a> Page<'a, '_> {
         }
     }
 
-    /// Where the stored bytes of some values lie in the page, which are not parts of groups.
+    /// Where the stored bytes of some values are in the page. They must not be grouped.
     pub(crate) fn stored_span_of(&self, entries: &Range<usize>) -> Range<usize> {
         if entries.is_empty() {
             return 0..0;
@@ -140,8 +141,9 @@ impl<'a> Page<'a, '_> {
         start..end
     }
 
-    /// Appends the values of some entries, which are those of whole groups where values are grouped; `ends` receives where
-    /// the first begins in `out` and where each of them ends. `dictionary` is that of the table.
+    /// Appends the values of some entries, which must be whole groups if values are grouped. `ends`
+    /// receives where the first begins in `out` and where each of them ends. `dictionary` is the
+    /// table's.
     pub(crate) fn several_into(
         &self,
         entries: &Range<usize>,
@@ -154,7 +156,7 @@ impl<'a> Page<'a, '_> {
         if self.layout.mode == ValueMode::Groups {
             return self.groups_into(entries, out, ends);
         }
-        // No more than what is stored can stand for: nobody has compared the lengths yet.
+        // No more than the stored bytes can decode to: the lengths have not been checked yet.
         let room = raw_len_max(self.stored_span_of(entries).len());
         out.reserve(self.raw_total(entries).min(room));
         if self.layout.mode == ValueMode::Raw && !self.layout.has(flag::ENDS) {
@@ -182,7 +184,7 @@ impl<'a> Page<'a, '_> {
         Ok(())
     }
 
-    /// Whether each value is encoded by itself, all of one length to one length.
+    /// Whether each value is encoded alone, all with one stored length and one raw length.
     fn is_encoded_alike(&self) -> bool {
         let layout = self.layout;
         layout.mode == ValueMode::Each
@@ -191,8 +193,8 @@ impl<'a> Page<'a, '_> {
             && layout.stored_len != layout.raw_len
     }
 
-    /// As [`Page::several_into`], of values that [`Page::is_encoded_alike`] tells of: where each lies and what it is
-    /// need not be asked one by one.
+    /// As [`Page::several_into`], for values that [`Page::is_encoded_alike`] accepts: offsets and
+    /// sorts need not be computed one by one.
     fn encoded_into(
         &self,
         entries: &Range<usize>,
@@ -207,7 +209,7 @@ impl<'a> Page<'a, '_> {
         Ok(())
     }
 
-    /// As [`Page::several_into`], of values of one length that are stored raw, one behind the other.
+    /// As [`Page::several_into`], for consecutive raw values of one length.
     fn raw_into(
         &self,
         entries: &Range<usize>,
@@ -221,7 +223,7 @@ impl<'a> Page<'a, '_> {
         Ok(())
     }
 
-    /// As [`Page::several_into`], of whole groups.
+    /// As [`Page::several_into`], for whole groups.
     fn groups_into(
         &self,
         entries: &Range<usize>,
@@ -245,13 +247,13 @@ impl<'a> Page<'a, '_> {
         Ok(())
     }
 
-    /// The group that an entry's value is in. `None` where a damaged page has none.
+    /// The group of an entry's value. `None` if a damaged page has none.
     fn group_of(&self, index: usize) -> Option<usize> {
         (0..usize::from(self.layout.groups))
             .find(|group| load16(self.bytes, self.layout.groups_at, 2 * group) > index)
     }
 
-    /// The entries whose values are grouped with that of one; that one alone where values are not grouped.
+    /// The entries in the same group; the entry alone if values are not grouped.
     pub(crate) fn grouped_with(&self, index: usize) -> Range<usize> {
         let alone = index..index + 1;
         if self.layout.mode != ValueMode::Groups {
@@ -269,7 +271,7 @@ impl<'a> Page<'a, '_> {
     fn grouped_into(&self, index: usize, out: &mut Vec<u8>) -> Result<(), Flaw> {
         let group = self.group_of(index).ok_or(BAD_VALUE)?;
         let before = out.len();
-        // What stands behind the value is not decoded: half of a group, on average.
+        // The rest of the group is not decoded: half of it, on average.
         let (first, _) = self.group_into(group, index + 1, out)?;
         let start: usize = (first..index)
             .map(|index| self.layout.raw_len_of(self.bytes, index))
@@ -278,7 +280,8 @@ impl<'a> Page<'a, '_> {
         Ok(())
     }
 
-    /// Appends the raw bytes of a group's entries before `until` and gives the range of all its entries.
+    /// Appends the raw bytes of a group's entries before `until` and returns the range of all its
+    /// entries.
     fn group_into(
         &self,
         group: usize,
@@ -319,7 +322,7 @@ impl<'a> Page<'a, '_> {
     }
 }
 
-/// The value itself, decoded into `decoded` if need be.
+/// The value itself, decoded into `decoded` if necessary.
 pub(crate) fn raw_of<'a>(
     value: ValueIn<'a>,
     decoded: &'a mut Vec<u8>,

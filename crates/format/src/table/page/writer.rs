@@ -1,9 +1,9 @@
-//! Collects the entries of one data page and writes it out, filled exactly.
+//! Page writer: collects the entries of one data page and writes it out, filled exactly.
 //!
 //! The writer knows the encoded size of its page after every entry without encoding it: keys come
 //! in order, so the first and the last key alone give the common prefix and the range of the heads.
-//! [`Shape`] holds those running figures; the builder asks for the shape with one more entry and
-//! ends the page when that would not fit.
+//! [`Shape`] holds these running figures. The builder computes the shape with one more entry and
+//! ends the page if that would not fit.
 
 use cairndb_base::head::behind_prefix;
 use cairndb_base::limits::PAGE_BYTES;
@@ -14,11 +14,11 @@ use crate::table::page::bits::{common_prefix, common_suffix, head_of, low8, low1
 use crate::table::page::layout::{HEADER_BYTES, ValueMode, flag, page_kind};
 use crate::table::page::shape::{Shape, Step};
 
-/// One entry with its value as it will be stored.
+/// One entry and the lengths of its value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewEntry<'a> {
     pub(crate) key: &'a [u8],
-    /// What [`PageWriter::head_behind`] gave for the key, where it was asked.
+    /// The result of [`PageWriter::head_behind`] for the key, if it was called.
     pub(crate) head: Option<u64>,
     pub(crate) seq: SeqNo,
     pub(crate) kind: Kind,
@@ -26,8 +26,8 @@ pub(crate) struct NewEntry<'a> {
     pub(crate) stored_len: usize,
 }
 
-/// What is kept of an entry beside its key and its stored value. In one piece: a vector for each field is
-/// five checks for room an entry.
+/// What is kept of an entry besides its key and its stored value. One struct: a vector per field
+/// would be five capacity checks per entry.
 #[derive(Clone, Copy, Debug)]
 struct Pushed {
     seq: SeqNo,
@@ -42,10 +42,10 @@ struct Pushed {
 pub(crate) struct PageWriter {
     keys: Vec<u8>,
     pushed: Vec<Pushed>,
-    /// Stored values one behind the other; the value of an entry not yet pushed may follow them.
+    /// Consecutive stored values; that of an entry not yet pushed may follow them.
     pub(crate) values: Vec<u8>,
     pub(crate) shape: Shape,
-    /// What an entry like the others adds to `shape`.
+    /// What one more entry of the same sort adds to `shape`.
     step: Step,
     /// Whether keys may be cut into prefix and heads.
     bytewise: bool,
@@ -91,7 +91,7 @@ impl PageWriter {
         self.shape.values
     }
 
-    /// The shape this page would have with `entry` as well.
+    /// The shape that this page would have with `entry` added.
     #[inline]
     pub(crate) fn shape_with(&self, entry: &NewEntry<'_>) -> Shape {
         let old = &self.shape;
@@ -142,7 +142,7 @@ impl PageWriter {
         }
     }
 
-    /// Brings prefix, ending, heads and tails up to date for a key behind the last.
+    /// Updates prefix, ending, heads and tails for a key after the last.
     #[inline]
     fn cut_keys(&self, shape: &mut Shape, key: &[u8]) {
         let old = &self.shape;
@@ -177,9 +177,10 @@ impl PageWriter {
         };
     }
 
-    /// Bytes of the ending of a page that has `key` as well, for the prefix of `shape`: what all keys end with, if
-    /// they have one length and a head holds all that is between. Ids with something constant behind them have
-    /// heads of a byte or two then, where eight bytes and a tail each took up to a third of the page.
+    /// Length of the ending of the page with `key` added, for the prefix of `shape`: the bytes that
+    /// all keys end with, if they have one length and a head holds everything between. Ids followed
+    /// by constant bytes then have heads of one or two bytes instead of eight and a tail, which
+    /// would take up to a third of the page.
     #[inline]
     fn ending_with(&self, shape: &Shape, key: &[u8]) -> usize {
         let (old, first) = (&self.shape, self.key(0));
@@ -187,7 +188,7 @@ impl PageWriter {
         if shape.key_len_min != shape.key_len_max || shape.prefix == len {
             return 0;
         }
-        // One key, or versions of one, ends as it likes.
+        // A single key, or versions of one, has no ending of its own yet.
         let before = if old.prefix == len { len } else { old.ending };
         let ending = common_suffix(&first[len - before..], key);
         if len - shape.prefix - ending > 8 {
@@ -196,7 +197,8 @@ impl PageWriter {
         ending
     }
 
-    /// The head of a key of the others' length and prefix that sorts behind all of them by its head alone.
+    /// The head of a key that has the others' length and prefix and sorts after all of them by its
+    /// head alone.
     #[inline]
     pub(crate) fn head_behind(&self, key: &[u8]) -> Option<u64> {
         let shape = &self.shape;
@@ -217,10 +219,11 @@ impl PageWriter {
         (head > shape.last_head).then_some(head)
     }
 
-    /// Takes an entry that changes nothing about the page but counts and the last head: its key is one with a
-    /// head of [`PageWriter::head_behind`], and the rest is alike or already differs. `false`, and nothing
-    /// changes, for any other, and for one that does not fit. What most entries are; to make a new shape
-    /// for each and to look at all of it took 100 instructions more.
+    /// Adds an entry that changes nothing about the page except counts and the last head: its head
+    /// comes from [`PageWriter::head_behind`], and its other properties equal those of the page or
+    /// already differ in it. Returns `false` and changes nothing for any other entry, and if it
+    /// does not fit. Most entries take this path; computing a new shape for each costs about 100
+    /// more instructions.
     #[inline]
     pub(crate) fn push_alike(&mut self, entry: &NewEntry<'_>) -> bool {
         let (shape, step) = (&mut self.shape, &mut self.step);
@@ -248,7 +251,7 @@ impl PageWriter {
         true
     }
 
-    /// Takes an entry whose stored value already stands behind the others in `values`.
+    /// Adds an entry whose stored value already follows the others in `values`.
     #[inline]
     pub(crate) fn push(&mut self, entry: &NewEntry<'_>, shape: Shape) {
         self.shape = shape;
@@ -258,7 +261,7 @@ impl PageWriter {
 
     #[expect(
         clippy::inline_always,
-        reason = "each entry's; as a call it saves all registers"
+        reason = "called for each entry; as a call it would save all registers"
     )]
     #[inline(always)]
     fn push_columns(&mut self, entry: &NewEntry<'_>) {
@@ -273,7 +276,7 @@ impl PageWriter {
         debug_assert_eq!(self.values.len(), self.shape.values);
     }
 
-    /// Takes back the entries pushed since the page had `shape`. Values are not touched.
+    /// Removes the entries pushed since the page had `shape`. Values are not touched.
     pub(crate) fn rewind(&mut self, shape: Shape) {
         let count = shape.count;
         let keys = match count {
@@ -286,7 +289,7 @@ impl PageWriter {
         self.pushed.truncate(count);
     }
 
-    /// Forgets the entries pushed, but keeps a value that stands behind theirs.
+    /// Removes all entries, but keeps a value that follows theirs.
     pub(crate) fn restart(&mut self) {
         self.values.drain(..self.shape.values);
         self.keys.clear();
@@ -298,7 +301,7 @@ impl PageWriter {
         }
     }
 
-    /// The mode of values stored each alone, of which some are `encoded`.
+    /// The mode of values stored alone, some of which are `encoded` if so.
     pub(crate) fn alone_mode(&self, encoded: bool) -> ValueMode {
         match (encoded, self.with_dictionary) {
             (false, _) => ValueMode::Raw,
@@ -307,15 +310,15 @@ impl PageWriter {
         }
     }
 
-    /// Appends the page to `out`, checksum left zero, with values stored each alone.
+    /// Appends the page, with values stored alone, to `out`. The checksum stays zero.
     pub(crate) fn write(&self, continued: bool, out: &mut Vec<u8>) {
         let mode = self.alone_mode(self.shape.encoded);
         let values = &self.values[..self.shape.values];
         self.write_with(mode, &[], values, continued, out);
     }
 
-    /// Appends the page to `out`, checksum left zero, with values in `groups`: the end of each among
-    /// the entries and in `stored`.
+    /// Appends the page, with values in `groups`, to `out`. The checksum stays zero. Each group has
+    /// its end among the entries and in `stored`.
     pub(crate) fn write_groups(
         &self,
         groups: &[(u16, u16)],
@@ -429,7 +432,7 @@ impl PageWriter {
         header[24..32].copy_from_slice(&shape.seq_min.to_le_bytes());
         header[32..34].copy_from_slice(&low16(raw_len).to_le_bytes());
         header[34..36].copy_from_slice(&low16(stored_len).to_le_bytes());
-        // One of them is 0.
+        // At least one of them is 0.
         let tails = shape.tails + shape.ending;
         header[36..38].copy_from_slice(&low16(tails).to_le_bytes());
         header[38..40].copy_from_slice(&low16(values).to_le_bytes());
@@ -470,7 +473,7 @@ impl PageWriter {
     }
 }
 
-/// A buffer of values larger than this is given back after its page.
+/// A larger buffer of values is released after its page.
 const VALUES_BYTES_KEPT: usize = 64 << 10;
 
 /// Appends the low `width` bytes of each number.

@@ -7,8 +7,8 @@ use crate::table::read::lookup::Lookup;
 use crate::table::read::open::Table;
 
 impl Table {
-    /// Checks the pages of a mapped table that every read begins with, filter and fence: about 2 % of
-    /// the table, at most 4 %.
+    /// Checks the pages of a mapped table that every read begins with, filter and fence: about 2 %
+    /// of the table, at most 4 %.
     ///
     /// # Errors
     /// `Corruption` if one is damaged.
@@ -19,8 +19,8 @@ impl Table {
         Ok(())
     }
 
-    /// Checks every page of a mapped table, as its first reader would. Cheap while the pages are in a
-    /// near cache.
+    /// Checks every page of a mapped table, as its first reader would. Cheap while the pages are in
+    /// a near cache.
     ///
     /// # Errors
     /// `Corruption` if one is damaged.

@@ -1,14 +1,19 @@
-//! A cursor over one table: owned, both ways at one cost, values decoded when asked for.
+//! Cursor over one table: owned, equally fast in both directions, values decoded on demand.
 //!
-//! The cursor holds a page and an index into it. When a scan enters a page from its neighbour, the keys are
-//! spelled one behind the other, once, and the first value asked for decodes all of that page in one loop; a
-//! step then is an index. In a page that a seek has led to, the second step has a few done so, and where these end twice
-//! as many: scans that begin with a seek are short as a rule, but to do each entry by itself took one of twenty
-//! 2.5 us instead of 1.9, and one of a hundred small grouped values 34 us instead of 6. Elsewhere the key is respelled in an own buffer behind the
-//! page's prefix.
+//! The cursor holds a page and an index into it. When a scan enters a page from its neighbour, all
+//! keys are decoded at once, and the first value read decodes all values of that page in one loop;
+//! a step is then an index. In a page reached by a seek, the second step decodes the next few
+//! entries in this way, and twice as many when those run out. Scans that begin with a seek are
+//! usually short, but decoding entries one by one was much slower even for scans of twenty.
+//! Otherwise the key is assembled in a buffer of its own, after the page's prefix.
 //!
-//! Respelling the head alone with each step lost: whoever reads the key loads across the eight bytes just
-//! stored and those before them, and waits until the store has left for the cache.
+//! 1. `keys.rs`, `values.rs`: decoding the page's keys and values. `current_page.rs`: its bytes.
+//! 2. `window.rs`: the rest of a page, borrowed by a scan.
+//! 3. `read_ahead.rs`: reading from the disk before a scan needs it.
+//! 4. `bulk.rs`: what compactions and merging iterators need.
+//!
+//! Rewriting only the head with each step lost: reading the key then loads across the eight bytes
+//! just stored and those before them, and waits until the store has reached the cache.
 
 mod bulk;
 mod current_page;
@@ -33,17 +38,17 @@ use crate::table::page::values::Stored;
 use crate::table::read::lookup::{CandidateUnits, EntryPosition, LINES_AHEAD, Lookup};
 use crate::table::read::open::Table;
 
-/// Bytes a key's buffer begins with.
+/// Initial capacity of the key buffer.
 const KEY_BYTES_EXPECTED: usize = 32;
 
-/// How the cursor came to where it is in the page.
+/// How the cursor reached its position in the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// A seek has led to the page.
+    /// By a seek.
     Sought,
-    /// And a step was made in it.
+    /// By a seek and one step.
     Stepped,
-    /// The page was entered from its neighbour.
+    /// By entering the page from its neighbour.
     Streaming,
 }
 
@@ -58,25 +63,25 @@ pub struct TableCursor {
     table: Arc<Table>,
     current: CurrentPage,
     layout: Layout,
-    /// Entries of the page; 0 when the cursor is nowhere.
+    /// Entries of the page; 0 if the cursor has no position.
     count: usize,
     index: usize,
     number: u32,
     page: u32,
-    /// The key, and up to eight bytes of room behind it.
+    /// The key, and up to eight bytes of room after it.
     key: Vec<u8>,
     key_len: usize,
     prefix_len: usize,
-    /// Keys of the page: all, or a stretch.
+    /// Decoded keys of the page: all, or a range.
     keys: KeyWindow,
     values: ValueWindow,
     way: Way,
-    /// From the one behind it.
+    /// The scan goes backwards.
     backward: bool,
     /// Every page is checked when it is entered.
     rechecking: bool,
     read_ahead: ReadAhead,
-    /// Where a seek that has not ended leads to.
+    /// Where a seek that has begun leads to.
     begun: Option<CandidateUnits>,
 }
 
@@ -103,28 +108,28 @@ impl TableCursor {
         }
     }
 
-    /// The same cursor, but every page is checked when it is entered, whatever has been checked
-    /// before: for a merge, whose copy gets a new checksum and would hide damage for good.
+    /// Makes the cursor check every page when it is entered, even if it was checked before. For
+    /// compactions: their copy gets a new checksum and would hide damage for good.
     #[must_use]
     pub fn rechecking(mut self) -> TableCursor {
         self.rechecking = true;
         self
     }
 
-    /// Goes to another table, nowhere in it. The buffers stay.
+    /// Switches to another table, without a position in it. The buffers stay.
     pub fn change_table(&mut self, table: &Arc<Table>) {
         self.release();
         self.read_ahead = ReadAhead::default();
         self.table = Arc::clone(table);
     }
 
-    /// Goes nowhere and gives the page back; the buffers stay.
+    /// Gives up the position and the page; the buffers stay.
     pub fn release(&mut self) {
         self.leave();
         self.current = CurrentPage::Mapped { start: 0, end: 0 };
     }
 
-    /// The table it reads.
+    /// The table that it reads.
     pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
@@ -144,19 +149,20 @@ impl TableCursor {
         self.count > 0
     }
 
-    /// Goes to the first entry not before (key, seq), versions of a key standing newest first.
+    /// Goes to the first entry at or after (key, seq). Versions of a key are ordered newest first.
     ///
     /// # Errors
-    /// `Corruption` when a page on the way is damaged; the errors of the file. The cursor is then
-    /// nowhere.
+    /// `Corruption` if a page on the way is damaged; the errors of the file. The cursor then has no
+    /// position.
     pub fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         self.leave();
         let span = self.lookup().approach(key)?;
         self.arrive(span, key, seq)
     }
 
-    /// Begins a seek: looks up which page it leads to and asks for its lines, which are rarely in a cache. Who seeks in
-    /// several tables begins all, and waits for all at once. Until it is moved again the cursor is nowhere.
+    /// Begins a seek: finds the page that it leads to and prefetches its lines, which are rarely in
+    /// a cache. A caller that seeks in several tables begins all seeks and so waits for all at
+    /// once. The cursor has no position until it is moved again.
     ///
     /// # Errors
     /// As [`TableCursor::seek`].
@@ -172,10 +178,10 @@ impl TableCursor {
     /// As [`TableCursor::seek`].
     ///
     /// # Panics
-    /// When none was begun, or the cursor was moved since.
+    /// If none was begun, or the cursor was moved since.
     pub fn end_seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         let begun = self.begun.take();
-        self.arrive(begun.expect("a seek ends that was begun"), key, seq)
+        self.arrive(begun.expect("a seek was begun"), key, seq)
     }
 
     fn arrive(&mut self, span: CandidateUnits, key: &[u8], seq: SeqNo) -> Result<()> {
@@ -188,7 +194,7 @@ impl TableCursor {
         Ok(())
     }
 
-    /// Goes to the last entry not behind (key, seq).
+    /// Goes to the last entry at or before (key, seq).
     ///
     /// # Errors
     /// As [`TableCursor::seek`].
@@ -228,14 +234,14 @@ impl TableCursor {
         Ok(())
     }
 
-    /// Goes one entry on; behind the last it is nowhere. Nothing happens when it is nowhere.
+    /// Goes to the next entry; after the last it has no position. Does nothing without a position.
     ///
     /// # Errors
     /// As [`TableCursor::seek`].
     #[inline]
     #[expect(
         clippy::should_implement_trait,
-        reason = "a cursor borrows; it is no iterator"
+        reason = "a cursor borrows; it is not an iterator"
     )]
     pub fn next(&mut self) -> Result<()> {
         if self.index + 1 < self.count {
@@ -248,7 +254,8 @@ impl TableCursor {
         self.next_page()
     }
 
-    /// Goes one entry back; before the first it is nowhere. Nothing happens when it is nowhere.
+    /// Goes to the previous entry; before the first it has no position. Does nothing without a
+    /// position.
     ///
     /// # Errors
     /// As [`TableCursor::seek`].
@@ -306,7 +313,7 @@ impl TableCursor {
         Ok(())
     }
 
-    /// Makes the cursor be nowhere; says whether it was at an entry.
+    /// Gives up the position. Returns whether there was one.
     fn leave(&mut self) -> bool {
         self.begun = None;
         self.index = 0;
@@ -322,7 +329,7 @@ impl TableCursor {
     fn enter(&mut self, unit: EnteredPage, index: usize, streaming: bool) {
         debug_assert!(
             self.count == 0 && self.keys.entries().is_empty(),
-            "it was left"
+            "the cursor has no position"
         );
         self.layout = unit.layout;
         self.current = unit.current;
@@ -332,7 +339,8 @@ impl TableCursor {
         };
         let prefix = page.prefix();
         self.key.clear();
-        // At once, with room for the prefixes of other pages: a seek's cursor often sees one page only.
+        // Reserved once, with room for the prefixes of other pages: a seek's cursor often sees one
+        // page only.
         self.key.reserve((prefix.len() + 8).max(KEY_BYTES_EXPECTED));
         self.key.extend_from_slice(prefix);
         self.key.extend_from_slice(&[0; 8]);
@@ -354,7 +362,7 @@ impl TableCursor {
         }
     }
 
-    /// The page; rubbish, but no panic, when the cursor is nowhere.
+    /// The page; arbitrary, but safe, if there is no position.
     #[inline]
     fn view(&self) -> Page<'_, '_> {
         Page {
@@ -363,7 +371,7 @@ impl TableCursor {
         }
     }
 
-    /// The key it is at; empty when it is nowhere.
+    /// The current key; empty without a position.
     #[inline]
     pub fn key(&self) -> &[u8] {
         if self.count == 0 {
@@ -375,13 +383,13 @@ impl TableCursor {
         self.key.get(..self.key_len).unwrap_or_default()
     }
 
-    /// Sequence number and kind of the entry.
+    /// Sequence number and kind of the current entry.
     #[inline]
     pub fn mark(&self) -> EntryMark {
         self.view().mark(self.index)
     }
 
-    /// The sequence number of the entry.
+    /// The sequence number of the current entry.
     #[inline]
     pub fn seq(&self) -> SeqNo {
         if self.layout.seq_width == 0 {
@@ -390,7 +398,7 @@ impl TableCursor {
         self.view().seq(self.index)
     }
 
-    /// What the entry does to its key.
+    /// The kind of the current entry.
     #[inline]
     pub fn kind(&self) -> Kind {
         if self.layout.has(flag::KINDS) {
@@ -399,20 +407,20 @@ impl TableCursor {
         self.layout.kind
     }
 
-    /// The value, in place or decoded into the cursor's buffer; empty when it is nowhere.
+    /// The current value, in place or decoded into the cursor's buffer; empty without a position.
     ///
     /// # Errors
-    /// `Corruption` when it does not decode.
+    /// `Corruption` if it does not decode.
     #[inline]
     pub fn value(&mut self) -> Result<&[u8]> {
         self.load_value()?;
         Ok(self.loaded())
     }
 
-    /// Makes [`TableCursor::loaded`] answer for the current entry.
+    /// Makes [`TableCursor::loaded`] valid for the current entry.
     ///
     /// # Errors
-    /// `Corruption` when the value does not decode.
+    /// `Corruption` if the value does not decode.
     #[inline]
     pub fn load_value(&mut self) -> Result<()> {
         if !self.values.holds(self.index) {
@@ -436,7 +444,7 @@ impl TableCursor {
 }
 
 impl Table {
-    /// A cursor over the table, not yet anywhere.
+    /// A cursor over the table, without a position.
     pub fn cursor(self: &Arc<Self>) -> TableCursor {
         TableCursor::new(Arc::clone(self))
     }

@@ -1,18 +1,20 @@
-//! Whether the gets of a thread tend to find their keys.
+//! Filter predictor: whether the gets of a thread tend to find their keys.
 //!
-//! A get asks the filter and then looks for the page, or looks for the page while the filter's line is on its way. Which
-//! is better depends on what the filter will say, and nothing in a get tells; so the last ones are asked, as a
-//! processor does with branches. Of a key that is there the two longest waits become one; of one that is
-//! not the search of the fence is for nothing, and the lines of a page are fetched that nobody reads. A get that
-//! asks many runs is refused by most of them, and asks filters first.
+//! A get can ask the filter before it finds the page, or find the page while the filter's line is
+//! being loaded. Which is better depends on the filter's answer, which nothing in a get reveals. So
+//! the recent answers predict the next one, as in a processor's branch predictor. For a present key
+//! the two longest waits become one. For an absent key the fence search is wasted, and lines of a
+//! page are loaded for nothing. A get that looks into many runs is refused by most of them, and
+//! asks filters first.
 //!
-//! Threads: a byte for each, for all tables. One for a table, or a handle, would be stored to by all who read.
+//! Threads: one byte per thread, for all tables. A counter per table or handle would be written by
+//! all readers.
 
 use std::cell::Cell;
 
-/// Filters that let a key pass, less those that did not, within these bounds.
+/// Upper bound of the counter: keys that passed less keys that did not.
 const MOST: u8 = 15;
-/// From which on the next is expected to.
+/// From this count on, the next key is expected to pass.
 const LIKELY: u8 = 8;
 
 thread_local! {
@@ -25,13 +27,13 @@ pub(crate) fn likely() -> bool {
     HITS.get() >= LIKELY
 }
 
-/// A filter let a key pass.
+/// Notes that a filter let a key pass.
 #[inline]
 pub(crate) fn note_pass() {
     HITS.set((HITS.get() + 1).min(MOST));
 }
 
-/// A filter did not.
+/// Notes that a filter refused a key.
 #[inline]
 pub(crate) fn note_refusal() {
     HITS.set(HITS.get().saturating_sub(1));

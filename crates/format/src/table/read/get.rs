@@ -2,19 +2,21 @@
 //!
 //! [`Table::get`] tries three ways, the cheapest first:
 //!
-//! 1. *Fast path* (`fast_get`): a filter line, a search of the fence's top in memory, a search of one
-//!    fence block, a search of the candidate page's heads, one value. It serves mapped tables in
-//!    bytewise order whose pages have been checked and are plain (`page/plain.rs`), which is nearly
-//!    every get, and takes fewer than half of the general path's instructions, because it does not
-//!    place all columns of the page.
-//! 2. *Known page* (`get_in_page`): the fast path found the only page that can hold the key, but the
-//!    page is not plain or its newest version is too new.
+//! 1. *Fast path* (`fast_get`): a filter line, a search of the fence's top in memory, a search of
+//!    one fence block, a search of the candidate page's heads, one value. It serves mapped tables
+//!    in bytewise order whose pages have been checked and are plain (`page/plain.rs`), which is
+//!    nearly every get, and takes fewer than half of the general path's instructions, because it
+//!    does not place all columns of the page.
+//! 2. *Known page* (`get_in_page`): the fast path found the only page that can hold the key, but
+//!    the page is not plain or its newest version is too new.
 //! 3. *General path* (`get_general`): [`Lookup`], which handles every table and page.
 //!
 //! Invariants:
-//! 1. If the fast path answers, the general path would give the same answer. The model test asks for
-//!    every key more than once: the first get checks the page, the later ones take the fast path.
-//! 2. A candidate page without the key answers for the whole table only if no other page can hold it.
+//! 1. If the fast path answers, the general path would give the same answer. The model test asks
+//!    for every key more than once: the first get checks the page, the later ones take the fast
+//!    path.
+//! 2. A candidate page without the key answers for the whole table only if no other page can hold
+//!    it.
 
 use cairndb_base::limits::PAGE_BYTES;
 use cairndb_base::{Result, SeqNo};
@@ -45,8 +47,8 @@ const LONG_VALUE_BYTES: usize = 256;
 pub(crate) struct CandidatePage<'t> {
     pub(crate) page: &'t PageBytes,
     pub(crate) number: u32,
-    /// No other page can hold the key. If unset, this is the likeliest page, and the only one if the
-    /// key sorts between two of its entries.
+    /// No other page can hold the key. If unset, this is the likeliest page, and the only one if
+    /// the key sorts between two of its entries.
     pub(crate) certain: bool,
 }
 
@@ -57,7 +59,8 @@ impl CandidatePage<'_> {
         self.certain || index > 0
     }
 
-    /// The result if the page does not have the key: `index` of `count` is its first entry after it.
+    /// The result if the page does not have the key: `index` of `count` is its first entry after
+    /// it.
     #[inline]
     fn without<'t>(&self, index: usize, count: usize) -> FastGet<'t> {
         if self.certain || (index > 0 && index < count) {
@@ -120,12 +123,12 @@ impl Table {
         Lookup::new(self).prefetch_filter(hash);
     }
 
-    /// Asks the filter and, if it lets the key pass, prefetches the lines that a get will read next.
-    /// Returns whether the key passed.
+    /// Asks the filter and, if it lets the key pass, prefetches the lines that a get will read
+    /// next. Returns whether the key passed.
     ///
-    /// Gets of several keys overlap their loads by calling [`Table::prefetch_filter`] for each, then
-    /// this for each, then the gets. Returns `false` also if the table is not mapped or its filter
-    /// page has not been checked yet.
+    /// Gets of several keys overlap their loads by calling [`Table::prefetch_filter`] for each,
+    /// then this for each, then the gets. Returns `false` also if the table is not mapped or its
+    /// filter page has not been checked yet.
     #[inline]
     pub fn prefetch_page(&self, key: &[u8], hash: u64) -> bool {
         let Some(mapping) = self.pages.mapping() else {
@@ -171,8 +174,8 @@ impl Table {
         self.fast_get_in(candidate, key, snapshot, value)
     }
 
-    /// Whether the filter lets a key with this hash pass; `None` if its page has not been checked yet.
-    /// `mapping` is the table's.
+    /// Whether the filter lets a key with this hash pass; `None` if its page has not been checked
+    /// yet. `mapping` is the table's.
     #[inline]
     pub(crate) fn fast_filter(&self, mapping: &[u8], hash: u64) -> Option<bool> {
         let Some((page, at)) = self.filter_place(hash) else {
@@ -186,8 +189,8 @@ impl Table {
         Some(line_may_hold(line, fold(hash), self.meta.filter_probes))
     }
 
-    /// Prefetches and returns the page that can hold `key`: the only one if the fence alone decides, the
-    /// likeliest one if several pages share the key's head.
+    /// Prefetches and returns the page that can hold `key`: the only one if the fence alone
+    /// decides, the likeliest one if several pages share the key's head.
     #[inline]
     pub(crate) fn candidate_page<'t>(
         &self,
@@ -197,8 +200,8 @@ impl Table {
         if !self.is_plain() {
             return None;
         }
-        // A key without the table's prefix has an arbitrary head and leads to an arbitrary page; the
-        // key sorts before or after all of that page's entries.
+        // A key without the table's prefix has an arbitrary head and leads to an arbitrary page;
+        // the key sorts before or after all of that page's entries.
         let head = head_of(key, self.meta.prefix as usize, 8);
         let block = self.blocks_up_to(head).checked_sub(1)?;
         let (fence_page, start) = self.place_of_block(block);
@@ -269,8 +272,9 @@ impl Table {
         self.pages.is_checked(number).then_some(candidate)
     }
 
-    /// Prefetches the columns of a page and, at once, the lines where a value is likely to be, `share`
-    /// 4096ths into the values: the page is rarely in a cache, and one wait is shorter than two.
+    /// Prefetches the columns of a page and, at once, the lines where a value is likely to be,
+    /// `share` 4096ths into the values: the page is rarely in a cache, and one wait is shorter than
+    /// two.
     #[inline]
     pub(crate) fn prefetch_lines(&self, page: &PageBytes, share: u32) {
         let values = self.pages.values_hint();
@@ -365,7 +369,8 @@ impl Table {
 }
 
 impl<'t> Lookup<'t> {
-    /// Searches a candidate page of any sort. Returns an answer, or that the page does not give one.
+    /// Searches a candidate page of any sort. Returns an answer, or that the page does not give
+    /// one.
     #[inline(never)]
     fn get_in_page(
         &self,
@@ -387,8 +392,8 @@ impl<'t> Lookup<'t> {
         Ok(candidate.without(place.index, page.count()))
     }
 
-    /// The newest version of `key` that `snapshot` sees, without asking the filter. Its value replaces
-    /// the contents of `value`.
+    /// The newest version of `key` that `snapshot` sees, without asking the filter. Its value
+    /// replaces the contents of `value`.
     #[inline(never)]
     pub(crate) fn get(
         &self,

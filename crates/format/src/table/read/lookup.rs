@@ -1,8 +1,8 @@
-//! The way from a key to an entry: filter line, fence, page.
+//! General lookup in a table: from a key through filter and fence to an entry.
 //!
 //! A [`Lookup`] lives for one operation and holds the table's mapping as a plain slice, so that the
-//! way costs one virtual call in all. What a get touches in order: the filter line, the top of the
-//! fence in memory, one block of a fence page, one data page. The loads are requested as soon as
+//! operation makes one virtual call in all. It touches, in order, the filter line, the top of the
+//! fence in memory, one block of a fence page, and one data page. Lines are prefetched as soon as
 //! their addresses are known and read as late as possible.
 
 use std::cmp::Ordering;
@@ -31,17 +31,17 @@ pub(crate) struct Lookup<'t> {
     pub(crate) recheck: bool,
 }
 
-/// Units (data pages or extents) among which a key must be sought: `below` begin with a smaller
-/// head, and those from `below` to `end` with the very head of the key.
+/// Units (data pages or extents) that may hold a key: `below` units begin with a smaller head, and
+/// those from `below` to `end` with the key's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CandidateUnits {
     pub(crate) below: u32,
     pub(crate) end: u32,
-    /// How far into the last unit before `end` the key is likely to stand, in 4096ths.
+    /// How far into the last unit before `end` the key likely lies, in 4096ths.
     share: u32,
 }
 
-/// A unit fetched: its bytes, their layout, and where it is.
+/// A fetched unit: its bytes, their layout, and where it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit<'t> {
     pub(crate) bytes: PageRef<'t>,
@@ -60,26 +60,25 @@ impl Unit<'_> {
     }
 }
 
-/// An entry's place: the first not before the sought one.
+/// Position of the first entry at or after the sought one.
 #[derive(Debug)]
 pub(crate) struct EntryPosition<'t> {
     pub(crate) unit: Unit<'t>,
     pub(crate) index: usize,
 }
 
-/// Units of one head that are asked for together when the one that a key is in is looked for: keys with more than eight
-/// bytes in common behind what all of the table share. Three rounds of the search then wait as long as one.
+/// Units of one head that are prefetched together in the search for a key: keys that share more
+/// than eight bytes after the table's prefix. Three rounds of the search then wait as long as one.
 const UNITS_PREFETCHED: u32 = 8;
-/// Lines asked for of a page whose keys are compared whole, at most.
+/// Most lines prefetched of a page whose keys are compared whole.
 const COLUMN_LINES_MAX: usize = 32;
-/// Lines of a page that say how its first key compares, as a rule: header and prefix.
+/// Lines of a page that usually decide how its first key compares: header and prefix.
 const LINES_COMPARED: Range<usize> = 0..2;
 
-/// Lines of the page after next that a scan requests in three portions: when it enters a page, before it
-/// decodes its values, and behind that (the last two not where values are given in place, or one by one).
-/// All 64 at once wait for each other; a line with each value decoded gained nothing; with the first
-/// portion alone, the rest left to the processor, scans over more than fits its caches took 3 % longer
-/// forwards and 12 % backwards.
+/// Lines of the page after next that a scan prefetches, in three portions: when it enters a page,
+/// before it decodes its values, and after that (the last two only if values are decoded together).
+/// All 64 lines at once wait for each other; one line with each decoded value gained nothing; with
+/// the first portion alone, scans over more than the caches hold were slower, especially backwards.
 pub(crate) const LINES_AHEAD: [Range<usize>; 3] = [0..16, 16..40, 40..LINES_OF_PAGE];
 const LINES_OF_PAGE: usize = PAGE_BYTES / LINE_BYTES;
 
@@ -98,7 +97,7 @@ impl<'t> Lookup<'t> {
         Lookup { recheck, ..self }
     }
 
-    /// Requests the columns of a unit and the lines where the value is likely to stand.
+    /// Prefetches the columns of a unit and the lines where the value likely is.
     #[inline]
     fn prefetch_unit(&self, unit: u32, share: u32) {
         let page = self.mapping.and_then(|mapping| {
@@ -110,7 +109,7 @@ impl<'t> Lookup<'t> {
         }
     }
 
-    /// Requests some lines of a page that a scan will come to next.
+    /// Prefetches some lines of a page that a scan reads next.
     #[inline]
     pub(crate) fn prefetch_lines(&self, page: u32, lines: &Range<usize>) {
         let Some(mapping) = self.mapping else {
@@ -124,7 +123,7 @@ impl<'t> Lookup<'t> {
         }
     }
 
-    /// Whether the filter lets a key of this hash pass; always, where there is no filter.
+    /// Whether the filter lets a key with this hash pass; always if there is no filter.
     #[inline]
     pub(crate) fn may_hold(&self, hash: u64) -> Result<bool> {
         let table = self.table;
@@ -146,7 +145,7 @@ impl<'t> Lookup<'t> {
         table.pages.get(self.mapping, page, 1, validate)
     }
 
-    /// Requests the line of the filter that a get reads first.
+    /// Prefetches the filter line that a get reads first.
     #[inline]
     pub(crate) fn prefetch_filter(&self, hash: u64) {
         if let (Some(mapping), Some((page, at))) = (self.mapping, self.table.filter_place(hash)) {
@@ -154,7 +153,7 @@ impl<'t> Lookup<'t> {
         }
     }
 
-    /// The units in which a key must be sought.
+    /// The units that may hold a key.
     #[inline]
     pub(crate) fn span_of(&self, key: &[u8]) -> Result<CandidateUnits> {
         let table = self.table;
@@ -213,8 +212,8 @@ impl<'t> Lookup<'t> {
         Ok(below)
     }
 
-    /// Searches one fence block; gives the number of units up to the place found, the head of the
-    /// last of them, and what stands behind it: the next head, or 0 at the end of a page.
+    /// Searches one fence block. Returns the number of units up to the position found, the head of
+    /// the last of them, and the head after it, or 0 at the end of a page.
     #[inline]
     fn search_block(
         &self,
@@ -259,8 +258,9 @@ impl<'t> Lookup<'t> {
         self.unit_at(unit, page)
     }
 
-    /// Fetches a unit whose keys are to be searched. With an order that is not bytewise whole keys are compared, wherever in
-    /// the columns they lie, so all lines of those are asked for: one by one they took half of a get's time.
+    /// Fetches a unit whose keys are to be searched. In an order that is not bytewise whole keys
+    /// are compared, wherever in the columns they are, so all lines of the columns are prefetched:
+    /// loading them one by one took half of a get's time.
     fn unit_to_search(&self, unit: u32) -> Result<Unit<'t>> {
         let number = self.number_of(unit)?;
         if !self.table.order.is_bytewise() {
@@ -309,7 +309,7 @@ impl<'t> Lookup<'t> {
         }
     }
 
-    /// The units in which a key must be sought, the likeliest of them requested.
+    /// The units that may hold a key; prefetches the likeliest.
     #[inline]
     pub(crate) fn approach(&self, key: &[u8]) -> Result<CandidateUnits> {
         let span = self.span_of(key)?;
@@ -323,7 +323,8 @@ impl<'t> Lookup<'t> {
         Ok(span)
     }
 
-    /// The first entry not before (key, seq), which must be sought in `span`; `None` behind the last.
+    /// The first entry at or after (key, seq), which must be in `span` or right after it; `None`
+    /// after the last entry.
     pub(crate) fn find(
         &self,
         span: CandidateUnits,
@@ -346,7 +347,7 @@ impl<'t> Lookup<'t> {
         Ok(Some(EntryPosition { unit, index: 0 }))
     }
 
-    /// As `find`, for the very key only.
+    /// As `find`, but for this key only.
     pub(crate) fn find_exact(
         &self,
         span: CandidateUnits,
@@ -373,20 +374,21 @@ impl<'t> Lookup<'t> {
         Ok((order == Ordering::Equal).then_some(EntryPosition { unit, index: 0 }))
     }
 
-    /// Number of units whose first entry is not behind (key, seq).
+    /// Number of units whose first entry is at or before (key, seq).
     fn units_not_behind(&self, span: CandidateUnits, key: &[u8], seq: SeqNo) -> Result<u32> {
         let Range {
             start: mut low,
             end: mut high,
         } = self.narrow(&span, key)?;
         while low < high {
-            // The rounds of a binary search that begin here may look at these units, and wait for their lines together.
+            // The next rounds of the binary search may read these units, and wait for their lines
+            // together.
             let (base, step) = (low, (high - low).div_ceil(UNITS_PREFETCHED));
             if high - low > 1 && self.mapping.is_some() {
-                // The first is looked at only where each is.
+                // The first unit is only read if each one is.
                 let first = if step > 1 { base + step } else { base };
                 for unit in (first..high).step_by(step as usize) {
-                    // What is damaged and has to be read is met below.
+                    // If a damaged page must be read, the search below reports it.
                     let Ok(number) = self.number_of(unit) else {
                         break;
                     };

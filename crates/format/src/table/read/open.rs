@@ -1,4 +1,4 @@
-//! An open table: how it is opened, and what its meta block says.
+//! An open table: opening it, and the contents of its meta block.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use crate::table::{Dictionary, TableSummary};
 /// What a caller knows about a get.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GetHints {
-    /// The key is likely here: look without asking the filter.
+    /// The key is likely present: look without asking the filter.
     pub skip_filter: bool,
 }
 
-/// What a table says of the newest visible version of a key: its sequence number, its kind, and whether older ones
-/// may follow. In one word, which a get hands up in a register: as fields it was stored and loaded again at
-/// each floor, a twentieth of a get.
+/// The newest visible version of a key in a table: its sequence number, its kind, and whether older
+/// versions may follow. One word, returned in a register; as separate fields it was stored and
+/// loaded again in each layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundVersion(NonZeroU64);
 
-/// Below the sequence number stand this, the kind in four bits, and a one.
+/// Flag below the sequence number. Next to it are the kind, in four bits, and a one.
 const GOES_ON: u64 = 1 << 6;
 const SEQ_SHIFT: u32 = 8;
 const KIND_BITS: u64 = 0xf;
@@ -44,7 +44,7 @@ impl FoundVersion {
         self.0.get() >> SEQ_SHIFT
     }
 
-    /// What it does to the key.
+    /// The version's kind.
     #[inline]
     pub fn kind(self) -> Kind {
         let number = (self.0.get() >> 1 & KIND_BITS) as u8;
@@ -63,21 +63,21 @@ impl FoundVersion {
 pub struct Table {
     pub(crate) pages: Pages,
     pub(crate) order: Order,
-    /// Lines of the filter; none where it must not be asked.
+    /// Lines of the filter; 0 if it must not be used.
     pub(crate) filter_lines: u32,
     pub(crate) meta: Meta,
-    /// Merges are given raw values to be encoded, not to be copied.
+    /// Compactions get raw values to be encoded, not to be copied verbatim.
     pub(crate) deferred: bool,
 }
 
 impl Table {
-    /// Opens a table whose meta block has the checksum `expected`, as the manifest keeps it.
+    /// Opens a table whose meta block has the checksum `expected`, which the manifest stores.
     ///
     /// Reads the meta block and nothing else.
     ///
     /// # Errors
-    /// `Corruption` when the file is not that table, `InvalidArgument` when it has another order,
-    /// `FormatTooNew` when a later version wrote it; the errors of the file.
+    /// `Corruption` if the file is not that table, `InvalidArgument` if it has another order,
+    /// `FormatTooNew` if a later version wrote it; the errors of the file.
     pub fn open(
         file: Arc<dyn ReadFile>,
         number: FileNumber,
@@ -89,11 +89,12 @@ impl Table {
         let last = pages.read_unchecked(pages.count() - 1, 1)?;
         let (first, count) =
             Meta::find(&last, pages.count()).map_err(|flaw| pages.flaw(pages.count() - 1, flaw))?;
-        // That of a small table is its last page.
+        // In a small table it is the last page.
         let block = if count == 1 {
             last
         } else {
-            // Its own first page says how long it is, too: the trailer alone may claim the whole file.
+            // Its first page has its length, too: a forged trailer alone could claim the whole
+            // file.
             let head = pages.read_unchecked(first, 1)?;
             Meta::spans(&head, count).map_err(|flaw| pages.flaw(first, flaw))?;
             pages.read_unchecked(first, count)?
@@ -117,13 +118,13 @@ impl Table {
                 .found(&meta.order));
         }
         if !meta.fits(order) {
-            return Err(pages.damage(first, "index is not one of the table's order"));
+            return Err(pages.damage(first, "index is not the kind that the table's order has"));
         }
         meta.summary.bytes = u64::from(pages.count()) * PAGE_BYTES as u64;
         Ok(Table {
             pages,
             order: order.clone(),
-            // Equal keys may have other hashes now than when the filter was made.
+            // Equal keys may have different hashes now than when the filter was made.
             filter_lines: if order.can_hash() {
                 meta.filter_lines
             } else {
@@ -139,14 +140,15 @@ impl Table {
         self.pages.mapping().is_some()
     }
 
-    /// Checks every page at every use instead of once per open.
+    /// Sets whether every page is checked at every use instead of once per open.
     #[must_use]
     pub fn verify_always(mut self, always: bool) -> Table {
         self.pages.set_check_always(always);
         self
     }
 
-    /// Says that its values stand raw for now, as the builder told and the manifest keeps: a merge is to encode them.
+    /// Sets whether its values are stored raw for now, as the builder reported and the manifest
+    /// stores. A compaction then encodes them.
     #[must_use]
     pub fn with_deferred(mut self, deferred: bool) -> Table {
         self.deferred = deferred;
@@ -173,38 +175,40 @@ impl Table {
         self.meta.summary.entries
     }
 
-    /// What the table holds.
+    /// The contents of the table.
     pub fn summary(&self) -> &TableSummary {
         &self.meta.summary
     }
 
-    /// Bytes of filter and fence pages, tie heads and first keys included, which are mapped or pass through the cache.
+    /// Bytes of the index pages (filter, fence, tie heads, first keys), which are mapped or pass
+    /// through the cache.
     pub fn index_bytes(&self) -> u64 {
         self.meta.index_pages() * PAGE_BYTES as u64
     }
 
-    /// Has the system map all of it, if it is mapped, so that no reader takes page faults: for tables that
-    /// have just been written, whose pages are in memory. 0.4 us a page. Advice only.
+    /// Asks the system to map the whole table now, if it is mapped, so that no reader takes page
+    /// faults. For tables that have just been written, whose pages are in memory. Advice only.
     pub fn map_now(&self) {
         self.pages.map_now(0, self.pages.count());
     }
 
-    /// What values are encoded against; empty where there is none.
+    /// The dictionary that values are encoded against; empty if there is none.
     pub fn dictionary(&self) -> &Arc<Dictionary> {
         &self.meta.dictionary
     }
 
-    /// Gives up the dictionary for another of the same bytes, which other tables hold too: merges then
-    /// see at a glance that values can be copied.
+    /// Replaces the dictionary by an equal one that other tables hold, too. Compactions then see at
+    /// once that values can be copied verbatim.
     ///
     /// # Panics
-    /// When the bytes differ.
+    /// If the bytes differ.
     pub fn share_dictionary(&mut self, same: Arc<Dictionary>) {
         assert!(same == self.meta.dictionary, "another dictionary");
         self.meta.dictionary = same;
     }
 
-    /// Heap bytes held while the table is open; a dictionary counts in equal parts for all that hold it.
+    /// Heap bytes held while the table is open; a shared dictionary counts in equal parts for all
+    /// holders.
     pub fn memory_bytes(&self) -> usize {
         let summary = &self.meta.summary;
         size_of::<Table>()

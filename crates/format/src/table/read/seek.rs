@@ -34,8 +34,8 @@ pub struct Approach<'t> {
 }
 
 impl Table {
-    /// Begins a seek to `key`: prefetches the lines that it will read, so that the caller can do other
-    /// work until they arrive. Prefetches nothing if the table is not mapped.
+    /// Begins a seek to `key`: prefetches the lines that it will read, so that the caller can do
+    /// other work until they arrive. Prefetches nothing if the table is not mapped.
     #[inline]
     pub fn approach(&self, key: &[u8]) -> Approach<'_> {
         let mapping = self.pages.mapping();
@@ -49,8 +49,8 @@ impl Table {
     /// Bytes of the file up to about where `key` would be.
     ///
     /// # Errors
-    /// Those of reading the fence and, where the fence does not decide, tie heads, key pages or a data
-    /// page.
+    /// Those of reading the fence and, where the fence does not decide, tie heads, key pages or a
+    /// data page.
     pub fn approximate_offset(&self, key: &[u8]) -> Result<u64> {
         let lookup = Lookup::new(self);
         let span = lookup.span_of(key)?;
@@ -67,13 +67,13 @@ impl Table {
 }
 
 impl Approach<'_> {
-    /// Returns the first entry at or after (`key`, `snapshot`), versions of a key ordered newest first;
-    /// `None` after the last entry. `key` must be the one given to [`Table::approach`]. The entry's key
-    /// replaces the contents of `found`. Its value replaces the contents of `value` if `wants`
-    /// returns `true` for the key.
+    /// Returns the first entry at or after (`key`, `snapshot`), versions of a key ordered newest
+    /// first; `None` after the last entry. `key` must be the one given to [`Table::approach`]. The
+    /// entry's key replaces the contents of `found`. Its value replaces the contents of `value` if
+    /// `wants` returns `true` for the key.
     ///
-    /// Costs as much as [`Table::get`], a third less without the value. A cursor, which keeps the page,
-    /// costs twice as much.
+    /// Costs as much as [`Table::get`], a third less without the value. A cursor, which keeps the
+    /// page, costs twice as much.
     ///
     /// # Errors
     /// As [`Table::get`].
@@ -118,8 +118,8 @@ impl Approach<'_> {
 }
 
 impl Lookup<'_> {
-    /// The first entry at or after (`key`, `snapshot`) in a candidate page of any sort; `None` unless it
-    /// lies between two entries of the page.
+    /// The first entry at or after (`key`, `snapshot`) in a candidate page of any sort; `None`
+    /// unless it lies between two entries of the page.
     fn find_in_page<'s>(
         &self,
         candidate: CandidatePage<'s>,

@@ -1,12 +1,13 @@
 //! Pages of one file: fetched from a mapping or through a cache, and checked before first use.
 //!
-//! Flow: everything a [`super::Table`] reads comes through [`Pages`]. Invariant: no byte of a page
-//! reaches a reader before the page's checksum (bound to file and page number) and structure have
-//! been checked. For a mapped table a bitmap remembers what has been checked since the open; a page
-//! read with `pread` is checked at every read and then cached.
+//! Flow: everything a [`Table`](crate::table::Table) reads comes through [`Pages`].
 //!
-//! Threads: the bitmap is relaxed atomics. Two threads may check one page twice, which is harmless:
-//! a set bit says nothing but that the bytes of an immutable file were right once.
+//! Invariant: no byte of a page reaches a reader before the page's checksum (bound to file and page
+//! number) and structure have been checked. For a mapped table a bitmap remembers what has been
+//! checked since the open; a page read with `pread` is checked at every read and then cached.
+//!
+//! Threads: the bitmap consists of relaxed atomics. Two threads may check one page twice, which is
+//! harmless: a set bit only says that the bytes of an immutable file were right once.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -23,8 +24,8 @@ use crate::table::page::layout::Flaw;
 /// How the pages of a table are reached.
 #[derive(Clone, Debug)]
 pub enum PageAccess {
-    /// In place, from a mapping of the file. Where the environment does not map, or cannot map one
-    /// more file, pages are read as with `Cached`, and without a cache not kept.
+    /// In place, from a mapping of the file. If the environment does not map files, or cannot map
+    /// one more, pages are read as with `Cached`, and not kept without a cache.
     Mapped(Option<Arc<dyn PageCache>>),
     /// With `pread`, kept in this cache.
     Cached(Arc<dyn PageCache>),
@@ -65,12 +66,12 @@ pub(crate) struct Pages {
     seed: u32,
     count: u32,
     checked: Box<[AtomicU64]>,
-    /// Where values began in the page checked last: a guess for others, to prefetch by.
+    /// Where values began in the page checked last: a guess for other pages, used for prefetching.
     values_hint: AtomicU32,
     check_always: bool,
 }
 
-/// The start of every page checksum of a file.
+/// The initial state of every page checksum of a file.
 pub(crate) fn file_seed(file: FileNumber) -> u32 {
     crc32c_append(0, &file.0.to_le_bytes())
 }
@@ -99,15 +100,18 @@ impl Pages {
         let page = PAGE_BYTES as u64;
         let count = u32::try_from(size / page).unwrap_or(u32::MAX);
         if !size.is_multiple_of(page) || u64::from(count) * page != size || count == 0 {
-            return Err(Error::corruption("table length is not that of a table")
-                .file(name_of(file))
-                .offset(0)
-                .expected("a positive multiple of 4096")
-                .found(size));
+            return Err(
+                Error::corruption("table length is not a multiple of the page size")
+                    .file(name_of(file))
+                    .offset(0)
+                    .expected("a positive multiple of 4096")
+                    .found(size),
+            );
         }
         let backing = match access {
             PageAccess::Cached(cache) => Backing::Read(Some(cache)),
-            // A process has some ten thousand mappings, and 32 bits few gigabytes, for all it opens.
+            // A process has some ten thousand mappings, and with 32 bits a few gigabytes of
+            // addresses, for everything it opens.
             PageAccess::Mapped(cache) => match source.map(size, Access::Random) {
                 Ok(Some(mapping)) if mapping.len() as u64 >= size => Backing::Mapped(mapping),
                 _ => Backing::Read(cache),
@@ -151,15 +155,15 @@ impl Pages {
         }
     }
 
-    /// Has the system read the pages from `first` up to `end`, as far as they are mapped and are not in
-    /// memory; does not wait for it.
+    /// Asks the system to read the pages from `first` up to `end`, if they are mapped and not in
+    /// memory. Does not wait.
     pub(crate) fn read_ahead(&self, first: u32, end: u32) {
         if let Some((mapping, start, len)) = self.mapped(first, end) {
             mapping.read_ahead(start, len);
         }
     }
 
-    /// Has the system map these pages now, so that reading them takes no page fault.
+    /// Asks the system to map these pages now, so that reading them takes no page fault.
     pub(crate) fn map_now(&self, first: u32, end: u32) {
         if let Some((mapping, start, len)) = self.mapped(first, end) {
             mapping.map_now(start, len);
@@ -195,7 +199,7 @@ impl Pages {
     /// About where the values of a page begin, below [`PAGE_BYTES`].
     #[inline]
     pub(crate) fn values_hint(&self) -> usize {
-        // Relaxed: any value serves.
+        // Relaxed: any value will do.
         self.values_hint.load(Ordering::Relaxed) as usize % PAGE_BYTES
     }
 
@@ -209,9 +213,9 @@ impl Pages {
         }
     }
 
-    /// The page `number`, or the `pages` pages that begin there. `mapping` is what
-    /// [`Pages::mapping`] gave. `validate` sees the bytes once,
-    /// after their checksum was found right.
+    /// Page `number`, or the `pages` pages that begin there. `mapping` is the result of
+    /// [`Pages::mapping`]. `validate` is called once for the bytes, after their checksum was found
+    /// right.
     #[inline]
     pub(crate) fn get<'t>(
         &'t self,
@@ -258,11 +262,11 @@ impl Pages {
         Ok(PageRef::Owned(bytes))
     }
 
-    /// Reads pages from the file, past mapping and cache, unchecked.
+    /// Reads pages from the file, bypassing mapping and cache, unchecked.
     pub(crate) fn read_unchecked(&self, number: u32, pages: u32) -> Result<Vec<u8>> {
         let offset = u64::from(number) * PAGE_BYTES as u64;
         if number.checked_add(pages).is_none_or(|end| end > self.count) {
-            return Err(self.damage(number, "table refers to a page behind its end"));
+            return Err(self.damage(number, "table refers to a page past its end"));
         }
         let mut bytes = vec![0u8; pages as usize * PAGE_BYTES];
         self.source
@@ -271,7 +275,7 @@ impl Pages {
         Ok(bytes)
     }
 
-    /// The first page of an extent, before it can be checked whole; of no use but its length.
+    /// The first page of an extent, before the extent can be checked. Only its length may be used.
     pub(crate) fn peek<'t>(
         &'t self,
         mapping: Option<&'t [u8]>,
@@ -313,7 +317,7 @@ impl Pages {
         validate(bytes).map_err(|flaw| self.flaw(number, flaw))
     }
 
-    /// Damage noticed in a page.
+    /// The error for damage in a page.
     #[cold]
     pub(crate) fn damage(&self, number: u32, message: &'static str) -> Error {
         Error::corruption(message)

@@ -1,8 +1,8 @@
-//! Reads a whole table and compares everything with everything.
+//! Verification: reads a whole table and checks that its parts agree.
 //!
-//! Pages are read from the file, past mapping and cache, so what is checked is what the medium
-//! holds now. Beyond checksums: order of all entries, fence heads, filter lines, and the counts of
-//! the meta block.
+//! Pages are read from the file, bypassing mapping and cache, so the check sees what the medium
+//! holds now. Beyond checksums it checks the order of all entries, fence heads, filter lines, and
+//! the counts of the meta block.
 
 use cairndb_base::{Kind, Result, SeqNo, hash64};
 
@@ -12,7 +12,7 @@ use crate::table::page::extent::pages_of;
 use crate::table::page::layout::{Layout, flag};
 use crate::table::read::open::Table;
 
-/// What the entries add up to.
+/// Sums over the entries.
 #[derive(Debug)]
 struct Totals {
     entries: u64,
@@ -50,7 +50,7 @@ impl Table {
         let (mut page, mut before) = (0, Vec::new());
         for (unit, fence) in index.fences.iter().enumerate() {
             if fence.page != page {
-                return Err(self.pages.damage(page, "data page is in no fence"));
+                return Err(self.pages.damage(page, "data page is missing in the fence"));
             }
             let first = self.pages.read_unchecked(page, 1)?;
             let pages = self.bounded_pages(page, &first)?;
@@ -84,7 +84,7 @@ impl Table {
         }
     }
 
-    /// The filter pages, one behind the other.
+    /// The filter pages, concatenated.
     fn verify_filter(&self) -> Result<Vec<u8>> {
         let first = self.meta.data_pages;
         let mut filter = Vec::new();
@@ -127,10 +127,10 @@ impl Table {
                 return damage("first key is not the one in the meta block");
             }
             if index == 0 && same_key != view.layout.has(flag::CONTINUED) {
-                return damage("page does not continue as it says");
+                return damage("page's continuation flag is wrong");
             }
             if !self.passes(filter, &totals.key) {
-                return damage("filter has lost a key");
+                return damage("filter lacks a key");
             }
             totals.value.clear();
             view.value_into(index, &self.meta.dictionary, &mut totals.value)

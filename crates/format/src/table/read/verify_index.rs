@@ -1,4 +1,4 @@
-//! Reads what leads to the units of a table - fence, tie heads, first keys - and compares it with them.
+//! Verification of a table's index: fence, tie heads and first keys, against the data pages.
 
 use cairndb_base::Result;
 
@@ -8,7 +8,7 @@ use crate::table::index::tie_build;
 use crate::table::page::bits::low32;
 use crate::table::read::open::Table;
 
-/// What the fence says of a unit.
+/// A unit's entry in the fence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fence {
     pub(crate) head: u64,
@@ -16,19 +16,19 @@ pub(crate) struct Fence {
     pub(crate) page: u32,
 }
 
-/// What leads to units.
+/// The index of a table.
 #[derive(Debug)]
 pub(crate) struct Index {
-    /// Of each unit.
+    /// One for each unit.
     pub(crate) fences: Vec<Fence>,
     /// Tie heads of all units, level by level.
     ties: Vec<Vec<u64>>,
-    /// The first keys of all units, but for long ones, where they are listed.
+    /// The first keys of all units, if they are listed; `None` for long ones.
     keys: Vec<Option<Vec<u8>>>,
 }
 
 impl Table {
-    /// Reads it all.
+    /// Reads the whole index.
     pub(crate) fn verify_index(&self) -> Result<Index> {
         Ok(Index {
             fences: self.verify_fence()?,
@@ -37,7 +37,8 @@ impl Table {
         })
     }
 
-    /// Compares what is said of a unit with its first key, `key`; `before` is that of the unit before it.
+    /// Compares the index entries of a unit with its first key, `key`. `before` is the first key of
+    /// the previous unit.
     pub(crate) fn verify_unit(
         &self,
         index: &Index,
@@ -52,7 +53,7 @@ impl Table {
         };
         let head = self.suffix_of(key).map(|suffix| self.head_of(suffix, key));
         if head != Ok(fence.head) {
-            return damage("fence head is not that of the page");
+            return damage("fence head differs from the page's");
         }
         let alike = |other: Option<usize>| {
             let other = other.and_then(|other| index.fences.get(other));
@@ -60,12 +61,10 @@ impl Table {
         };
         let neighbours = (alike(unit.checked_sub(1)), alike(unit.checked_add(1)));
         if !self.ties_are_right(&index.ties, unit, neighbours, key, before) {
-            return damage("tie head is not that of the page");
+            return damage("tie head differs from the page's");
         }
         match index.keys.get(unit) {
-            Some(Some(listed)) if listed != key => {
-                damage("first key is not the one that is listed")
-            }
+            Some(Some(listed)) if listed != key => damage("first key differs from the listed one"),
             _ => Ok(()),
         }
     }
@@ -107,8 +106,9 @@ impl Table {
         Ok(fences)
     }
 
-    /// Whether the tie heads of a unit that begins with `key`, and the one before it with `before`, are right. `neighbours` says
-    /// whether it has the head of the unit before it, and of that behind it.
+    /// Whether the tie heads of a unit that begins with `key` are right. The unit before it begins
+    /// with `before`. `neighbours` says whether the unit has the head of the previous unit, and of
+    /// the next.
     fn ties_are_right(
         &self,
         levels: &[Vec<u64>],
@@ -170,7 +170,7 @@ impl Table {
         Ok(levels)
     }
 
-    /// The first keys of all units, but for long ones, where they are listed.
+    /// The first keys of all units, if they are listed; `None` for long ones.
     fn verify_key_pages(&self) -> Result<Vec<Option<Vec<u8>>>> {
         let mut keys = Vec::new();
         for index in 0..self.meta.key_pages {

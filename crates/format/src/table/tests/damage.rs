@@ -102,7 +102,7 @@ fn small_table(seed: u64, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32
     in_table(entries, compression)
 }
 
-/// As a compaction leaves them, keys written once each: a scan is borrowed their pages.
+/// A table as a compaction leaves it, each key written once: a scan borrows its pages.
 fn settled_table(seed: u64, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32) {
     let mut rng = Rng(seed);
     let mut entries = entries_of_shape(seed as usize / 2 % KEY_SHAPES, 300, &mut rng);
@@ -267,8 +267,8 @@ fn an_ending_beside_tails_or_lengths_of_heads_is_damage() {
     }
 }
 
-/// Uses a table whose checksums are right but whose fields lie: any answer, but no panic and no
-/// endless loop.
+/// Uses a table whose checksums are right but whose fields are forged: any answer is fine, but no
+/// panic and no endless loop.
 fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
     let steps = 20 * entries.len() + 10_000;
     let mut cursor = table.cursor();
@@ -367,8 +367,8 @@ fn forged_fields_never_panic_or_hang() {
     assert!(borrowed > 100_000, "{borrowed} windows");
 }
 
-/// A page of many entries without a column, whose values would be as long as their lengths say: 4 GiB were reserved
-/// for 40 bytes.
+/// A page of many entries without a column, whose values would be as long as their lengths say: 4
+/// GiB were reserved for 40 bytes.
 #[test]
 fn lengths_that_nothing_is_stored_of_reserve_nothing() {
     for mode in [1, 3] {

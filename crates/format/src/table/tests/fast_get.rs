@@ -1,4 +1,5 @@
-//! The straight way beside the general one: over usual tables it gives answers, and the same.
+//! The fast path compared with the general path: usual tables take it, and it gives the same
+//! results.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::table::read::get::FastGet;
 use crate::table::read::lookup::Lookup;
 use crate::table::{Compression, GetHints, Table, TableOptions};
 
-/// How many of the keys are answered straight, once their pages have been checked.
+/// Number of keys that the fast path answers, once their pages have been checked.
 fn answered(entries: &[Entry]) -> usize {
     let (bytes, summary) = build(entries, TableOptions::new(FILE));
     let table = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped).unwrap();
@@ -55,7 +56,8 @@ fn usual_tables_take_the_fast_path() {
         entries(digits, |number, rng| rng.bytes(number as usize % 90)),
     ];
     for (at, entries) in tables.iter().enumerate() {
-        // The first key of a page has the head that the fence has of it, and other pages may begin with that.
+        // The first key of a page has the head that the fence has of it, and other pages may begin
+        // with that.
         let answered = answered(entries);
         assert!(answered > entries.len() * 9 / 10, "{at}: {answered}");
     }
@@ -104,7 +106,7 @@ fn checked(entries: &[Entry], options: TableOptions) -> Arc<Table> {
     table
 }
 
-/// Compares what both ways say of one key.
+/// Compares the results of both paths for one key.
 fn compare_ways(table: &Table, key: &[u8], snapshot: SeqNo) {
     let (mut value, mut expected) = (b"rubbish".to_vec(), b"other".to_vec());
     let hints = GetHints { skip_filter: true };
@@ -140,7 +142,8 @@ fn compare_ways(table: &Table, key: &[u8], snapshot: SeqNo) {
     assert_eq!((mark.seq, mark.kind), (expected.seq, expected.kind));
 }
 
-/// Keys in and around those of a table: each with its bytes lowered and raised, cut short and gone on.
+/// Keys in and around those of a table: each with its bytes lowered and raised, cut short and gone
+/// on.
 fn probes(entries: &[Entry], rng: &mut Rng) -> Vec<Vec<u8>> {
     let mut probes = vec![Vec::new(), vec![0xff; 40], b"0".to_vec()];
     for _ in 0..400 {

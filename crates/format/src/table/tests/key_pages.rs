@@ -1,4 +1,5 @@
-//! Tables in an order of their own, whose key pages lead to units: against a sorted list, and damaged.
+//! Tables in an order of their own, whose key pages lead to units: against a sorted list, and
+//! damaged.
 
 use std::sync::Arc;
 
@@ -134,7 +135,7 @@ fn forged_key_pages_never_panic_and_verify_notices_them() {
             };
             page[at] = [0, 0xff, rng.next() as u8][rng.below(3)];
         }
-        // Reserved bytes say nothing.
+        // Reserved bytes have no meaning.
         let lies =
             page[4] != before[4] || page[6..12] != before[6..12] || page[16..] != before[16..];
         seal(file_seed(FILE), number as u32, page);
@@ -152,7 +153,7 @@ fn forged_key_pages_never_panic_and_verify_notices_them() {
             let _ = cursor.seek_for_prev(&entry.key, 0);
             let _ = table.approximate_offset(&entry.key);
         }
-        // Behind the last key there is room that says nothing, too.
+        // Unused room after the last key has no meaning, either.
         assert!(
             !unused || !lies || get_all(&table, &entries).is_ok(),
             "round {round}"

@@ -111,7 +111,8 @@ fn values_of_every_size_around_a_page_are_kept() {
     }
 }
 
-/// They decide nothing about values; each was kept in mind for as long as no value came that decided, 8 bytes and more.
+/// They decide nothing about values; each was kept in mind for as long as no value came that
+/// decided, 8 bytes and more.
 #[test]
 fn tombstones_cost_a_builder_their_filter_and_no_more() {
     for value_every in [usize::MAX, 100_000] {
@@ -133,8 +134,8 @@ fn tombstones_cost_a_builder_their_filter_and_no_more() {
     }
 }
 
-/// Neither key nor value of an entry counted for the memory of those that wait for a group, and each page took them all
-/// in hand again.
+/// Neither key nor value of an entry counted for the memory of those that wait for a group, and
+/// each page took them all in hand again.
 #[test]
 fn versions_of_the_empty_key_without_values_do_not_wait_for_ever() {
     const COUNT: u64 = 100_000;

@@ -315,7 +315,8 @@ fn grouping_is_chosen_where_it_pays() {
     assert!(adaptive == short, "values that halve alone stay alone");
 }
 
-/// A thousand of such values waited, were stored alone, and the choice was made by those behind them.
+/// A thousand of such values waited, were stored alone, and the choice was made by those behind
+/// them.
 #[test]
 fn short_values_are_all_stored_as_is_chosen() {
     for len in [5, 8, 12, 18] {

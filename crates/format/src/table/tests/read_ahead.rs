@@ -1,4 +1,4 @@
-//! What a scan of a mapped table asks for before it comes there.
+//! What a scan of a mapped table requests from the system ahead of time.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use crate::table::{PageAccess, Table, TableOptions};
 
 const PAGE: usize = 4096;
 
-/// Bytes that keep what was asked of them, in pages.
+/// Bytes that record what was requested of them, in pages.
 #[derive(Debug, Default)]
 struct Asked {
     bytes: Vec<u8>,
@@ -65,7 +65,7 @@ fn key(number: u32) -> Vec<u8> {
     format!("{number:08}").into_bytes()
 }
 
-/// A table of a few hundred pages, nothing of it touched.
+/// A table of a few hundred pages, none of them touched.
 fn table() -> (Arc<Asked>, Arc<Table>) {
     let entry = |number: u32| Entry {
         key: key(number),

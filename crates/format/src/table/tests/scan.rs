@@ -1,4 +1,4 @@
-//! Scans whose pages are borrowed: of values stored in every way, forwards and backwards.
+//! Scans that borrow pages: of values stored in every way, forwards and backwards.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ fn entries(mut value: impl FnMut(usize) -> Vec<u8>) -> Vec<Entry> {
     (0..ENTRIES).map(entry).collect()
 }
 
-/// Goes through the table as a user's cursor does, with the window where there is one; gives the entries and how
-/// many of them came out of a window.
+/// Goes through the table as a user's cursor does, with the window where there is one; gives the
+/// entries and how many of them came out of a window.
 fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
     let mut cursor = table.cursor();
     if forward {
@@ -89,7 +89,8 @@ fn check_model(what: &str, compression: Compression, borrows: bool, mut model: V
     }
 }
 
-/// A step or a few, out of a window where one is borrowed; where it has come to, counted from `at`.
+/// Takes one or a few steps, in a window if one is borrowed. Returns the position reached, counted
+/// from `at`.
 fn wander(
     cursor: &mut TableCursor,
     window: &mut PageWindow,
@@ -121,7 +122,8 @@ fn wander(
     if forward { at + gone } else { at - gone }
 }
 
-/// What a scan has prepared beyond where it turns, or jumps away, is that of the right entries when it comes back.
+/// What a scan has prepared beyond where it turns, or jumps away, is that of the right entries when
+/// it comes back.
 #[test]
 fn scans_that_begin_with_a_seek_turn_as_they_like() {
     let mut rng = Rng(7);
@@ -178,7 +180,7 @@ fn scans_that_begin_with_a_seek_turn_as_they_like() {
     }
 }
 
-/// Windows of a few entries, and a turn round behind each.
+/// Windows of a few entries, and a turn after each.
 #[test]
 fn a_cursor_goes_on_where_a_window_ended() {
     let model = entries(|n| n.to_string().repeat(9).into_bytes());
@@ -301,7 +303,8 @@ fn pages_are_lent_whatever_their_keys_are() {
     }
 }
 
-/// What a step in a direction leads to, as long as `before` holds and the page goes on, counted one by one.
+/// What a step in a direction leads to, as long as `before` holds and the page goes on, counted one
+/// by one.
 fn count_steps(cursor: &TableCursor, bound: &[u8], forward: bool) -> usize {
     let mut other = cursor.clone();
     let mut go = || {
@@ -403,7 +406,8 @@ fn steps_before_a_bound_stay_before_it_and_are_told_where_they_are_many() {
     }
 }
 
-/// Whether some page begins with the oldest version of the key that ends the one before, and all its entries are plain.
+/// Whether some page begins with the oldest version of the key that ends the one before, and all
+/// its entries are plain.
 fn goes_on_plainly(bytes: &[u8]) -> bool {
     bytes.chunks(4096).any(|page| {
         let plain = page[12] == 0 && page[13] == Kind::Put as u8 && page[24..32] == [0; 8];

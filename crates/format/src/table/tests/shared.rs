@@ -1,4 +1,5 @@
-//! Tables that have one dictionary: values copied between them, and those of others encoded anew.
+//! Tables with a common dictionary: values copied between them, and values of other tables encoded
+//! anew.
 
 use std::sync::Arc;
 

@@ -335,7 +335,8 @@ pub(super) fn key_of_shape(shape: usize, rng: &mut Rng) -> Vec<u8> {
             rng.text(len)
         }
         8 => format!("id{:05}/name", rng.below(100_000)).into_bytes(),
-        // Ids as numbers, with the zeros that fill them up to a length, some with another ending or length.
+        // Ids as numbers, with the zeros that fill them up to a length, some with another ending or
+        // length.
         _ => {
             let mut key = (rng.next() >> 40).swap_bytes().to_le_bytes().to_vec();
             let ending = match rng.below(300) {

@@ -1,4 +1,5 @@
-//! Tables whose pages begin alike, so that tie heads lead to them: against a sorted list, and against the fence's rules.
+//! Tables whose pages begin alike, so that tie heads lead to them: against a sorted list, and
+//! against the fence's rules.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use crate::table::read::get::FastGet;
 use crate::table::read::source::{file_seed, seal};
 use crate::table::{Table, TableOptions};
 
-/// Keys that begin alike, of several kinds: the last ones differ in zeros that no head tells from the end of a key.
+/// Keys that begin alike, of several kinds: the last ones differ in zeros that no head tells from
+/// the end of a key.
 const SHAPES: usize = 6;
 
 fn key(shape: usize, number: usize, rng: &mut Rng) -> Vec<u8> {
@@ -71,7 +73,7 @@ fn entries_of(shape: usize, count: usize, rng: &mut Rng) -> Vec<Entry> {
     entries
 }
 
-/// What may stand around a key.
+/// A key close to another key.
 fn neighbour(key: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut other = key.to_vec();
     match rng.below(7) {
@@ -163,7 +165,7 @@ fn offsets_go_up_with_keys_and_are_those_of_units() {
     let data_bytes = u64::from(table.meta.data_pages) * 4096;
     let behind_tie = offset(b"z000000");
     assert!(behind_tie > data_bytes * 8 / 10 && behind_tie < data_bytes);
-    // Keys that have the head of the tie and not its common bytes stand before or behind all of it.
+    // Keys that have the head of the tie but not its common bytes sort before or after all of it.
     assert_eq!(offset(b"headhead/aaaa999999"), 0);
     assert_eq!(offset(b"headhead/zzzz000000"), behind_tie);
     assert_eq!(offset(b"headhead0"), behind_tie);

@@ -1,4 +1,5 @@
-//! What a merge asks of a cursor: entries as they are stored, and how far it may go unchecked.
+//! Bulk reading for compactions and merging iterators: entries as stored, and how far to go without
+//! comparisons.
 
 use std::cmp::Ordering;
 
@@ -11,24 +12,26 @@ use crate::table::page::layout::{ValueMode, flag};
 use crate::table::page::values::Stored;
 use crate::table::{EntryIn, ValueIn};
 
-/// Steps that are not worth a search.
+/// For so few steps a search does not pay.
 const FEW_STEPS: usize = 4;
 
 impl TableCursor {
-    /// Whether the current entry is known to be the only version of its key in this table: all of
-    /// its page have the sequence number 0, which only the oldest version of a key can have.
+    /// Whether the current entry is known to be the only version of its key in this table: all
+    /// entries of its page have the sequence number 0, which only the oldest version of a key can
+    /// have.
     #[inline]
     pub fn page_unique(&self) -> bool {
-        // The first entry may be the oldest version of a key whose others end the page before.
+        // The first entry may be the oldest version of a key whose other versions end the previous
+        // page.
         let alone = self.index > 0 || !self.layout.has(flag::CONTINUED);
         self.layout.seq_width == 0 && self.layout.base_seq == 0 && alone
     }
 
-    /// Key, mark and value as a merge takes them: the value verbatim where it is stored alone,
-    /// else decoded. An empty tombstone when the cursor is nowhere.
+    /// Key, mark and value as a compaction takes them: the value verbatim if it is stored alone,
+    /// else decoded. An empty tombstone without a position.
     ///
     /// # Errors
-    /// `Corruption` when the value has to be decoded and does not decode.
+    /// `Corruption` if the value has to be decoded and does not decode.
     #[inline]
     pub fn entry(&mut self) -> Result<EntryIn<'_>> {
         if self.count == 0 {
@@ -68,9 +71,10 @@ impl TableCursor {
         })
     }
 
-    /// The heads of the current key and of those behind it in the page, `most` at most, into `out`; of the current one
-    /// alone where neither columns nor spelled keys tell the others'. None when the cursor is nowhere. Returns the length of all these keys
-    /// where they are the rule's prefix and what their heads hold, so that equal heads are of equal keys; else 0.
+    /// Writes the heads of the current key and of the following keys in the page, at most `most`,
+    /// to `out`; only that of the current key if the others are neither in columns nor decoded;
+    /// none without a position. Returns the length of all these keys if each consists of the rule's
+    /// prefix and its head, so that equal heads mean equal keys; else 0.
     pub fn heads_ahead(&self, rule: &HeadRule, most: usize, out: &mut Vec<u64>) -> usize {
         out.clear();
         if self.count == 0 {
@@ -97,14 +101,15 @@ impl TableCursor {
         0
     }
 
-    /// Orders the key behind the current one in the page, which there must be, against `key`.
+    /// Compares the next key in the page, which must exist, with `key`.
     pub fn compare_next(&self, key: &[u8]) -> Ordering {
         debug_assert!(self.index + 1 < self.count);
         let order = &self.table.order;
         self.view().compare_key(self.index + 1, key, order)
     }
 
-    /// Whether it stands on the first entry of its page or of a stretch whose keys are keys, or backwards on the last.
+    /// Whether the cursor is at the first entry of its page or of the decoded keys; backwards, at
+    /// the last.
     #[inline]
     pub fn begins_key_window(&self, forward: bool) -> bool {
         let spelled = self.keys.entries();
@@ -115,7 +120,7 @@ impl TableCursor {
         }
     }
 
-    /// How many steps in one direction stay within the page.
+    /// Number of steps in one direction that stay within the page.
     #[inline]
     pub(crate) fn steps_in_page(&self, forward: bool) -> usize {
         if forward {
@@ -125,8 +130,9 @@ impl TableCursor {
         }
     }
 
-    /// How many steps in one direction stay within the page and before `bound`, another source's key. 0 may be told
-    /// for a few: sources that alternate are then asked for one comparison, no search.
+    /// Number of steps in one direction that stay within the page and before `bound`, another
+    /// source's key. May return 0 for a few: sources that alternate then cost one comparison and no
+    /// search.
     pub fn steps_before(&self, bound: &[u8], forward: bool) -> usize {
         let (page, order) = (self.view(), &self.table.order);
         let before = |index| {
@@ -149,7 +155,7 @@ impl TableCursor {
             let behind = page.search(bound, SEQ_MAX, order).index;
             return behind.saturating_sub(self.index + 1).min(left);
         }
-        // The oldest version of a key has the number 0, or stands right before where that would.
+        // The oldest version of a key has the number 0, or comes right before where that would be.
         let found = page.search(bound, 0, order);
         self.index
             .saturating_sub(found.index + usize::from(found.exact))

@@ -1,4 +1,4 @@
-//! A page as a cursor holds it: without a borrow of the table beside which it stands.
+//! The page that a cursor is in, held without borrowing from the table that the cursor owns.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::table::read::lookup::Unit;
 use crate::table::read::open::Table;
 use crate::table::read::source::PageRef;
 
-/// Bytes of the page a cursor is in, without a borrow.
+/// Bytes of the current page, without a borrow.
 #[derive(Clone, Debug)]
 pub(super) enum CurrentPage {
     Mapped { start: usize, end: usize },
@@ -17,7 +17,7 @@ pub(super) enum CurrentPage {
 }
 
 impl CurrentPage {
-    /// The page's bytes; empty for a place that the table does not have.
+    /// The page's bytes; empty for a position that the table does not have.
     #[inline]
     pub(super) fn bytes<'a>(&'a self, table: &'a Table) -> &'a [u8] {
         match self {
@@ -31,7 +31,7 @@ impl CurrentPage {
     }
 }
 
-/// A unit on its way into the cursor that borrowed its table to fetch it.
+/// A unit passed to the cursor that borrowed its table to fetch it.
 pub(super) struct EnteredPage {
     pub(super) current: CurrentPage,
     pub(super) layout: Layout,

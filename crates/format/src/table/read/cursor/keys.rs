@@ -1,22 +1,22 @@
-//! The keys of the page that a cursor is in: one keys, a stretch of them, or all.
+//! Keys of a cursor's page: decodes one, a range of them, or all.
 
 use super::{TableCursor, Way};
 use crate::table::page::bits::head_bytes;
 use crate::table::page::layout::flag;
 
-/// Entries whose keys are spelled and whose values are decoded at once with the first step behind a seek.
+/// Entries decoded together at the first step after a seek.
 const STRETCH_FIRST: usize = 8;
-/// As many times the entries of a stretch are in the next.
+/// Growth factor from one decoded range to the next.
 const STRETCH_GROWTH: usize = 2;
 
-/// Most bytes of a page's keys that are spelled at once: those of two thousand keys of 16 bytes.
+/// Most key bytes of a page that are decoded at once: those of two thousand keys of 16 bytes.
 const KEYS_BYTES_MAX: usize = 32 << 10;
 
-/// The same of a merge, so that one of many runs takes little for them: those of 150 keys.
+/// The same in a compaction, so that each of many runs takes little memory: those of 150 keys.
 const MERGE_SPELLED_BYTES_MAX: usize = 5000;
 
 impl TableCursor {
-    /// Spells the key that a step has led to. The first step behind a seek may be the last.
+    /// Decodes the key reached by a step. The first step after a seek may be the last.
     #[inline(never)]
     pub(super) fn decode_keys_after_step(&mut self, forward: bool) {
         if self.way == Way::Sought {
@@ -27,8 +27,8 @@ impl TableCursor {
         }
     }
 
-    /// Spells the key of the current entry and of those that come next in one direction: of all in the page in a scan, of a
-    /// few behind a seek; of fewer where those are too many bytes.
+    /// Decodes the current key and those that come next in one direction: the whole page in a scan,
+    /// a few keys after a seek; fewer if those are too many bytes.
     pub(super) fn decode_keys(&mut self, forward: bool) {
         let before = self.keys.entries().len();
         let mut wanted = if self.way == Way::Streaming {
@@ -49,7 +49,7 @@ impl TableCursor {
                 (self.index + 1).saturating_sub(wanted)..self.index + 1
             };
             if self.way != Way::Streaming {
-                // Those of the next stretch, too.
+                // Also those of the next range.
                 let more = entries.len();
                 let both = if forward {
                     entries.start..self.count.min(entries.end + more)
@@ -70,7 +70,7 @@ impl TableCursor {
         }
     }
 
-    /// Spells the key behind the prefix.
+    /// Assembles the current key after the prefix.
     pub(super) fn decode_key(&mut self) {
         let mut key = std::mem::take(&mut self.key);
         let page = self.view();

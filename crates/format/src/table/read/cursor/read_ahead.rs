@@ -1,27 +1,27 @@
-//! What a scan asks of the system before it comes there.
+//! Read-ahead of scans over mapped tables.
 //!
-//! Tables are mapped for reads at random: a page that is not in memory is read alone, when it is
-//! touched, and one that is in memory is mapped with a few of its neighbours by a page fault. A scan of
-//! pages that nobody has touched asks for windows of them instead: the next one is read while this one
-//! is decoded, and this one is mapped by one call, which is a quarter cheaper than by faults.
+//! Tables are mapped for random reads: a page that is not in memory is read alone when it is
+//! touched, and a page in memory is mapped with a few of its neighbours by a page fault. A scan
+//! over untouched pages requests windows of them instead: the next window is read while the current
+//! one is decoded, and the current one is mapped by one call, which is cheaper than by faults.
 //!
-//! Windows begin small, so that a short scan asks for little that it does not use. Pages that were
-//! checked before are in memory, as a rule: nothing is asked there.
+//! Windows begin small, so that a short scan requests little that it does not use. Pages that were
+//! checked before are usually in memory: nothing is requested there.
 
 use crate::table::read::source::Pages;
 
-/// Pages of the first window and of the largest: 32 KiB and 1 MiB.
+/// Pages of the first and of the largest window: 32 KiB and 1 MiB.
 const WINDOW_MIN: u32 = 8;
 const WINDOW_MAX: u32 = 256;
 
-/// How far a cursor has asked.
+/// How far a cursor has read ahead.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReadAhead {
     /// Pages of the last window; 0 before the first.
     window: u32,
-    /// The first page behind the window, or before it when the scan goes backwards.
+    /// The first page after the window; backwards, before it.
     border: Option<u32>,
-    /// The end of the pages that were asked for, a window farther; the first of them backwards.
+    /// The end of the requested pages, one window farther; backwards, the first of them.
     asked: Option<u32>,
     backward: bool,
 }
@@ -49,7 +49,7 @@ impl ReadAhead {
         let goes_on = self.window > 0 && self.backward == backward && self.border == Some(page);
         self.backward = backward;
         if pages.is_checked(page) {
-            // Asked again at the next page: it may be the first that nobody has touched.
+            // Checked again at the next page, which may be the first untouched one.
             (self.window, self.border) = (0, Some(page));
             return;
         }

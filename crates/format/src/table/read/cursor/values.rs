@@ -1,9 +1,8 @@
-//! The values of the page that a cursor is in: one decoded, those of its group, or those of a stretch at once.
+//! Values of a cursor's page: decodes one, its group, a range, or all.
 //!
-//! A scan will ask for all of them, and they are decoded in one loop with the first. Where they are stored
-//! raw, in a page that can be lent then, they are copied in that loop: to be asked for each in its place cost a
-//! scan three times what a copy of 100 bytes does, and more than one of 2000. The processor reads ahead of a
-//! copy whichever way the scan goes.
+//! A scan reads all values, so they are decoded in one loop with the first. Raw values of a page
+//! that can be borrowed are copied in that loop: accessing each in place cost a scan more than
+//! copying it, even at 2000 bytes. The processor prefetches for a copy in either direction.
 
 use std::ops::Range;
 
@@ -18,15 +17,16 @@ use crate::table::read::lookup::LINES_AHEAD;
 /// More raw bytes than this are decoded value by value.
 const DECODE_ALL_BYTES_MAX: usize = 32 << 10;
 
-/// Stored bytes that are requested of a stretch: what lies behind them the processor asks for itself, once it is read.
+/// Stored bytes of a range that are prefetched; once they are read, the processor prefetches the
+/// rest itself.
 const PREFETCHED_BYTES_MAX: usize = 1 << 10;
 
 impl TableCursor {
-    /// The entries whose values are decoded with that of the current one.
+    /// The entries whose values are decoded together with the current one.
     ///
-    /// In a scan those whose keys are keys, or the whole page. A merge goes
-    /// through a page too, but has a cursor for each run, and a page of values for each would be a tenth of
-    /// the least budget; only groups have to be decoded whole.
+    /// In a scan, those whose keys are decoded, or the whole page. A compaction also goes through
+    /// whole pages, but has a cursor for each run, and a page of values for each would be a tenth
+    /// of the smallest memory budget; there only groups are decoded whole.
     fn decodes_with(&self) -> Range<usize> {
         let page = self.view();
         let groups = self.layout.mode == ValueMode::Groups;
@@ -44,7 +44,7 @@ impl TableCursor {
         }
     }
 
-    /// Requests lines of the page that a scan enters when it leaves this one.
+    /// Prefetches lines of the page that a scan enters next.
     #[inline]
     fn prefetch_next_page(&self, lines: &Range<usize>) {
         let next = if self.backward {
@@ -57,7 +57,8 @@ impl TableCursor {
         }
     }
 
-    /// Requests lines of the stored values of some entries of the page, from the end that a scan begins at.
+    /// Prefetches lines of the stored values of some entries of the page, from the end where a scan
+    /// begins.
     pub(super) fn prefetch_values(&self, entries: &Range<usize>, forward: bool) {
         let page = self.view();
         if self.layout.mode != ValueMode::Groups
@@ -69,7 +70,7 @@ impl TableCursor {
         }
     }
 
-    /// Decodes what `value` will give, unless it can be given in place.
+    /// Decodes the current value, unless it can be read in place.
     #[inline(never)]
     pub(super) fn decode(&mut self) -> Result<()> {
         if self.count == 0 {
@@ -80,7 +81,7 @@ impl TableCursor {
             return Ok(());
         }
         let entries = self.decodes_with();
-        // Nothing is gained by a copy of what is not lent then.
+        // Nothing is gained by copying a value that will not be borrowed.
         if in_place && entries.len() == 1 {
             return Ok(());
         }

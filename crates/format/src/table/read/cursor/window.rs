@@ -1,13 +1,13 @@
-//! The rest of a page, lent to whoever steps through it.
+//! Page window: the rest of a page, borrowed by a scan.
 //!
-//! A scan over a page whose entries are all plain puts, each the only version of its key, has nothing to ask
-//! for an entry: keys and values are spelled and decoded already. The cursor gives its buffers away until the
-//! scan comes to the end of what was lent, turns round or is moved elsewhere; a step is then an index and a comparison.
-//! Asking each layer between the user's cursor and this one what it knew for the whole page took half of a
-//! scan's instructions.
+//! In a page whose entries are all plain puts, each the only version of its key, a scan has no
+//! decision to make: keys and values are decoded already. The cursor hands its buffers to the scan
+//! until that reaches the window's end, turns round or moves elsewhere; a step is then an index and
+//! a comparison. Asking each layer between the user's cursor and this one for facts that hold for
+//! the whole page took half of a scan's instructions.
 //!
-//! Invariant: between [`TableCursor::borrow_window`] and [`TableCursor::return_window`] the cursor is at the entry at which
-//! it lent, and nobody asks it for key or value.
+//! Invariant: between [`TableCursor::borrow_window`] and [`TableCursor::return_window`] the cursor
+//! stays at the entry where the window began, and nobody reads its key or value.
 
 use cairndb_base::Kind;
 
@@ -16,33 +16,33 @@ use crate::table::page::key_window::KeyWindow;
 use crate::table::page::layout::flag;
 use crate::table::page::value_window::ValueWindow;
 
-/// Entries of a page, one after the other in one direction.
+/// Consecutive entries of a page in one direction.
 #[derive(Debug, Default)]
 pub struct PageWindow {
     keys: KeyWindow,
     values: ValueWindow,
     index: usize,
-    /// The last it may go to.
+    /// The last entry of the window.
     bound: usize,
-    /// Where it was lent.
+    /// The entry where the window began.
     begun: usize,
 }
 
 impl PageWindow {
-    /// The key it is at.
+    /// The current key.
     #[inline]
     pub fn key(&self) -> &[u8] {
         self.keys.key(self.index)
     }
 
-    /// The value it is at.
+    /// The current value.
     #[inline]
     pub fn value(&self) -> &[u8] {
         self.values.get(self.index)
     }
 
-    /// Goes one entry on; `false`, and nothing happens, where it ends. Of a window that was lent backwards not
-    /// to be asked.
+    /// Goes to the next entry; returns `false` and does nothing at the end. Only for windows
+    /// borrowed forwards.
     #[inline]
     pub fn step_forward(&mut self) -> bool {
         let goes = self.index < self.bound;
@@ -50,7 +50,8 @@ impl PageWindow {
         goes
     }
 
-    /// Goes one entry back; likewise, of one that was lent backwards.
+    /// Goes to the previous entry; returns `false` and does nothing at the end. Only for windows
+    /// borrowed backwards.
     #[inline]
     pub fn step_backward(&mut self) -> bool {
         let goes = self.index > self.bound;
@@ -58,16 +59,17 @@ impl PageWindow {
         goes
     }
 
-    /// Entries it has gone since it was lent.
+    /// Entries passed since the window began.
     pub fn gone(&self) -> usize {
         self.index.abs_diff(self.begun)
     }
 }
 
 impl TableCursor {
-    /// Lends the entries from the current one on, in one direction and at most `steps` beyond it, where they
-    /// are all plain puts without other versions in this table, and spelled and decoded; whether it did. The
-    /// first of a page may have newer versions in the page before, and is lent forwards only.
+    /// Hands out the entries from the current one on, in one direction and at most `steps` beyond
+    /// it, if they are all decoded and all plain puts without other versions in this table. Returns
+    /// whether it did. The first entry of a page may have newer versions in the previous page, and
+    /// is part of forward windows only.
     #[inline]
     pub fn borrow_window(&mut self, window: &mut PageWindow, steps: usize, forward: bool) -> bool {
         let ready = self.keys.holds(self.index) && self.values.holds(self.index);
@@ -79,7 +81,8 @@ impl TableCursor {
             let last = keys.end.min(values.end) - 1;
             self.index + steps.min(last.saturating_sub(self.index))
         } else {
-            // The first may be the oldest version of a key whose others end the page before.
+            // The first entry may be the oldest version of a key whose other versions end the
+            // previous page.
             let own = usize::from(self.layout.has(flag::CONTINUED));
             let first = keys.start.max(values.start).max(own);
             self.index - steps.min(self.index.saturating_sub(first))
@@ -94,8 +97,8 @@ impl TableCursor {
         true
     }
 
-    /// Whether the page has plain puts only, none of which says when it was written: the only versions of their
-    /// keys, but for the first.
+    /// Whether the page has only plain puts with sequence number 0: the only versions of their
+    /// keys, except for the first.
     #[inline]
     pub(super) fn has_plain_page(&self) -> bool {
         let layout = &self.layout;
@@ -105,7 +108,7 @@ impl TableCursor {
             && layout.base_seq == 0
     }
 
-    /// Takes back what it lent, and goes to where that has come to.
+    /// Takes the buffers back and goes to the window's entry.
     pub fn return_window(&mut self, window: &mut PageWindow) {
         self.exchange(window);
         window.keys.forget();
