@@ -45,7 +45,7 @@ pub(crate) fn region_in_use() -> Error {
 pub(crate) struct Borrowing {
     writing: AtomicBool,
     /// Somebody has tried to borrow.
-    asked: AtomicBool,
+    requested: AtomicBool,
     /// And found that nobody was writing.
     borrowed: AtomicBool,
     /// End of the written bytes.
@@ -65,7 +65,7 @@ impl Borrowing {
         );
         let end = self.end.load(Ordering::Relaxed);
         assert!(
-            offset >= end || !self.asked.load(Ordering::SeqCst),
+            offset >= end || !self.requested.load(Ordering::SeqCst),
             "a log write at {offset} would change what was written up to {end} and is read in place"
         );
     }
@@ -91,7 +91,7 @@ impl Borrowing {
     #[inline]
     pub(crate) fn borrow(&self, offset: u64, len: usize) {
         if !self.borrowed.load(Ordering::Acquire) {
-            self.asked.store(true, Ordering::SeqCst);
+            self.requested.store(true, Ordering::SeqCst);
             assert!(
                 !self.writing.load(Ordering::SeqCst),
                 "a log region is first read in place during a write"
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn before_anything_is_lent_anything_may_be_written() {
+    fn before_anything_is_borrowed_anything_may_be_written() {
         let mut borrowing = Borrowing::default();
         for offset in [10, 0, 4] {
             borrowing.begin(offset);
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "written up to 4")]
-    fn what_was_not_written_is_not_lent() {
+    fn unwritten_bytes_cannot_be_borrowed() {
         let borrowing = Borrowing::default();
         borrowing.begin(0);
         borrowing.written(4);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lent_for_the_first_time_during_a_write() {
+    fn nothing_is_borrowed_for_the_first_time_during_a_write() {
         let borrowing = Borrowing::default();
         borrowing.begin(0);
         borrowing.written(4);

@@ -88,7 +88,7 @@ pub fn locate(heads: &[u8], width: usize, count: usize, key: u64) -> (usize, boo
     return portable::located(column, width, key);
 }
 
-/// Up to so many entries of eight bytes, comparing all is faster than searching.
+/// Up to this many entries of eight bytes, comparing all is faster than searching.
 const COUNTED_MAX: usize = 64;
 
 /// Number of entries smaller than `key` in an ascending column of `count` little-endian u64.

@@ -173,7 +173,7 @@ impl HashIndex {
         // alignment.
         let lines = unsafe { memory.add(unaligned) }.cast::<Line>();
         for at in 0..len {
-            // SAFETY: `at` is below `len`, and the caller's memory has so many lines.
+            // SAFETY: `at` is below `len`, and the caller's memory has that many lines.
             let line = unsafe { lines.add(at) };
             // SAFETY: as above; a line begins at a multiple of its alignment.
             unsafe { line.write(Line::default()) };
@@ -340,7 +340,7 @@ mod tests {
         let bytes = HashIndex::bytes_for(capacity);
         let mut memory = vec![0xff; bytes];
         let start = NonNull::new(memory.as_mut_ptr()).unwrap();
-        // SAFETY: the memory has so many bytes, and is kept beside the index and used by nobody
+        // SAFETY: the memory has that many bytes, and is kept next to the index and used by nobody
         // else.
         let index = unsafe { HashIndex::write(start, bytes) };
         Alone {

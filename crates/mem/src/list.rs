@@ -50,8 +50,8 @@ use crate::recent::Recent;
 use crate::sync::{AtomicBool, Ordering};
 use crate::tree::{Path, Tree};
 
-/// Of nodes added in order, the tree gets one in so many, and a search steps over the others. With
-/// all of them a memtable held a sixth fewer entries, and sequential batches were slower.
+/// The tree gets one in this many of the nodes added in order, and a search steps over the others.
+/// With all of them a memtable held a sixth fewer entries, and sequential batches were slower.
 const APPENDED: usize = if cfg!(loom) { 1 } else { 8 };
 
 /// A position in the list: before the first node of `key` whose tag is below `bound`.
@@ -148,7 +148,7 @@ impl List {
         let sentinel = unsafe { NodeRef::write(memory, &entry) }.as_ptr();
         let hash_index = index_bytes.map(|bytes| {
             let memory = arena.allocate(&mut bump, bytes);
-            // SAFETY: a fresh piece of so many bytes, in an arena that the list will own.
+            // SAFETY: a fresh piece of that many bytes, in an arena that the list will own.
             unsafe { HashIndex::write(memory, bytes) }
         });
         let (tree, path) = Tree::new(&arena, &mut bump);

@@ -187,12 +187,16 @@ fn loom_seeks_find_what_is_appended() {
 fn tell_between(shared: &Shared, keys: &[&[u8]]) {
     let published = shared.published.load(Ordering::Acquire);
     for since in [1, published.saturating_sub(1).max(1)] {
-        let mut told = Vec::new();
-        let all = shared.table.inserted_between(since, |key| told.push(key));
+        let mut reported = Vec::new();
+        let all = shared
+            .table
+            .inserted_between(since, |key| reported.push(key));
         let since = usize::try_from(since).expect("few are inserted");
         let published = usize::try_from(published).expect("few are inserted");
-        let whole = keys[since..published].iter().all(|key| told.contains(key));
-        assert!(whole || !all, "{told:?} of {published} since {since}");
+        let whole = keys[since..published]
+            .iter()
+            .all(|key| reported.contains(key));
+        assert!(whole || !all, "{reported:?} of {published} since {since}");
     }
 }
 

@@ -47,7 +47,7 @@ const SLOTS: usize = if cfg!(any(loom, miri)) { 3 } else { 32 };
 const STRETCH: usize = if cfg!(any(loom, miri)) { 1 } else { 8 };
 const _: () = assert!(SLOTS.is_multiple_of(STRETCH));
 /// Most levels. A block is at least half full, or the last one of entries added in order to full
-/// blocks: so many levels hold more nodes than memory does.
+/// blocks: this many levels hold more nodes than memory does.
 const LEVELS_MAX: usize = 12;
 /// Bytes of memory that a block takes.
 const BLOCK_BYTES: usize = size_of::<Block>();

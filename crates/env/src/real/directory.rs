@@ -52,7 +52,7 @@ pub(super) struct RealDir {
 /// The kinds of file systems that the engine distinguishes.
 #[cfg_attr(
     not(target_os = "linux"),
-    expect(dead_code, reason = "file systems are told apart on Linux only")
+    expect(dead_code, reason = "file systems are only distinguished on Linux")
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileSystem {

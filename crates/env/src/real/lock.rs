@@ -355,7 +355,7 @@ mod tests {
             lock.map(drop).map_err(std::io::Error::other)
         };
         // SAFETY: the closure takes no lock that a thread of this process could hold at the fork,
-        // which is what it looks at, but for the allocator's, which the C library sees to.
+        // which this tests; the C library handles the lock of the allocator.
         unsafe { command.pre_exec(take) };
         assert!(command.status().unwrap().success());
         drop(opening);

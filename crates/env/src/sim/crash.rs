@@ -56,7 +56,7 @@ pub enum Keep {
     Named(usize),
     /// All but this one.
     Missing(usize),
-    /// The first so many.
+    /// The first units, this many.
     Prefix(usize),
     /// Those whose bit is set; units from 64 on are not kept.
     Subset(u64),

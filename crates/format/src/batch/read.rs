@@ -34,7 +34,7 @@ pub struct Validated {
 /// The number of entries that a payload claims to hold.
 ///
 /// # Errors
-/// `Corruption` if it cannot hold so many.
+/// `Corruption` if it cannot hold that many.
 pub fn count(payload: &[u8]) -> Result<u64> {
     split(payload).map(|(count, _)| count)
 }
@@ -236,7 +236,7 @@ impl<'a> Iterator for OwnEntries<'a> {
     }
 }
 
-/// Removes a length and so many bytes from the front.
+/// Removes a length and that many bytes from the front.
 #[inline]
 fn split_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (&len, behind) = rest.split_first()?;

@@ -34,7 +34,7 @@ impl Record<'_> {
     /// The number of entries, and thus of sequence numbers.
     ///
     /// # Errors
-    /// `Corruption` if the payload cannot hold so many entries: the matching checksum proves that
+    /// `Corruption` if the payload cannot hold that many entries: the matching checksum proves that
     /// the record was written like this.
     pub fn count(&self) -> Result<u64> {
         batch::count(self.payload).map_err(|error| error.offset(self.offset))

@@ -193,8 +193,8 @@ impl<'a> Page<'a, '_> {
     /// Appends the key of an entry.
     pub(crate) fn key_into(&self, index: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(self.prefix());
-        let spelled = head_bytes(self.head(index), self.layout.head_bytes.into());
-        out.extend_from_slice(&spelled[..self.head_len(index)]);
+        let head = head_bytes(self.head(index), self.layout.head_bytes.into());
+        out.extend_from_slice(&head[..self.head_len(index)]);
         out.extend_from_slice(self.tail(index));
     }
 

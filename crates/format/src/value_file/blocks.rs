@@ -15,9 +15,9 @@ const BLOCK_BYTES: usize = RAW_BYTES_MAX;
 const HEADER_BYTES: usize = 4;
 /// Flag in the header of a raw block.
 const AS_IT_IS: u32 = 1 << 31;
-/// At least one byte in so many must be saved.
+/// At least one byte in this many must be saved.
 const SAVED_SHARE: usize = 8;
-/// If so many bytes have not shrunk, the rest is not tried.
+/// If this many bytes have not shrunk, the rest is not tried.
 const TRIED_BYTES: usize = 4 * BLOCK_BYTES;
 
 /// Encodes large values. One encoder serves many values and keeps its buffers.

@@ -345,7 +345,7 @@ fn what_would_save_little_is_not_encoded() {
     let mut noise = Noise::new(4);
     assert_eq!(encoder.encode(&noise.bytes(100_000)), None);
     assert_eq!(encoder.encode(&mixed(&[false; 5], 0)), None);
-    // Little by little it would be an eighth, but not of what is tried.
+    // In all an eighth would be saved, but not in the part that is tried.
     assert_eq!(
         encoder.encode(&mixed(&[false, false, false, false, true, true], 0)),
         None

@@ -36,7 +36,7 @@ const WIDE_BYTES_MIN: usize = 400;
 /// From this many bytes on, a value is likely to have several sequences with short runs.
 const MANY_BYTES_MIN: usize = 300;
 
-/// At most so many values of a row are tested for their shape: a few after one that differs from
+/// At most this many values of a row are tested for their shape: a few after one that differs from
 /// the others, and not the whole row if it has no common shape.
 const SHAPES_MAX: usize = 4;
 
@@ -200,7 +200,7 @@ unsafe fn append(
     let spare = out.spare_capacity_mut();
     debug_assert!(spare.len() >= room);
     fill(spare.as_mut_ptr().cast::<u8>(), room)?;
-    // SAFETY: the caller promises that so many bytes after the old length are initialised, for
+    // SAFETY: the caller promises that many bytes after the old length are initialised, for
     // which there is room.
     unsafe { out.set_len(old_len + lens.start) };
     Some(())
@@ -233,8 +233,8 @@ unsafe fn decode_wide<const AHEAD: bool, const PART: bool>(
     unsafe { decode_raw::<Wide<AHEAD>, PART>(src, to, lens, room) }
 }
 
-/// Decodes `src`, which stands for `lens.end` bytes, to `to`. On `Some`, exactly so many bytes are
-/// initialised there; with `PART`, at least `lens.start`.
+/// Decodes `src`, which stands for `lens.end` bytes, to `to`. On `Some`, exactly that many bytes
+/// are initialised there; with `PART`, at least `lens.start`.
 ///
 /// # Safety
 ///

@@ -233,7 +233,7 @@ unsafe fn search<const SHORT: bool, const LONG: bool, L: Lanes>(
         anchor = found.at + found.len;
         // The next match often begins just after this one: enter the end of this one for it to
         // find.
-        if anchor - 2 + asked::<LONG>() <= src.len() {
+        if anchor - 2 + hashed_bytes::<LONG>() <= src.len() {
             // SAFETY: `anchor >= 4`, and the bytes from `anchor - 2` on were checked.
             let bytes = unsafe { bytes_at::<LONG>(src, anchor - 2) };
             let slot = if SHORT {
@@ -358,7 +358,7 @@ fn find_striding<const LONG: bool>(
         at += 4;
         tries += 4;
     }
-    while at + asked::<LONG>() <= src.len() {
+    while at + hashed_bytes::<LONG>() <= src.len() {
         // SAFETY: this is the loop's condition.
         let bytes = unsafe { bytes_at::<LONG>(src, at) };
         let slot = slot_of::<LONG>(bytes);
@@ -376,7 +376,7 @@ const _: () = assert!(3 + HASHED_BYTES_LONG <= 8 && 3 + MATCH_BYTES_MIN <= 8);
 
 /// Bytes of a position that are hashed.
 #[inline]
-const fn asked<const LONG: bool>() -> usize {
+const fn hashed_bytes<const LONG: bool>() -> usize {
     if LONG {
         HASHED_BYTES_LONG
     } else {
@@ -388,7 +388,7 @@ const fn asked<const LONG: bool>() -> usize {
 ///
 /// # Safety
 ///
-/// `src` has so many bytes from `at` on.
+/// `src` has this many bytes from `at` on.
 #[inline]
 unsafe fn bytes_at<const LONG: bool>(src: &[u8], at: usize) -> u64 {
     // SAFETY: the caller promises this, or more.
@@ -453,7 +453,7 @@ fn probe_as(
 }
 
 /// The low half of a word.
-#[expect(clippy::cast_possible_truncation, reason = "the low half is asked for")]
+#[expect(clippy::cast_possible_truncation, reason = "the low half is wanted")]
 #[inline]
 fn low_u32(word: u64) -> u32 {
     word as u32

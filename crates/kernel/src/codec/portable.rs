@@ -12,7 +12,7 @@ pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let long = src.len() > MEDIUM_BYTES_MAX;
-    let asked = if long {
+    let hashed = if long {
         HASHED_BYTES_LONG
     } else {
         MATCH_BYTES_MIN
@@ -21,7 +21,7 @@ pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
     let mut table: Vec<Option<usize>> = vec![None; 1 << HASH_BITS];
     let mut out = Vec::new();
     let (mut anchor, mut at, mut tries) = (0, 0, 1usize << SKIP_SHIFT);
-    while at + asked <= src.len() {
+    while at + hashed <= src.len() {
         if src.len() <= SHORT_BYTES_MAX && !COVER.contains(&(at % COVER_MODULUS)) {
             at += 1;
             continue;
@@ -51,7 +51,7 @@ pub fn encode(src: &[u8]) -> Option<Vec<u8>> {
             Some((offset, back + ahead)),
         );
         anchor = at + ahead;
-        if anchor - 2 + asked <= src.len() {
+        if anchor - 2 + hashed <= src.len() {
             table[slot(anchor - 2)] = Some(anchor - 2);
         }
         (at, tries) = (anchor, 1 << SKIP_SHIFT);

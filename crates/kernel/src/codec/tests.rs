@@ -326,8 +326,8 @@ fn malformed_sequences_one_by_one() {
     for (src, raw_len) in [
         (&[][..], 1),                 // nothing for something
         (&[0x10], 1),                 // literals missing
-        (&[0x10, 1], 0),              // more than asked for
-        (&[0x10, 1], 2),              // less than asked for
+        (&[0x10, 1], 0),              // more than requested
+        (&[0x10, 1], 2),              // less than requested
         (&[0x11, 1], 1),              // a match announced, no offset
         (&[0x10, 1, 1], 5),           // half an offset
         (&[0x10, 1, 0, 0], 5),        // offset zero
@@ -335,7 +335,7 @@ fn malformed_sequences_one_by_one() {
         (&[0x00, 1, 0], 4),           // match without any output
         (&[0x1f, 1, 1, 0], 20),       // extension missing
         (&[0x1f, 1, 1, 0, 255], 275), // extension cut short
-        (&[0x1f, 1, 1, 0, 1], 20),    // match one longer than asked for
+        (&[0x1f, 1, 1, 0, 1], 20),    // match one longer than requested
         (&[0xf0], 15),                // literal extension missing
         (&[0xf0, 255, 255], 15),      // literal extension cut short
         (&[0xf0, 0, 1, 2, 3], 15),    // literals cut short

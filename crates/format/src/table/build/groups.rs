@@ -61,7 +61,7 @@ pub(crate) struct GroupPacker {
 }
 
 impl GroupPacker {
-    /// A packer that makes groups of about so many raw bytes.
+    /// A packer that makes groups of about this many raw bytes.
     pub(crate) fn of_groups(raw_bytes: usize) -> GroupPacker {
         GroupPacker::new(raw_bytes, false)
     }

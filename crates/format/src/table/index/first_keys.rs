@@ -13,11 +13,11 @@ use crate::table::page::bits::{common_prefix, low32};
 /// Bytes kept after those that a key shares with its neighbours: a head and a tie head.
 pub(crate) const KEPT_BYTES: usize = 16;
 /// Bound for bytes that a key shares with the next but not with the previous key: on average over
-/// all keys so many are kept. Without it, long keys would make the builder's memory grow with its
+/// all keys this many are kept. Without it, long keys would make the builder's memory grow with its
 /// table. (A bound per key lost: the first key of a group of long names is rare, and without it
 /// nothing is known of the others.)
 const BYTES_A_KEY: usize = 64;
-/// At least so many shared bytes are always kept.
+/// At least this many shared bytes are always kept.
 const SHARED_BYTES_MIN: usize = 48;
 /// The buffer for the last key shrinks to this after a longer one.
 const LAST_BYTES_MAX: usize = 4 << 10;

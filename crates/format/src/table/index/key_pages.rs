@@ -19,7 +19,7 @@ const HEADER_BYTES: usize = 16;
 const KEY_BYTES_MAX: usize = 64;
 /// Tables of fewer units have no key pages: one round of a search looks at all of them.
 const UNITS_MIN: usize = 9;
-/// A table has no key pages if more than one key in so many is left out: each of those is a wait
+/// A table has no key pages if more than one key in this many is left out: each of those is a wait
 /// for its page, where a search without key pages prefetches eight at a time. With keys of 70 bytes
 /// only, key pages would slow searches down.
 const KEPT_FOR_ONE_LEFT_OUT: usize = 4;

@@ -35,7 +35,8 @@ const _: () = assert!(8 * TIE_BYTES == ALIKE_SHIFT as usize);
 pub(crate) const ALIKE_MAX: usize = 0xfffe;
 /// The tie head of units of whose first keys the writer kept too little.
 pub(crate) const UNKNOWN: u64 = u64::MAX;
-/// A level, which takes 0.2 % of the table, is written if at least one unit in so many is in a tie.
+/// A level, which takes 0.2 % of the table, is written if at least one unit in this many is in a
+/// tie.
 const UNITS_FOR_ONE_TIED: usize = 16;
 
 /// The tie head of `key` among units that share `alike` bytes after their last head, which ends at
@@ -106,8 +107,8 @@ pub(crate) fn levels_of(keys: &FirstKeys, heads: &[u64], prefix: usize) -> Vec<V
     let mut ties = Vec::new();
     all.split(heads, prefix + 8, &known, &mut ties);
     while levels.len() < LEVELS_MAX as usize {
-        let told = ties.iter().filter(|tie| tie.alike.is_some());
-        let units: usize = told.map(|tie| tie.units.len()).sum();
+        let known_ties = ties.iter().filter(|tie| tie.alike.is_some());
+        let units: usize = known_ties.map(|tie| tie.units.len()).sum();
         if ties.is_empty() || units * UNITS_FOR_ONE_TIED < heads.len() {
             break;
         }
@@ -156,21 +157,21 @@ impl Tie {
                 continue;
             }
             let bytes = known.iter().map(|known| known.bytes).min();
-            let told = bytes.unwrap_or(0).saturating_sub(TIE_BYTES);
+            let last_start = bytes.unwrap_or(0).saturating_sub(TIE_BYTES);
             // What the first key shares with its predecessor, which is outside the tie, does not
             // count.
             let shared = known[1..].iter().map(|known| known.shared).min();
-            let common = shared.unwrap_or(0).min(told).saturating_sub(at);
+            let common = shared.unwrap_or(0).min(last_start).saturating_sub(at);
             out.push(Tie {
                 units,
                 at,
-                alike: (told >= at).then_some(common.min(ALIKE_MAX)),
+                alike: (last_start >= at).then_some(common.min(ALIKE_MAX)),
             });
         }
     }
 }
 
-/// Pages of one level of tie heads for so many units.
+/// Pages of one level of tie heads for this many units.
 pub(crate) fn pages_of_level(units: u32) -> u32 {
     units.div_ceil(low32(HEADS_PER_PAGE))
 }

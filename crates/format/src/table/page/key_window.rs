@@ -14,10 +14,10 @@ use crate::table::page::bits::low32;
 use crate::table::page::entry_range::EntryRange;
 use crate::table::page::values::value_at;
 
-/// The loop copies so many bytes of a prefix or an ending, whatever its length. Longer ones are
+/// The loop copies this many bytes of a prefix or an ending, whatever its length. Longer ones are
 /// copied separately.
 const ENDS_BYTES: usize = 32;
-/// The loop writes so many bytes per key, whatever its length.
+/// The loop writes this many bytes per key, whatever its length.
 const KEY_WORDS_BYTES: usize = ENDS_BYTES + 8 + ENDS_BYTES;
 
 /// How to find where a key ends.
@@ -39,33 +39,33 @@ pub(crate) struct KeyWindow {
     /// Where the first key begins and where each ends, unless all have one length.
     ends: Vec<u32>,
     /// The entries whose keys are decoded.
-    there: EntryRange,
+    decoded: EntryRange,
 }
 
 impl KeyWindow {
     /// Whether the key of an entry is decoded.
     #[inline]
     pub(crate) fn holds(&self, index: usize) -> bool {
-        self.there.holds(index)
+        self.decoded.holds(index)
     }
 
     /// The entries whose keys are decoded.
     #[inline]
     pub(crate) fn entries(&self) -> Range<usize> {
-        self.there.entries()
+        self.decoded.entries()
     }
 
     /// Empties the window.
     #[inline]
     pub(crate) fn forget(&mut self) {
-        self.there.forget();
+        self.decoded.forget();
     }
 
     /// The key of an entry, which must be decoded.
     #[inline]
     pub(crate) fn key(&self, index: usize) -> &[u8] {
-        debug_assert!(self.there.holds(index));
-        let at = self.there.place(index);
+        debug_assert!(self.decoded.holds(index));
+        let at = self.decoded.place(index);
         match self.lengths {
             Lengths::Equal(len) => {
                 let at = at.wrapping_mul(len);
@@ -105,7 +105,7 @@ impl KeyWindow {
             self.decode_each(page, entries);
             self.lengths = Lengths::Ends;
         }
-        self.there = EntryRange::of(entries);
+        self.decoded = EntryRange::of(entries);
     }
 
     /// Decodes keys that are prefix, whole head and the page's ending.

@@ -19,26 +19,26 @@ pub(crate) struct ValueWindow {
     /// Where the first value begins in `bytes`, and where each ends.
     ends: Vec<u32>,
     /// The entries whose values are decoded.
-    there: EntryRange,
+    decoded: EntryRange,
 }
 
 impl ValueWindow {
     /// Whether the value of an entry is decoded.
     #[inline]
     pub(crate) fn holds(&self, index: usize) -> bool {
-        self.there.holds(index)
+        self.decoded.holds(index)
     }
 
     /// The entries whose values are decoded.
     #[inline]
     pub(crate) fn entries(&self) -> Range<usize> {
-        self.there.entries()
+        self.decoded.entries()
     }
 
     /// Empties the window. The buffers stay.
     #[inline]
     pub(crate) fn forget(&mut self) {
-        self.there.forget();
+        self.decoded.forget();
     }
 
     /// Replaces the window by the values of some entries of `page`, which must be whole groups if
@@ -59,14 +59,14 @@ impl ValueWindow {
             page.several_into(entries, dictionary, &mut self.bytes, &mut self.ends)?;
         }
         assert_eq!(self.ends.len(), entries.len() + 1, "each value has an end");
-        self.there = EntryRange::of(entries);
+        self.decoded = EntryRange::of(entries);
         Ok(())
     }
 
     /// The value of an entry; empty if it is not decoded.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> &[u8] {
-        value_at(&self.bytes, &self.ends, self.there.place(index))
+        value_at(&self.bytes, &self.ends, self.decoded.place(index))
     }
 
     /// Heap bytes held.

@@ -127,8 +127,8 @@ impl<'t> Lookup<'t> {
     #[inline]
     pub(crate) fn may_hold(&self, hash: u64) -> Result<bool> {
         let table = self.table;
-        let straight = |mapping| table.fast_filter(mapping, hash);
-        if let Some(passes) = self.mapping.and_then(straight) {
+        let fast = |mapping| table.fast_filter(mapping, hash);
+        if let Some(passes) = self.mapping.and_then(fast) {
             return Ok(passes);
         }
         let Some((page, at)) = table.filter_place(hash) else {

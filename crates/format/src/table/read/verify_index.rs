@@ -124,10 +124,10 @@ impl Table {
             let of_before = with_before.then(|| level[unit - 1]);
             let of_after = with_after.then(|| level[unit + 1]);
             let alike = tie_build::alike(tie);
-            let told = tie != tie_build::UNKNOWN;
+            let known = tie != tie_build::UNKNOWN;
             let right = if !with_before && !with_after {
                 tie == 0
-            } else if told {
+            } else if known {
                 let common = at + alike;
                 let has_common = |key: &[u8]| alike == 0 || key.len() >= common;
                 alike <= tie_build::ALIKE_MAX
@@ -143,8 +143,8 @@ impl Table {
             if !right {
                 return false;
             }
-            with_before = told && of_before == Some(tie);
-            with_after = told && of_after == Some(tie);
+            with_before = known && of_before == Some(tie);
+            with_after = known && of_after == Some(tie);
             at = tie_build::end_of(at, alike);
         }
         true

@@ -367,8 +367,8 @@ fn forged_fields_never_panic_or_hang() {
     assert!(borrowed > 100_000, "{borrowed} windows");
 }
 
-/// A page of many entries without a column, whose values would be as long as their lengths say: 4
-/// GiB were reserved for 40 bytes.
+/// A page of many entries without a column, whose values would be as long as their lengths claim: a
+/// reader once reserved 4 GiB for 40 bytes.
 #[test]
 fn lengths_that_nothing_is_stored_of_reserve_nothing() {
     for mode in [1, 3] {

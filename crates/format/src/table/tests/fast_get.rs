@@ -56,8 +56,7 @@ fn usual_tables_take_the_fast_path() {
         entries(digits, |number, rng| rng.bytes(number as usize % 90)),
     ];
     for (at, entries) in tables.iter().enumerate() {
-        // The first key of a page has the head that the fence has of it, and other pages may begin
-        // with that.
+        // The first key of a page has the fence's head, with which other pages may begin, too.
         let answered = answered(entries);
         assert!(answered > entries.len() * 9 / 10, "{at}: {answered}");
     }
@@ -142,8 +141,7 @@ fn compare_ways(table: &Table, key: &[u8], snapshot: SeqNo) {
     assert_eq!((mark.seq, mark.kind), (expected.seq, expected.kind));
 }
 
-/// Keys in and around those of a table: each with its bytes lowered and raised, cut short and gone
-/// on.
+/// Keys in and around those of a table: each with bytes lowered and raised, cut short and extended.
 fn probes(entries: &[Entry], rng: &mut Rng) -> Vec<Vec<u8>> {
     let mut probes = vec![Vec::new(), vec![0xff; 40], b"0".to_vec()];
     for _ in 0..400 {

@@ -23,16 +23,16 @@ fn check_heads(table: &Arc<Table>, entries: &[Entry], rule: &HeadRule, rng: &mut
         let most = 1 + rng.below(40);
         let len = cursor.heads_ahead(rule, most, &mut heads);
         assert!((1..=most).contains(&heads.len()));
-        let told = || entries[at..].iter().zip(&heads);
-        assert_eq!(told().count(), heads.len());
-        for (entry, head) in told() {
+        let with_heads = || entries[at..].iter().zip(&heads);
+        assert_eq!(with_heads().count(), heads.len());
+        for (entry, head) in with_heads() {
             assert_eq!(*head, rule.head(&entry.key), "{:?}", entry.key);
         }
         if len > 0 {
             whole += 1;
             assert!(len <= rule.prefix().len() + HEAD_BYTES);
-            assert!(told().all(|(entry, _)| entry.key.len() == len));
-            assert!(told().all(|(entry, _)| entry.key.starts_with(rule.prefix())));
+            assert!(with_heads().all(|(entry, _)| entry.key.len() == len));
+            assert!(with_heads().all(|(entry, _)| entry.key.starts_with(rule.prefix())));
         }
         if heads.len() > 1 {
             let next = &entries[at + 1].key;

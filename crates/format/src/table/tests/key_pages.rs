@@ -1,5 +1,4 @@
-//! Tables in an order of their own, whose key pages lead to units: against a sorted list, and
-//! damaged.
+//! Tables in a custom order, whose key pages lead to units: against a sorted list, and damaged.
 
 use std::sync::Arc;
 

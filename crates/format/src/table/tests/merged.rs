@@ -72,7 +72,7 @@ fn merged(entries: &[Entry], order: &Order, rng: &mut Rng) -> (Vec<u8>, TableSum
     (bytes, summary)
 }
 
-/// Entries of one kind, some at the border of what waits for the choice, some tombstones in a row.
+/// Entries of one kind, some near the limit for pending entries, some tombstones in a row.
 fn mixed(rng: &mut Rng) -> Vec<Entry> {
     let count = [3, 150, 400, 2500][rng.below(4)];
     let mut entries = match rng.below(5) {

@@ -13,25 +13,25 @@ const PAGE: usize = 4096;
 
 /// Bytes that record what was requested of them, in pages.
 #[derive(Debug, Default)]
-struct Asked {
+struct Requests {
     bytes: Vec<u8>,
     read: Mutex<Vec<Range<usize>>>,
     mapped: Mutex<Vec<Range<usize>>>,
 }
 
-impl Asked {
+impl Requests {
     fn take(&self) -> [Vec<Range<usize>>; 2] {
-        [&self.read, &self.mapped].map(|asked| std::mem::take(&mut *asked.lock().unwrap()))
+        [&self.read, &self.mapped].map(|requests| std::mem::take(&mut *requests.lock().unwrap()))
     }
 }
 
-fn note(asked: &Mutex<Vec<Range<usize>>>, offset: usize, len: usize) {
+fn note(requests: &Mutex<Vec<Range<usize>>>, offset: usize, len: usize) {
     assert!(offset.is_multiple_of(PAGE) && len.is_multiple_of(PAGE));
     let range = offset / PAGE..(offset + len) / PAGE;
-    asked.lock().unwrap().push(range);
+    requests.lock().unwrap().push(range);
 }
 
-impl MappedBytes for Asked {
+impl MappedBytes for Requests {
     fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -44,7 +44,7 @@ impl MappedBytes for Asked {
 }
 
 #[derive(Debug)]
-struct File(Arc<Asked>);
+struct File(Arc<Requests>);
 
 impl ReadFile for File {
     fn size(&self) -> u64 {
@@ -66,7 +66,7 @@ fn key(number: u32) -> Vec<u8> {
 }
 
 /// A table of a few hundred pages, none of them touched.
-fn table() -> (Arc<Asked>, Arc<Table>) {
+fn table() -> (Arc<Requests>, Arc<Table>) {
     let entry = |number: u32| Entry {
         key: key(number),
         seq: 1,
@@ -77,11 +77,11 @@ fn table() -> (Arc<Asked>, Arc<Table>) {
     };
     let entries: Vec<Entry> = (0..2_000).map(entry).collect();
     let (bytes, summary) = build(&entries, TableOptions::new(FILE));
-    let asked = Arc::new(Asked {
+    let requests = Arc::new(Requests {
         bytes,
-        ..Asked::default()
+        ..Requests::default()
     });
-    let file = Arc::new(File(asked.clone()));
+    let file = Arc::new(File(requests.clone()));
     let table = Table::open(
         file,
         FILE,
@@ -89,7 +89,7 @@ fn table() -> (Arc<Asked>, Arc<Table>) {
         PageAccess::Mapped(None),
         summary.checksum,
     );
-    (asked, Arc::new(table.unwrap()))
+    (requests, Arc::new(table.unwrap()))
 }
 
 /// Pages of a list of ranges, each once and in one piece.
@@ -103,15 +103,19 @@ fn covered(mut ranges: Vec<Range<usize>>) -> Range<usize> {
 
 #[test]
 fn a_scan_asks_once_for_every_page_in_windows_that_grow() {
-    let (asked, table) = table();
+    let (requests, table) = table();
     let units = table.summary().bytes as usize / PAGE;
     let mut cursor = table.cursor();
     cursor.first().unwrap();
-    assert_eq!(asked.take(), [vec![], vec![]], "the first page is touched");
+    assert_eq!(
+        requests.take(),
+        [vec![], vec![]],
+        "the first page is touched"
+    );
     while cursor.valid() {
         cursor.next().unwrap();
     }
-    let [read, mapped] = asked.take();
+    let [read, mapped] = requests.take();
     assert_eq!(mapped[..4], [1..9, 9..25, 25..57, 57..121]);
     assert_eq!(read[0], 1..25, "a window and the next");
     for ranges in [read, mapped] {
@@ -126,18 +130,18 @@ fn a_scan_asks_once_for_every_page_in_windows_that_grow() {
     while cursor.valid() {
         cursor.next().unwrap();
     }
-    assert_eq!(asked.take(), [vec![], vec![]], "all of it was touched");
+    assert_eq!(requests.take(), [vec![], vec![]], "all of it was touched");
 }
 
 #[test]
 fn a_scan_backwards_asks_as_well() {
-    let (asked, table) = table();
+    let (requests, table) = table();
     let mut cursor = table.cursor();
     cursor.last().unwrap();
     while cursor.valid() {
         cursor.prev().unwrap();
     }
-    let [read, mapped] = asked.take();
+    let [read, mapped] = requests.take();
     assert_eq!(mapped[0].len(), 8);
     assert_eq!(mapped[1].len(), 16);
     for ranges in [read, mapped] {
@@ -147,15 +151,15 @@ fn a_scan_backwards_asks_as_well() {
 
 #[test]
 fn a_seek_and_a_few_steps_ask_for_little() {
-    let (asked, table) = table();
+    let (requests, table) = table();
     let mut cursor = table.cursor();
     for number in [100u32, 900, 1_700] {
         cursor.seek(&key(number), SEQ_MAX).unwrap();
-        assert_eq!(asked.take(), [vec![], vec![]]);
+        assert_eq!(requests.take(), [vec![], vec![]]);
         for _ in 0..40 {
             cursor.next().unwrap();
         }
-        let [read, mapped] = asked.take();
+        let [read, mapped] = requests.take();
         assert_eq!(mapped.iter().map(Range::len).sum::<usize>(), 8);
         assert_eq!(read.iter().map(Range::len).sum::<usize>(), 24);
     }

@@ -25,8 +25,8 @@ fn entries(mut value: impl FnMut(usize) -> Vec<u8>) -> Vec<Entry> {
     (0..ENTRIES).map(entry).collect()
 }
 
-/// Goes through the table as a user's cursor does, with the window where there is one; gives the
-/// entries and how many of them came out of a window.
+/// Goes through the table as a user's cursor does, with a window if there is one. Returns the
+/// entries and how many of them came from a window.
 fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
     let mut cursor = table.cursor();
     if forward {
@@ -122,8 +122,7 @@ fn wander(
     if forward { at + gone } else { at - gone }
 }
 
-/// What a scan has prepared beyond where it turns, or jumps away, is that of the right entries when
-/// it comes back.
+/// Entries decoded ahead are still right when a scan turns or jumps away and comes back.
 #[test]
 fn scans_that_begin_with_a_seek_turn_as_they_like() {
     let mut rng = Rng(7);
@@ -303,8 +302,8 @@ fn pages_are_lent_whatever_their_keys_are() {
     }
 }
 
-/// What a step in a direction leads to, as long as `before` holds and the page goes on, counted one
-/// by one.
+/// Number of steps in one direction, counted one by one, while `before` holds and the page
+/// continues.
 fn count_steps(cursor: &TableCursor, bound: &[u8], forward: bool) -> usize {
     let mut other = cursor.clone();
     let mut go = || {
@@ -327,7 +326,7 @@ fn check_steps(what: &str, entries: &[Entry]) {
     let (bytes, summary) = build(entries, options.clone());
     let table = open_with(bytes, &options.order, summary.checksum, Reach::Mapped).unwrap();
     for forward in [true, false] {
-        let (mut cursor, mut told) = (table.cursor(), 0);
+        let (mut cursor, mut counted) = (table.cursor(), 0);
         if forward {
             cursor.first().unwrap();
         } else {
@@ -350,7 +349,7 @@ fn check_steps(what: &str, entries: &[Entry]) {
                         steps == exact || few,
                         "{what}: {at} {bound}: {steps}, {exact}"
                     );
-                    told += usize::from(steps > 0);
+                    counted += usize::from(steps > 0);
                 }
             }
             if forward {
@@ -359,7 +358,7 @@ fn check_steps(what: &str, entries: &[Entry]) {
                 cursor.prev().unwrap();
             }
         }
-        assert!(told > 1000, "{what}: {told}");
+        assert!(counted > 1000, "{what}: {counted}");
     }
 }
 
@@ -406,7 +405,7 @@ fn steps_before_a_bound_stay_before_it_and_are_told_where_they_are_many() {
     }
 }
 
-/// Whether some page begins with the oldest version of the key that ends the one before, and all
+/// Whether some page begins with the oldest version of the key that ends the previous page, and all
 /// its entries are plain.
 fn goes_on_plainly(bytes: &[u8]) -> bool {
     bytes.chunks(4096).any(|page| {

@@ -129,7 +129,7 @@ fn event(of_user: bool, key: String, rng: &mut Rng) -> Entry {
     }
 }
 
-/// What a merge of two tables gives, the second newer, from `from` on.
+/// The result of compacting two tables, the second newer, from `from` on.
 fn merge(old: &Arc<Table>, new: Option<&Arc<Table>>, from: &[u8]) -> (usize, Arc<Table>) {
     let offered = new.map(|table| Arc::clone(table.dictionary()));
     let to = TableOptions {

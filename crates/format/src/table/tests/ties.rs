@@ -1,5 +1,5 @@
 //! Tables whose pages begin alike, so that tie heads lead to them: against a sorted list, and
-//! against the fence's rules.
+//! against the rules of the fence.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::table::read::get::FastGet;
 use crate::table::read::source::{file_seed, seal};
 use crate::table::{Table, TableOptions};
 
-/// Keys that begin alike, of several kinds: the last ones differ in zeros that no head tells from
-/// the end of a key.
+/// Keys that begin alike, of several kinds: the last ones differ in zeros that no head
+/// distinguishes from the end of a key.
 const SHAPES: usize = 6;
 
 fn key(shape: usize, number: usize, rng: &mut Rng) -> Vec<u8> {
@@ -27,7 +27,7 @@ fn key(shape: usize, number: usize, rng: &mut Rng) -> Vec<u8> {
         2 if number == 0 => b"another".to_vec(),
         2 => format!("one prefix for all but the first: {number:08}").into_bytes(),
         3 => {
-            // Pairs of pages that have more in common than a builder keeps of either.
+            // Pairs of pages that share more bytes than a builder keeps of either.
             let mut key = format!("path/{:05}/", number / 90).into_bytes();
             key.extend(vec![b'd'; number / 90 * 37 % 700]);
             key.extend(format!("{number:06}").into_bytes());
@@ -61,7 +61,7 @@ fn entries_of(shape: usize, count: usize, rng: &mut Rng) -> Vec<Entry> {
             key: key.clone(),
             seq: 9 + version,
             kind: Kind::Put,
-            // Of one shape some entries take pages of their own.
+            // In one shape some entries take pages of their own.
             value: if shape == 1 && number % 700 == 3 {
                 rng.bytes(6_000)
             } else {
@@ -238,7 +238,7 @@ fn tables_without_ties_have_no_tie_heads() {
     }
 }
 
-/// A table of ties, one bit of whose tie heads is another, its checksum right.
+/// A table with ties, one bit of whose tie heads is flipped, its checksum right.
 fn forged(level: u32, unit: usize, bit: usize) -> Arc<Table> {
     let entries = entries_of(0, 20_000, &mut Rng(5));
     let (mut bytes, summary) = build(&entries, TableOptions::new(FILE));

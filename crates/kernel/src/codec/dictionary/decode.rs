@@ -230,7 +230,7 @@ impl Source<'_> {
                     len = RUN_BYTES * low;
                     // SAFETY: as above; both may be past their ends, which the function checks.
                     unsafe { copy_run((literals, end), (target, full), len) }?;
-                    // SAFETY: so many bytes were left.
+                    // SAFETY: that many bytes were left.
                     literals = unsafe { literals.add(len) };
                 } else {
                     // SAFETY: `place < RUN`, from where the padded dictionary has 32 bytes.
@@ -345,7 +345,7 @@ impl Copying<'_> {
             four.lens >>= LANE_BITS;
             // SAFETY: 16 bytes are readable at the literals' end, and writable after `to`.
             unsafe { copy::copy_16(self.from, self.to) };
-            // SAFETY: the caller promises that so many are left.
+            // SAFETY: the caller promises that many are left.
             self.from = unsafe { self.from.add(few) };
             // SAFETY: the caller promises the room.
             self.to = unsafe { self.to.add(few) };

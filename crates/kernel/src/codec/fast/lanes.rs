@@ -101,7 +101,7 @@ mod wide {
 
     use super::{Lanes, SLACK_BYTES};
 
-    /// Bytes of a vector. A copy overwrites at most so many past its end.
+    /// Bytes of a vector. A copy overwrites at most this many past its end.
     const LANES: usize = 64;
     const _: () = assert!(LANES <= SLACK_BYTES);
 

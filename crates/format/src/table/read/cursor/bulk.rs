@@ -93,8 +93,8 @@ impl TableCursor {
             return if held { len } else { 0 };
         }
         if self.keys.holds(self.index) {
-            let spelled = self.index..end.min(self.keys.entries().end);
-            out.extend(spelled.map(|index| rule.head(self.keys.key(index))));
+            let decoded = self.index..end.min(self.keys.entries().end);
+            out.extend(decoded.map(|index| rule.head(self.keys.key(index))));
         } else {
             out.push(rule.head(self.key()));
         }
@@ -112,11 +112,11 @@ impl TableCursor {
     /// the last.
     #[inline]
     pub fn begins_key_window(&self, forward: bool) -> bool {
-        let spelled = self.keys.entries();
+        let decoded = self.keys.entries();
         if forward {
-            self.index == 0 || self.index == spelled.start
+            self.index == 0 || self.index == decoded.start
         } else {
-            self.index + 1 == self.count || self.index + 1 == spelled.end
+            self.index + 1 == self.count || self.index + 1 == decoded.end
         }
     }
 

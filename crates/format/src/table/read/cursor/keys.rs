@@ -5,15 +5,15 @@ use crate::table::page::bits::head_bytes;
 use crate::table::page::layout::flag;
 
 /// Entries decoded together at the first step after a seek.
-const STRETCH_FIRST: usize = 8;
+const KEYS_FIRST: usize = 8;
 /// Growth factor from one decoded range to the next.
-const STRETCH_GROWTH: usize = 2;
+const KEYS_GROWTH: usize = 2;
 
 /// Most key bytes of a page that are decoded at once: those of two thousand keys of 16 bytes.
 const KEYS_BYTES_MAX: usize = 32 << 10;
 
 /// The same in a compaction, so that each of many runs takes little memory: those of 150 keys.
-const MERGE_SPELLED_BYTES_MAX: usize = 5000;
+const COMPACTION_KEYS_BYTES_MAX: usize = 5000;
 
 impl TableCursor {
     /// Decodes the key reached by a step. The first step after a seek may be the last.
@@ -34,10 +34,10 @@ impl TableCursor {
         let mut wanted = if self.way == Way::Streaming {
             self.count
         } else {
-            (before * STRETCH_GROWTH).max(STRETCH_FIRST)
+            (before * KEYS_GROWTH).max(KEYS_FIRST)
         };
         let most = if self.rechecking {
-            MERGE_SPELLED_BYTES_MAX
+            COMPACTION_KEYS_BYTES_MAX
         } else {
             KEYS_BYTES_MAX
         };

@@ -22,7 +22,7 @@ pub(super) struct ReadAhead {
     /// The first page after the window; backwards, before it.
     border: Option<u32>,
     /// The end of the requested pages, one window farther; backwards, the first of them.
-    asked: Option<u32>,
+    requested: Option<u32>,
     backward: bool,
 }
 
@@ -59,19 +59,19 @@ impl ReadAhead {
             WINDOW_MIN
         };
         let next = (self.window * 2).min(WINDOW_MAX);
-        let asked = self.asked.filter(|_| goes_on);
+        let requested = self.requested.filter(|_| goes_on);
         if backward {
             let first = (page + 1).saturating_sub(self.window);
             let farthest = first.saturating_sub(next);
-            pages.read_ahead(farthest, asked.unwrap_or(page + 1));
+            pages.read_ahead(farthest, requested.unwrap_or(page + 1));
             pages.map_now(first, page + 1);
-            (self.border, self.asked) = (first.checked_sub(1), Some(farthest));
+            (self.border, self.requested) = (first.checked_sub(1), Some(farthest));
         } else {
             let end = page.saturating_add(self.window);
             let farthest = end.saturating_add(next);
-            pages.read_ahead(asked.unwrap_or(page), farthest);
+            pages.read_ahead(requested.unwrap_or(page), farthest);
             pages.map_now(page, end);
-            (self.border, self.asked) = (Some(end), Some(farthest));
+            (self.border, self.requested) = (Some(end), Some(farthest));
         }
     }
 }
